@@ -1,0 +1,64 @@
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Backends;
+
+/// <summary>
+/// The seam between a reactor and a kernel: operations are submitted under a token and completed, in any order, by
+/// <see cref="Turn"/>. Everything but <see cref="Wake"/> belongs to the reactor's thread. Memory handed over with an
+/// operation stays the kernel's until that operation's terminal completion was returned.
+/// <para>An abstract class rather than a struct generic: see docs/adr/0001-backend-seam.md for the figures.</para>
+/// </summary>
+internal abstract unsafe class Backend : IDisposable
+{
+    /// <summary>The name people use for it: <c>io_uring</c>.</summary>
+    public abstract string Name { get; }
+
+    /// <summary>Milliseconds of a clock that never goes back.</summary>
+    public virtual long NowMs => Environment.TickCount64;
+
+    /// <summary>Accepts until cancelled: each completion is a connected, close-on-exec socket.</summary>
+    public abstract void SubmitAccept(OperationToken token, int listenSocket);
+
+    /// <summary>Receives until cancelled, ended or out of buffers: each completion brings bytes in a provided buffer.</summary>
+    public abstract void SubmitReceive(OperationToken token, int socket);
+
+    /// <summary>Sends all of it, or as much as possible before an error.</summary>
+    public abstract void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes);
+
+    /// <summary>As <see cref="SubmitSend"/>, from several parts; the header and its vectors are the caller's until completion.</summary>
+    public abstract void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message);
+
+    public abstract void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset);
+
+    /// <summary>Asks for the end of one operation, which then completes with -ECANCELED unless it was faster.</summary>
+    public abstract void SubmitCancel(OperationToken target);
+
+    /// <summary>
+    /// Submits what was queued and waits for one completion: not at all for 0, without bound for -1.
+    /// The completions are valid until the next turn.
+    /// </summary>
+    public abstract ReadOnlySpan<Completion> Turn(long timeoutMs);
+
+    public abstract void ReturnBuffer(ushort bufferId);
+
+    /// <summary>Ends the wait of the present turn, or of the next one. Any thread.</summary>
+    public abstract void Wake();
+
+    public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);
+
+    public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);
+
+    /// <summary>Makes the coming close a reset.</summary>
+    public virtual void ResetOnClose(int socket) => SocketCalls.SetResetOnClose(socket);
+
+    /// <summary>A count that grows while the peer takes what was sent, to tell a slow reader from a stopped one.</summary>
+    public virtual long SendProgress(int socket) => SocketProgress.Measure(socket);
+
+    public void Dispose()
+    {
+        Dispose(disposing: true);
+        GC.SuppressFinalize(this);
+    }
+
+    protected abstract void Dispose(bool disposing);
+}

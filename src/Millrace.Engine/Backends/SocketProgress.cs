@@ -1,0 +1,24 @@
+using System.Buffers.Binary;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Backends;
+
+/// <summary>
+/// How much a peer has taken so far. A send with MSG_WAITALL completes only when all is queued, so progress between
+/// completions must be asked of the socket: acknowledged bytes for TCP (SIOCOUTQ alone stands still while a full queue is
+/// refilled as fast as it drains), the queue's length for unix sockets.
+/// </summary>
+internal static class SocketProgress
+{
+    /// <summary>Offset of <c>tcpi_bytes_acked</c> in <c>struct tcp_info</c> (linux/tcp.h), there since kernel 4.1.</summary>
+    private const int BytesAckedOffset = 120;
+
+    public static long Measure(int socket)
+    {
+        Span<byte> info = stackalloc byte[BytesAckedOffset + sizeof(ulong)];
+        int bytes = SocketCalls.GetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.TcpInfo, info);
+        return bytes == info.Length
+            ? BinaryPrimitives.ReadInt64LittleEndian(info[BytesAckedOffset..])
+            : -SocketCalls.UnacknowledgedBytes(socket);
+    }
+}

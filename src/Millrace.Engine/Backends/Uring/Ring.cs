@@ -1,0 +1,219 @@
+using System.Diagnostics;
+using Millrace.Interop;
+using Millrace.Interop.IoUring;
+using Millrace.Interop.Memory;
+
+namespace Millrace.Engine.Backends.Uring;
+
+/// <summary>
+/// One io_uring: its two queues in shared memory and the enter that moves them. Created, used and disposed on one thread,
+/// which the kernel enforces (SINGLE_ISSUER). Submission indices are the kernel's: what it has not consumed is counted from
+/// its own head each time, so an enter that consumed nothing strands nothing.
+/// </summary>
+internal sealed unsafe class Ring : IDisposable
+{
+    /// <summary>Flags from the newest down: on EINVAL the first is taken away, then the next (NO_SQARRAY 6.6, DEFER_TASKRUN 6.1, SINGLE_ISSUER 6.0).</summary>
+    private static readonly SetupFlags[] Strippable = [SetupFlags.NoSubmissionArray, SetupFlags.DeferTaskRun, SetupFlags.SingleIssuer];
+
+    private readonly int _fd;
+    private readonly int _enterFd;
+    private readonly EnterFlags _enterFlags;
+    private readonly RingParameters _parameters;
+
+    private readonly nint _ringMapping;
+    private readonly nuint _ringMappingBytes;
+    private readonly Sqe* _entries;
+
+    private readonly uint* _submissionHeadPtr;
+    private readonly uint* _submissionTailPtr;
+    private readonly uint _submissionMask;
+    private uint _submissionTail;
+
+    private readonly uint* _completionHeadPtr;
+    private readonly uint* _completionTailPtr;
+    private readonly uint _completionMask;
+    private readonly Cqe* _completions;
+
+    private Ring(int fd, in RingParameters parameters)
+    {
+        _fd = fd;
+        _parameters = parameters;
+
+        SubmissionOffsets submission = parameters.Submission;
+        CompletionOffsets completion = parameters.Completion;
+        _ringMappingBytes = Math.Max(
+            submission.Array + (parameters.SubmissionEntries * sizeof(uint)),
+            completion.Entries + (parameters.CompletionEntries * (uint)sizeof(Cqe)));
+        _ringMapping = MapOrThrow(_ringMappingBytes, IoUringCalls.MapSubmissionRing);
+        _entries = (Sqe*)MapOrThrow(EntriesBytes, IoUringCalls.MapSubmissionEntries);
+
+        byte* ring = (byte*)_ringMapping;
+        _submissionHeadPtr = (uint*)(ring + submission.Head);
+        _submissionTailPtr = (uint*)(ring + submission.Tail);
+        _submissionMask = *(uint*)(ring + submission.RingMask);
+        _completionHeadPtr = (uint*)(ring + completion.Head);
+        _completionTailPtr = (uint*)(ring + completion.Tail);
+        _completionMask = *(uint*)(ring + completion.RingMask);
+        _completions = (Cqe*)(ring + completion.Entries);
+
+        if ((parameters.Flags & SetupFlags.NoSubmissionArray) == 0)
+        {
+            FillSubmissionArray((uint*)(ring + submission.Array));
+        }
+
+        _enterFlags = EnterFlags.GetEvents;
+        if ((parameters.Features & RingFeatures.NoIoWait) != 0)
+        {
+            // Without it an idle reactor counts as iowait and looks like a busy disk.
+            _enterFlags |= EnterFlags.NoIoWait;
+        }
+
+        int registered = RegisterDescriptor();
+        if (registered >= 0)
+        {
+            // Saves the look-up of the descriptor at every enter, which in a process with threads takes an atomic.
+            _enterFd = registered;
+            _enterFlags |= EnterFlags.RegisteredRing;
+        }
+        else
+        {
+            _enterFd = fd;
+        }
+    }
+
+    public uint CompletionEntries => _parameters.CompletionEntries;
+
+    private nuint EntriesBytes => _parameters.SubmissionEntries * (nuint)sizeof(Sqe);
+
+    /// <summary>Sets up a ring owned by the calling thread, or throws with cause and remedy.</summary>
+    /// <exception cref="EngineException">The kernel refused.</exception>
+    public static Ring Create(int submissionEntries, int completionEntries)
+    {
+        SetupFlags flags = SetupFlags.SubmitAll | SetupFlags.CompletionQueueSize | SetupFlags.Clamp
+            | SetupFlags.SingleIssuer | SetupFlags.DeferTaskRun | SetupFlags.NoSubmissionArray;
+
+        int fd = Setup(flags, submissionEntries, completionEntries, out RingParameters parameters);
+        foreach (SetupFlags newer in Strippable)
+        {
+            if (fd != -Errno.EINVAL)
+            {
+                break;
+            }
+
+            flags &= ~newer;
+            fd = Setup(flags, submissionEntries, completionEntries, out parameters);
+        }
+
+        if (fd < 0)
+        {
+            throw UringRefusal.ForSetup(-fd);
+        }
+
+        const RingFeatures Required = RingFeatures.SingleMapping | RingFeatures.NoDrop | RingFeatures.SubmitStable | RingFeatures.ExtendedArgument;
+        if ((parameters.Features & Required) != Required)
+        {
+            _ = Interop.Sockets.SocketCalls.Close(fd);
+            throw UringRefusal.KernelTooOld();
+        }
+
+        return new Ring(fd, parameters);
+    }
+
+    private static int Setup(SetupFlags flags, int submissionEntries, int completionEntries, out RingParameters parameters)
+    {
+        parameters = new RingParameters { Flags = flags, CompletionEntries = (uint)completionEntries };
+        fixed (RingParameters* pointer = &parameters)
+        {
+            return IoUringCalls.Setup((uint)submissionEntries, pointer);
+        }
+    }
+
+    /// <summary>An entry to fill, zeroed; false when the queue is full and must be entered first.</summary>
+    public bool TryGetEntry(out Sqe* entry)
+    {
+        if (_submissionTail - Volatile.Read(ref *_submissionHeadPtr) > _submissionMask)
+        {
+            entry = null;
+            return false;
+        }
+
+        entry = &_entries[_submissionTail & _submissionMask];
+        *entry = default;
+        _submissionTail++;
+        return true;
+    }
+
+    /// <summary>Submits all entries and waits for <paramref name="minComplete"/> completions or the timeout (-1: none). Returns 0 or -errno.</summary>
+    public int Enter(uint minComplete, long timeoutMs)
+    {
+        Volatile.Write(ref *_submissionTailPtr, _submissionTail);
+        uint toSubmit = _submissionTail - Volatile.Read(ref *_submissionHeadPtr);
+
+        int result;
+        if (minComplete == 0 || timeoutMs < 0)
+        {
+            result = IoUringCalls.Enter(_enterFd, toSubmit, minComplete, _enterFlags, null, 0);
+        }
+        else
+        {
+            var timeout = new KernelTimespec { Seconds = timeoutMs / 1000, Nanoseconds = timeoutMs % 1000 * 1_000_000 };
+            var argument = new GetEventsArgument { Timeout = (ulong)&timeout };
+            result = IoUringCalls.Enter(
+                _enterFd, toSubmit, minComplete, _enterFlags | EnterFlags.ExtendedArgument, &argument, (nuint)sizeof(GetEventsArgument));
+        }
+
+        return Math.Min(result, 0);
+    }
+
+    /// <summary>Takes the oldest completion, if there is one.</summary>
+    public bool TryTake(out Cqe completion)
+    {
+        uint head = *_completionHeadPtr;
+        if (head == Volatile.Read(ref *_completionTailPtr))
+        {
+            completion = default;
+            return false;
+        }
+
+        completion = _completions[head & _completionMask];
+        Volatile.Write(ref *_completionHeadPtr, head + 1);
+        return true;
+    }
+
+    public int Register(RegisterOpcode opcode, void* argument, uint count) => IoUringCalls.Register(_fd, opcode, argument, count);
+
+    public void Dispose()
+    {
+        if ((_enterFlags & EnterFlags.RegisteredRing) != 0)
+        {
+            var update = new ResourceUpdate { Offset = (uint)_enterFd };
+            _ = Register(RegisterOpcode.UnregisterRingDescriptors, &update, 1);
+        }
+
+        int closed = Interop.Sockets.SocketCalls.Close(_fd);
+        Debug.Assert(closed == 0, "The ring's descriptor was closed by somebody else.");
+        _ = MemoryCalls.Unmap((nint)_entries, EntriesBytes);
+        _ = MemoryCalls.Unmap(_ringMapping, _ringMappingBytes);
+    }
+
+    private nint MapOrThrow(nuint bytes, long offset)
+    {
+        nint address = MemoryCalls.MapRing(_fd, bytes, offset);
+        return MemoryCalls.Failed(address) ? throw UringRefusal.ForSetup((int)-address) : address;
+    }
+
+    /// <summary>Entry i always stands at index i, so the indirection of older kernels is filled once.</summary>
+    private void FillSubmissionArray(uint* array)
+    {
+        for (uint i = 0; i < _parameters.SubmissionEntries; i++)
+        {
+            array[i] = i;
+        }
+    }
+
+    private int RegisterDescriptor()
+    {
+        var update = new ResourceUpdate { Offset = ResourceUpdate.AnySlot, Data = (ulong)_fd };
+        return IoUringCalls.Register(_fd, RegisterOpcode.RingDescriptors, &update, 1) == 1 ? (int)update.Offset : -1;
+    }
+}

@@ -1,0 +1,253 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Millrace.Interop;
+using Millrace.Interop.IoUring;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Backends.Uring;
+
+/// <summary>The backend over io_uring: one enter per turn submits everything and waits for one.</summary>
+internal sealed unsafe class UringBackend : Backend
+{
+    private const int FullQueueAttempts = 16;
+
+    private static readonly OperationToken WakeToken = new(OperationKind.None, 0, 0);
+
+    private readonly Ring _ring;
+    private readonly ReceiveBuffers _buffers;
+    private readonly Completion[] _completions;
+    private readonly Queue<Completion> _early = new();
+    private readonly int _wakeFd;
+    private readonly ulong* _wakeCount;
+    private bool _wakeArmed;
+
+    /// <summary>Must run on the thread that will use it.</summary>
+    /// <exception cref="EngineException">io_uring is refused; the message names cause and remedy.</exception>
+    public UringBackend(EngineOptions options)
+    {
+        _ring = Ring.Create(options.SubmissionEntries, options.CompletionEntries);
+        try
+        {
+            _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
+        }
+        catch
+        {
+            _ring.Dispose();
+            throw;
+        }
+
+        _completions = new Completion[options.CompletionsPerTurn];
+        _wakeFd = SocketCalls.EventDescriptor();
+        _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
+        if (_wakeFd < 0)
+        {
+            int errno = -_wakeFd;
+            Dispose();
+            throw UringRefusal.ForSetup(errno);
+        }
+
+        ArmWake();
+    }
+
+    public override string Name => "io_uring";
+
+    public override void SubmitAccept(OperationToken token, int listenSocket)
+    {
+        Sqe* entry = NewEntry(Opcode.Accept, listenSocket, token);
+        entry->IoPriority = IoPriority.AcceptMultishot;
+        entry->OperationFlags = SocketTypeNumber.CloseOnExec;
+    }
+
+    public override void SubmitReceive(OperationToken token, int socket)
+    {
+        Sqe* entry = NewEntry(Opcode.Receive, socket, token);
+        entry->Flags = SqeFlags.BufferSelect;
+        entry->IoPriority = IoPriority.ReceiveMultishot;
+        entry->BufferGroup = ReceiveBuffers.Group;
+    }
+
+    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
+    {
+        Sqe* entry = NewEntry(Opcode.Send, socket, token);
+        entry->Address = (ulong)data;
+        entry->Length = (uint)Math.Min(bytes, int.MaxValue);
+        entry->OperationFlags = MessageFlags.WaitAll;
+    }
+
+    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
+    {
+        Sqe* entry = NewEntry(Opcode.SendMessage, socket, token);
+        entry->Address = (ulong)message;
+        entry->Length = 1;
+        entry->OperationFlags = MessageFlags.WaitAll;
+    }
+
+    public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
+    {
+        Sqe* entry = NewEntry(Opcode.Read, file, token);
+        entry->Address = (ulong)destination;
+        entry->Length = (uint)bytes;
+        entry->Offset = (ulong)offset;
+    }
+
+    public override void SubmitCancel(OperationToken target)
+    {
+        Sqe* entry = NewEntry(Opcode.AsyncCancel, -1, new OperationToken(OperationKind.Cancel, target.Generation, target.Slot));
+        entry->Address = target.Value;
+    }
+
+    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    {
+        if (!_wakeArmed)
+        {
+            ArmWake();
+        }
+
+        uint minComplete = timeoutMs == 0 || _early.Count > 0 ? 0u : 1u;
+        EnterOrFail(minComplete, timeoutMs);
+
+        int count = 0;
+        while (count < _completions.Length && _early.TryDequeue(out Completion early))
+        {
+            _completions[count++] = early;
+        }
+
+        while (count < _completions.Length && _ring.TryTake(out Cqe cqe))
+        {
+            if (cqe.UserData == WakeToken.Value)
+            {
+                _wakeArmed = false;
+                continue;
+            }
+
+            Translate(cqe, out _completions[count++]);
+        }
+
+        return new ReadOnlySpan<Completion>(_completions, 0, count);
+    }
+
+    public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
+
+    public override void Wake()
+    {
+        int result = SocketCalls.SignalEvent(_wakeFd);
+        Debug.Assert(result >= 0 || result == -Errno.EAGAIN, "Waking a reactor failed.");
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        // Closing the ring ends what is in flight, but only some time later, so nothing may be: the reactor saw to its
+        // own operations, and the wake is a read of one word, ended here before the word is freed.
+        EndWake();
+        _buffers.Dispose();
+        _ring.Dispose();
+        if (_wakeFd >= 0)
+        {
+            _ = SocketCalls.Close(_wakeFd);
+        }
+
+        NativeMemory.Free(_wakeCount);
+    }
+
+    private void ArmWake()
+    {
+        Sqe* entry = NewEntry(Opcode.Read, _wakeFd, WakeToken);
+        entry->Address = (ulong)_wakeCount;
+        entry->Length = sizeof(ulong);
+        _wakeArmed = true;
+    }
+
+    private void EndWake()
+    {
+        while (_wakeArmed)
+        {
+            Wake();
+            _ = Turn(timeoutMs: 10);
+            if (_wakeArmed)
+            {
+                continue;
+            }
+
+            return;
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private Sqe* NewEntry(Opcode opcode, int fd, OperationToken token)
+    {
+        if (!_ring.TryGetEntry(out Sqe* entry))
+        {
+            entry = MakeRoom();
+        }
+
+        entry->Opcode = opcode;
+        entry->Fd = fd;
+        entry->UserData = token.Value;
+        return entry;
+    }
+
+    /// <summary>
+    /// The submission queue is full: submit without waiting. Where the kernel refuses because completions have overflowed,
+    /// those are put aside for the next turn.
+    /// </summary>
+    private Sqe* MakeRoom()
+    {
+        for (int attempt = 0; attempt < FullQueueAttempts; attempt++)
+        {
+            EnterOrFail(minComplete: 0, timeoutMs: 0);
+            if (_ring.TryGetEntry(out Sqe* entry))
+            {
+                return entry;
+            }
+
+            while (_ring.TryTake(out Cqe cqe))
+            {
+                if (cqe.UserData == WakeToken.Value)
+                {
+                    _wakeArmed = false;
+                    continue;
+                }
+
+                Translate(cqe, out Completion completion);
+                _early.Enqueue(completion);
+            }
+        }
+
+        throw new EngineException("The kernel takes no more operations although all completions were taken.");
+    }
+
+    private void EnterOrFail(uint minComplete, long timeoutMs)
+    {
+        int result = _ring.Enter(minComplete, timeoutMs);
+        switch (-result)
+        {
+            case 0:
+            case Errno.ETIME: // The wait's own timeout; everything was submitted.
+            case Errno.EINTR: // A signal (profiler, debugger, runtime): the next turn goes on.
+            case Errno.EAGAIN: // Out of request memory for now.
+            case Errno.EBUSY: // Completions have overflowed; taking them makes room.
+                return;
+            case Errno.EBADR:
+                throw new EngineException("The kernel lost a completion for lack of memory; its operation can never end.");
+            default:
+                throw new EngineException($"io_uring_enter failed: {Errno.Describe(result)}.");
+        }
+    }
+
+    private void Translate(in Cqe cqe, out Completion completion)
+    {
+        completion.Token = new OperationToken(cqe.UserData);
+        completion.Result = cqe.Result;
+        completion.Flags = (cqe.Flags & CqeFlags.More) != 0 ? CompletionFlags.More : CompletionFlags.None;
+        completion.BufferId = 0;
+        completion.Data = null;
+        if ((cqe.Flags & CqeFlags.Buffer) != 0)
+        {
+            completion.Flags |= CompletionFlags.HasBuffer;
+            completion.BufferId = cqe.BufferId;
+            completion.Data = _buffers.AddressOf(cqe.BufferId);
+            _buffers.NoteTaken(cqe.BufferId);
+        }
+    }
+}

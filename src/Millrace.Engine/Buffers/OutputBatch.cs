@@ -1,0 +1,186 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Buffers;
+
+/// <summary>
+/// What goes out in one send: bytes copied or read into blocks of its own, and caller-owned memory by reference, in order.
+/// Filled by a handler, then handed to the kernel, which owns every byte of it (and the vectors) until the send's
+/// completion; recycled by the reactor. Reactor thread only.
+/// </summary>
+internal sealed unsafe class OutputBatch : IDisposable
+{
+    /// <summary>Parts that one sendmsg takes (IOV_MAX).</summary>
+    private const int VectorsMax = 1024;
+
+    private const int VectorsAtStart = 8;
+
+    private readonly BlockPools _pools;
+    private readonly List<Block> _blocks = [];
+    private readonly MessageHeader* _message;
+    private IoVector* _vectors;
+    private int _vectorCapacity = VectorsAtStart;
+    private int _vectorCount;
+    private int _firstVector;
+
+    private byte* _next;
+    private byte* _limit;
+    private bool _lastVectorIsOpen;
+
+    public OutputBatch(BlockPools pools)
+    {
+        _pools = pools;
+        _message = (MessageHeader*)NativeMemory.AllocZeroed((nuint)sizeof(MessageHeader));
+        _vectors = (IoVector*)NativeMemory.Alloc(VectorsAtStart, (nuint)sizeof(IoVector));
+    }
+
+    /// <summary>Bytes not yet sent.</summary>
+    public long Bytes { get; private set; }
+
+    /// <summary>Room for at least <paramref name="sizeHint"/> bytes, which count once <see cref="Advance"/> says so.</summary>
+    public Span<byte> GetSpan(int sizeHint)
+    {
+        if (_limit - _next < Math.Max(sizeHint, 1))
+        {
+            AddBlock(sizeHint);
+        }
+
+        return new Span<byte>(_next, (int)(_limit - _next));
+    }
+
+    /// <summary>Bytes of room that <see cref="GetSpan"/> last showed and <see cref="Advance"/> has not taken.</summary>
+    public int Room => (int)(_limit - _next);
+
+    /// <summary>The address of what <see cref="GetSpan"/> shows.</summary>
+    public byte* Position => _next;
+
+    public void Advance(int count)
+    {
+        Debug.Assert(count >= 0 && count <= _limit - _next, "More was written than there was room for.");
+        if (count == 0)
+        {
+            return;
+        }
+
+        if (_lastVectorIsOpen)
+        {
+            _vectors[_vectorCount - 1].Bytes += (nuint)count;
+        }
+        else
+        {
+            AddVector(_next, count);
+            _lastVectorIsOpen = true;
+        }
+
+        _next += count;
+        Bytes += count;
+    }
+
+    public void Write(ReadOnlySpan<byte> bytes)
+    {
+        while (bytes.Length > 0)
+        {
+            Span<byte> room = GetSpan(Math.Min(bytes.Length, BlockPools.AnswerBytes));
+            int count = Math.Min(room.Length, bytes.Length);
+            bytes[..count].CopyTo(room);
+            Advance(count);
+            bytes = bytes[count..];
+        }
+    }
+
+    /// <summary>Appends memory of the caller's, which must stay as it is until this batch was sent or dropped.</summary>
+    public void WriteReference(byte* memory, int count)
+    {
+        Debug.Assert(count >= 0);
+        if (count == 0)
+        {
+            return;
+        }
+
+        AddVector(memory, count);
+        _lastVectorIsOpen = false;
+        Bytes += count;
+    }
+
+    /// <summary>The unsent parts as the kernel takes them: one, or a message.</summary>
+    public bool TryGetSinglePart(out byte* data, out nuint bytes)
+    {
+        IoVector* first = _vectors + _firstVector;
+        data = first->Address;
+        bytes = first->Bytes;
+        return _vectorCount - _firstVector == 1;
+    }
+
+    public MessageHeader* AsMessage()
+    {
+        _message->Vectors = _vectors + _firstVector;
+        _message->VectorCount = (nuint)Math.Min(_vectorCount - _firstVector, VectorsMax);
+        return _message;
+    }
+
+    /// <summary>The first <paramref name="count"/> unsent bytes were sent.</summary>
+    public void Consume(long count)
+    {
+        Debug.Assert(count >= 0 && count <= Bytes);
+        Bytes -= count;
+        while (count > 0)
+        {
+            IoVector* first = _vectors + _firstVector;
+            nuint taken = Math.Min((nuint)count, first->Bytes);
+            first->Address += taken;
+            first->Bytes -= taken;
+            count -= (long)taken;
+            if (first->Bytes == 0)
+            {
+                _firstVector++;
+            }
+        }
+    }
+
+    /// <summary>Visits the unsent parts in order, for a stage that rewrites them.</summary>
+    public ReadOnlySpan<IoVector> Parts => new(_vectors + _firstVector, _vectorCount - _firstVector);
+
+    /// <summary>Empties it and gives its blocks back.</summary>
+    public void Reset()
+    {
+        foreach (Block block in _blocks)
+        {
+            _pools.Return(block);
+        }
+
+        _blocks.Clear();
+        _vectorCount = _firstVector = 0;
+        _next = _limit = null;
+        _lastVectorIsOpen = false;
+        Bytes = 0;
+    }
+
+    public void Dispose()
+    {
+        Reset();
+        NativeMemory.Free(_message);
+        NativeMemory.Free(_vectors);
+        _vectors = null;
+    }
+
+    private void AddBlock(int sizeHint)
+    {
+        Block block = _pools.Rent(Math.Max(sizeHint, BlockPools.AnswerBytes));
+        _blocks.Add(block);
+        _next = block.Address;
+        _limit = block.Address + block.Bytes;
+        _lastVectorIsOpen = false;
+    }
+
+    private void AddVector(byte* address, int count)
+    {
+        if (_vectorCount == _vectorCapacity)
+        {
+            _vectorCapacity *= 2;
+            _vectors = (IoVector*)NativeMemory.Realloc(_vectors, (nuint)_vectorCapacity * (nuint)sizeof(IoVector));
+        }
+
+        _vectors[_vectorCount++] = new IoVector { Address = address, Bytes = (nuint)count };
+    }
+}

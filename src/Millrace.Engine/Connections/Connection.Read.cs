@@ -1,0 +1,288 @@
+using System.Diagnostics;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Buffers;
+using Millrace.Engine.Connections;
+using Millrace.Engine.Scheduling;
+using Millrace.Interop;
+
+namespace Millrace.Engine;
+
+/// <content>Input: received bytes on their way to the handler, and the waits for them.</content>
+public sealed partial class Connection
+{
+    private readonly Signal<ReadOutcome> _read = new();
+    private InputBuffer _input;
+    private ReceiveEnd _inputEnd;
+    private bool _receiveArmed;
+    private bool _receiveParked;
+    private bool _readIsIdle;
+    private int _seen;
+    private int _lingerBytesLeft;
+
+    /// <summary>
+    /// The bytes received and not consumed, contiguous. Valid until the handler's next await, <see cref="Consume"/> included:
+    /// ask again after it.
+    /// </summary>
+    public ReadOnlySpan<byte> Input
+    {
+        get
+        {
+            Reactor.AssertHome();
+            return _input.Bytes;
+        }
+    }
+
+    internal ref InputBuffer InputMemory => ref _input;
+
+    internal bool HasUnseenInput => _input.Count > _seen;
+
+    /// <summary>
+    /// Waits until <see cref="Input"/> holds bytes that were not in it when the last wait ended, at once if it does already.
+    /// One wait at a time.
+    /// </summary>
+    /// <exception cref="InvalidOperationException">Another wait is pending, or the caller is not on the reactor's thread.</exception>
+    public ValueTask<ReadOutcome> ReadAsync() => BeginRead(idle: false);
+
+    /// <summary>
+    /// As <see cref="ReadAsync"/>, for the pause between two requests: with <see cref="Input"/> empty it also ends with
+    /// <see cref="ReadOutcome.Draining"/> when the group stops.
+    /// </summary>
+    public ValueTask<ReadOutcome> ReadIdleAsync() => BeginRead(idle: true);
+
+    /// <summary>Drops bytes from the front of <see cref="Input"/>.</summary>
+    public void Consume(int count)
+    {
+        Reactor.AssertHome();
+        ArgumentOutOfRangeException.ThrowIfNegative(count);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _input.Count);
+        _input.Consume(count, Pools);
+        _seen = Math.Max(0, _seen - count);
+        if (!_receiveArmed && _input.Count <= Limits.InputHighWaterBytes / 2)
+        {
+            ResumeReceive();
+        }
+    }
+
+    /// <summary>Marks all of the input as seen: the next wait is for more.</summary>
+    internal void MarkSeen() => _seen = _input.Count;
+
+    /// <summary>Ends a pending wait from outside, as PipeReader.CancelPendingRead wants it.</summary>
+    internal bool TryEndRead(ReadOutcome outcome)
+    {
+        if (!_read.IsPending)
+        {
+            return false;
+        }
+
+        _read.Complete(outcome);
+        return true;
+    }
+
+    /// <summary>The group stops: who only waits for a next request need not.</summary>
+    internal void OnDrain()
+    {
+        if (_read.IsPending && _readIsIdle && _input.Count == 0)
+        {
+            _read.Complete(ReadOutcome.Draining);
+        }
+    }
+
+    internal unsafe void OnReceived(in Completion completion)
+    {
+        if (completion.IsTerminal)
+        {
+            _receiveArmed = false;
+            _operationsInFlight--;
+        }
+
+        if (completion.Result > 0)
+        {
+            TakeBytes(completion.Data, completion.Result);
+        }
+        else
+        {
+            TakeReceiveError(-completion.Result);
+        }
+
+        if (!_receiveArmed)
+        {
+            ResumeReceive();
+            Progress();
+        }
+    }
+
+    /// <summary>A receive buffer has come back: try again.</summary>
+    internal void Unpark()
+    {
+        _receiveParked = false;
+        ResumeReceive();
+    }
+
+    /// <summary>Bytes for the handler, from the innermost stage.</summary>
+    internal void AcceptInput(ReadOnlySpan<byte> bytes)
+    {
+        _input.Append(bytes, Pools);
+        EndReadWithData();
+        PauseReceiveIfFull();
+    }
+
+    private void OpenInput()
+    {
+        _inputEnd = ReceiveEnd.None;
+        _receiveParked = false;
+        _seen = 0;
+    }
+
+    private ValueTask<ReadOutcome> BeginRead(bool idle)
+    {
+        Reactor.AssertHome();
+        if (_read.IsPending)
+        {
+            throw new InvalidOperationException("A wait for input is pending on this connection; await it before the next.");
+        }
+
+        if (HasUnseenInput)
+        {
+            MarkSeen();
+            return new ValueTask<ReadOutcome>(ReadOutcome.Data);
+        }
+
+        if (_inputEnd != ReceiveEnd.None)
+        {
+            return new ValueTask<ReadOutcome>(_inputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
+        }
+
+        if (idle && Reactor.IsDraining && _input.Count == 0)
+        {
+            return new ValueTask<ReadOutcome>(ReadOutcome.Draining);
+        }
+
+        _readIsIdle = idle;
+        WakeAt(_readDeadlineMs);
+        return _read.Begin();
+    }
+
+    private unsafe void TakeBytes(byte* bytes, int count)
+    {
+        if (Phase != ConnectionPhase.Serving)
+        {
+            Discard(count);
+        }
+        else if (_outermostStage is not null)
+        {
+            _outermostStage.Receive(new ReadOnlySpan<byte>(bytes, count));
+        }
+        else if (_input.Count == 0 && _read.IsPending && !_input.IsHeld)
+        {
+            // The usual case: the handler reads them where the kernel put them. What it leaves moves to memory of ours.
+            _input.Borrow(bytes, count);
+            EndReadWithData();
+            _input.Settle(Pools);
+        }
+        else
+        {
+            AcceptInput(new ReadOnlySpan<byte>(bytes, count));
+        }
+    }
+
+    private void Discard(int count)
+    {
+        if (Phase == ConnectionPhase.Lingering && (_lingerBytesLeft -= count) < 0)
+        {
+            _resetOnClose = true;
+            BeginClose();
+        }
+    }
+
+    private void DiscardInput()
+    {
+        _input.Release(Pools);
+        _input.Clear(Pools);
+        _seen = 0;
+    }
+
+    private void TakeReceiveError(int errno)
+    {
+        switch (errno)
+        {
+            case 0:
+                EndInput(ReceiveEnd.Finished);
+                break;
+            case Errno.ENOBUFS:
+                // Not an end: all receive buffers are in use. A relative reset healthy connections here.
+                ParkReceive();
+                break;
+            case Errno.ECANCELED:
+                // Paused for back-pressure, or closing.
+                _receiveCancelled = false;
+                break;
+            case Errno.EINTR or Errno.EAGAIN:
+                break;
+            default:
+                EndInput(ReceiveEnd.Reset);
+                break;
+        }
+    }
+
+    private void EndInput(ReceiveEnd end)
+    {
+        if (_inputEnd != ReceiveEnd.None && end != ReceiveEnd.Reset)
+        {
+            return;
+        }
+
+        _inputEnd = _outermostStage is null ? end : _outermostStage.PassEnd(end);
+        if (_read.IsPending)
+        {
+            _read.Complete(_inputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
+        }
+    }
+
+    private void EndReadWithData()
+    {
+        if (_read.IsPending && HasUnseenInput)
+        {
+            MarkSeen();
+            _read.Complete(ReadOutcome.Data);
+        }
+    }
+
+    private void SubmitReceive()
+    {
+        Debug.Assert(!_receiveArmed && IsOpen);
+        _receiveArmed = true;
+        _receiveCancelled = false;
+        _operationsInFlight++;
+        Backend.SubmitReceive(Token(OperationKind.Receive), _socket);
+    }
+
+    /// <summary>Receives again, unless there is a reason not to.</summary>
+    private void ResumeReceive()
+    {
+        bool wanted = Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
+            && _inputEnd == ReceiveEnd.None
+            && _input.Count < Limits.InputHighWaterBytes;
+        if (wanted && !_receiveArmed && !_receiveParked)
+        {
+            SubmitReceive();
+        }
+    }
+
+    private void PauseReceiveIfFull()
+    {
+        if (_input.Count >= Limits.InputHighWaterBytes && _receiveArmed && !_receiveCancelled)
+        {
+            _receiveCancelled = true;
+            Backend.SubmitCancel(Token(OperationKind.Receive));
+        }
+    }
+
+    private void ParkReceive()
+    {
+        if (!_receiveParked)
+        {
+            _receiveParked = true;
+            Reactor.Park(this);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+using Millrace.Engine.Backends;
+using Millrace.Engine.Buffers;
+using Millrace.Engine.Connections;
+using Millrace.Engine.Scheduling;
+using Millrace.Engine.Stages;
+using Millrace.Interop;
+
+namespace Millrace.Engine;
+
+/// <content>Output: one batch is filled while at most one is sent.</content>
+public sealed partial class Connection
+{
+    private readonly Signal<FlushOutcome> _flush = new();
+    private OutputBatch? _filling;
+    private OutputBatch? _sending;
+    private bool _flushRequested;
+    private bool _flushQueued;
+    private bool _sendInFlight;
+    private bool _outputBroken;
+    private long _flushDoneAtUnsent;
+
+    /// <summary>Bytes written and not yet taken by the kernel, flushed or not.</summary>
+    public long UnsentBytes => (_filling?.Bytes ?? 0) + (_sending?.Bytes ?? 0);
+
+    /// <summary>
+    /// Room to write at least <paramref name="sizeHint"/> bytes (0: some) behind what was written; they count once
+    /// <see cref="Advance"/> says so. Valid until the next call that writes or flushes.
+    /// </summary>
+    public Span<byte> GetSpan(int sizeHint = 0)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        return Filling().GetSpan(sizeHint);
+    }
+
+    /// <summary>Says how many bytes of <see cref="GetSpan"/> were written.</summary>
+    public void Advance(int count)
+    {
+        OutputBatch batch = Filling();
+        ArgumentOutOfRangeException.ThrowIfNegative(count);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, batch.Room);
+        batch.Advance(count);
+    }
+
+    /// <summary>Writes a copy of the bytes.</summary>
+    public void Write(ReadOnlySpan<byte> bytes) => Filling().Write(bytes);
+
+    /// <summary>
+    /// Writes memory of the caller's without a copy: it must be native or pinned, and stay as it is until the flush that
+    /// follows has completed. Up to some kilobytes a copy is cheaper than a second part of a send (on this project's
+    /// machines 0.13 against 0.5 us at 10 KB).
+    /// </summary>
+    public unsafe void WriteReference(byte* memory, int count)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(count);
+        Filling().WriteReference(memory, count);
+    }
+
+    /// <summary>
+    /// Sends what was written, at the end of this turn together with what is written until then. Does not wait: while a send is
+    /// under way the bytes queue up behind it (write-behind; see <see cref="UnsentBytes"/>).
+    /// </summary>
+    public void Flush()
+    {
+        Reactor.AssertHome();
+        QueueFlush();
+    }
+
+    /// <summary>As <see cref="Flush"/>, and waits until everything written so far is with the kernel. One wait at a time.</summary>
+    /// <exception cref="InvalidOperationException">Another wait is pending, or the caller is not on the reactor's thread.</exception>
+    public ValueTask<FlushOutcome> FlushAsync() => FlushAsync(0);
+
+    /// <summary>As <see cref="Flush"/>, and waits until no more than so many bytes are unsent: a limit on write-behind.</summary>
+    /// <exception cref="InvalidOperationException">Another wait is pending, or the caller is not on the reactor's thread.</exception>
+    public ValueTask<FlushOutcome> FlushAsync(long unsentBytesMax)
+    {
+        Reactor.AssertHome();
+        if (_flush.IsPending)
+        {
+            throw new InvalidOperationException("A flush of this connection is pending; await it before the next.");
+        }
+
+        QueueFlush();
+        if (_outputBroken)
+        {
+            return new ValueTask<FlushOutcome>(FlushOutcome.Closed);
+        }
+
+        if (UnsentBytes <= unsentBytesMax)
+        {
+            return new ValueTask<FlushOutcome>(FlushOutcome.Sent);
+        }
+
+        _flushDoneAtUnsent = unsentBytesMax;
+        return _flush.Begin();
+    }
+
+    /// <summary>The turn ends: what was flushed in it goes out as one send.</summary>
+    internal void SendFlushed()
+    {
+        _flushQueued = false;
+        if (_sending is not null || _filling is null || _fileReadInFlight || !_flushRequested)
+        {
+            return;
+        }
+
+        _flushRequested = false;
+        if (_outputBroken || !IsOpen)
+        {
+            DropFilling();
+            EndFlushIfDone();
+            Progress();
+            return;
+        }
+
+        _sending = Encode(_filling);
+        _filling = null;
+        if (_sending.Bytes > 0)
+        {
+            SubmitSend();
+        }
+        else
+        {
+            FinishSend();
+            Progress();
+        }
+    }
+
+    internal void OnSent(in Completion completion)
+    {
+        _sendInFlight = false;
+        _operationsInFlight--;
+        int result = completion.Result;
+        if (result > 0)
+        {
+            _sending!.Consume(result);
+        }
+        else if (-result is not (0 or Errno.EINTR or Errno.EAGAIN or Errno.ENOBUFS or Errno.ENOMEM))
+        {
+            // ECANCELED here is our own close; EPIPE and ECONNRESET are the peer's.
+            BreakOutput();
+            Progress();
+            return;
+        }
+
+        if (_sending!.Bytes > 0)
+        {
+            // Cut short: by a signal, or by an error that the next attempt will name.
+            if (Phase == ConnectionPhase.Closing)
+            {
+                BreakOutput();
+            }
+            else
+            {
+                SubmitSend();
+            }
+        }
+        else
+        {
+            FinishSend();
+        }
+
+        Progress();
+    }
+
+    private bool IsOutputDrained => _sending is null && _filling is null && !_fileReadInFlight;
+
+    private void OpenOutput()
+    {
+        _outputBroken = false;
+        _flushRequested = false;
+    }
+
+    private OutputBatch Filling()
+    {
+        Reactor.AssertHome();
+        if (_fileReadInFlight)
+        {
+            throw new InvalidOperationException("A file is being read into the output of this connection; await it before writing on.");
+        }
+
+        return _filling ??= Reactor.RentBatch();
+    }
+
+    private void QueueFlush()
+    {
+        if (_filling is null)
+        {
+            return;
+        }
+
+        _flushRequested = true;
+        if (_sending is null && !_flushQueued)
+        {
+            _flushQueued = true;
+            Reactor.QueueFlush(this);
+        }
+    }
+
+    /// <summary>The handler has returned: everything goes out, and the stages' last word behind it.</summary>
+    private void FlushLast()
+    {
+        if (_innermostStage is not null && !_outputBroken)
+        {
+            _filling ??= Reactor.RentBatch();
+        }
+
+        QueueFlush();
+    }
+
+    private OutputBatch Encode(OutputBatch batch)
+    {
+        bool last = Phase == ConnectionPhase.Flushing;
+        for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
+        {
+            OutputBatch encoded = Reactor.RentBatch();
+            stage.Encode(batch, encoded);
+            if (last)
+            {
+                stage.EncodeEnd(encoded);
+            }
+
+            Reactor.ReturnBatch(batch);
+            batch = encoded;
+        }
+
+        return batch;
+    }
+
+    private unsafe void SubmitSend()
+    {
+        _sendInFlight = true;
+        _operationsInFlight++;
+        if (_sending!.TryGetSinglePart(out byte* data, out nuint bytes))
+        {
+            Backend.SubmitSend(Token(OperationKind.Send), _socket, data, bytes);
+        }
+        else
+        {
+            Backend.SubmitSendMessage(Token(OperationKind.Send), _socket, _sending.AsMessage());
+        }
+
+        WatchSend();
+    }
+
+    private void FinishSend()
+    {
+        Reactor.ReturnBatch(_sending!);
+        _sending = null;
+        if (_flushRequested)
+        {
+            QueueFlush();
+        }
+
+        EndFlushIfDone();
+    }
+
+    private void EndFlushIfDone()
+    {
+        if (_flush.IsPending && (_outputBroken || UnsentBytes <= _flushDoneAtUnsent))
+        {
+            _flush.Complete(_outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent);
+        }
+    }
+
+    /// <summary>Nothing written can reach the peer any more; what the kernel does not hold is dropped.</summary>
+    private void BreakOutput()
+    {
+        _outputBroken = true;
+        DropOutput();
+        EndFlushIfDone();
+    }
+
+    private void DropOutput()
+    {
+        if (_sending is not null && !_sendInFlight)
+        {
+            Reactor.ReturnBatch(_sending);
+            _sending = null;
+        }
+
+        DropFilling();
+    }
+
+    private void DropFilling()
+    {
+        if (_filling is not null && !_fileReadInFlight)
+        {
+            Reactor.ReturnBatch(_filling);
+            _filling = null;
+        }
+    }
+}

@@ -1,0 +1,275 @@
+using System.Diagnostics;
+using System.Net;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Buffers;
+using Millrace.Engine.Connections;
+using Millrace.Engine.Listening;
+using Millrace.Engine.Stages;
+
+namespace Millrace.Engine;
+
+/// <summary>
+/// One accepted stream connection, given to a handler. Everything but <see cref="Reactor"/> and <see cref="RequestAbort"/>
+/// belongs to the reactor's thread: handlers run there, every await of a connection completes there inline, and a handler that awaited
+/// something foreign comes home with <see cref="Reactor.SwitchTo"/>. When the handler returns, what it wrote is sent and
+/// the connection ends in order; when it throws, the connection is reset.
+/// </summary>
+/// <remarks>
+/// Ownership: the object lives in its slot for good and serves one peer after the other. It is recycled only when its handler
+/// has returned and the kernel holds none of its memory (no operation in flight).
+/// </remarks>
+public sealed partial class Connection
+{
+    private static readonly Action<object?> AbortHome = static state =>
+    {
+        var (connection, generation) = ((Connection, uint))state!;
+        if (connection.Generation == generation)
+        {
+            connection.Abort();
+        }
+    };
+
+    private readonly Action _handlerEnded;
+    private int _socket = -1;
+    private int _operationsInFlight;
+    private bool _resetOnClose;
+    private bool _receiveCancelled;
+    private bool _operationsCancelled;
+    private Task? _handler;
+    private ListenerCore? _listener;
+    private ConnectionStage? _outermostStage;
+    private ConnectionStage? _innermostStage;
+
+    internal Connection(Reactor reactor, int slot)
+    {
+        Reactor = reactor;
+        Slot = slot;
+        _handlerEnded = OnHandlerEnded;
+    }
+
+    /// <summary>The reactor that owns the connection. Any thread.</summary>
+    public Reactor Reactor { get; }
+
+    /// <summary>The peer's address; null when the peer is gone already.</summary>
+    public EndPoint? RemoteEndPoint => IsOpen ? SocketEndPoint.OfPeer(_socket, LocalFamily) : null;
+
+    /// <summary>The address the peer connected to.</summary>
+    public EndPoint? LocalEndPoint => IsOpen ? SocketEndPoint.OfSocket(_socket, LocalFamily) : null;
+
+    internal int Slot { get; }
+
+    /// <summary>Which of the slot's tenants this is.</summary>
+    internal uint Generation { get; private set; }
+
+    internal ConnectionPhase Phase { get; private set; }
+
+    private bool IsOpen => Phase is > ConnectionPhase.Free and < ConnectionPhase.Closed;
+
+    private EndPoint LocalFamily => _listener!.EndPoint;
+
+    private Backend Backend => Reactor.Backend;
+
+    private BlockPools Pools => Reactor.Pools;
+
+    private Limits Limits => Reactor.Limits;
+
+    /// <summary>Ends the connection at once with a reset; what is unsent is dropped. The handler's waits end with Reset or Closed.</summary>
+    public void Abort()
+    {
+        Reactor.AssertHome();
+        if (Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed)
+        {
+            return;
+        }
+
+        // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
+        _resetOnClose = true;
+        Phase = ConnectionPhase.Closing;
+        CancelOperations();
+        EndInput(ReceiveEnd.Reset);
+        Progress();
+    }
+
+    /// <summary>Asks for <see cref="Abort"/> from any thread.</summary>
+    public void RequestAbort() => Reactor.Post(AbortHome, (this, Generation));
+
+    /// <summary>Takes over an accepted socket and runs the handler on it.</summary>
+    internal void Open(int socket, ListenerCore listener)
+    {
+        Debug.Assert(Phase == ConnectionPhase.Free && _operationsInFlight == 0 && _socket == -1);
+        _socket = socket;
+        _listener = listener;
+        _resetOnClose = false;
+        _receiveCancelled = false;
+        _operationsCancelled = false;
+        Phase = ConnectionPhase.Serving;
+        OpenInput();
+        OpenOutput();
+        OpenDeadlines();
+        if (listener.Stages is not null)
+        {
+            (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, listener.Stages(this));
+        }
+
+        SubmitReceive();
+        RunHandler(listener.Handler);
+    }
+
+
+    private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
+
+    private void RunHandler(ConnectionHandler handler)
+    {
+        try
+        {
+            _handler = handler(this);
+        }
+#pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            _handler = Task.FromException(error);
+        }
+
+        if (_handler.IsCompleted)
+        {
+            OnHandlerEnded();
+        }
+        else
+        {
+            _handler.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(_handlerEnded);
+        }
+    }
+
+    private void OnHandlerEnded()
+    {
+        if (!Reactor.IsHome)
+        {
+            Reactor.Post(static state => ((Connection)state!).OnHandlerEnded(), this);
+            return;
+        }
+
+        Task handler = _handler!;
+        _handler = null;
+        if (handler.IsFaulted)
+        {
+            Reactor.Log.HandlerFailed(handler.Exception!.InnerException ?? handler.Exception);
+        }
+
+        if (!handler.IsCompletedSuccessfully)
+        {
+            Abort();
+        }
+        else if (Phase == ConnectionPhase.Serving)
+        {
+            Phase = ConnectionPhase.Flushing;
+            DiscardInput();
+            FlushLast();
+        }
+
+        Progress();
+    }
+
+    /// <summary>Goes as far towards the end as the present allows. Called after everything that may have opened the way.</summary>
+    private void Progress()
+    {
+        if (Phase == ConnectionPhase.Flushing && IsOutputDrained)
+        {
+            BeginLinger();
+        }
+
+        if (Phase == ConnectionPhase.Lingering && _inputEnd != ReceiveEnd.None)
+        {
+            BeginClose();
+        }
+
+        if (Phase == ConnectionPhase.Closing && _operationsInFlight == 0)
+        {
+            CloseSocket();
+        }
+
+        if (Phase == ConnectionPhase.Closed && _handler is null && _operationsInFlight == 0)
+        {
+            Recycle();
+        }
+    }
+
+    private void BeginLinger()
+    {
+        Phase = ConnectionPhase.Lingering;
+        if (_inputEnd == ReceiveEnd.None && !_outputBroken)
+        {
+            Backend.ShutdownSend(_socket);
+            _lingerBytesLeft = Limits.LingerBytes;
+            SetLingerDeadline();
+            ResumeReceive();
+        }
+        else if (_outputBroken)
+        {
+            EndInput(ReceiveEnd.Reset);
+        }
+    }
+
+    private void BeginClose()
+    {
+        Phase = ConnectionPhase.Closing;
+        CancelOperations();
+        Progress();
+    }
+
+    /// <summary>Asks the kernel to let go. Whatever it still holds stays untouched until it says so, operation by operation.</summary>
+    private void CancelOperations()
+    {
+        if (_operationsCancelled)
+        {
+            return;
+        }
+
+        _operationsCancelled = true;
+        if (_receiveArmed)
+        {
+            Backend.SubmitCancel(Token(OperationKind.Receive));
+        }
+
+        if (_sendInFlight)
+        {
+            Backend.SubmitCancel(Token(OperationKind.Send));
+        }
+
+        if (_fileReadInFlight)
+        {
+            Backend.SubmitCancel(Token(OperationKind.FileRead));
+        }
+    }
+
+    private void CloseSocket()
+    {
+        if (_resetOnClose)
+        {
+            Backend.ResetOnClose(_socket);
+        }
+
+        Backend.CloseSocket(_socket);
+        _socket = -1;
+        Phase = ConnectionPhase.Closed;
+        Reactor.Timers.Cancel(Slot);
+        BreakOutput();
+    }
+
+    private void Recycle()
+    {
+        Debug.Assert(_operationsInFlight == 0 && _socket == -1 && _handler is null);
+        for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
+        {
+            stage.Release();
+        }
+
+        _outermostStage = _innermostStage = null;
+        DiscardInput();
+        DropOutput();
+        _listener = null;
+        Generation = (Generation + 1) & OperationToken.GenerationMask;
+        Phase = ConnectionPhase.Free;
+        Reactor.Connections.Return(this);
+    }
+}

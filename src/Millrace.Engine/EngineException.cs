@@ -1,0 +1,22 @@
+namespace Millrace.Engine;
+
+/// <summary>The engine cannot be started or cannot go on; the message names cause and remedy in one sentence.</summary>
+public sealed class EngineException : Exception
+{
+    /// <summary>Makes an exception without a message.</summary>
+    public EngineException()
+    {
+    }
+
+    /// <summary>Makes an exception with its sentence.</summary>
+    public EngineException(string message)
+        : base(message)
+    {
+    }
+
+    /// <summary>Makes an exception with its sentence and what lies behind it.</summary>
+    public EngineException(string message, Exception innerException)
+        : base(message, innerException)
+    {
+    }
+}

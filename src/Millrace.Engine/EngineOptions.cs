@@ -1,0 +1,71 @@
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace Millrace.Engine;
+
+/// <summary>Which way of asking the kernel a <see cref="ReactorGroup"/> uses.</summary>
+public enum BackendKind
+{
+    /// <summary>The best there is on this host.</summary>
+    Auto,
+
+    /// <summary>io_uring (Linux 6.1 or newer); starting fails where it is refused.</summary>
+    IoUring,
+}
+
+/// <summary>What a <see cref="ReactorGroup"/> can be told. Sizes are per reactor.</summary>
+public sealed record EngineOptions
+{
+    /// <summary>Reactor threads, each with its own ring. 0: the cores this process may use, a cgroup's limit respected.</summary>
+    public int Reactors { get; init; }
+
+    /// <summary>How the kernel is asked.</summary>
+    public BackendKind Backend { get; init; } = BackendKind.Auto;
+
+    /// <summary>Operations that can be queued between two enters. A full queue costs an extra enter, nothing else.</summary>
+    public int SubmissionEntries { get; init; } = 512;
+
+    /// <summary>Completions that can wait. Multishot operations complete without being submitted again, hence many more.</summary>
+    public int CompletionEntries { get; init; } = 4_096;
+
+    /// <summary>
+    /// Completions handled before the next enter. Fewer send earlier and keep buffers in the cache, more save enters.
+    /// </summary>
+    public int CompletionsPerTurn { get; init; } = 256;
+
+    /// <summary>Receive buffers shared by all connections of a reactor; a power of two. Each is in use for one loop turn at most.</summary>
+    public int ReceiveBuffers { get; init; } = 1_024;
+
+    /// <summary>Bytes of one receive buffer: the usual request fits one many times over.</summary>
+    public int ReceiveBufferBytes { get; init; } = 4_096;
+
+    /// <summary>The bounds.</summary>
+    public Limits Limits { get; init; } = new();
+
+    /// <summary>Where the engine logs.</summary>
+    public ILoggerFactory LoggerFactory { get; init; } = NullLoggerFactory.Instance;
+
+    internal int ReactorCount => Reactors > 0 ? Reactors : Environment.ProcessorCount;
+
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of its range.</exception>
+    internal void Validate()
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(Reactors);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(Reactors, 1_024);
+        RequireBetween(SubmissionEntries, 1, 32_768, nameof(SubmissionEntries));
+        RequireBetween(CompletionEntries, 2, 65_536, nameof(CompletionEntries));
+        RequireBetween(CompletionsPerTurn, 1, 65_536, nameof(CompletionsPerTurn));
+        RequireBetween(ReceiveBufferBytes, 64, 1 << 20, nameof(ReceiveBufferBytes));
+        RequireBetween(ReceiveBuffers, 1, 32_768, nameof(ReceiveBuffers));
+        if (!int.IsPow2(ReceiveBuffers))
+        {
+            throw new ArgumentOutOfRangeException(nameof(ReceiveBuffers), ReceiveBuffers, "The kernel takes a power of two.");
+        }
+    }
+
+    private static void RequireBetween(int value, int lowest, int highest, string name)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(value, lowest, name);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(value, highest, name);
+    }
+}

@@ -1,0 +1,115 @@
+using System.Diagnostics;
+using Millrace.Engine.Backends;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Listening;
+
+/// <summary>
+/// One listening socket on one reactor. Running out of descriptors or memory pauses it for a moment; nothing kills it. When it
+/// stops it first takes what the kernel has queued, so that nobody who was let in is reset. Reactor thread only.
+/// </summary>
+internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCore listener, Action<int, ListenerCore> deal)
+{
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private bool _isArmed;
+    private bool _isStopping;
+    private bool _isComplaining;
+
+    /// <summary>When to accept again after a pause; <see cref="long.MaxValue"/> when not paused.</summary>
+    public long ResumeAtMs { get; private set; } = long.MaxValue;
+
+    /// <summary>Completed when the socket is closed.</summary>
+    public Task Stopped => _stopped.Task;
+
+    private OperationToken Token => new(OperationKind.Accept, 0, slot);
+
+    public void Arm()
+    {
+        Debug.Assert(!_isArmed);
+        _isArmed = true;
+        ResumeAtMs = long.MaxValue;
+        reactor.Backend.SubmitAccept(Token, socket);
+    }
+
+    public void OnAccepted(in Completion completion)
+    {
+        if (completion.IsTerminal)
+        {
+            _isArmed = false;
+        }
+
+        if (completion.Result >= 0)
+        {
+            _isComplaining = false;
+            deal(completion.Result, listener);
+        }
+
+        if (_isArmed)
+        {
+            return;
+        }
+
+        if (_isStopping)
+        {
+            Close();
+        }
+        else if (completion.Result >= 0 || IsOfTheMoment(-completion.Result))
+        {
+            Arm();
+        }
+        else
+        {
+            Pause(-completion.Result);
+        }
+    }
+
+    public void Stop()
+    {
+        if (_isStopping)
+        {
+            return;
+        }
+
+        _isStopping = true;
+        if (_isArmed)
+        {
+            reactor.Backend.SubmitCancel(Token);
+        }
+        else
+        {
+            Close();
+        }
+    }
+
+    /// <summary>Errors of one incoming connection, not of the listener (accept(2), "Error handling").</summary>
+    private static bool IsOfTheMoment(int errno) => errno is
+        Errno.EINTR or Errno.EAGAIN or Errno.ECONNABORTED or Errno.EPERM or Errno.ECANCELED or
+        Errno.ENETDOWN or Errno.EHOSTDOWN or Errno.EHOSTUNREACH or Errno.ENETUNREACH or Errno.EOPNOTSUPP;
+
+    private void Pause(int errno)
+    {
+        // Accepting again at once would spin: a relative wrote 1.7 million log lines a second here.
+        ResumeAtMs = reactor.NowMs + (long)reactor.Limits.AcceptPause.TotalMilliseconds;
+        if (!_isComplaining)
+        {
+            _isComplaining = true;
+            reactor.Log.AcceptPaused(listener.EndPoint, Errno.Describe(errno));
+        }
+    }
+
+    private void Close()
+    {
+        if (SocketCalls.SetNonBlocking(socket) >= 0)
+        {
+            int queued;
+            while ((queued = SocketCalls.Accept(socket)) >= 0)
+            {
+                deal(queued, listener);
+            }
+        }
+
+        reactor.Backend.CloseSocket(socket);
+        _stopped.SetResult();
+    }
+}

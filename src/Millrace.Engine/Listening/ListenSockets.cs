@@ -1,0 +1,121 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Listening;
+
+/// <summary>
+/// Opens the listening sockets of an address: for IP one per reactor, among which the kernel spreads connections
+/// (SO_REUSEPORT); for a unix socket, which cannot be sharded, a single one.
+/// </summary>
+internal static class ListenSockets
+{
+    /// <summary>Binds and listens. The sockets are the caller's to close.</summary>
+    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    public static (int[] Sockets, EndPoint EndPoint) Open(EndPoint endPoint, int reactors, Limits limits)
+    {
+        bool isShardable = endPoint is IPEndPoint;
+        if (endPoint is UnixDomainSocketEndPoint unix)
+        {
+            RemoveStaleFile(unix);
+        }
+
+        var sockets = new List<int>();
+        try
+        {
+            // Three steps. The first socket binds alone, so that an address in use is an error (two processes of one user
+            // that both set SO_REUSEPORT would share it silently); then it allows siblings; then they bind.
+            int first = Bind(endPoint, limits, isSibling: false);
+            sockets.Add(first);
+            EndPoint actual = SocketEndPoint.OfSocket(first, endPoint) ?? endPoint;
+            if (isShardable && reactors > 1)
+            {
+                Require(SocketCalls.SetOption(first, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1), endPoint);
+                while (sockets.Count < reactors)
+                {
+                    sockets.Add(Bind(actual, limits, isSibling: true));
+                }
+            }
+
+            foreach (int socket in sockets)
+            {
+                Require(SocketCalls.Listen(socket, limits.Backlog), endPoint);
+            }
+
+            return ([.. sockets], actual);
+        }
+        catch
+        {
+            sockets.ForEach(static socket => SocketCalls.Close(socket));
+            throw;
+        }
+    }
+
+    private static int Bind(EndPoint endPoint, Limits limits, bool isSibling)
+    {
+        int socket = SocketCalls.Socket(SocketEndPoint.Family(endPoint), SocketTypeNumber.Stream);
+        Require(socket, endPoint);
+        try
+        {
+            if (endPoint is IPEndPoint ip)
+            {
+                SetTcpOptions(socket, ip, limits);
+            }
+
+            if (isSibling)
+            {
+                Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1), endPoint);
+            }
+
+            Require(SocketCalls.Bind(socket, SocketEndPoint.Encode(endPoint)), endPoint);
+            return socket;
+        }
+        catch
+        {
+            _ = SocketCalls.Close(socket);
+            throw;
+        }
+    }
+
+    /// <summary>All of these are inherited by accepted connections, which saves a system call for each.</summary>
+    private static void SetTcpOptions(int socket, IPEndPoint endPoint, Limits limits)
+    {
+        // Connections of an earlier process in TIME_WAIT must not keep this one from starting.
+        Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReuseAddress, 1), endPoint);
+        Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, 1), endPoint);
+        Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, limits.KernelUnsentBytes), endPoint);
+        if (endPoint.AddressFamily == AddressFamily.InterNetworkV6)
+        {
+            int only = endPoint.Address.Equals(IPAddress.IPv6Any) ? 0 : 1;
+            Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, only), endPoint);
+        }
+    }
+
+    /// <summary>A unix socket's file outlives its process. One that nobody listens on any more is in the way and is removed.</summary>
+    private static void RemoveStaleFile(UnixDomainSocketEndPoint endPoint)
+    {
+        string path = endPoint.ToString();
+        if (path.Length == 0 || path[0] is '@' or '\0' || !File.Exists(path))
+        {
+            return;
+        }
+
+        int probe = SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream);
+        Require(probe, endPoint);
+        int result = SocketCalls.Connect(probe, SocketEndPoint.Encode(endPoint));
+        _ = SocketCalls.Close(probe);
+        if (result == -Errno.ECONNREFUSED)
+        {
+            File.Delete(path);
+        }
+    }
+
+    private static void Require(int result, EndPoint endPoint)
+    {
+        if (result < 0)
+        {
+            throw SocketEndPoint.Refusal(endPoint, -result);
+        }
+    }
+}

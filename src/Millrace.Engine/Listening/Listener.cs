@@ -1,0 +1,45 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Engine.Listening;
+
+namespace Millrace.Engine;
+
+/// <summary>An address that a <see cref="ReactorGroup"/> accepts connections on. Any thread.</summary>
+public sealed class Listener
+{
+    private readonly IReadOnlyList<(Reactor Reactor, Acceptor Acceptor)> _acceptors;
+    private readonly (string Path, DateTime CreatedAt)? _file;
+
+    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors)
+    {
+        EndPoint = endPoint;
+        _acceptors = acceptors;
+        if (endPoint is UnixDomainSocketEndPoint unix && File.Exists(unix.ToString()))
+        {
+            _file = (unix.ToString(), File.GetCreationTimeUtc(unix.ToString()));
+        }
+    }
+
+    /// <summary>The address as bound: a port asked for as 0 is the one that was given.</summary>
+    public EndPoint EndPoint { get; }
+
+    /// <summary>Stops accepting: connections that the kernel has queued are still served, later ones refused.</summary>
+    public async Task StopAsync()
+    {
+        foreach ((Reactor reactor, Acceptor acceptor) in _acceptors)
+        {
+            reactor.Post(static state => ((Acceptor)state!).Stop(), acceptor);
+        }
+
+        foreach ((_, Acceptor acceptor) in _acceptors)
+        {
+            await acceptor.Stopped.ConfigureAwait(false);
+        }
+
+        // Only our own file: another process may have taken the path over meanwhile.
+        if (_file is { } file && File.Exists(file.Path) && File.GetCreationTimeUtc(file.Path) == file.CreatedAt)
+        {
+            File.Delete(file.Path);
+        }
+    }
+}

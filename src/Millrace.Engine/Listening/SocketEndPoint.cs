@@ -1,0 +1,66 @@
+using System.Buffers.Binary;
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Listening;
+
+/// <summary>End points to and from the kernel's <c>struct sockaddr</c>.</summary>
+internal static class SocketEndPoint
+{
+    private const int LargestAddressBytes = 128;
+
+    public static ReadOnlySpan<byte> Encode(EndPoint endPoint)
+    {
+        SocketAddress address = endPoint.Serialize();
+        return address.Buffer.Span[..address.Size];
+    }
+
+    public static int Family(EndPoint endPoint) => endPoint.AddressFamily switch
+    {
+        AddressFamily.InterNetwork => AddressFamilyNumber.InterNetwork,
+        AddressFamily.InterNetworkV6 => AddressFamilyNumber.InterNetworkV6,
+        AddressFamily.Unix => AddressFamilyNumber.Unix,
+        _ => throw new NotSupportedException($"Addresses of the family {endPoint.AddressFamily} cannot be listened on: use IPv4, IPv6 or a unix socket."),
+    };
+
+    /// <summary>The address a socket is bound to; <paramref name="family"/> is any end point of its family.</summary>
+    public static EndPoint? OfSocket(int socket, EndPoint family)
+    {
+        Span<byte> bytes = stackalloc byte[LargestAddressBytes];
+        int length = SocketCalls.LocalAddress(socket, bytes);
+        return length < 0 ? null : Decode(bytes[..length], family);
+    }
+
+    public static EndPoint? OfPeer(int socket, EndPoint family)
+    {
+        Span<byte> bytes = stackalloc byte[LargestAddressBytes];
+        int length = SocketCalls.PeerAddress(socket, bytes);
+        return length < 0 ? null : Decode(bytes[..length], family);
+    }
+
+    /// <summary>Throws what fits a failed bind or listen.</summary>
+    public static EngineException Refusal(EndPoint endPoint, int errno) => new(errno switch
+    {
+        Errno.EADDRINUSE => $"{endPoint} is in use by another process: stop it or choose another address.",
+        Errno.EACCES when endPoint is IPEndPoint => $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE.",
+        Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine.",
+        Errno.EAFNOSUPPORT => $"{endPoint} is of a family that this machine does not have.",
+        _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
+    });
+
+    private static EndPoint Decode(ReadOnlySpan<byte> bytes, EndPoint family)
+    {
+        // An unnamed unix socket, as a client's usually is, has no path behind its family.
+        if (family is UnixDomainSocketEndPoint && bytes.Length <= sizeof(ushort))
+        {
+            return family;
+        }
+
+        var address = new SocketAddress(family.AddressFamily, bytes.Length);
+        bytes.CopyTo(address.Buffer.Span);
+        BinaryPrimitives.WriteUInt16LittleEndian(address.Buffer.Span, BinaryPrimitives.ReadUInt16LittleEndian(bytes));
+        return family.Create(address);
+    }
+}

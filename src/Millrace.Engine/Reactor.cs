@@ -1,0 +1,367 @@
+using System.Diagnostics;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Buffers;
+using Millrace.Engine.Connections;
+using Millrace.Engine.Listening;
+using Millrace.Engine.Scheduling;
+
+namespace Millrace.Engine;
+
+/// <summary>
+/// One thread, one kernel queue, and the connections that belong to both. A turn of its loop: what others posted, timers that
+/// are due, sends of what was flushed, one enter, and the completions it brought, each of which runs its handler inline.
+/// Everything a reactor owns is touched by its thread only; other threads use <see cref="Post"/>.
+/// </summary>
+public sealed class Reactor
+{
+    /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>
+    private const int GraceAfterAbortMs = 1_000;
+
+    [ThreadStatic]
+    private static Reactor? t_current;
+
+    private readonly Thread _thread;
+    private readonly Func<Backend> _createBackend;
+    private readonly Mailbox _mailbox;
+    private readonly List<Acceptor> _acceptors = [];
+    private readonly List<Connection> _flushes = [];
+    private readonly Queue<Connection> _parked = new();
+    private readonly Stack<OutputBatch> _batches = new();
+    private readonly List<int> _expired = [];
+    private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private long _abortAtMs = long.MaxValue;
+    private long _giveUpAtMs = long.MaxValue;
+
+    internal Reactor(int index, Limits limits, EngineLog log, Func<Backend> createBackend)
+    {
+        Index = index;
+        Limits = limits;
+        Log = log;
+        WriteStallMs = (long)limits.WriteStall.TotalMilliseconds;
+        _createBackend = createBackend;
+        _mailbox = new Mailbox(() => Backend.Wake());
+        Connections = new ConnectionTable(this, limits.ConnectionsPerReactor);
+        _thread = new Thread(Run) { IsBackground = true, Name = $"millrace-{index}" };
+    }
+
+    /// <summary>The reactor whose thread this is; null elsewhere.</summary>
+    public static Reactor? Current => t_current;
+
+    /// <summary>Its number in the group, from 0.</summary>
+    public int Index { get; }
+
+    /// <summary>Whether the caller is on the reactor's thread.</summary>
+    public bool IsHome => t_current == this;
+
+    /// <summary>Whether the group stops: handlers should end their connections after what they are doing. Reactor thread.</summary>
+    public bool IsDraining { get; private set; }
+
+    internal Backend Backend { get; private set; } = null!;
+
+    internal BlockPools Pools { get; } = new();
+
+    internal TimerWheel Timers { get; private set; } = null!;
+
+    internal ConnectionTable Connections { get; }
+
+    internal ReactorCounters Counters { get; } = new();
+
+    internal Limits Limits { get; }
+
+    internal EngineLog Log { get; }
+
+    internal long WriteStallMs { get; }
+
+    /// <summary>Milliseconds of a clock that never goes back, read once per turn.</summary>
+    internal long NowMs { get; private set; }
+
+    /// <summary>Runs an action on the reactor's thread, soon, in order of posting. Any thread. The action must not throw.</summary>
+    public void Post(Action<object?> action, object? state)
+    {
+        ArgumentNullException.ThrowIfNull(action);
+        _mailbox.Post(action, state);
+    }
+
+    /// <summary>Awaited to come home: <c>await connection.Reactor.SwitchTo();</c> continues on the reactor's thread. Any thread.</summary>
+    public HomeAwaitable SwitchTo() => new(this);
+
+    /// <summary>Refuses callers on other threads, in Release builds too: a race on a connection would mix bytes.</summary>
+    internal void AssertHome()
+    {
+        if (t_current != this)
+        {
+            ThrowNotHome();
+        }
+    }
+
+    /// <summary>Starts the thread; the task fails when its kernel queue cannot be had.</summary>
+    internal Task StartAsync()
+    {
+        _thread.Start();
+        return _started.Task;
+    }
+
+    /// <summary>Lets connections finish until the deadline, resets those left, and ends the thread.</summary>
+    internal Task StopAsync(TimeSpan drain)
+    {
+        Post(static state =>
+        {
+            var (reactor, drain) = ((Reactor, TimeSpan))state!;
+            reactor.BeginDrain(drain);
+        }, (this, drain));
+        return _ended.Task;
+    }
+
+    /// <summary>Accepts on a socket of its own.</summary>
+    internal Acceptor Accept(int socket, ListenerCore listener, Action<int, ListenerCore> deal)
+    {
+        AssertHome();
+        var acceptor = new Acceptor(this, _acceptors.Count, socket, listener, deal);
+        _acceptors.Add(acceptor);
+        acceptor.Arm();
+        return acceptor;
+    }
+
+    /// <summary>Takes a connected socket over and serves it; at the limit it is reset, the newest being the one to go.</summary>
+    internal void Adopt(int socket, ListenerCore listener)
+    {
+        AssertHome();
+        Counters.Accepted++;
+        if (Connections.TryRent(out Connection? connection))
+        {
+            connection.Open(socket, listener);
+            return;
+        }
+
+        Counters.Shed++;
+        Backend.ResetOnClose(socket);
+        Backend.CloseSocket(socket);
+    }
+
+    internal void QueueFlush(Connection connection) => _flushes.Add(connection);
+
+    internal void Park(Connection connection)
+    {
+        Counters.ReceivesParked++;
+        _parked.Enqueue(connection);
+    }
+
+    internal OutputBatch RentBatch() => _batches.TryPop(out OutputBatch? batch) ? batch : new OutputBatch(Pools);
+
+    internal void ReturnBatch(OutputBatch batch)
+    {
+        batch.Reset();
+        _batches.Push(batch);
+    }
+
+    private void Run()
+    {
+        t_current = this;
+        try
+        {
+            Backend = _createBackend();
+            NowMs = Backend.NowMs;
+            Timers = new TimerWheel(NowMs);
+        }
+        catch (EngineException refusal)
+        {
+            _started.SetException(refusal);
+            return;
+        }
+
+        _started.SetResult();
+        try
+        {
+            while (!HasEnded())
+            {
+                Turn();
+            }
+
+            TearDown();
+        }
+#pragma warning disable CA1031 // Whatever ends a reactor ends the process: half of a server that looks healthy is worse than none.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            Log.ReactorFailed(Index, error);
+            Environment.FailFast($"Millrace reactor {Index} failed: {error.Message}", error);
+        }
+
+        _ended.SetResult();
+    }
+
+    private void Turn()
+    {
+        if (_mailbox.IsAnnounced)
+        {
+            Counters.Posts += _mailbox.Drain();
+        }
+
+        RunTimers();
+        SendFlushed();
+
+        ReadOnlySpan<Completion> completions = Backend.Turn(_mailbox.IsAnnounced ? 0 : WaitMs());
+        NowMs = Backend.NowMs;
+        Counters.Turns++;
+        Counters.Completions += completions.Length;
+        foreach (ref readonly Completion completion in completions)
+        {
+            Dispatch(completion);
+        }
+
+        RetryParked();
+    }
+
+    private void Dispatch(in Completion completion)
+    {
+        OperationToken token = completion.Token;
+        switch (token.Kind)
+        {
+            case OperationKind.Receive:
+                Connections.Find(token)?.OnReceived(completion);
+                break;
+            case OperationKind.Send:
+                Connections.Find(token)?.OnSent(completion);
+                break;
+            case OperationKind.FileRead:
+                Connections.Find(token)?.OnFileRead(completion);
+                break;
+            case OperationKind.Accept:
+                _acceptors[token.Slot].OnAccepted(completion);
+                break;
+            case OperationKind.Cancel:
+                // What was cancelled tells its end itself.
+                break;
+            default:
+                throw new UnreachableException($"A completion of the kind {token.Kind} cannot be.");
+        }
+
+        if (completion.HasBuffer)
+        {
+            Backend.ReturnBuffer(completion.BufferId);
+        }
+    }
+
+    private void RunTimers()
+    {
+        Timers.Advance(NowMs, _expired);
+        foreach (int slot in _expired)
+        {
+            Connections.At(slot).OnTimer(NowMs);
+        }
+
+        _expired.Clear();
+        foreach (Acceptor acceptor in _acceptors)
+        {
+            if (NowMs >= acceptor.ResumeAtMs)
+            {
+                acceptor.Arm();
+            }
+        }
+    }
+
+    private void SendFlushed()
+    {
+        // By index: the end of one flush may queue another.
+        for (int i = 0; i < _flushes.Count; i++)
+        {
+            _flushes[i].SendFlushed();
+        }
+
+        _flushes.Clear();
+    }
+
+    private void RetryParked()
+    {
+        for (int count = _parked.Count; count > 0; count--)
+        {
+            _parked.Dequeue().Unpark();
+        }
+    }
+
+    private long WaitMs()
+    {
+        long wait = Timers.WaitMs(NowMs);
+        foreach (Acceptor acceptor in _acceptors)
+        {
+            wait = Sooner(wait, acceptor.ResumeAtMs);
+        }
+
+        return Sooner(Sooner(wait, _abortAtMs), _giveUpAtMs);
+    }
+
+    private long Sooner(long waitMs, long atMs)
+    {
+        if (atMs == long.MaxValue)
+        {
+            return waitMs;
+        }
+
+        long until = Math.Max(0, atMs - NowMs);
+        return waitMs < 0 ? until : Math.Min(waitMs, until);
+    }
+
+    private void BeginDrain(TimeSpan drain)
+    {
+        IsDraining = true;
+        _abortAtMs = NowMs + (long)drain.TotalMilliseconds;
+        foreach (Acceptor acceptor in _acceptors)
+        {
+            acceptor.Stop();
+        }
+
+        foreach (Connection connection in Connections.InUse())
+        {
+            connection.OnDrain();
+        }
+    }
+
+    private bool HasEnded()
+    {
+        if (!IsDraining)
+        {
+            return false;
+        }
+
+        if (Connections.Count == 0 && _acceptors.TrueForAll(static acceptor => acceptor.Stopped.IsCompleted))
+        {
+            return true;
+        }
+
+        if (NowMs >= _abortAtMs)
+        {
+            _abortAtMs = long.MaxValue;
+            _giveUpAtMs = NowMs + GraceAfterAbortMs;
+            foreach (Connection connection in Connections.InUse())
+            {
+                connection.Abort();
+            }
+        }
+
+        return NowMs >= _giveUpAtMs;
+    }
+
+    private void TearDown()
+    {
+        // Cancel, drain, close the ring, free: in this order. Every connection has ended, so nothing is in flight, unless a
+        // handler never returned; then its connection's memory stays, because somebody may still write to it.
+        if (Connections.Count > 0)
+        {
+            Log.HandlersLeft(Index, Connections.Count);
+            Connections.ReportOutstanding();
+            return;
+        }
+
+        Backend.Dispose();
+        while (_batches.TryPop(out OutputBatch? batch))
+        {
+            batch.Dispose();
+        }
+
+        Pools.Dispose();
+    }
+
+    private static void ThrowNotHome() => throw new InvalidOperationException(
+        "A connection may be used on its reactor's thread only: come home with 'await connection.Reactor.SwitchTo()' first.");
+}

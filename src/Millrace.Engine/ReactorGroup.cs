@@ -1,0 +1,151 @@
+using System.Net;
+using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Listening;
+using Millrace.Engine.Stages;
+
+namespace Millrace.Engine;
+
+/// <summary>
+/// The reactors of a process and the addresses they serve. Start it, listen, and stop it once; all members may be called from
+/// any thread.
+/// <code>
+/// await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions());
+/// await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 8080), async connection => { ... });
+/// </code>
+/// </summary>
+public sealed class ReactorGroup : IAsyncDisposable
+{
+    private readonly Reactor[] _reactors;
+    private readonly EngineOptions _options;
+    private readonly Lock _gate = new();
+    private readonly List<Listener> _listeners = [];
+    private Task? _stop;
+    private int _dealt = -1;
+
+    private ReactorGroup(EngineOptions options)
+    {
+        _options = options;
+        var log = new EngineLog(options.LoggerFactory.CreateLogger("Millrace.Engine"));
+        _reactors = new Reactor[options.ReactorCount];
+        for (int i = 0; i < _reactors.Length; i++)
+        {
+            _reactors[i] = new Reactor(i, options.Limits, log, () => new UringBackend(options));
+        }
+
+        Log = log;
+    }
+
+    /// <summary>The reactors.</summary>
+    public IReadOnlyList<Reactor> Reactors => _reactors;
+
+    /// <summary>How the kernel is asked: <c>io_uring</c>.</summary>
+    public string BackendName => _reactors[0].Backend.Name;
+
+    private EngineLog Log { get; }
+
+    /// <summary>Starts the reactors.</summary>
+    /// <exception cref="EngineException">The host does not let them; the message names cause and remedy.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">An option is out of its range.</exception>
+    public static async Task<ReactorGroup> StartAsync(EngineOptions options)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        options.Validate();
+        var group = new ReactorGroup(options);
+        Task[] starts = [.. group._reactors.Select(static reactor => reactor.StartAsync())];
+        try
+        {
+            await Task.WhenAll(starts).ConfigureAwait(false);
+        }
+        catch (EngineException)
+        {
+            IEnumerable<Task> stops = group._reactors
+                .Where((_, i) => starts[i].IsCompletedSuccessfully)
+                .Select(static reactor => reactor.StopAsync(TimeSpan.Zero));
+            await Task.WhenAll(stops).ConfigureAwait(false);
+            throw;
+        }
+
+        group.Log.Started(group._reactors.Length, group.BackendName);
+        return group;
+    }
+
+    /// <summary>
+    /// Accepts connections on an IP address (port 0: any free one) or a unix socket and gives each to the handler. Bound when the
+    /// task completes.
+    /// </summary>
+    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler) => ListenAsync(endPoint, handler, stages: null);
+
+    internal async Task<Listener> ListenAsync(
+        EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages)
+    {
+        ArgumentNullException.ThrowIfNull(endPoint);
+        ArgumentNullException.ThrowIfNull(handler);
+        (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, _reactors.Length, _options.Limits);
+        var core = new ListenerCore(actual, handler, stages);
+        bool isSharded = sockets.Length == _reactors.Length;
+
+        var acceptors = new List<(Reactor, Acceptor)>();
+        for (int i = 0; i < sockets.Length; i++)
+        {
+            Reactor reactor = _reactors[i];
+            await reactor.SwitchTo();
+            acceptors.Add((reactor, reactor.Accept(sockets[i], core, isSharded ? reactor.Adopt : Deal)));
+        }
+
+        // Away from the reactor: what the caller does next is none of its work.
+        await Task.Yield();
+        var listener = new Listener(actual, acceptors);
+        lock (_gate)
+        {
+            _listeners.Add(listener);
+        }
+
+        return listener;
+    }
+
+    /// <summary>
+    /// Stops accepting, lets connections finish what they do for up to <paramref name="drain"/>, resets those left, and
+    /// ends the reactors. Called again it waits for the first call.
+    /// </summary>
+    public Task StopAsync(TimeSpan drain)
+    {
+        lock (_gate)
+        {
+            return _stop ??= StopCoreAsync(drain);
+        }
+    }
+
+    /// <summary>Stops without waiting for connections.</summary>
+    public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
+
+    private async Task StopCoreAsync(TimeSpan drain)
+    {
+        Listener[] listeners = [.. _listeners];
+        foreach (Listener listener in listeners)
+        {
+            await listener.StopAsync().ConfigureAwait(false);
+        }
+
+        await Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ConfigureAwait(false);
+    }
+
+    /// <summary>Hands connections of a socket that cannot be sharded to the reactors in turn.</summary>
+    private void Deal(int socket, ListenerCore listener)
+    {
+        Reactor reactor = _reactors[(uint)Interlocked.Increment(ref _dealt) % (uint)_reactors.Length];
+        if (reactor.IsHome)
+        {
+            reactor.Adopt(socket, listener);
+            return;
+        }
+
+        reactor.Post(
+            static state =>
+            {
+                var (reactor, socket, listener) = ((Reactor, int, ListenerCore))state!;
+                reactor.Adopt(socket, listener);
+            },
+            (reactor, socket, listener));
+    }
+}

@@ -1,0 +1,40 @@
+using System.Collections.Concurrent;
+
+namespace Millrace.Engine.Scheduling;
+
+/// <summary>
+/// How other threads reach a reactor: many post, one drains. The wake is coalesced: only the post that finds the box
+/// unannounced wakes, however many follow before the reactor looks.
+/// </summary>
+internal sealed class Mailbox(Action wake)
+{
+    private readonly ConcurrentQueue<(Action<object?> Action, object? State)> _posts = new();
+    private int _announced;
+
+    /// <summary>Whether <see cref="Drain"/> has something to do.</summary>
+    public bool IsAnnounced => Volatile.Read(ref _announced) != 0;
+
+    /// <summary>Any thread.</summary>
+    public void Post(Action<object?> action, object? state)
+    {
+        _posts.Enqueue((action, state));
+        if (Interlocked.Exchange(ref _announced, 1) == 0)
+        {
+            wake();
+        }
+    }
+
+    /// <summary>Runs what was posted before the call; what these post in turn waits for the next one. Owner's thread.</summary>
+    public int Drain()
+    {
+        // Cleared before the look, with a full fence: a post that comes after it announces itself again.
+        Interlocked.Exchange(ref _announced, 0);
+        int count = _posts.Count;
+        for (int i = 0; i < count && _posts.TryDequeue(out (Action<object?> Action, object? State) post); i++)
+        {
+            post.Action(post.State);
+        }
+
+        return count;
+    }
+}

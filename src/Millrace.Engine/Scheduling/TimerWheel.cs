@@ -1,0 +1,194 @@
+using System.Diagnostics;
+using System.Numerics;
+
+namespace Millrace.Engine.Scheduling;
+
+/// <summary>
+/// One pending time per id (a connection's slot), in O(1). A wheel of 1,024 buckets of 64 ms; what lies further than its
+/// 65 s waits in the last bucket and is put back from there. Times are met up to one tick late, never early.
+/// Pure: the caller brings the clock.
+/// </summary>
+internal sealed class TimerWheel
+{
+    public const int TickMs = 64;
+
+    private const int Buckets = 1024;
+    private const int None = -1;
+
+    private readonly int[] _heads = new int[Buckets];
+    private readonly ulong[] _occupied = new ulong[Buckets / 64];
+    private int[] _next = [];
+    private int[] _previous = [];
+    private int[] _bucket = [];
+    private long[] _dueMs = [];
+    private long _tick;
+
+    public TimerWheel(long nowMs)
+    {
+        _tick = nowMs / TickMs;
+        Array.Fill(_heads, None);
+    }
+
+    /// <summary>How many ids have a pending time.</summary>
+    public int Count { get; private set; }
+
+    /// <summary>Sets or moves the time of an id.</summary>
+    public void Schedule(int id, long dueMs)
+    {
+        Debug.Assert(id >= 0);
+        EnsureRoom(id);
+        Unlink(id);
+        _dueMs[id] = dueMs;
+        long dueTick = (dueMs + TickMs - 1) / TickMs;
+        Link(id, (int)(Math.Clamp(dueTick, _tick + 1, _tick + Buckets - 1) % Buckets));
+    }
+
+    public void Cancel(int id)
+    {
+        if (id < _bucket.Length)
+        {
+            Unlink(id);
+        }
+    }
+
+    /// <summary>Milliseconds until <see cref="Advance"/> may have something to do; -1 when nothing is pending.</summary>
+    public long WaitMs(long nowMs)
+    {
+        if (Count == 0)
+        {
+            return -1;
+        }
+
+        long ticks = TicksToOccupied();
+        return Math.Max(0, ((_tick + ticks) * TickMs) - nowMs);
+    }
+
+    /// <summary>Moves to the present and adds the ids whose time has come to <paramref name="expired"/>, each once.</summary>
+    public void Advance(long nowMs, List<int> expired)
+    {
+        long now = nowMs / TickMs;
+        // After a jump of more than a turn of the wheel every bucket is visited once.
+        long last = Math.Min(now, _tick + Buckets);
+        while (_tick < last)
+        {
+            _tick++;
+            int bucket = (int)(_tick % Buckets);
+            if (_heads[bucket] != None)
+            {
+                Expire(bucket, nowMs, expired);
+            }
+        }
+
+        _tick = Math.Max(_tick, now);
+    }
+
+    private void Expire(int bucket, long nowMs, List<int> expired)
+    {
+        int id = _heads[bucket];
+        while (id != None)
+        {
+            int next = _next[id];
+            if (_dueMs[id] <= nowMs)
+            {
+                Unlink(id);
+                expired.Add(id);
+            }
+            else
+            {
+                Schedule(id, _dueMs[id]);
+            }
+
+            id = next;
+        }
+    }
+
+    private long TicksToOccupied()
+    {
+        int start = (int)((_tick + 1) % Buckets);
+        for (int step = 0; step <= _occupied.Length; step++)
+        {
+            int word = ((start / 64) + step) % _occupied.Length;
+            ulong bits = _occupied[word];
+            if (step == 0)
+            {
+                bits &= ulong.MaxValue << (start % 64);
+            }
+            else if (step == _occupied.Length)
+            {
+                bits &= ~(ulong.MaxValue << (start % 64));
+            }
+
+            if (bits != 0)
+            {
+                int bucket = (word * 64) + BitOperations.TrailingZeroCount(bits);
+                return 1 + ((bucket - start + Buckets) % Buckets);
+            }
+        }
+
+        return Buckets;
+    }
+
+    private void EnsureRoom(int id)
+    {
+        int length = _bucket.Length;
+        if (id < length)
+        {
+            return;
+        }
+
+        int larger = Math.Max(64, (int)BitOperations.RoundUpToPowerOf2((uint)id + 1));
+        Array.Resize(ref _next, larger);
+        Array.Resize(ref _previous, larger);
+        Array.Resize(ref _dueMs, larger);
+        Array.Resize(ref _bucket, larger);
+        Array.Fill(_bucket, None, length, larger - length);
+    }
+
+    private void Link(int id, int bucket)
+    {
+        int head = _heads[bucket];
+        _previous[id] = None;
+        _next[id] = head;
+        if (head != None)
+        {
+            _previous[head] = id;
+        }
+
+        _heads[bucket] = id;
+        _bucket[id] = bucket;
+        _occupied[bucket / 64] |= 1UL << (bucket % 64);
+        Count++;
+    }
+
+    private void Unlink(int id)
+    {
+        int bucket = _bucket[id];
+        if (bucket == None)
+        {
+            return;
+        }
+
+        int next = _next[id];
+        int previous = _previous[id];
+        if (next != None)
+        {
+            _previous[next] = previous;
+        }
+
+        if (previous != None)
+        {
+            _next[previous] = next;
+        }
+        else
+        {
+            _heads[bucket] = next;
+            if (next == None)
+            {
+                _occupied[bucket / 64] &= ~(1UL << (bucket % 64));
+            }
+        }
+
+        _bucket[id] = None;
+        Count--;
+    }
+}

@@ -1,0 +1,13 @@
+namespace Millrace.Interop.IoUring;
+
+/// <summary><c>enum io_uring_op</c>: the operations used here.</summary>
+internal enum Opcode : byte
+{
+    Nop = 0,
+    SendMessage = 9,
+    Accept = 13,
+    AsyncCancel = 14,
+    Read = 22,
+    Send = 26,
+    Receive = 27,
+}

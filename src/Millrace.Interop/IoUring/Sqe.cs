@@ -1,0 +1,51 @@
+using System.Runtime.InteropServices;
+
+namespace Millrace.Interop.IoUring;
+
+/// <summary>A submission queue entry: <c>struct io_uring_sqe</c>, 64 bytes; unions are named for the use made of them here.</summary>
+[StructLayout(LayoutKind.Explicit, Size = 64)]
+internal struct Sqe
+{
+    [FieldOffset(0)] public Opcode Opcode;
+    [FieldOffset(1)] public SqeFlags Flags;
+    [FieldOffset(2)] public ushort IoPriority;
+    [FieldOffset(4)] public int Fd;
+
+    /// <summary><c>off</c>: position in the file; -1 for the file's own.</summary>
+    [FieldOffset(8)] public ulong Offset;
+
+    /// <summary><c>addr</c>: the buffer, the msghdr, or the user_data to cancel.</summary>
+    [FieldOffset(16)] public ulong Address;
+
+    [FieldOffset(24)] public uint Length;
+
+    /// <summary>The operation's own flags: <c>msg_flags</c>, <c>accept_flags</c>, <c>cancel_flags</c>, <c>rw_flags</c>.</summary>
+    [FieldOffset(28)] public uint OperationFlags;
+
+    [FieldOffset(32)] public ulong UserData;
+
+    /// <summary><c>buf_group</c> with <see cref="SqeFlags.BufferSelect"/>.</summary>
+    [FieldOffset(40)] public ushort BufferGroup;
+
+    [FieldOffset(42)] public ushort Personality;
+    [FieldOffset(44)] public int FileIndex;
+    [FieldOffset(48)] public ulong Address3;
+    [FieldOffset(56)] public ulong Padding;
+}
+
+/// <summary><c>IOSQE_*</c>.</summary>
+[Flags]
+internal enum SqeFlags : byte
+{
+    None = 0,
+    FixedFile = 1 << 0,
+    BufferSelect = 1 << 5,
+}
+
+/// <summary>The values of <c>ioprio</c> for socket operations: <c>IORING_ACCEPT_*</c> and <c>IORING_RECV*</c>.</summary>
+internal static class IoPriority
+{
+    public const ushort AcceptMultishot = 1 << 0;
+    public const ushort ReceivePollFirst = 1 << 0;
+    public const ushort ReceiveMultishot = 1 << 1;
+}

@@ -1,0 +1,153 @@
+using System.Runtime.InteropServices;
+
+namespace Millrace.Interop.Sockets;
+
+/// <summary>Sockets that are not worth a ring operation: set-up, options and the end. All return -errno on failure.</summary>
+internal static unsafe partial class SocketCalls
+{
+    /// <summary>A socket that is not inherited by child processes.</summary>
+    public static int Socket(int family, int type) =>
+        SystemCall.Result(socket(family, type | SocketTypeNumber.CloseOnExec, 0));
+
+    public static int Bind(int fd, ReadOnlySpan<byte> address)
+    {
+        fixed (byte* pointer = address)
+        {
+            return SystemCall.Result(bind(fd, pointer, (uint)address.Length));
+        }
+    }
+
+    public static int Connect(int fd, ReadOnlySpan<byte> address)
+    {
+        fixed (byte* pointer = address)
+        {
+            return SystemCall.Result(connect(fd, pointer, (uint)address.Length));
+        }
+    }
+
+    public static int Listen(int fd, int backlog) => SystemCall.Result(listen(fd, backlog));
+
+    /// <summary>Accepts without waiting where the listener is non-blocking; the connection is a blocking, close-on-exec one.</summary>
+    public static int Accept(int fd) => SystemCall.Result(accept4(fd, null, null, SocketTypeNumber.CloseOnExec));
+
+    public static int Shutdown(int fd, int how) => SystemCall.Result(shutdown(fd, how));
+
+    /// <summary>Never retried on EINTR: Linux has closed the descriptor by then.</summary>
+    public static int Close(int fd) => SystemCall.Result(close(fd));
+
+    public static int SetOption(int fd, int level, int name, int value) =>
+        SystemCall.Result(setsockopt(fd, level, name, &value, sizeof(int)));
+
+    /// <summary>The next close sends a reset and discards what is unsent (<c>SO_LINGER</c> on, 0 s).</summary>
+    public static int SetResetOnClose(int fd)
+    {
+        long onZeroSeconds = 1;
+        return SystemCall.Result(setsockopt(fd, SocketOptionNumber.LevelSocket, SocketOptionNumber.Linger, &onZeroSeconds, sizeof(long)));
+    }
+
+    /// <summary>Fills <paramref name="value"/> and returns how many bytes of it are valid.</summary>
+    public static int GetOption(int fd, int level, int name, Span<byte> value)
+    {
+        uint bytes = (uint)value.Length;
+        fixed (byte* pointer = value)
+        {
+            int result = SystemCall.Result(getsockopt(fd, level, name, pointer, &bytes));
+            return result < 0 ? result : (int)bytes;
+        }
+    }
+
+    /// <summary>The local address; returns its length.</summary>
+    public static int LocalAddress(int fd, Span<byte> address)
+    {
+        uint bytes = (uint)address.Length;
+        fixed (byte* pointer = address)
+        {
+            int result = SystemCall.Result(getsockname(fd, pointer, &bytes));
+            return result < 0 ? result : (int)bytes;
+        }
+    }
+
+    /// <summary>The peer's address; returns its length.</summary>
+    public static int PeerAddress(int fd, Span<byte> address)
+    {
+        uint bytes = (uint)address.Length;
+        fixed (byte* pointer = address)
+        {
+            int result = SystemCall.Result(getpeername(fd, pointer, &bytes));
+            return result < 0 ? result : (int)bytes;
+        }
+    }
+
+    /// <summary>Bytes in the send queue that the peer has not acknowledged (<c>SIOCOUTQ</c>).</summary>
+    public static int UnacknowledgedBytes(int fd)
+    {
+        const nuint SiocOutQ = 0x5411;
+        int bytes = 0;
+        int result = SystemCall.Result(ioctl(fd, SiocOutQ, &bytes));
+        return result < 0 ? result : bytes;
+    }
+
+    public static int SetNonBlocking(int fd)
+    {
+        const int SetFlags = 4;
+        const int ReadWrite = 2;
+        return SystemCall.Result(fcntl(fd, SetFlags, ReadWrite | SocketTypeNumber.NonBlocking));
+    }
+
+    public static int EventDescriptor()
+    {
+        return SystemCall.Result(eventfd(0, SocketTypeNumber.CloseOnExec));
+    }
+
+    /// <summary>Adds one to an eventfd: wakes whoever reads it. Any thread.</summary>
+    public static int SignalEvent(int fd)
+    {
+        ulong one = 1;
+        return (int)SystemCall.Result(write(fd, &one, sizeof(ulong)));
+    }
+
+    [LibraryImport("libc")]
+    private static partial int socket(int family, int type, int protocol);
+
+    [LibraryImport("libc")]
+    private static partial int bind(int fd, void* address, uint bytes);
+
+    [LibraryImport("libc")]
+    private static partial int connect(int fd, void* address, uint bytes);
+
+    [LibraryImport("libc")]
+    private static partial int listen(int fd, int backlog);
+
+    [LibraryImport("libc")]
+    private static partial int accept4(int fd, void* address, uint* bytes, int flags);
+
+    [LibraryImport("libc")]
+    private static partial int shutdown(int fd, int how);
+
+    [LibraryImport("libc")]
+    private static partial int close(int fd);
+
+    [LibraryImport("libc")]
+    private static partial int setsockopt(int fd, int level, int name, void* value, uint bytes);
+
+    [LibraryImport("libc")]
+    private static partial int getsockopt(int fd, int level, int name, void* value, uint* bytes);
+
+    [LibraryImport("libc")]
+    private static partial int getsockname(int fd, void* address, uint* bytes);
+
+    [LibraryImport("libc")]
+    private static partial int getpeername(int fd, void* address, uint* bytes);
+
+    [LibraryImport("libc")]
+    private static partial int ioctl(int fd, nuint request, void* argument);
+
+    [LibraryImport("libc")]
+    private static partial int fcntl(int fd, int command, nint argument);
+
+    [LibraryImport("libc")]
+    private static partial int eventfd(uint initial, int flags);
+
+    [LibraryImport("libc")]
+    private static partial nint write(int fd, void* bytes, nuint count);
+}

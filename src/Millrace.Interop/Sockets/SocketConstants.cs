@@ -1,0 +1,48 @@
+namespace Millrace.Interop.Sockets;
+
+/// <summary><c>AF_*</c>.</summary>
+internal static class AddressFamilyNumber
+{
+    public const int Unix = 1;
+    public const int InterNetwork = 2;
+    public const int InterNetworkV6 = 10;
+}
+
+/// <summary><c>SOCK_*</c>; the flags equal <c>O_NONBLOCK</c> and <c>O_CLOEXEC</c> on x64 and arm64.</summary>
+internal static class SocketTypeNumber
+{
+    public const int Stream = 1;
+    public const int NonBlocking = 0x800;
+    public const int CloseOnExec = 0x80000;
+}
+
+/// <summary>Levels and names for setsockopt and getsockopt.</summary>
+internal static class SocketOptionNumber
+{
+    public const int LevelSocket = 1;
+    public const int ReuseAddress = 2;
+    public const int Linger = 13;
+    public const int ReusePort = 15;
+
+    public const int LevelTcp = 6;
+    public const int NoDelay = 1;
+    public const int TcpInfo = 11;
+    public const int NotSentLowWater = 25;
+
+    public const int LevelIPv6 = 41;
+    public const int IPv6Only = 26;
+}
+
+/// <summary><c>MSG_*</c>.</summary>
+internal static class MessageFlags
+{
+    public const uint WaitAll = 0x100;
+    public const uint NoSignal = 0x4000;
+}
+
+/// <summary><c>SHUT_*</c>.</summary>
+internal static class ShutdownHow
+{
+    public const int Send = 1;
+    public const int Both = 2;
+}
