@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 // The submission queue holds one operation for each connection of the largest run without a flush.
-// 1,024 buffers keep the lines that receives touch in L2; more connections meet ENOBUFS and re-arm.
+// 1,024 buffers keep the lines that receives touch in L2; a receive that finds none is re-armed.
 enum { SqEntries = 4096, CqEntries = 16384, BufferCount = 1024, BufferBytes = 2048, BufferGroup = 0 };
 enum { ConnectionsMax = 1 << 20, Backlog = 4096 };
 enum operation { Accept, Receive, Read, Send };
