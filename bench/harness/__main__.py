@@ -89,11 +89,9 @@ def measure_server(server: Server, round_: int, options: argparse.Namespace, fai
         with RunningServer(server) as running:
             reply_bytes, faults = cell.check_reply(running)
             for connections in options.connections:
-                if faults:
-                    measured = cell.Cell(server.name, connections, round_, faults=faults)
-                else:
-                    cell.warm_up(running, connections, options.warmup)
-                    measured = cell.measure(running, connections, round_, options.seconds, reply_bytes)
+                measured = cell.Cell(server.name, connections, round_, faults=faults)
+                if not faults:
+                    measured = cell.measure(running, cell.Load(connections, options.warmup, options.seconds), round_, reply_bytes)
                 say_cell(measured)
                 cells.append(measured)
     except StartFailure as failure:

@@ -9,14 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from places import BENCH, FILE_NAME
-from running import LOAD_CORE, SERVER_CORE, RunningServer
+from running import LOAD_CORE, SERVER_CORE, RunningServer, pinned
 
 # One of the two cores must be the bottleneck, or the window holds a stall. Where it is the load's, the
 # cost per request stands (time is charged only when the server works) but requests/s is wrk's figure:
 # wrk needs about 8 us for a 10 KB reply, so no server cheaper than that fills its own core.
 BUSY_SHARE_MIN = 0.90
-# Above this the core's time holds too much of somebody else's work.
-STRANGE_SHARE_MAX = 0.05
+# Of one core and the window. Above this the cores' times hold too much of somebody else's work.
+OTHERS_SHARE_MAX = 0.05
+
+
+class LoadFailure(Exception):
+    """wrk could not do its work, as when the server has gone."""
 
 
 @dataclass
@@ -31,7 +35,7 @@ class Cell:
     core_us_per_request: float = 0
     busy_share: float = 0
     load_busy_share: float = 0
-    strange_share: float = 0
+    others_share: float = 0
     p50_us: int = 0
     p99_us: int = 0
     faults: list[str] = field(default_factory=list)
@@ -88,35 +92,49 @@ def check_reply(running: RunningServer) -> tuple[int, list[str]]:
     return int(head_bytes) + len(result.stdout), faults
 
 
-def warm_up(running: RunningServer, connections: int, seconds: int) -> None:
-    _load(running, connections, seconds)
+@dataclass(frozen=True)
+class Load:
+    connections: int
+    warmup_s: int
+    seconds: int
 
 
-def measure(running: RunningServer, connections: int, round_: int, seconds: int, reply_bytes: int) -> Cell:
-    """One window. The cell says itself what speaks against it."""
-    cell = Cell(running.server.name, connections, round_)
-    server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
-    threads_before, started = running.thread_times_ns(), time.monotonic()
-    load = _load(running, connections, seconds)
-    server_core = CoreTimes.now(SERVER_CORE).since(server_before)
-    load_core = CoreTimes.now(LOAD_CORE).since(load_before)
-    threads_after, ended = running.thread_times_ns(), time.monotonic()
-
-    cell.requests = load["requests"]
-    cell.requests_per_s = load["requests"] / load["duration_us"] * 1e6
-    cell.core_us_per_request = server_core.busy * 1e6 / max(load["requests"], 1)
-    cell.busy_share, cell.load_busy_share = server_core.busy_share, load_core.busy_share
-    cell.strange_share = _strange_share(threads_before, threads_after, ended - started)
-    cell.p50_us, cell.p99_us = load["p50_us"], load["p99_us"]
-    cell.faults = _faults(cell, load, running, reply_bytes)
+def measure(running: RunningServer, load: Load, round_: int, reply_bytes: int) -> Cell:
+    """A warm-up and one window. The cell says itself what speaks against it."""
+    cell = Cell(running.server.name, load.connections, round_)
+    try:
+        _run_wrk(running, load.connections, load.warmup_s)
+        _measure_window(cell, running, load.seconds, reply_bytes)
+    except LoadFailure as failure:
+        cell.faults.append(str(failure))
     return cell
 
 
-def _load(running: RunningServer, connections: int, seconds: int) -> dict[str, int]:
+def _measure_window(cell: Cell, running: RunningServer, seconds: int, reply_bytes: int) -> None:
+    server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
+    others_before, started = running.others_ran_s(), time.monotonic()
+    counted = _run_wrk(running, cell.connections, seconds)
+    server_core = CoreTimes.now(SERVER_CORE).since(server_before)
+    load_core = CoreTimes.now(LOAD_CORE).since(load_before)
+    others_after, ended = running.others_ran_s(), time.monotonic()
+
+    cell.requests = counted["requests"]
+    cell.requests_per_s = counted["requests"] / counted["duration_us"] * 1e6
+    cell.core_us_per_request = server_core.busy * 1e6 / max(counted["requests"], 1)
+    cell.busy_share, cell.load_busy_share = server_core.busy_share, load_core.busy_share
+    cell.others_share = (others_after - others_before) / (ended - started)
+    cell.p50_us, cell.p99_us = counted["p50_us"], counted["p99_us"]
+    cell.faults = _faults(cell, counted, running, reply_bytes)
+
+
+def _run_wrk(running: RunningServer, connections: int, seconds: int) -> dict[str, int]:
     result = subprocess.run(
-        ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{connections}", f"-d{seconds}s",
-         "-s", str(BENCH / "harness" / "summary.lua"), _url(running)],
-        check=True, capture_output=True, text=True)
+        pinned(LOAD_CORE, [
+            "wrk", "-t1", f"-c{connections}", f"-d{seconds}s",
+            "-s", str(BENCH / "harness" / "summary.lua"), _url(running)]),
+        capture_output=True, text=True)
+    if result.returncode != 0:
+        raise LoadFailure(f"wrk: {(result.stderr or result.stdout).strip()}")
     return json.loads(result.stderr)
 
 
@@ -124,40 +142,23 @@ def _url(running: RunningServer) -> str:
     return f"http://127.0.0.1:{running.port}/{FILE_NAME}"
 
 
-def _strange_share(before: dict[int, tuple[int, int]], after: dict[int, tuple[int, int]], window_s: float) -> float:
-    """How much of the window others had the server's core.
-
-    The busiest thread waited for it so long; less what its siblings ran meanwhile, for they are the
-    server's own. Unlike the ticks of /proc/stat this is exact, whatever the kernel's accounting.
-    """
-    ran_and_waited = [
-        (after[thread][0] - before.get(thread, (0, 0))[0], after[thread][1] - before.get(thread, (0, 0))[1])
-        for thread in after
-    ]
-    if not ran_and_waited:
-        return 0
-    busiest_ran, busiest_waited = max(ran_and_waited)
-    siblings_ran = sum(ran for ran, _ in ran_and_waited) - busiest_ran
-    return max(0, busiest_waited - siblings_ran) / 1e9 / window_s
-
-
-def _faults(cell: Cell, load: dict[str, int], running: RunningServer, reply_bytes: int) -> list[str]:
+def _faults(cell: Cell, counted: dict[str, int], running: RunningServer, reply_bytes: int) -> list[str]:
     faults = []
     if running.has_exited():
         faults.append("the server ended")
     if strange := running.strange_listeners():
         faults.append(f"{strange} listeners of others on the port")
     for kind in ("connect", "read", "write", "timeout"):
-        if load[kind]:
-            faults.append(f"{load[kind]} {kind} errors")
+        if counted[kind]:
+            faults.append(f"{counted[kind]} {kind} errors")
     # wrk counts 400 and above here; a redirect or an empty 2xx shows in the bytes.
-    if load["status"]:
-        faults.append(f"{load['status']} replies that are not 2xx")
+    if counted["status"]:
+        faults.append(f"{counted['status']} replies that are not 2xx")
     # Beyond the completed replies each connection may hold a part of one when the window ends.
-    if not load["requests"] * reply_bytes <= load["bytes"] <= (load["requests"] + cell.connections) * reply_bytes:
-        faults.append(f"{load['bytes']} bytes for {load['requests']} replies of {reply_bytes}")
+    if not counted["requests"] * reply_bytes <= counted["bytes"] <= (counted["requests"] + cell.connections) * reply_bytes:
+        faults.append(f"{counted['bytes']} bytes for {counted['requests']} replies of {reply_bytes}")
     if max(cell.busy_share, cell.load_busy_share) < BUSY_SHARE_MIN:
         faults.append(f"neither core was busy: the server's {cell.busy_share:.0%}, the load's {cell.load_busy_share:.0%}")
-    if cell.strange_share > STRANGE_SHARE_MAX:
-        faults.append(f"others had core {SERVER_CORE} for {cell.strange_share:.0%} of the window")
+    if cell.others_share > OTHERS_SHARE_MAX:
+        faults.append(f"others ran for {cell.others_share:.0%} of the window")
     return faults
