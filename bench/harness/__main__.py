@@ -1,0 +1,140 @@
+"""The run: build what is compared, measure it in interleaved rounds, say what was seen."""
+
+import argparse
+import os
+import signal
+import sys
+import textwrap
+
+import cell
+import report
+import servers
+from places import ARTIFACTS, make_site
+from running import LOAD_CORE, RunningServer, StartFailure
+from servers import BuildFailure, Server
+
+
+def main() -> int:
+    end_on_signals()
+    options = parse()
+    ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    chosen = choose(options, make_site())
+    failures: dict[str, str] = {}
+    for server in chosen:
+        build(server, failures)
+    # The harness keeps off the measured core; after the builds, which may have both.
+    os.sched_setaffinity(0, {LOAD_CORE})
+
+    cells: list[cell.Cell] = []
+    for round_ in range(options.rounds):
+        # Another server begins each round, so that none is always the one after a pause.
+        turn = round_ % len(chosen)
+        for server in chosen[turn:] + chosen[:turn]:
+            if server.name not in failures:
+                cells += measure_server(server, round_, options, failures)
+
+    rows = report.summarize(cells)
+    settings = {name: getattr(options, name) for name in ("seconds", "warmup", "rounds", "connections", "server")}
+    report.write(ARTIFACTS / "quick.json", settings, cells, rows, failures)
+    return conclude(options, chosen, cells, rows, failures)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="quick", description="Millrace against the kernel's own cost and nginx; see bench/README.md.")
+    parser.add_argument("--seconds", type=positive, default=5, help="the measured window of a cell (default 5)")
+    parser.add_argument("--warmup", type=positive, default=3, help="seconds of load before each cell (default 3)")
+    parser.add_argument("--rounds", type=positive, default=3, help="how often each server has its turn (default 3)")
+    parser.add_argument("--connections", type=lambda text: [positive(word) for word in text.split(",")], default=[64, 512],
+                        metavar="N,...", help="the loads (default 64,512)")
+    parser.add_argument("--only", metavar="NAME,...", help="of limit, nginx, millrace only these")
+    parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
+                        help="compare this one too; {port} and {root} are filled in; may be repeated")
+    return parser.parse_args()
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def choose(options: argparse.Namespace, body: bytes) -> list[Server]:
+    chosen = servers.known(body)
+    if options.only is not None:
+        names = options.only.split(",")
+        if strangers := set(names) - {server.name for server in chosen}:
+            sys.exit(f"quick: --only: no server is called {', '.join(sorted(strangers))}")
+        chosen = [server for server in chosen if server.name in names]
+    try:
+        chosen += [servers.added(definition, body) for definition in options.server]
+    except ValueError as error:
+        sys.exit(f"quick: --server: {error}")
+    if len({server.name for server in chosen}) != len(chosen):
+        sys.exit("quick: two servers have one name")
+    return chosen
+
+
+def build(server: Server, failures: dict[str, str]) -> None:
+    try:
+        server.build()
+    except BuildFailure as failure:
+        failures[server.name] = f"did not build:\n{failure}"
+        say_failure(server.name, failures)
+
+
+def measure_server(server: Server, round_: int, options: argparse.Namespace, failures: dict[str, str]) -> list[cell.Cell]:
+    cells = []
+    try:
+        with RunningServer(server) as running:
+            reply_bytes, faults = cell.check_reply(running)
+            for connections in options.connections:
+                measured = cell.Cell(server.name, connections, round_, faults=faults)
+                if not faults:
+                    measured = cell.measure(running, cell.Load(connections, options.warmup, options.seconds), round_, reply_bytes)
+                say_cell(measured)
+                cells.append(measured)
+    except StartFailure as failure:
+        failures[server.name] = f"did not start:\n{failure}"
+        say_failure(server.name, failures)
+    return cells
+
+
+def say_cell(measured: cell.Cell) -> None:
+    verdict = f"THROWN AWAY: {'; '.join(measured.faults)}" if measured.faults else ""
+    print(f"round {measured.round + 1}  {measured.server:<12} {measured.connections:>5} connections"
+          f"  {measured.requests_per_s:>8,.0f}/s  {measured.core_us_per_request:6.2f} us  {verdict}", flush=True)
+
+
+def say_failure(name: str, failures: dict[str, str]) -> None:
+    print(f"{name} {textwrap.indent(failures[name], '  | ').lstrip(' |')}", flush=True)
+
+
+def conclude(options: argparse.Namespace, chosen: list[Server], cells: list[cell.Cell], rows: list[report.Row], failures: dict[str, str]) -> int:
+    """Prints the result; 1 when a server that was asked for has a load without a single good cell."""
+    print()
+    print(report.table(rows, options.rounds))
+    thrown_away = sum(bool(measured.faults) for measured in cells)
+    if thrown_away:
+        print(f"{thrown_away} of {len(cells)} cells were thrown away; their reasons stand above.")
+    for name, failure in failures.items():
+        print(f"{name} {failure.partition(':')[0]}")
+    print(f"Written to {os.path.relpath(ARTIFACTS / 'quick.json')}")
+    return 0 if len(rows) == len(chosen) * len(options.connections) else 1
+
+
+def end_on_signals() -> None:
+    """Ctrl-C and its kin unwind the stack, and what was started is stopped on the way."""
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def end(number: int, _: object) -> None:
+        for each in ending:
+            signal.signal(each, signal.SIG_IGN)  # A second Ctrl-C must not cut the stopping short.
+        raise SystemExit(128 + number)
+
+    for each in ending:
+        signal.signal(each, end)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Where things are, and the site that every server serves."""
+
+import random
+import string
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent.parent
+REPOSITORY = BENCH.parent
+ARTIFACTS = REPOSITORY / "artifacts" / "bench"
+
+# One root for all, so that every server reads the same file system.
+SITE = ARTIFACTS / "site"
+FILE_NAME = "10k.txt"
+FILE_BYTES = 10_240
+
+
+def make_site() -> bytes:
+    """Writes the measured file and returns its body.
+
+    Random letters: no server gains by compressing them, and a fixed seed makes two runs alike.
+    """
+    alphabet = string.ascii_letters + string.digits + "-_"
+    body = "".join(random.Random(FILE_BYTES).choices(alphabet, k=FILE_BYTES)).encode()
+    SITE.mkdir(parents=True, exist_ok=True)
+    (SITE / FILE_NAME).write_bytes(body)
+    return body

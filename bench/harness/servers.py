@@ -1,0 +1,91 @@
+"""The servers that are compared: how each is built, how it is started, what it must answer."""
+
+import getpass
+import grp
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from places import ARTIFACTS, BENCH, FILE_BYTES, REPOSITORY, SITE
+
+
+@dataclass(frozen=True)
+class Server:
+    """`command` gives the command line for a port; `body` is what a correct server answers with."""
+
+    name: str
+    command: Callable[[int], list[str]]
+    body: bytes
+    build: Callable[[], None] = lambda: None
+
+
+class BuildFailure(Exception):
+    """The server could not be built; the message is what the build said."""
+
+
+def known(body: bytes) -> list[Server]:
+    """The servers of every run, in the order of the first round."""
+    # limit answers from memory; its filler has the file's length, and only that is its claim.
+    limit = Server("limit", lambda port: [str(ARTIFACTS / "limit"), str(port), str(FILE_BYTES)], b"x" * FILE_BYTES, _build_limit)
+    nginx = Server("nginx", _nginx_command, body)
+    millrace = Server("millrace", _millrace_command, body, _publish_millrace)
+    return [limit, nginx, millrace]
+
+
+def added(definition: str, body: bytes) -> Server:
+    """A server of the command line: NAME=COMMAND with {port} and {root} to be filled in."""
+    name, separator, command = definition.partition("=")
+    if not (name and separator and command and "{port}" in command):
+        raise ValueError(f"'{definition}' is not NAME=COMMAND with {{port}} in the command")
+    words = shlex.split(command)
+    return Server(name, lambda port: [_filled(word, port) for word in words], body)
+
+
+def _filled(word: str, port: int) -> str:
+    return word.replace("{port}", str(port)).replace("{root}", str(SITE))
+
+
+def _build(command: list[str]) -> None:
+    try:
+        result = subprocess.run(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except OSError as error:
+        raise BuildFailure(f"{command[0]}: {error.strerror}") from error
+    if result.returncode != 0:
+        raise BuildFailure(result.stdout)
+
+
+def _build_limit() -> None:
+    _build(["make", "-C", str(BENCH / "limit"), f"OUT={ARTIFACTS / 'limit'}"])
+
+
+def _publish_millrace() -> None:
+    # What an earlier run left must not be measured when this build fails.
+    shutil.rmtree(ARTIFACTS / "millrace", ignore_errors=True)
+    # Build servers would outlive the build and share the cores with the run.
+    _build(["dotnet", "publish", "src/Millrace.Server", "-c", "Release", "-o", str(ARTIFACTS / "millrace"), "--disable-build-servers"])
+
+
+def _millrace_command(port: int) -> list[str]:
+    return [str(ARTIFACTS / "millrace" / "millrace"), str(SITE), "--listen", f"127.0.0.1:{port}", "--reactors", "1"]
+
+
+def _nginx_command(port: int) -> list[str]:
+    work = ARTIFACTS / "nginx"
+    work.mkdir(parents=True, exist_ok=True)
+    filled = {
+        "port": str(port),
+        "root": str(SITE),
+        "work": str(work),
+        "user": getpass.getuser(),
+        "group": grp.getgrgid(os.getgid()).gr_name,
+    }
+    text = (BENCH / "nginx.conf").read_text()
+    for key, value in filled.items():
+        text = text.replace(f"@{key}@", value)
+    configuration: Path = work / "nginx.conf"
+    configuration.write_text(text)
+    return ["nginx", "-p", str(work), "-c", str(configuration), "-e", "stderr"]

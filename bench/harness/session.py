@@ -1,0 +1,60 @@
+"""What /proc tells of a session's processes and of those that are not its own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+# Processes may end between a listing and a look; then there is nothing to see.
+_GONE = (FileNotFoundError, ProcessLookupError)
+
+
+def members(session: int) -> list[int]:
+    return [pid for pid, fields in _stats() if int(fields[3]) == session]
+
+
+def others_ran_s(session: int) -> float:
+    """CPU time since boot of all but the session, ourselves (with wrk) and the kernel's threads, which may work for the server."""
+    kernel_threads, us = 2, os.getpid()
+    ticks = 0
+    for pid, fields in _stats():
+        parent = int(fields[1])
+        if int(fields[3]) != session and not {pid, parent} & {kernel_threads, us}:
+            # With the children that were waited for: what a compiler ran is not lost when it ends.
+            ticks += sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def socket_inodes(session: int) -> set[str]:
+    inodes = set()
+    for pid in members(session):
+        for descriptor in Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                target = os.readlink(descriptor)
+            except _GONE:
+                continue
+            if target.startswith("socket:["):
+                inodes.add(target.removeprefix("socket:[").removesuffix("]"))
+    return inodes
+
+
+def listening_inodes(port: int) -> set[str]:
+    """The sockets, of whomever, that listen on a TCP port."""
+    listening = "0A"
+    inodes = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        if not os.path.exists(table):
+            continue  # A kernel without IPv6.
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == listening and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(fields[9])
+    return inodes
+
+
+def _stats() -> Iterator[tuple[int, list[str]]]:
+    """Every process's stat fields behind its name, which may itself hold spaces and brackets."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            yield int(stat.parent.name), stat.read_text().rpartition(")")[2].split()
+        except _GONE:
+            continue
