@@ -32,10 +32,6 @@ public sealed partial class Connection
         }
     }
 
-    internal ref InputBuffer InputMemory => ref _input;
-
-    internal bool HasUnseenInput => _input.Count > _seen;
-
     /// <summary>
     /// Waits until <see cref="Input"/> holds bytes that were not in it when the last wait ended, at once if it does already.
     /// One wait at a time.
@@ -61,21 +57,6 @@ public sealed partial class Connection
         {
             ResumeReceive();
         }
-    }
-
-    /// <summary>Marks all of the input as seen: the next wait is for more.</summary>
-    internal void MarkSeen() => _seen = _input.Count;
-
-    /// <summary>Ends a pending wait from outside, as PipeReader.CancelPendingRead wants it.</summary>
-    internal bool TryEndRead(ReadOutcome outcome)
-    {
-        if (!_read.IsPending)
-        {
-            return false;
-        }
-
-        _read.Complete(outcome);
-        return true;
     }
 
     /// <summary>The group stops: who only waits for a next request need not.</summary>

@@ -22,6 +22,8 @@ public sealed partial class Connection
     /// <summary>Bytes written and not yet taken by the kernel, flushed or not.</summary>
     public long UnsentBytes => (_filling?.Bytes ?? 0) + (_sending?.Bytes ?? 0);
 
+    internal long UnflushedBytes => _flushRequested ? 0 : _filling?.Bytes ?? 0;
+
     /// <summary>
     /// Room to write at least <paramref name="sizeHint"/> bytes (0: some) behind what was written; they count once
     /// <see cref="Advance"/> says so. Valid until the next call that writes or flushes.
@@ -92,6 +94,15 @@ public sealed partial class Connection
 
         _flushDoneAtUnsent = unsentBytesMax;
         return _flush.Begin();
+    }
+
+    /// <summary>Ends a pending wait from outside, as PipeWriter.CancelPendingFlush wants it. What was flushed is still sent.</summary>
+    internal void TryEndFlush()
+    {
+        if (_flush.IsPending)
+        {
+            _flush.Complete(FlushOutcome.Sent);
+        }
     }
 
     /// <summary>The turn ends: what was flushed in it goes out as one send.</summary>

@@ -1,0 +1,154 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using Millrace.Engine.Buffers;
+using Millrace.Engine.Connections;
+
+namespace Millrace.Engine.Pipes;
+
+/// <summary>
+/// A connection's input as a <see cref="PipeReader"/>: always one segment, held in place from a read to the advance that follows it.
+/// All but <see cref="CancelPendingRead"/> on the reactor's thread.
+/// </summary>
+#pragma warning disable CA1001 // The memory manager is disposable by its base class, and owns nothing.
+internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
+#pragma warning restore CA1001
+{
+    private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeReader)state!).EndWaitForCancellation();
+
+    private readonly NativeMemoryManager _memory = new();
+    private ReadOnlySequence<byte> _shown;
+    private bool _isReading;
+    private bool _isCompleted;
+    private volatile bool _cancelRequested;
+
+    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        return TryRead(out ReadResult result) ? new ValueTask<ReadResult>(result) : WaitAsync(cancellationToken);
+    }
+
+    public override bool TryRead(out ReadResult result)
+    {
+        if (_isCompleted || _isReading)
+        {
+            throw new InvalidOperationException(_isCompleted
+                ? "Reading is not allowed after the reader was completed."
+                : "Reading is already in progress: advance the reader first.");
+        }
+
+        if (_cancelRequested)
+        {
+            _cancelRequested = false;
+            result = Show(isCanceled: true);
+            return true;
+        }
+
+        if (connection.HasUnseenInput)
+        {
+            result = Show(isCanceled: false);
+            return true;
+        }
+
+        if (connection.InputEnd != ReceiveEnd.None)
+        {
+            result = Translate(connection.InputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
+            return true;
+        }
+
+        result = default;
+        return false;
+    }
+
+    public override void AdvanceTo(SequencePosition consumed) => AdvanceTo(consumed, consumed);
+
+    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+    {
+        if (!_isReading)
+        {
+            throw new InvalidOperationException("There is no read to advance from.");
+        }
+
+        long consumedBytes = _shown.Slice(_shown.Start, consumed).Length;
+        long examinedBytes = _shown.Slice(_shown.Start, examined).Length;
+        if (examinedBytes < consumedBytes)
+        {
+            throw new InvalidOperationException("More was consumed than examined.");
+        }
+
+        EndReading();
+        connection.AdvanceInput((int)consumedBytes, (int)examinedBytes);
+    }
+
+    public override void CancelPendingRead()
+    {
+        _cancelRequested = true;
+        connection.Reactor.Post(CancelHome, this);
+    }
+
+    public override void Complete(Exception? exception = null)
+    {
+        if (_isCompleted)
+        {
+            return;
+        }
+
+        _isCompleted = true;
+        if (_isReading)
+        {
+            EndReading();
+            connection.AdvanceInput(0, 0);
+        }
+
+        if (exception is not null)
+        {
+            connection.Abort();
+        }
+    }
+
+    private async ValueTask<ReadResult> WaitAsync(CancellationToken cancellationToken)
+    {
+        await using CancellationTokenRegistration registration =
+            cancellationToken.UnsafeRegister(static state => ((ConnectionPipeReader)state!).CancelPendingRead(), this);
+        ReadOutcome outcome = await connection.ReadAsync();
+        if (!_cancelRequested)
+        {
+            return Translate(outcome);
+        }
+
+        _cancelRequested = false;
+        cancellationToken.ThrowIfCancellationRequested();
+        return Show(isCanceled: true);
+    }
+
+    private void EndWaitForCancellation()
+    {
+        if (_cancelRequested)
+        {
+            connection.TryEndRead(ReadOutcome.Data);
+        }
+    }
+
+    private ReadResult Translate(ReadOutcome outcome) => outcome switch
+    {
+        ReadOutcome.Reset => throw new IOException("The connection was reset."),
+        ReadOutcome.TimedOut => throw new TimeoutException("The read deadline of the connection has passed."),
+        _ => Show(isCanceled: false),
+    };
+
+    private unsafe ReadResult Show(bool isCanceled)
+    {
+        ref InputBuffer input = ref connection.InputMemory;
+        connection.OwnInput();
+        input.Hold();
+        _isReading = true;
+        connection.MarkSeen();
+        _shown = new ReadOnlySequence<byte>(_memory.PointAt(input.Address, input.Count));
+        return new ReadResult(_shown, isCanceled, isCompleted: connection.InputEnd != ReceiveEnd.None);
+    }
+
+    private void EndReading()
+    {
+        _isReading = false;
+        _shown = default;
+    }
+}
