@@ -28,7 +28,7 @@ internal ref struct ResponseHeadWriter(Span<byte> destination)
 
     public void StatusLine(int status) => Write(Http.StatusLine.Of(status));
 
-    public void Field(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
+    public void Field(scoped ReadOnlySpan<byte> name, scoped ReadOnlySpan<byte> value)
     {
         if (name.IsEmpty || name.ContainsAnyExcept(ByteClasses.Token) || value.ContainsAnyExcept(ByteClasses.FieldValue))
         {
@@ -62,7 +62,7 @@ internal ref struct ResponseHeadWriter(Span<byte> destination)
     }
 
     /// <summary>Copies whole lines that were prepared, and validated, before.</summary>
-    public void Lines(ReadOnlySpan<byte> lines)
+    public void Lines(scoped ReadOnlySpan<byte> lines)
     {
         Debug.Assert(lines.IsEmpty || lines.EndsWith("\r\n"u8));
         Write(lines);
@@ -76,7 +76,7 @@ internal ref struct ResponseHeadWriter(Span<byte> destination)
         return _result;
     }
 
-    private void Write(ReadOnlySpan<byte> bytes)
+    private void Write(scoped ReadOnlySpan<byte> bytes)
     {
         if (HasRoomFor(bytes.Length))
         {
