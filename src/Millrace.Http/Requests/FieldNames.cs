@@ -1,0 +1,51 @@
+namespace Millrace.Http;
+
+/// <summary>Recognizes field names, which are case-insensitive (RFC 9110 section 5.1): by length, then by words.</summary>
+internal static class FieldNames
+{
+    public static FieldName Recognize(ReadOnlySpan<byte> name) => name.Length switch
+    {
+        2 => Words.EqualsIgnoreCase(name, "te"u8) ? FieldName.TE : FieldName.Unknown,
+        4 => Words.EqualsIgnoreCase(name, "host"u8) ? FieldName.Host : FieldName.Unknown,
+        5 => Words.EqualsIgnoreCase(name, "range"u8) ? FieldName.Range : FieldName.Unknown,
+        6 => OfSix(name),
+        7 => Words.EqualsIgnoreCase(name, "referer"u8) ? FieldName.Referer
+            : Words.EqualsIgnoreCase(name, "upgrade"u8) ? FieldName.Upgrade
+            : FieldName.Unknown,
+        8 => Words.EqualsIgnoreCase(name, "if-range"u8) ? FieldName.IfRange
+            : Words.EqualsIgnoreCase(name, "if-match"u8) ? FieldName.IfMatch
+            : Words.EqualsIgnoreCase(name, "priority"u8) ? FieldName.Priority
+            : FieldName.Unknown,
+        9 => Words.EqualsIgnoreCase(name, "forwarded"u8) ? FieldName.Forwarded : FieldName.Unknown,
+        10 => Words.EqualsIgnoreCase(name, "connection"u8) ? FieldName.Connection
+            : Words.EqualsIgnoreCase(name, "user-agent"u8) ? FieldName.UserAgent
+            : Words.EqualsIgnoreCase(name, "keep-alive"u8) ? FieldName.KeepAlive
+            : FieldName.Unknown,
+        13 => Words.EqualsIgnoreCase(name, "if-none-match"u8) ? FieldName.IfNoneMatch
+            : Words.EqualsIgnoreCase(name, "authorization"u8) ? FieldName.Authorization
+            : FieldName.Unknown,
+        14 => Words.EqualsIgnoreCase(name, "content-length"u8) ? FieldName.ContentLength : FieldName.Unknown,
+        15 => Words.EqualsIgnoreCase(name, "accept-encoding"u8) ? FieldName.AcceptEncoding
+            : Words.EqualsIgnoreCase(name, "x-forwarded-for"u8) ? FieldName.XForwardedFor
+            : FieldName.Unknown,
+        17 => Words.EqualsIgnoreCase(name, "if-modified-since"u8) ? FieldName.IfModifiedSince
+            : Words.EqualsIgnoreCase(name, "transfer-encoding"u8) ? FieldName.TransferEncoding
+            : Words.EqualsIgnoreCase(name, "x-forwarded-proto"u8) ? FieldName.XForwardedProto
+            : FieldName.Unknown,
+        19 => Words.EqualsIgnoreCase(name, "if-unmodified-since"u8) ? FieldName.IfUnmodifiedSince : FieldName.Unknown,
+        29 => Words.EqualsIgnoreCase(name, "access-control-request-method"u8)
+            ? FieldName.AccessControlRequestMethod
+            : FieldName.Unknown,
+        30 => Words.EqualsIgnoreCase(name, "access-control-request-headers"u8)
+            ? FieldName.AccessControlRequestHeaders
+            : FieldName.Unknown,
+        _ => FieldName.Unknown,
+    };
+
+    private static FieldName OfSix(ReadOnlySpan<byte> name)
+        => Words.EqualsIgnoreCase(name, "accept"u8) ? FieldName.Accept
+            : Words.EqualsIgnoreCase(name, "cookie"u8) ? FieldName.Cookie
+            : Words.EqualsIgnoreCase(name, "origin"u8) ? FieldName.Origin
+            : Words.EqualsIgnoreCase(name, "expect"u8) ? FieldName.Expect
+            : FieldName.Unknown;
+}

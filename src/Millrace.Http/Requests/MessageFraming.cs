@@ -1,0 +1,155 @@
+namespace Millrace.Http;
+
+/// <summary>
+/// What a head says about its body and its connection, gathered line by line. Where two readers could disagree about the end of a
+/// message (RFC 9112 section 11.2, request smuggling) it is refused, even where the RFC would let a server repair it.
+/// </summary>
+internal struct MessageFraming
+{
+    private bool _hasContentLength;
+    private bool _hasTransferEncoding;
+    private bool _endsChunked;
+    private bool _hasOtherCoding;
+    private bool _close;
+    private bool _keepAlive;
+    private bool _expectsContinue;
+
+    public long ContentLength { get; private set; }
+
+    public readonly BodyFraming Body
+        => _hasTransferEncoding ? BodyFraming.Chunked
+            : ContentLength > 0 ? BodyFraming.Length
+            : BodyFraming.None;
+
+    public static bool Reads(FieldName name) => name is > FieldName.Unknown and <= FieldName.Expect;
+
+    /// <summary>Whether the connection persists, RFC 9112 section 9.3.</summary>
+    public readonly bool KeepsAlive(HttpVersion version) => !_close && (version == HttpVersion.Http11 || _keepAlive);
+
+    /// <summary>Whether the client awaits a 100; one of HTTP/1.0 cannot (RFC 9110 section 10.1.1).</summary>
+    public readonly bool ExpectsContinue(HttpVersion version) => _expectsContinue && version == HttpVersion.Http11;
+
+    /// <summary>Takes a field line for which <see cref="Reads"/> holds.</summary>
+    public HeadRefusal Add(FieldName name, ReadOnlySpan<byte> value, bool isRepeated)
+    {
+        switch (name)
+        {
+            case FieldName.Host:
+                return isRepeated ? HeadRefusal.RepeatedHost : UriHost.IsValidHostField(value) ? HeadRefusal.None : HeadRefusal.BadHost;
+            case FieldName.Connection:
+                AddConnection(value);
+                return HeadRefusal.None;
+            case FieldName.ContentLength:
+                return AddContentLength(value);
+            case FieldName.TransferEncoding:
+                return AddTransferEncoding(value);
+            default:
+                AddExpect(value);
+                return HeadRefusal.None;
+        }
+    }
+
+    /// <summary>Judges the fields together, once all have been seen.</summary>
+    public readonly HeadRefusal Conclude(HttpVersion version, bool hasHost)
+    {
+        if (_hasTransferEncoding)
+        {
+            HeadRefusal refusal = version == HttpVersion.Http10 ? HeadRefusal.TransferEncodingOnHttp10
+                : _hasContentLength ? HeadRefusal.TransferEncodingWithContentLength
+                // RFC 9112 section 6.3: without a final "chunked" the length cannot be known. This MUST outranks the SHOULD of 501.
+                : !_endsChunked ? HeadRefusal.ChunkedNotFinal
+                : _hasOtherCoding ? HeadRefusal.UnknownTransferCoding
+                : HeadRefusal.None;
+            if (refusal != HeadRefusal.None)
+            {
+                return refusal;
+            }
+        }
+
+        return version == HttpVersion.Http11 && !hasHost ? HeadRefusal.MissingHost : HeadRefusal.None;
+    }
+
+    private void AddConnection(ReadOnlySpan<byte> value)
+    {
+        if (Words.EqualsIgnoreCase(value, "keep-alive"u8))
+        {
+            _keepAlive = true;
+            return;
+        }
+
+        foreach (ReadOnlySpan<byte> option in new CommaList(value))
+        {
+            _close |= Words.EqualsIgnoreCase(option, "close"u8);
+            _keepAlive |= Words.EqualsIgnoreCase(option, "keep-alive"u8);
+        }
+    }
+
+    private void AddExpect(ReadOnlySpan<byte> value)
+    {
+        foreach (ReadOnlySpan<byte> expectation in new CommaList(value))
+        {
+            _expectsContinue |= Words.EqualsIgnoreCase(expectation, "100-continue"u8);
+        }
+    }
+
+    private HeadRefusal AddContentLength(ReadOnlySpan<byte> value)
+    {
+        if (_hasContentLength)
+        {
+            return HeadRefusal.RepeatedContentLength;
+        }
+
+        long length = 0;
+        foreach (byte digit in value)
+        {
+            int units = digit - '0';
+            if (units is < 0 or > 9 || length > (long.MaxValue - units) / 10)
+            {
+                return HeadRefusal.BadContentLength;
+            }
+
+            length = (length * 10) + units;
+        }
+
+        _hasContentLength = true;
+        ContentLength = length;
+        return value.IsEmpty ? HeadRefusal.BadContentLength : HeadRefusal.None;
+    }
+
+    private HeadRefusal AddTransferEncoding(ReadOnlySpan<byte> value)
+    {
+        _hasTransferEncoding = true;
+        foreach (ReadOnlySpan<byte> coding in new CommaList(value))
+        {
+            HeadRefusal refusal = AddCoding(coding);
+            if (refusal != HeadRefusal.None)
+            {
+                return refusal;
+            }
+        }
+
+        return HeadRefusal.None;
+    }
+
+    private HeadRefusal AddCoding(ReadOnlySpan<byte> coding)
+    {
+        int semicolon = coding.IndexOf((byte)';');
+        ReadOnlySpan<byte> name = semicolon < 0 ? coding : coding[..semicolon].TrimEnd(" \t"u8);
+        if (name.IsEmpty || name.ContainsAnyExcept(ByteClasses.Token))
+        {
+            return HeadRefusal.BadTransferEncoding;
+        }
+
+        bool isChunked = Words.EqualsIgnoreCase(name, "chunked"u8);
+        if (_endsChunked)
+        {
+            return isChunked ? HeadRefusal.RepeatedChunked : HeadRefusal.ChunkedNotFinal;
+        }
+
+        _endsChunked = isChunked;
+        _hasOtherCoding |= !isChunked;
+
+        // RFC 9112 section 7.1: chunked has no parameters; one is an error.
+        return isChunked && semicolon >= 0 ? HeadRefusal.BadTransferEncoding : HeadRefusal.None;
+    }
+}

@@ -1,0 +1,274 @@
+using System.Diagnostics;
+using System.Numerics;
+using System.Runtime.CompilerServices;
+
+namespace Millrace.Http;
+
+/// <summary>
+/// Reads the head of an HTTP/1.x request (RFC 9112 sections 2 to 5) in one pass from its first byte, and starts over when more
+/// bytes have come. It keeps no state between calls, and any split of the same bytes ends in the same result.
+/// </summary>
+/// <remarks>
+/// The two line readers know only how to say yes: they take a whole valid line, at vector speed, or nothing. Whatever they do not
+/// take is judged byte by byte from the left by <see cref="LineDiagnosis"/>. A line's meaning is judged at its end, and what
+/// lines mean together at the end of the head.
+/// </remarks>
+internal static class RequestHeadParser
+{
+    /// <summary>RFC 9112 section 2.2 asks to skip at least one empty line: old clients sent one behind a body.</summary>
+    private const int EmptyLinesMax = 4;
+
+    /// <summary>" HTTP/1.1\r\n".</summary>
+    private const int VersionAndEndBytes = 11;
+
+    /// <summary>Reads into <paramref name="head"/>, whose ranges then refer to <paramref name="bytes"/>, which start with the request.</summary>
+    public static HeadResult Parse(ReadOnlySpan<byte> bytes, RequestHead head, in HeadLimits limits)
+    {
+        Debug.Assert(limits.FieldsMax <= head.FieldsMax);
+        return bytes.Length < ByteBlock.Bytes
+            ? ParseShort(bytes, head, limits)
+            : ParseHead(bytes, bytes.Length, head, limits);
+    }
+
+    /// <summary>
+    /// Whether bytes beyond the first <paramref name="alreadyScanned"/>, which were incomplete, can make a head complete or too
+    /// large. Where not, calling <see cref="Parse"/> again would only spend time; a refusal it could find is found at the next LF.
+    /// </summary>
+    public static bool MayBeDecided(ReadOnlySpan<byte> bytes, int alreadyScanned, in HeadLimits limits)
+    {
+        int start = bytes.IndexOfAnyExcept((byte)'\r', (byte)'\n');
+        return bytes[alreadyScanned..].Contains((byte)'\n')
+            || Passes(start + limits.RequestLineBytesMax, alreadyScanned, bytes.Length)
+            || Passes(start + limits.HeadBytesMax, alreadyScanned, bytes.Length);
+    }
+
+    private static bool Passes(int limit, int from, int to) => from < limit && limit <= to;
+
+    /// <summary>Blocks want 32 bytes, so shorter heads are read from a copy. The zeros behind it end any line without being its end.</summary>
+    private static HeadResult ParseShort(ReadOnlySpan<byte> bytes, RequestHead head, in HeadLimits limits)
+    {
+        Span<byte> padded = stackalloc byte[ByteBlock.Bytes];
+        padded.Clear();
+        bytes.CopyTo(padded);
+        return ParseHead(padded, bytes.Length, head, limits);
+    }
+
+    /// <summary>Reads <paramref name="text"/>, of which the first <paramref name="length"/> bytes were received.</summary>
+    private static HeadResult ParseHead(ReadOnlySpan<byte> text, int length, RequestHead head, in HeadLimits limits)
+    {
+        head.Reset();
+        int start = 0;
+        if (length == 0 || text[0] <= '\r')
+        {
+            HeadResult skipped = SkipEmptyLines(text[..length], out start);
+            if (skipped.IsRefused || start == length)
+            {
+                return skipped;
+            }
+        }
+
+        // Beyond the limit nothing is looked at, so that it does not matter how much has come when it is passed.
+        int limit = start + limits.HeadBytesMax;
+        if (limit < length)
+        {
+            text = text[..limit];
+            length = limit;
+        }
+
+        HeadResult result = ReadRequestLine(text, length, start, head, limits.RequestLineBytesMax);
+        if (result.IsComplete)
+        {
+            result = ReadFields(text, length, result.Consumed, head, limits.FieldsMax);
+        }
+
+        return result.IsIncomplete && length == limit ? HeadResult.Refused(HeadRefusal.HeadTooLarge) : result;
+    }
+
+    private static HeadResult SkipEmptyLines(ReadOnlySpan<byte> bytes, out int start)
+    {
+        for (start = 0; start < bytes.Length && bytes[start] is (byte)'\r' or (byte)'\n'; start += 2)
+        {
+            if (bytes[start] == '\n')
+            {
+                return HeadResult.Refused(HeadRefusal.BareLf);
+            }
+
+            if (start == 2 * EmptyLinesMax)
+            {
+                return HeadResult.Refused(HeadRefusal.TooManyEmptyLines);
+            }
+
+            if (start + 1 == bytes.Length)
+            {
+                start = bytes.Length;
+                break;
+            }
+
+            if (bytes[start + 1] != '\n')
+            {
+                return HeadResult.Refused(HeadRefusal.BareCr);
+            }
+        }
+
+        return HeadResult.Incomplete;
+    }
+
+    /// <summary>method SP request-target SP HTTP-version CRLF. Complete says where the field lines start.</summary>
+    private static HeadResult ReadRequestLine(ReadOnlySpan<byte> text, int length, int start, RequestHead head, int bytesMax)
+    {
+        int limit = start + bytesMax;
+        ReadOnlySpan<byte> line = limit < text.Length ? text[..limit] : text;
+
+        int methodEnd = Methods.Read(line, start, out Method method);
+        if (methodEnd > 0)
+        {
+            int target = methodEnd + 1;
+            int targetEnd = FindTargetEnd(line, target, out int question);
+            if (targetEnd > target && TryReadVersion(line, targetEnd, out HttpVersion version))
+            {
+                head.Method = method;
+                head.MethodText = TextRange.Between(start, methodEnd);
+                head.Version = version;
+                bool isTarget = RequestTarget.TryRead(line, TextRange.Between(target, targetEnd), question, method, out RequestTarget read);
+                head.Target = read;
+                return isTarget ? HeadResult.Complete(targetEnd + VersionAndEndBytes) : HeadResult.Refused(HeadRefusal.BadTarget);
+            }
+        }
+
+        int seen = Math.Min(length, line.Length);
+        HeadRefusal refusal = LineDiagnosis.OfRequestLine(line[start..seen]);
+        return refusal != HeadRefusal.None ? HeadResult.Refused(refusal)
+            : seen == limit ? HeadResult.Refused(HeadRefusal.RequestLineTooLong)
+            : HeadResult.Incomplete;
+    }
+
+    /// <summary>The index of the first byte that no target holds, and of the first '?' before it, or -1.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static int FindTargetEnd(ReadOnlySpan<byte> line, int at, out int question)
+    {
+        question = -1;
+        while (at < line.Length)
+        {
+            var block = new ByteBlock(line, at);
+            uint stops = block.TargetStops;
+            uint questions = block.EqualTo((byte)'?');
+            int end = BitOperations.TrailingZeroCount(stops);
+            if (question < 0 && BitOperations.TrailingZeroCount(questions) < end)
+            {
+                question = at + BitOperations.TrailingZeroCount(questions);
+            }
+
+            if (stops != 0)
+            {
+                return at + end;
+            }
+
+            at += block.Count;
+        }
+
+        return -1;
+    }
+
+    /// <summary>Whether " HTTP/1.x" CRLF stands at <paramref name="at"/>.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static bool TryReadVersion(ReadOnlySpan<byte> line, int at, out HttpVersion version)
+    {
+        version = HttpVersion.Http11;
+        if (line.Length - at < VersionAndEndBytes)
+        {
+            return false;
+        }
+
+        ReadOnlySpan<byte> text = line.Slice(at, VersionAndEndBytes);
+        byte minor = text[8];
+        version = minor == '0' ? HttpVersion.Http10 : HttpVersion.Http11;
+        return text[..8].SequenceEqual(" HTTP/1."u8) && minor is >= (byte)'0' and <= (byte)'9' && text[9..].SequenceEqual("\r\n"u8);
+    }
+
+    private static HeadResult ReadFields(ReadOnlySpan<byte> text, int length, int at, RequestHead head, int fieldsMax)
+    {
+        int first = at;
+        while (true)
+        {
+            if (Words.StartsWith(text, at, "\r\n"u8))
+            {
+                HeadRefusal conclusion = head.Conclude();
+                return conclusion == HeadRefusal.None ? HeadResult.Complete(at + 2) : HeadResult.Refused(conclusion);
+            }
+
+            if (head.Fields.Length == fieldsMax && at < length && text[at] is not ((byte)'\r' or (byte)'\n'))
+            {
+                return HeadResult.Refused(HeadRefusal.TooManyFields);
+            }
+
+            int next = ReadField(text, at, head, out HeadRefusal refusal);
+            if (next < 0)
+            {
+                refusal = LineDiagnosis.OfFieldLine(text[at..length], isFirst: at == first);
+                return refusal == HeadRefusal.None ? HeadResult.Incomplete : HeadResult.Refused(refusal);
+            }
+
+            if (refusal != HeadRefusal.None)
+            {
+                return HeadResult.Refused(refusal);
+            }
+
+            at = next;
+        }
+    }
+
+    /// <summary>
+    /// field-name ":" OWS field-value OWS CRLF, added to the head. Returns where the next line starts, or -1 where this is none;
+    /// <paramref name="refusal"/> is what the head has against a line that is one.
+    /// </summary>
+    private static int ReadField(ReadOnlySpan<byte> text, int at, RequestHead head, out HeadRefusal refusal)
+    {
+        refusal = HeadRefusal.None;
+        if (at >= text.Length)
+        {
+            return -1;
+        }
+
+        var block = new ByteBlock(text, at);
+        uint colons = block.EqualTo((byte)':');
+        int nameBytes = colons != 0 ? BitOperations.TrailingZeroCount(colons) : text[at..].IndexOf((byte)':');
+        if (nameBytes <= 0)
+        {
+            return -1;
+        }
+
+        FieldName name = FieldNames.Recognize(text.Slice(at, nameBytes));
+        if (name == FieldName.Unknown && text.Slice(at, nameBytes).ContainsAnyExcept(ByteClasses.Token))
+        {
+            return -1;
+        }
+
+        // The name is a token, so the first control of the line is behind its colon.
+        uint controls = block.Controls;
+        int end = controls != 0 ? at + BitOperations.TrailingZeroCount(controls) : ByteBlock.FirstControl(text, at + block.Count);
+        if (!Words.StartsWith(text, end, "\r\n"u8))
+        {
+            return -1;
+        }
+
+        var fieldText = new TextRange(at, nameBytes);
+        refusal = head.Add(text, name, fieldText, TrimWhitespace(text, fieldText.End + 1, end));
+        return end + 2;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static TextRange TrimWhitespace(ReadOnlySpan<byte> text, int start, int end)
+    {
+        while (start < end && text[start] is (byte)' ' or (byte)'\t')
+        {
+            start++;
+        }
+
+        while (start < end && text[end - 1] is (byte)' ' or (byte)'\t')
+        {
+            end--;
+        }
+
+        return TextRange.Between(start, end);
+    }
+}

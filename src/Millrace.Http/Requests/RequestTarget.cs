@@ -1,0 +1,96 @@
+namespace Millrace.Http;
+
+/// <summary>The four forms of a request target, RFC 9112 section 3.2.</summary>
+internal enum TargetForm : byte
+{
+    Origin,
+    Absolute,
+    Authority,
+    Asterisk,
+}
+
+/// <summary>What a request asks for, as ranges of its head.</summary>
+internal readonly struct RequestTarget
+{
+    public TargetForm Form { get; private init; }
+
+    public TextRange Text { get; private init; }
+
+    /// <summary>The path, still percent-encoded. Empty for <c>http://host</c>, which means "/", and in the forms without a path.</summary>
+    public TextRange Path { get; private init; }
+
+    /// <summary>The query with its question mark, so that path and query can be put together again; empty where there is none.</summary>
+    public TextRange Query { get; private init; }
+
+    /// <summary>The authority in the target itself: absolute and authority form.</summary>
+    public TextRange Authority { get; private init; }
+
+    /// <summary>Reads a target that holds bytes of <see cref="ByteClasses.Target"/> only. <paramref name="question"/> is the first '?' or -1.</summary>
+    public static bool TryRead(ReadOnlySpan<byte> bytes, TextRange text, int question, Method method, out RequestTarget target)
+    {
+        byte first = bytes[text.Start];
+        if (method == Method.Connect)
+        {
+            target = new RequestTarget { Form = TargetForm.Authority, Text = text, Authority = text };
+            return UriHost.IsValidHostAndPort(text.In(bytes));
+        }
+
+        if (first == '/')
+        {
+            int pathEnd = question < 0 ? text.End : question;
+            target = new RequestTarget
+            {
+                Form = TargetForm.Origin,
+                Text = text,
+                Path = TextRange.Between(text.Start, pathEnd),
+                Query = TextRange.Between(pathEnd, text.End),
+            };
+            return true;
+        }
+
+        if (first == '*')
+        {
+            target = new RequestTarget { Form = TargetForm.Asterisk, Text = text };
+            return method == Method.Options && text.Length == 1;
+        }
+
+        return TryReadAbsolute(bytes, text, question, out target);
+    }
+
+    private static bool TryReadAbsolute(ReadOnlySpan<byte> bytes, TextRange text, int question, out RequestTarget target)
+    {
+        target = default;
+        int authority = text.Start + SchemeBytes(text.In(bytes));
+        if (authority == text.Start)
+        {
+            return false;
+        }
+
+        int pathEnd = question < 0 ? text.End : question;
+        if (authority > pathEnd)
+        {
+            return false;
+        }
+
+        int slash = bytes[authority..pathEnd].IndexOf((byte)'/');
+        int path = slash < 0 ? pathEnd : authority + slash;
+        target = new RequestTarget
+        {
+            Form = TargetForm.Absolute,
+            Text = text,
+            Path = TextRange.Between(path, pathEnd),
+            Query = TextRange.Between(pathEnd, text.End),
+            Authority = TextRange.Between(authority, path),
+        };
+        return UriHost.IsValidAuthority(target.Authority.In(bytes));
+    }
+
+    /// <summary>The length of "http://" or "https://"; 0 for other schemes, which this is no server of.</summary>
+    private static int SchemeBytes(ReadOnlySpan<byte> text)
+    {
+        int colon = text.IndexOf("://"u8);
+        bool known = colon >= 0
+            && (Words.EqualsIgnoreCase(text[..colon], "http"u8) || Words.EqualsIgnoreCase(text[..colon], "https"u8));
+        return known ? colon + 3 : 0;
+    }
+}

@@ -1,0 +1,144 @@
+using System.Diagnostics;
+
+namespace Millrace.Http;
+
+/// <summary>What a percent-encoded path turned out to be.</summary>
+internal enum PathResult : byte
+{
+    /// <summary>A path that may name something: no escapes, no dot segments, no empty segments.</summary>
+    Ok,
+
+    /// <summary>A '%' without two hexadecimal digits behind it: 400.</summary>
+    BadEscape,
+
+    /// <summary>A "%00", which would end the name for the kernel: 400.</summary>
+    NulByte,
+
+    /// <summary>A "%2F": data inside a segment, and no file's name has a slash in it: 404. It never becomes a separator.</summary>
+    SlashInSegment,
+
+    /// <summary>More ".." than segments before them: 400. RFC 3986 would stop at the root, but only an attacker asks for it.</summary>
+    OutsideRoot,
+
+    /// <summary>A "//": an empty segment names no file: 404. Merging would give one file many addresses. The path is still given.</summary>
+    EmptySegment,
+}
+
+/// <summary>
+/// Turns the path of a request target into the path it names: percent-decoded exactly once, split, dot segments resolved
+/// (RFC 3986 sections 5.2.4 and 6.2.2). The result is absolute and holds any bytes but NUL; backslashes are plain bytes.
+/// </summary>
+/// <remarks>
+/// Where several results apply, the first in the order of <see cref="PathResult"/> is given. A "//" that a later ".." takes
+/// away again does not count.
+/// </remarks>
+internal static class TargetPath
+{
+    /// <summary>
+    /// Gives the decoded path: the input itself where there was nothing to do, else a part of <paramref name="destination"/>, which
+    /// must be as long as the input. An empty path means "/" (RFC 9110 section 4.2.3); any other starts with a slash.
+    /// </summary>
+    public static PathResult Decode(ReadOnlySpan<byte> rawPath, Span<byte> destination, out ReadOnlySpan<byte> path)
+    {
+        Debug.Assert(rawPath.IsEmpty || rawPath[0] == '/');
+        path = rawPath.IsEmpty ? "/"u8 : rawPath;
+        if (!path.Contains((byte)'%') && path.IndexOf("/."u8) < 0)
+        {
+            return path.IndexOf("//"u8) < 0 ? PathResult.Ok : PathResult.EmptySegment;
+        }
+
+        ArgumentOutOfRangeException.ThrowIfLessThan(destination.Length, rawPath.Length);
+        path = default;
+        PathResult escapes = DecodeEscapes(rawPath, destination, out int decodedBytes);
+        if (escapes != PathResult.Ok)
+        {
+            return escapes;
+        }
+
+        int bytes = ResolveDots(destination[..decodedBytes]);
+        if (bytes < 0)
+        {
+            return PathResult.OutsideRoot;
+        }
+
+        path = destination[..bytes];
+        return path.IndexOf("//"u8) < 0 ? PathResult.Ok : PathResult.EmptySegment;
+    }
+
+    private static PathResult DecodeEscapes(ReadOnlySpan<byte> raw, Span<byte> destination, out int bytes)
+    {
+        bytes = 0;
+        bool hasNul = false;
+        bool hasSlash = false;
+        for (int at = 0; at < raw.Length; at++)
+        {
+            byte value = raw[at];
+            if (value == '%')
+            {
+                int high = at + 1 < raw.Length ? HexDigit(raw[at + 1]) : -1;
+                int low = at + 2 < raw.Length ? HexDigit(raw[at + 2]) : -1;
+                if ((high | low) < 0)
+                {
+                    return PathResult.BadEscape;
+                }
+
+                value = (byte)((high << 4) | low);
+                at += 2;
+                hasNul |= value == 0;
+                hasSlash |= value == '/';
+            }
+
+            destination[bytes++] = value;
+        }
+
+        return hasNul ? PathResult.NulByte
+            : hasSlash ? PathResult.SlashInSegment
+            : PathResult.Ok;
+    }
+
+    /// <summary>Removes "." and ".." segments in place. Returns the length left, or -1 where ".." leads above the root.</summary>
+    private static int ResolveDots(Span<byte> path)
+    {
+        int written = 0;
+        int at = 0;
+        while (at < path.Length)
+        {
+            // path[at] is the slash that opens a segment.
+            int next = path[(at + 1)..].IndexOf((byte)'/');
+            int end = next < 0 ? path.Length : at + 1 + next;
+            ReadOnlySpan<byte> segment = path[(at + 1)..end];
+            bool isParent = segment.SequenceEqual(".."u8);
+            if (isParent || segment.SequenceEqual("."u8))
+            {
+                if (isParent && written == 0)
+                {
+                    return -1;
+                }
+
+                written = isParent ? path[..written].LastIndexOf((byte)'/') : written;
+                if (end == path.Length)
+                {
+                    // What a final dot segment leaves is a directory.
+                    path[written++] = (byte)'/';
+                }
+            }
+            else
+            {
+                path[at..end].CopyTo(path[written..]);
+                written += end - at;
+            }
+
+            at = end;
+        }
+
+        return written;
+    }
+
+    private static int HexDigit(byte value) => value switch
+    {
+        >= (byte)'0' and <= (byte)'9' => value - '0',
+        >= (byte)'A' and <= (byte)'F' => value - 'A' + 10,
+        >= (byte)'a' and <= (byte)'f' => value - 'a' + 10,
+        _ => -1,
+    };
+}

@@ -1,0 +1,37 @@
+using System.Buffers;
+
+namespace Millrace.Http;
+
+/// <summary>The byte classes of the HTTP and URI grammars, in the form the vectorized span searches take.</summary>
+internal static class ByteClasses
+{
+    private const string Alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+    /// <summary>tchar, RFC 9110 section 5.6.2.</summary>
+    public static readonly SearchValues<byte> Token = Of(b => IsOneOf(b, Alphanumerics + "!#$%&'*+-.^_`|~"));
+
+    /// <summary>What a field value may hold, RFC 9110 section 5.5: HTAB, SP, VCHAR and obs-text.</summary>
+    public static readonly SearchValues<byte> FieldValue = Of(b => b is (byte)'\t' or >= 0x20 and not 0x7F);
+
+    /// <summary>
+    /// What a request target may hold: visible ASCII but '#'. RFC 3986 forbids more, yet browsers send <c>|</c> and <c>"</c>
+    /// raw and nobody splits on them. A fragment is refused because intermediaries disagree whether it ends the target, and
+    /// bytes of 0x80 and above because they disagree on its encoding; their percent-encoded form is served.
+    /// </summary>
+    public static readonly SearchValues<byte> Target = Of(b => b is > 0x20 and < 0x7F and not (byte)'#');
+
+    /// <summary>unreserved and sub-delims: a reg-name but for its percent escapes, RFC 3986 section 3.2.2.</summary>
+    public static readonly SearchValues<byte> RegName = Of(b => IsOneOf(b, Alphanumerics + "-._~!$&'()*+,;="));
+
+    /// <summary>The bytes an IPv6 address is spelled with.</summary>
+    public static readonly SearchValues<byte> Ipv6 = Of(b => IsOneOf(b, "0123456789ABCDEFabcdef:."));
+
+    public static readonly SearchValues<byte> Digits = SearchValues.Create("0123456789"u8);
+
+    public static readonly SearchValues<byte> HexDigits = SearchValues.Create("0123456789ABCDEFabcdef"u8);
+
+    private static SearchValues<byte> Of(Func<byte, bool> belongs)
+        => SearchValues.Create([.. Enumerable.Range(0, 256).Select(value => (byte)value).Where(belongs)]);
+
+    private static bool IsOneOf(byte value, string characters) => characters.Contains((char)value, StringComparison.Ordinal);
+}

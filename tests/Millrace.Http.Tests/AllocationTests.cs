@@ -1,0 +1,108 @@
+namespace Millrace.Http.Tests;
+
+/// <summary>Nothing here allocates per request, in Debug builds neither. A first call may: static tables, JIT.</summary>
+public class AllocationTests
+{
+    private const int Calls = 10_000;
+
+    private static readonly byte[] Browser = Heads.Bytes(
+        "\r\nGET http://example.org/a/%62/../c?d HTTP/1.1\r\nHost: [::1]:80\r\nConnection: keep-alive, TE\r\nUser-Agent: Mozilla/5.0 (X11)\r\n"
+        + "Accept: text/html;q=0.8\r\nAccept: */*\r\nX-Unknown-Field: a\tb\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
+
+    [Fact]
+    public void Parsing_a_head_allocates_nothing()
+    {
+        var head = new RequestHead();
+        HeadLimits limits = HeadLimits.Default;
+        AllocatesNothing(() => Assert.True(RequestHeadParser.Parse(Browser, head, limits).IsComplete));
+    }
+
+    [Fact]
+    public void Parsing_every_prefix_of_a_head_allocates_nothing()
+    {
+        var head = new RequestHead();
+        HeadLimits limits = HeadLimits.Default;
+        int length = 0;
+        AllocatesNothing(() =>
+        {
+            length = (length + 1) % Browser.Length;
+            if (RequestHeadParser.MayBeDecided(Browser.AsSpan(0, length), length / 2, limits))
+            {
+                RequestHeadParser.Parse(Browser.AsSpan(0, length), head, limits);
+            }
+        });
+    }
+
+    [Fact]
+    public void Refusing_a_head_allocates_nothing()
+    {
+        var head = new RequestHead();
+        HeadLimits limits = HeadLimits.Default;
+        byte[] bytes = Heads.Bytes("GET / HTTP/1.1\r\nHost: a\r\nBroken\x01: b\r\n");
+        AllocatesNothing(() => Assert.True(RequestHeadParser.Parse(bytes, head, limits).IsRefused));
+    }
+
+    [Fact]
+    public void Reading_the_fields_of_a_head_allocates_nothing()
+    {
+        var head = new RequestHead();
+        RequestHeadParser.Parse(Browser, head, HeadLimits.Default);
+        int bytes = 0;
+        AllocatesNothing(() =>
+        {
+            foreach (TextRange value in head.ValuesOf(FieldName.Accept))
+            {
+                foreach (ReadOnlySpan<byte> element in new CommaList(value.In(Browser)))
+                {
+                    bytes += element.Length;
+                }
+            }
+        });
+        Assert.True(bytes > 0);
+    }
+
+    [Fact]
+    public void Decoding_paths_bodies_and_dates_allocates_nothing()
+    {
+        byte[] path = Heads.Bytes("/a/%62/../c");
+        byte[] body = Heads.Bytes("5;a=\"b\"\r\nhello\r\n0\r\nA: b\r\n\r\n");
+        byte[] destination = new byte[100];
+        AllocatesNothing(() =>
+        {
+            TargetPath.Decode(path, destination, out _);
+            var decoder = default(ChunkedDecoder);
+            decoder.Read(body, out int consumed, out _);
+            decoder.Read(body.AsSpan(consumed), out _, out _);
+            HttpDate.TryWrite(784111777, destination);
+            HttpDate.TryParse(destination.AsSpan(0, HttpDate.Bytes), 0, out _);
+        });
+    }
+
+    [Fact]
+    public void Writing_a_head_allocates_nothing()
+    {
+        byte[] destination = new byte[200];
+        AllocatesNothing(() =>
+        {
+            var writer = new ResponseHeadWriter(destination);
+            writer.StatusLine(404);
+            writer.Field("Content-Type"u8, "text/html"u8);
+            writer.ContentLength(1234);
+            writer.Lines("Server: m\r\n"u8);
+            Assert.True(writer.Finish(out _) == ResponseHeadResult.Ok);
+        });
+    }
+
+    private static void AllocatesNothing(Action action)
+    {
+        action();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int call = 0; call < Calls; call++)
+        {
+            action();
+        }
+
+        // Less than a byte a call, so that a runtime's own one-time allocation on this thread is not taken for ours.
+        Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, Calls - 1);
+    }
+}
