@@ -1,0 +1,47 @@
+using System.Runtime.CompilerServices;
+using Millrace.Engine;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.Web.Bodies;
+
+/// <summary>
+/// A large body in chunks: the next one is read while the last is sent. The head has promised a length, so a file that shrinks under
+/// it ends the connection with a reset, never with padding or an end that looks whole.
+/// </summary>
+internal static class StreamBody
+{
+    /// <summary>Small enough to stay in the L2 cache between the read and the send, large enough to make both rare.</summary>
+    public const int ChunkBytes = 256 * 1024;
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    public static async ValueTask<bool> SendAsync(Connection connection, SnapshotLease lease, Asset asset)
+    {
+        using OpenedFile file = OpenedFile.Of(lease, asset);
+        try
+        {
+            long offset = 0;
+            while (offset < asset.Size)
+            {
+                int wanted = (int)Math.Min(ChunkBytes, asset.Size - offset);
+                int count = await connection.ReadFileAsync(file.Descriptor, offset, wanted);
+                if (count == 0)
+                {
+                    connection.Abort();
+                    return false;
+                }
+
+                offset += count;
+                if (await connection.FlushAsync(unsentBytesMax: ChunkBytes) == FlushOutcome.Closed)
+                {
+                    return false;
+                }
+            }
+        }
+        finally
+        {
+            lease.Release();
+        }
+
+        return true;
+    }
+}

@@ -1,0 +1,221 @@
+using System.Diagnostics;
+using Millrace.Engine;
+using Millrace.Http;
+using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Planning;
+using Millrace.Web.Bodies;
+
+namespace Millrace.Web.Http1;
+
+/// <summary>
+/// HTTP/1.1 on one connection (RFC 9112): heads are parsed, planned and answered in order, as many as the input holds, and their
+/// answers go out together. What needs no wait needs no await: a session awaits input, files, and peers that read too slowly.
+/// </summary>
+internal sealed class Http1Session(Connection connection, Workbench bench)
+{
+    private static readonly HeadLimits HeadLimits = HeadLimits.Default;
+
+    private WaitingFor _waitingFor;
+    private BodySkip _body;
+    private BodySend _send;
+    private bool _keepAlive = true;
+    private int _scanned;
+
+    /// <summary>Serves the connection until it should end; the engine then sends what is left and lingers.</summary>
+    public async Task RunAsync()
+    {
+        while (true)
+        {
+            switch (AnswerBuffered())
+            {
+                case Next.Read:
+                    connection.Flush();
+                    ReadOutcome outcome = _waitingFor == WaitingFor.Request ? await connection.ReadIdleAsync() : await connection.ReadAsync();
+                    if (outcome != ReadOutcome.Data)
+                    {
+                        AnswerLast(outcome);
+                        return;
+                    }
+
+                    break;
+                case Next.Relieve:
+                    if (await connection.FlushAsync(bench.Limits.UnsentBytesMax / 2) == FlushOutcome.Closed)
+                    {
+                        return;
+                    }
+
+                    break;
+                case Next.SendBody:
+                    if (!await _send.RunAsync(connection) || !_keepAlive)
+                    {
+                        return;
+                    }
+
+                    break;
+                default:
+                    return;
+            }
+        }
+    }
+
+    /// <summary>Goes on as far as it can without waiting, and says what to wait for.</summary>
+    private Next AnswerBuffered()
+    {
+        while (true)
+        {
+            if (connection.UnsentBytes > bench.Limits.UnsentBytesMax)
+            {
+                return Next.Relieve;
+            }
+
+            Next next = _body.IsPending ? SkipBody() : AnswerRequest();
+            if (next != Next.Continue)
+            {
+                return next;
+            }
+        }
+    }
+
+    private Next SkipBody()
+    {
+        SkipResult result = _body.Take(connection.Input, out int consumed);
+        connection.Consume(consumed);
+        switch (result)
+        {
+            case SkipResult.Done:
+                return Next.Continue;
+            case SkipResult.NeedsMore:
+                WaitFor(WaitingFor.Body, bench.Limits.Body);
+                return Next.Read;
+            default:
+                return Next.End;
+        }
+    }
+
+    private Next AnswerRequest()
+    {
+        ReadOnlySpan<byte> input = connection.Input;
+        if (input.IsEmpty)
+        {
+            // Anew for every pause, however the one before ended.
+            _waitingFor = WaitingFor.Request;
+            connection.SetReadDeadline(bench.NowMs + bench.KeepAliveMs);
+            return Next.Read;
+        }
+
+        RequestHead head = bench.Head;
+        HeadResult result = RequestHeadParser.MayBeDecided(input, _scanned, HeadLimits)
+            ? RequestHeadParser.Parse(input, head, HeadLimits)
+            : HeadResult.Incomplete;
+        if (result.IsIncomplete)
+        {
+            _scanned = input.Length;
+            WaitFor(WaitingFor.Head, bench.Limits.Head);
+            return Next.Read;
+        }
+
+        _scanned = 0;
+        if (result.IsRefused)
+        {
+            _keepAlive = false;
+            WritePlain(HeadRefusals.StatusOf(result.Refusal), includesBody: true);
+            return Next.End;
+        }
+
+        Next next = Answer(head, input);
+        connection.Consume(result.Consumed);
+        return next;
+    }
+
+    /// <summary>Writes the answer to a request, or at least its head; decides what becomes of the request's body and the connection.</summary>
+    private Next Answer(RequestHead head, ReadOnlySpan<byte> input)
+    {
+        _waitingFor = WaitingFor.Nothing;
+        Plan plan = bench.Plan(head, input);
+        int status = plan.Status;
+        _keepAlive = head.KeepAlive && !bench.IsDraining;
+        if (head.Body != BodyFraming.None)
+        {
+            status = AcceptBody(head, status);
+        }
+
+        Asset? asset = status == plan.Status ? plan.Asset : null;
+        bool includesBody = head.Method != Method.Head;
+        ReadOnlySpan<byte> connectionLine = ConnectionLine(head.Version);
+        if (asset is null)
+        {
+            PlainAnswer.Write(connection, status, bench.DateLine, connectionLine, includesBody, plan.FieldName, plan.FieldValue(input));
+        }
+        else
+        {
+            _send = BodySend.Begin(connection, bench, plan.Snapshot, asset, connectionLine, includesBody);
+            if (_send.IsPending)
+            {
+                return Next.SendBody;
+            }
+        }
+
+        return _keepAlive ? Next.Continue : Next.End;
+    }
+
+    /// <summary>A body nobody asked for: small ones are skipped, large ones refused, and with them the connection.</summary>
+    private int AcceptBody(RequestHead head, int status)
+    {
+        bool tooLarge = head.Body == BodyFraming.Length && head.ContentLength > bench.Limits.SkippedBodyBytesMax;
+        if (tooLarge || (head.ExpectContinue && head is not { Body: BodyFraming.Length, ContentLength: 0 }))
+        {
+            // Who asks before sending gets the final answer and need not send (RFC 9110, 10.1.1).
+            _keepAlive = false;
+            return tooLarge && status < 400 ? 413 : status;
+        }
+
+        _body = BodySkip.Of(head, bench.Limits.SkippedBodyBytesMax);
+        return status;
+    }
+
+    private void AnswerLast(ReadOutcome outcome)
+    {
+        if (outcome == ReadOutcome.TimedOut && _waitingFor == WaitingFor.Head)
+        {
+            _keepAlive = false;
+            WritePlain(408, includesBody: true);
+        }
+    }
+
+    private void WritePlain(int status, bool includesBody) =>
+        PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(HttpVersion.Http11), includesBody);
+
+    private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
+    {
+        (true, HttpVersion.Http11) => default,
+        (true, _) => "Connection: keep-alive\r\n"u8,
+        _ => "Connection: close\r\n"u8,
+    };
+
+    /// <summary>Sets the deadline when a wait of this kind begins; what trickles in does not move it.</summary>
+    private void WaitFor(WaitingFor what, TimeSpan most)
+    {
+        if (_waitingFor != what)
+        {
+            _waitingFor = what;
+            connection.SetReadDeadline(bench.NowMs + (long)most.TotalMilliseconds);
+        }
+    }
+
+    private enum WaitingFor : byte
+    {
+        Nothing,
+        Request,
+        Head,
+        Body,
+    }
+
+    private enum Next
+    {
+        Continue,
+        Read,
+        Relieve,
+        SendBody,
+        End,
+    }
+}
