@@ -6,8 +6,9 @@ public class AllocationTests
     private const int Calls = 10_000;
 
     private static readonly byte[] Browser = Heads.Bytes(
-        "\r\nGET http://example.org/a/%62/../c?d HTTP/1.1\r\nHost: [::1]:80\r\nConnection: keep-alive, TE\r\nUser-Agent: Mozilla/5.0 (X11)\r\n"
-        + "Accept: text/html;q=0.8\r\nAccept: */*\r\nX-Unknown-Field: a\tb\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
+        "\r\nGET http://example.org/a/%62/../c?d HTTP/1.1\r\nHost: [::1]:80\r\nConnection: keep-alive, TE\r\n"
+        + "User-Agent: Mozilla/5.0 (X11)\r\nAccept: text/html;q=0.8\r\nAccept: */*\r\nX-Unknown-Field: a\tb\r\n"
+        + "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
 
     [Fact]
     public void Parsing_a_head_allocates_nothing()

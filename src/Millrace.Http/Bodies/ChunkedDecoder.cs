@@ -7,13 +7,17 @@ namespace Millrace.Http;
 /// <remarks>Feed the rest of the input again after <see cref="ChunkedStatus.Data"/>. A refusal and the end are final.</remarks>
 internal struct ChunkedDecoder
 {
-    /// <summary>For the whole body, as RFC 9112 section 7.1.1 asks: without it, extensions are a way to send bytes no limit counts.</summary>
+    /// <summary>
+    /// For the whole body, as RFC 9112 section 7.1.1 asks: without it, extensions are a way to send bytes no limit counts.
+    /// </summary>
     public const int ExtensionBytesMax = 4 * 1024;
 
     /// <summary>For all trailer lines together: a quarter of a head is plenty for digests and signatures.</summary>
     public const int TrailerBytesMax = 8 * 1024;
 
-    /// <summary>Digits of the largest long. More are refused even if they are zeros: no client sends them, so only an attacker would.</summary>
+    /// <summary>
+    /// Digits of the largest long. More are refused even if they are zeros: no client sends them, so only an attacker would.
+    /// </summary>
     private const int SizeDigitsMax = 16;
 
     private long _remaining;

@@ -3,7 +3,7 @@ namespace Millrace.Http;
 /// <summary>One field line of a request: its name as an integer and as text, and its value without surrounding whitespace.</summary>
 internal struct FieldLine
 {
-    public TextRange Text { get; init; }
+    public TextRange NameText { get; init; }
 
     public TextRange Value { get; init; }
 

@@ -1,6 +1,8 @@
 namespace Millrace.Http;
 
-/// <summary>The values of all lines of one known field, in the order they came (RFC 9110 section 5.3: together they are one list).</summary>
+/// <summary>
+/// The values of all lines of one known field, in the order they came (RFC 9110 section 5.3: together they are one list).
+/// </summary>
 internal ref struct FieldValues(ReadOnlySpan<FieldLine> lines, int first)
 {
     private readonly ReadOnlySpan<FieldLine> _lines = lines;

@@ -35,7 +35,9 @@ internal sealed class RequestHead(int fieldsMax)
 
     public RequestTarget Target { get; internal set; }
 
-    /// <summary>Whom the request is for: the target's own authority, or else Host (RFC 9112 section 3.2.2). Empty where neither says.</summary>
+    /// <summary>
+    /// Whom the request is for: the target's own authority, or else Host (RFC 9112 section 3.2.2). Empty where neither says.
+    /// </summary>
     public TextRange Authority { get; private set; }
 
     public BodyFraming Body => _framing.Body;
@@ -77,10 +79,10 @@ internal sealed class RequestHead(int fieldsMax)
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    internal HeadRefusal Add(ReadOnlySpan<byte> bytes, FieldName name, TextRange text, TextRange value)
+    internal HeadRefusal Add(ReadOnlySpan<byte> bytes, FieldName name, TextRange nameText, TextRange value)
     {
         int index = _count++;
-        _lines[index] = new FieldLine { Name = name, Text = text, Value = value };
+        _lines[index] = new FieldLine { Name = name, NameText = nameText, Value = value };
         if (name == FieldName.Unknown)
         {
             return HeadRefusal.None;

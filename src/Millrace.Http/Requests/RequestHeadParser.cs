@@ -21,7 +21,9 @@ internal static class RequestHeadParser
     /// <summary>" HTTP/1.1\r\n".</summary>
     private const int VersionAndEndBytes = 11;
 
-    /// <summary>Reads into <paramref name="head"/>, whose ranges then refer to <paramref name="bytes"/>, which start with the request.</summary>
+    /// <summary>
+    /// Reads into <paramref name="head"/>, whose ranges then refer to <paramref name="bytes"/>, which start with the request.
+    /// </summary>
     public static HeadResult Parse(ReadOnlySpan<byte> bytes, RequestHead head, in HeadLimits limits)
     {
         Debug.Assert(limits.FieldsMax <= head.FieldsMax);
@@ -44,7 +46,9 @@ internal static class RequestHeadParser
 
     private static bool Passes(int limit, int from, int to) => from < limit && limit <= to;
 
-    /// <summary>Blocks want 32 bytes, so shorter heads are read from a copy. The zeros behind it end any line without being its end.</summary>
+    /// <summary>
+    /// Blocks want 32 bytes, so shorter heads are read from a copy. The zeros behind it end any line without being its end.
+    /// </summary>
     private static HeadResult ParseShort(ReadOnlySpan<byte> bytes, RequestHead head, in HeadLimits limits)
     {
         Span<byte> padded = stackalloc byte[ByteBlock.Bytes];
@@ -251,8 +255,8 @@ internal static class RequestHeadParser
             return -1;
         }
 
-        var fieldText = new TextRange(at, nameBytes);
-        refusal = head.Add(text, name, fieldText, TrimWhitespace(text, fieldText.End + 1, end));
+        var nameText = new TextRange(at, nameBytes);
+        refusal = head.Add(text, name, nameText, TrimWhitespace(text, nameText.End + 1, end));
         return end + 2;
     }
 

@@ -1,14 +1,5 @@
 namespace Millrace.Http;
 
-/// <summary>The four forms of a request target, RFC 9112 section 3.2.</summary>
-internal enum TargetForm : byte
-{
-    Origin,
-    Absolute,
-    Authority,
-    Asterisk,
-}
-
 /// <summary>What a request asks for, as ranges of its head.</summary>
 internal readonly struct RequestTarget
 {
@@ -25,7 +16,10 @@ internal readonly struct RequestTarget
     /// <summary>The authority in the target itself: absolute and authority form.</summary>
     public TextRange Authority { get; private init; }
 
-    /// <summary>Reads a target that holds bytes of <see cref="ByteClasses.Target"/> only. <paramref name="question"/> is the first '?' or -1.</summary>
+    /// <summary>
+    /// Reads a target that holds bytes of <see cref="ByteClasses.Target"/> only. <paramref name="question"/> is the first '?'
+    /// or -1.
+    /// </summary>
     public static bool TryRead(ReadOnlySpan<byte> bytes, TextRange text, int question, Method method, out RequestTarget target)
     {
         byte first = bytes[text.Start];

@@ -2,17 +2,25 @@ using System.Net;
 
 namespace Millrace.Http;
 
-/// <summary>Judges <c>uri-host [ ":" port ]</c>, the value of Host and the authority of a target (RFC 9110 section 7.2, RFC 3986 section 3.2.2).</summary>
+/// <summary>
+/// Judges <c>uri-host [ ":" port ]</c>, the value of Host and the authority of a target (RFC 9110 section 7.2, RFC 3986 section
+/// 3.2.2).
+/// </summary>
 internal static class UriHost
 {
-    /// <summary>Whether this is a host with or without a port. Both may be empty: a client without an authority sends an empty Host.</summary>
+    /// <summary>
+    /// Whether this is a host with or without a port. Both may be empty: a client without an authority sends an empty Host.
+    /// </summary>
     public static bool IsValidHostField(ReadOnlySpan<byte> text)
     {
         int host = HostBytes(text);
         return host >= 0 && IsPort(text[host..]);
     }
 
-    /// <summary>Whether this is the authority of an http URI, whose host must not be empty (RFC 9110 section 4.2.1). Userinfo is refused.</summary>
+    /// <summary>
+    /// Whether this is the authority of an http URI, whose host must not be empty (RFC 9110 section 4.2.1). Userinfo is
+    /// refused.
+    /// </summary>
     public static bool IsValidAuthority(ReadOnlySpan<byte> text) => HostBytes(text) > 0 && IsValidHostField(text);
 
     /// <summary>Whether this is what CONNECT asks for: a host and a port that is not left out (RFC 9112 section 3.2.3).</summary>

@@ -8,6 +8,9 @@ internal enum ResponseHeadResult : byte
     /// <summary>The span was too small. Nothing was written past it.</summary>
     TooLarge,
 
-    /// <summary>A name or value holds bytes that no field may hold; a CR or LF there would let its author write fields or a whole response.</summary>
+    /// <summary>
+    /// A name or value holds bytes that no field may hold; a CR or LF there would let its author write fields or a whole
+    /// response.
+    /// </summary>
     UnsafeField,
 }

@@ -3,7 +3,9 @@ using System.Globalization;
 
 namespace Millrace.Http;
 
-/// <summary>HTTP dates (RFC 9110 section 5.6.7) from and to seconds since the Unix epoch. Writes IMF-fixdate, reads all three forms.</summary>
+/// <summary>
+/// HTTP dates (RFC 9110 section 5.6.7) from and to seconds since the Unix epoch. Writes IMF-fixdate, reads all three forms.
+/// </summary>
 /// <remarks>
 /// Reading is exact, case included, as the RFC has it. The day's name must be one but need not be the right one: nobody loses by
 /// the server believing the numbers.
@@ -52,7 +54,12 @@ internal static class HttpDate
         return text.Length == Bytes
             && DayOf(text[..3]) >= 0 && text[4] == ' ' && text[7] == ' ' && text[11] == ' ' && text[16] == ' '
             && text[25..].SequenceEqual(" GMT"u8)
-            && TryCombine(Number(text.Slice(12, 4)), MonthOf(text.Slice(8, 3)), Number(text.Slice(5, 2)), text.Slice(17, 8), out unixSeconds);
+            && TryCombine(
+                Number(text.Slice(12, 4)),
+                MonthOf(text.Slice(8, 3)),
+                Number(text.Slice(5, 2)),
+                text.Slice(17, 8),
+                out unixSeconds);
     }
 
     // Sunday, 06-Nov-94 08:49:37 GMT
@@ -75,7 +82,13 @@ internal static class HttpDate
         // "more than 50 years in the future" means the most recent past year with the same two digits.
         int nowYear = DateTime.UnixEpoch.AddSeconds(nowUnixSeconds).Year;
         int year = nowYear - (nowYear % 100) + shortYear;
-        return TryCombineRecent(year, MonthOf(date.Slice(5, 3)), Number(date.Slice(2, 2)), date.Slice(12, 8), nowUnixSeconds, out unixSeconds);
+        return TryCombineRecent(
+            year,
+            MonthOf(date.Slice(5, 3)),
+            Number(date.Slice(2, 2)),
+            date.Slice(12, 8),
+            nowUnixSeconds,
+            out unixSeconds);
     }
 
     // Sun Nov  6 08:49:37 1994

@@ -4,7 +4,9 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Http;
 
-/// <summary>Compares text with literals as integers of up to eight bytes. Inlined with a literal, every branch on its length folds.</summary>
+/// <summary>
+/// Compares text with literals as integers of up to eight bytes. Inlined with a literal, every branch on its length folds.
+/// </summary>
 internal static class Words
 {
     /// <summary>Letters have this bit; digits and '-' do not, so case is forgiven to letters only ("\r" | 0x20 would be '-').</summary>

@@ -21,7 +21,8 @@ internal static class ReferenceChunked
         while (true)
         {
             Match line = SizeLine.Match(text, at);
-            if (!line.Success || !long.TryParse(line.Groups["size"].Value, NumberStyles.HexNumber, CultureInfo.InvariantCulture, out long size) || size < 0)
+            string digits = line.Groups["size"].Value;
+            if (!long.TryParse(digits, NumberStyles.HexNumber, CultureInfo.InvariantCulture, out long size) || size < 0)
             {
                 return null;
             }

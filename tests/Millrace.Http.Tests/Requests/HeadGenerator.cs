@@ -5,7 +5,10 @@ namespace Millrace.Http.Tests;
 /// <summary>Makes request heads: valid ones, valid ones with something broken, and noise made of what heads are made of.</summary>
 internal static class HeadGenerator
 {
-    private static readonly string[] Methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "TRACE", "PATCH", "PURGE", "get", "M-SEARCH", "GETS"];
+    private static readonly string[] Methods =
+    [
+        "GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "TRACE", "PATCH", "PURGE", "get", "M-SEARCH", "GETS",
+    ];
 
     private static readonly string[] Targets =
     [
@@ -26,21 +29,28 @@ internal static class HeadGenerator
         "Connection: close", "Connection: keep-alive", "connection: Keep-Alive, TE", "CONNECTION: , close ,", "Connection: closed",
         "Content-Length: 0", "Content-Length: 12", "content-length:9223372036854775807", "Content-Length: 9223372036854775808",
         "Content-Length: 1,1", "Content-Length: +1", "Content-Length:", "Transfer-Encoding: chunked", "transfer-encoding: CHUNKED ",
-        "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, gzip", "Transfer-Encoding: chunked;a=b", "Transfer-Encoding: gzip;q=1",
+        "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, gzip", "Transfer-Encoding: chunked;a=b",
+        "Transfer-Encoding: gzip;q=1",
         "Transfer-Encoding: chunked,", "Transfer-Encoding: foo", "Expect: 100-continue", "expect: 100-Continue, x", "Expect: 200-ok",
         "Host: again", "Host: b a d",
     ];
 
     private static readonly string[] Hosts =
-        ["localhost", "localhost:8080", "", "[::1]", "[::1]:80", "a%41", "[v1.a:b]", "[::1", "a:b", "x@y", "a%4", "[1.2.3.4]", "a/b", ":80", "[v1.:]"];
+    [
+        "localhost", "localhost:8080", "", "[::1]", "[::1]:80", "a%41", "[v1.a:b]", "[::1", "a:b", "x@y", "a%4", "[1.2.3.4]", "a/b", ":80",
+        "[v1.:]",
+    ];
 
     private static readonly string[] Pieces =
-        ["GET ", "/ ", "HTTP/1.1", "HTTP/1.0", "\r\n", "\r\n\r\n", "\r", "\n", " ", "\t", ":", "Host", ": a", "\0", "\x7F", "\x80", "x", "Content-Length: 1"];
+    [
+        "GET ", "/ ", "HTTP/1.1", "HTTP/1.0", "\r\n", "\r\n\r\n", "\r", "\n", " ", "\t", ":", "Host", ": a", "\0", "\x7F", "\x80", "x",
+        "Content-Length: 1",
+    ];
 
     public static byte[] Valid(Random random)
     {
         var head = new StringBuilder();
-        for (int lines = random.Next(20) == 0 ? random.Next(6) : 0; lines > 0; lines--)
+        for (int emptyLines = random.Next(20) == 0 ? random.Next(6) : 0; emptyLines > 0; emptyLines--)
         {
             head.Append("\r\n");
         }
@@ -55,23 +65,23 @@ internal static class HeadGenerator
         };
         head.Append($"{method} {target} HTTP/{random.Pick("1.1", "1.1", "1.1", "1.0", "1.2", "2.0")}\r\n");
 
-        var lines2 = new List<string>();
+        var fields = new List<string>();
         if (random.Next(12) != 0)
         {
-            lines2.Add($"{RandomCase(random, "Host")}:{Space(random)}{(random.Next(4) == 0 ? random.Pick(Hosts) : "example.org")}");
+            fields.Add($"{RandomCase(random, "Host")}:{Space(random)}{(random.Next(4) == 0 ? random.Pick(Hosts) : "example.org")}");
         }
 
         for (int count = random.Next(8); count > 0; count--)
         {
-            lines2.Add($"{RandomCase(random, random.Pick(Names))}:{Space(random)}{Value(random)}{Space(random)}");
+            fields.Add($"{RandomCase(random, random.Pick(Names))}:{Space(random)}{Value(random)}{Space(random)}");
         }
 
         for (int count = random.Next(4) == 0 ? random.Next(3) : 0; count > 0; count--)
         {
-            lines2.Add(random.Pick(FramingLines));
+            fields.Add(random.Pick(FramingLines));
         }
 
-        string[] shuffled = [.. lines2];
+        string[] shuffled = [.. fields];
         random.Shuffle(shuffled);
         foreach (string line in shuffled)
         {

@@ -47,6 +47,10 @@ public class HeadLimitsTests
     {
         string target = "/" + new string('a', 64 - "GET / HTTP/1.0\r\n".Length);
         Assert.True(Heads.Parse($"\r\n\r\nGET {target} HTTP/1.0\r\n\r\n", Small).IsComplete);
+
+        string rest = new('a', 128 - 64 - "A: \r\n\r\n".Length);
+        Assert.True(Heads.Parse($"\r\n\r\nGET {target} HTTP/1.0\r\nA: {rest}\r\n\r\n", Small).IsComplete);
+        Assert.True(Heads.Parse($"\r\n\r\nGET {target} HTTP/1.0\r\nA: {rest}a\r\n\r\n", Small).IsRefused);
     }
 
     [Fact]
@@ -74,5 +78,10 @@ public class HeadLimitsTests
         Assert.True(RequestHeadParser.MayBeDecided(bytes.AsSpan(0, 40), 20, Small));
         Assert.True(RequestHeadParser.MayBeDecided(bytes.AsSpan(0, 64), 63, Small));
         Assert.False(RequestHeadParser.MayBeDecided(bytes.AsSpan(0, 65), 64, Small));
+
+        byte[] long200 = [.. bytes, .. new byte[200 - bytes.Length]];
+        Assert.False(RequestHeadParser.MayBeDecided(long200.AsSpan(0, 127), 65, Small));
+        Assert.True(RequestHeadParser.MayBeDecided(long200.AsSpan(0, 128), 127, Small));
+        Assert.False(RequestHeadParser.MayBeDecided(long200, 128, Small));
     }
 }

@@ -3,13 +3,16 @@ namespace Millrace.Http.Tests;
 public class HeadPropertyTests
 {
     [Fact]
-    public void The_parser_agrees_with_the_reference_on_valid_heads() => Cases.Run(15_000, random => Compare(HeadGenerator.Valid(random), random));
+    public void The_parser_agrees_with_the_reference_on_valid_heads()
+        => Cases.Run(15_000, random => Compare(HeadGenerator.Valid(random), random));
 
     [Fact]
-    public void The_parser_agrees_with_the_reference_on_mutated_heads() => Cases.Run(30_000, random => Compare(HeadGenerator.Mutated(random), random));
+    public void The_parser_agrees_with_the_reference_on_mutated_heads()
+        => Cases.Run(30_000, random => Compare(HeadGenerator.Mutated(random), random));
 
     [Fact]
-    public void The_parser_agrees_with_the_reference_on_noise() => Cases.Run(30_000, random => Compare(HeadGenerator.Noise(random), random));
+    public void The_parser_agrees_with_the_reference_on_noise()
+        => Cases.Run(30_000, random => Compare(HeadGenerator.Noise(random), random));
 
     [Fact]
     public void The_generator_makes_every_result_there_is()

@@ -42,11 +42,12 @@ internal static class Heads
         var text = new StringBuilder();
         text.AppendLine($"complete {result.Consumed} {head.Method} {head.MethodText.Text(bytes)} {head.Version}");
         text.AppendLine($"{head.Target.Form} {head.Target.Text.Text(bytes)}");
-        text.AppendLine($"path {head.Target.Path.Text(bytes)} query {head.Target.Query.Text(bytes)} authority {head.Authority.Text(bytes)}");
+        text.Append($"path {head.Target.Path.Text(bytes)} query {head.Target.Query.Text(bytes)} ");
+        text.AppendLine($"authority {head.Authority.Text(bytes)}");
         text.AppendLine($"{head.Body} {head.ContentLength} keep-alive {head.KeepAlive} expect {head.ExpectContinue}");
         foreach (FieldLine line in head.Fields)
         {
-            text.AppendLine($"{line.Name}|{line.Text.Text(bytes)}|{line.Value.Text(bytes)}");
+            text.AppendLine($"{line.Name}|{line.NameText.Text(bytes)}|{line.Value.Text(bytes)}");
         }
 
         foreach (FieldName name in Enum.GetValues<FieldName>())

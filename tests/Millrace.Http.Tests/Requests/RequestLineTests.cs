@@ -33,6 +33,19 @@ public class RequestLineTests
         Assert.Equal(text, head.MethodText.Text(bytes));
     }
 
+    [Fact]
+    public void A_longer_or_shorter_name_than_a_known_one_is_another_method()
+    {
+        foreach (string known in Enum.GetNames<Method>().Skip(1).Select(name => name.ToUpperInvariant()))
+        {
+            foreach (string text in new[] { known + "X", known[..^1], "X" + known })
+            {
+                (RequestHead head, byte[] bytes) = Heads.Complete($"{text} / HTTP/1.1\r\nHost: a\r\n\r\n");
+                Assert.Equal((Method.Unknown, text), (head.Method, head.MethodText.Text(bytes)));
+            }
+        }
+    }
+
     [Theory]
     [InlineData(" GET / HTTP/1.1\r\n")]
     [InlineData("G(T / HTTP/1.1\r\n")]

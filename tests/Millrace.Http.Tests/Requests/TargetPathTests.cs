@@ -60,7 +60,8 @@ public class TargetPathTests
     [InlineData("/a//")]
     [InlineData("/a//%62", "/a//b")]
     [InlineData("/a/..//b", "//b")]
-    public void An_empty_segment_names_no_file_and_is_kept(string raw, string? path = null) => Is(PathResult.EmptySegment, path ?? raw, raw);
+    public void An_empty_segment_names_no_file_and_is_kept(string raw, string? path = null)
+        => Is(PathResult.EmptySegment, path ?? raw, raw);
 
     [Theory]
     [InlineData("/%")]

@@ -45,7 +45,8 @@ public class ResponseHeadWriterTests
     [InlineData("a\n")]
     [InlineData("a\0")]
     [InlineData("\x7F")]
-    public void A_value_that_would_split_the_response_is_refused(string value) => Assert.Equal(ResponseHeadResult.UnsafeField, WriteField("A", value));
+    public void A_value_that_would_split_the_response_is_refused(string value)
+        => Assert.Equal(ResponseHeadResult.UnsafeField, WriteField("A", value));
 
     [Theory]
     [InlineData("")]

@@ -31,7 +31,13 @@ public class StatusLineTests
     [Fact]
     public void A_reason_is_what_the_runtime_calls_the_status_but_for_names_newer_than_it()
     {
-        Dictionary<int, string> renamed = new() { [413] = "ContentTooLarge", [414] = "UriTooLong", [416] = "RangeNotSatisfiable", [422] = "UnprocessableContent" };
+        Dictionary<int, string> renamed = new()
+        {
+            [413] = "ContentTooLarge",
+            [414] = "UriTooLong",
+            [416] = "RangeNotSatisfiable",
+            [422] = "UnprocessableContent",
+        };
         foreach (int status in Statuses)
         {
             string reason = Regex.Replace(Heads.Text(StatusLine.Of(status))[13..].TrimEnd(), "[ -]", "");
