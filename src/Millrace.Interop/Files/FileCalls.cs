@@ -1,0 +1,119 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+
+namespace Millrace.Interop.Files;
+
+/// <summary>
+/// The system calls on files. Every call returns what the kernel does, or -errno; none throws, and none retries.
+/// Paths end with a zero byte.
+/// </summary>
+/// <remarks>
+/// errno is read behind the call: both CoreCLR and NativeAOT preserve it where a thread returning from native code waits
+/// for a collection, so SetLastError marshalling (a thread-local write per call) would buy nothing.
+/// </remarks>
+internal static unsafe partial class FileCalls
+{
+    /// <summary><c>AT_FDCWD</c>: a path is relative to the process's working directory.</summary>
+    public const int WorkingDirectory = -100;
+
+    private const int AtEmptyPath = 0x1000;
+    private const int RwfNoWait = 0x8;
+    private const int RlimitNoFile = 7;
+
+    /// <summary><c>openat2</c> came after the numbers of all architectures were unified, so it has one.</summary>
+    private const nint SysOpenAt2 = 437;
+    private static readonly nint SysGetDents64 = GetDents64NumberOn(RuntimeInformation.ProcessArchitecture);
+
+    internal static nint GetDents64NumberOn(Architecture architecture) => architecture switch
+    {
+        Architecture.X64 => 217,
+        Architecture.Arm64 => 61,
+        _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
+    };
+
+    /// <summary><c>openat2(2)</c>: a descriptor. EAGAIN under <see cref="ResolveFlags.Beneath"/> means a rename raced with a "..".</summary>
+    public static int OpenAt2(int directoryFd, ReadOnlySpan<byte> pathZ, in OpenHow how)
+    {
+        Debug.Assert(!pathZ.IsEmpty && pathZ[^1] == 0, "a path ends with a zero byte");
+        fixed (byte* path = pathZ)
+        fixed (OpenHow* howPtr = &how)
+        {
+            return (int)OrError(SystemCall(SysOpenAt2, directoryFd, (nint)path, (nint)howPtr, sizeof(OpenHow)));
+        }
+    }
+
+    /// <summary><c>statx(2)</c> on an open descriptor (AT_EMPTY_PATH): 0.</summary>
+    public static int StatDescriptor(int fd, StatxMask mask, out Statx statx)
+    {
+        byte empty = 0;
+        fixed (Statx* statxPtr = &statx)
+        {
+            *statxPtr = default;
+            return (int)OrError(LibcStatx(fd, &empty, AtEmptyPath, mask, statxPtr));
+        }
+    }
+
+    /// <summary><c>pread(2)</c>: the bytes read, 0 at the end of the file.</summary>
+    public static nint PositionalRead(int fd, byte* buffer, nuint bufferBytes, long offset) =>
+        OrError(LibcPread(fd, buffer, bufferBytes, offset));
+
+    /// <summary>
+    /// <c>preadv2(2)</c> with RWF_NOWAIT: the bytes the page cache holds, which may be fewer than are left in the file;
+    /// -EAGAIN when the disk would have to be asked.
+    /// </summary>
+    public static nint PositionalReadCached(int fd, byte* buffer, nuint bufferBytes, long offset)
+    {
+        var part = new IoVector { Base = buffer, Bytes = bufferBytes };
+        return OrError(LibcPreadv2(fd, &part, 1, offset, RwfNoWait));
+    }
+
+    /// <summary><c>getdents64(2)</c>: the bytes of records written into the buffer, 0 behind the last.</summary>
+    public static int ReadDirectory(int directoryFd, Span<byte> records)
+    {
+        fixed (byte* recordsPtr = records)
+        {
+            return (int)OrError(SystemCall(SysGetDents64, directoryFd, (nint)recordsPtr, records.Length, 0));
+        }
+    }
+
+    /// <summary><c>close(2)</c>: 0. The descriptor is gone whatever is returned; a retry could close somebody else's.</summary>
+    public static int Close(int fd) => (int)OrError(LibcClose(fd));
+
+    /// <summary><c>getrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
+    public static int GetDescriptorLimit(out ResourceLimit limit)
+    {
+        fixed (ResourceLimit* limitPtr = &limit)
+        {
+            *limitPtr = default;
+            return (int)OrError(LibcGetrlimit(RlimitNoFile, limitPtr));
+        }
+    }
+
+    private static nint OrError(nint result) => result == -1 ? -Marshal.GetLastSystemError() : result;
+
+    /// <summary><c>struct iovec</c>.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    private struct IoVector
+    {
+        public byte* Base;
+        public nuint Bytes;
+    }
+
+    [LibraryImport("libc", EntryPoint = "syscall")]
+    private static partial nint SystemCall(nint number, nint first, nint second, nint third, nint fourth);
+
+    [LibraryImport("libc", EntryPoint = "statx")]
+    private static partial int LibcStatx(int directoryFd, byte* path, int flags, StatxMask mask, Statx* statx);
+
+    [LibraryImport("libc", EntryPoint = "pread")]
+    private static partial nint LibcPread(int fd, byte* buffer, nuint bufferBytes, long offset);
+
+    [LibraryImport("libc", EntryPoint = "preadv2")]
+    private static partial nint LibcPreadv2(int fd, IoVector* parts, int partCount, long offset, int flags);
+
+    [LibraryImport("libc", EntryPoint = "close")]
+    private static partial int LibcClose(int fd);
+
+    [LibraryImport("libc", EntryPoint = "getrlimit")]
+    private static partial int LibcGetrlimit(int resource, ResourceLimit* limit);
+}

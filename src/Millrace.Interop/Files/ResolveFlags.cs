@@ -1,0 +1,14 @@
+namespace Millrace.Interop.Files;
+
+/// <summary>The <c>RESOLVE_*</c> flags of <c>openat2(2)</c>: where a path may lead.</summary>
+[Flags]
+internal enum ResolveFlags : ulong
+{
+    None = 0,
+    NoMountCrossing = 0x01,
+    NoMagicLinks = 0x02,
+    NoSymlinks = 0x04,
+    Beneath = 0x08,
+    InRoot = 0x10,
+    Cached = 0x20,
+}

@@ -1,0 +1,164 @@
+using System.Collections.Frozen;
+
+namespace Millrace.StaticFiles.Content;
+
+/// <summary>Extension to content type, as the IANA registry and today's browsers have it.</summary>
+internal static class ContentTypes
+{
+    /// <summary>For what is not known: a browser offers to save it, and guesses nothing.</summary>
+    public static readonly ContentType OctetStream = new("application/octet-stream");
+
+    /// <summary>
+    /// A type, and the extensions it answers for. Text carries its charset (without one a browser guesses by locale). So do the
+    /// JSON family and XML, as servers customarily send them: their receivers ignore it, or need it for plain viewing.
+    /// </summary>
+    private static readonly (string Type, string Extensions)[] Table =
+    [
+        ("text/html; charset=utf-8", "html htm shtml"),
+        ("text/css; charset=utf-8", "css"),
+        ("text/javascript; charset=utf-8", "js mjs cjs"),
+        ("text/plain; charset=utf-8", "txt text log conf ini diff patch asc"),
+        ("text/markdown; charset=utf-8", "md markdown"),
+        ("text/csv; charset=utf-8", "csv"),
+        ("text/tab-separated-values; charset=utf-8", "tsv"),
+        ("text/calendar; charset=utf-8", "ics"),
+        ("text/vcard; charset=utf-8", "vcf"),
+        ("text/vtt; charset=utf-8", "vtt"),
+        ("text/x-component; charset=utf-8", "htc"),
+        ("application/json; charset=utf-8", "json map topojson"),
+        ("application/ld+json; charset=utf-8", "jsonld"),
+        ("application/geo+json; charset=utf-8", "geojson"),
+        ("application/feed+json; charset=utf-8", "jsonfeed"),
+        ("application/manifest+json; charset=utf-8", "webmanifest"),
+        ("application/yaml; charset=utf-8", "yaml yml"),
+        ("application/toml; charset=utf-8", "toml"),
+        ("application/xml; charset=utf-8", "xml xsl xsd"),
+        ("application/xhtml+xml; charset=utf-8", "xhtml xht"),
+        ("application/xslt+xml; charset=utf-8", "xslt"),
+        ("application/rss+xml; charset=utf-8", "rss"),
+        ("application/atom+xml; charset=utf-8", "atom"),
+        ("application/rdf+xml; charset=utf-8", "rdf"),
+        ("application/mathml+xml; charset=utf-8", "mathml"),
+        ("application/gpx+xml; charset=utf-8", "gpx"),
+        ("application/vnd.google-earth.kml+xml; charset=utf-8", "kml"),
+        ("application/vnd.google-earth.kmz", "kmz"),
+        ("application/dash+xml; charset=utf-8", "mpd"),
+        ("image/svg+xml; charset=utf-8", "svg"),
+        ("image/svg+xml", "svgz"),
+        ("image/png", "png"),
+        ("image/apng", "apng"),
+        ("image/jpeg", "jpg jpeg jpe jfif"),
+        ("image/gif", "gif"),
+        ("image/webp", "webp"),
+        ("image/avif", "avif"),
+        ("image/heic", "heic"),
+        ("image/heif", "heif"),
+        ("image/jxl", "jxl"),
+        ("image/bmp", "bmp"),
+        ("image/tiff", "tif tiff"),
+        ("image/x-icon", "ico cur"),
+        ("font/woff", "woff"),
+        ("font/woff2", "woff2"),
+        ("font/ttf", "ttf"),
+        ("font/otf", "otf"),
+        ("font/collection", "ttc"),
+        ("application/vnd.ms-fontobject", "eot"),
+        ("audio/mpeg", "mp3"),
+        ("audio/mp4", "m4a"),
+        ("audio/aac", "aac"),
+        ("audio/ogg", "ogg oga"),
+        ("audio/opus", "opus"),
+        ("audio/flac", "flac"),
+        ("audio/wav", "wav"),
+        ("audio/webm", "weba"),
+        ("audio/midi", "mid midi"),
+        ("video/mp4", "mp4 m4v"),
+        ("video/webm", "webm"),
+        ("video/ogg", "ogv"),
+        ("video/quicktime", "mov"),
+        ("video/mpeg", "mpg mpeg"),
+        ("video/x-matroska", "mkv"),
+        ("video/x-msvideo", "avi"),
+        ("video/3gpp", "3gp"),
+        ("video/mp2t", "ts"),
+        ("video/iso.segment", "m4s"),
+        ("application/vnd.apple.mpegurl", "m3u8"),
+        ("application/pdf", "pdf"),
+        ("application/rtf", "rtf"),
+        ("application/postscript", "ps eps ai"),
+        ("application/epub+zip", "epub"),
+        ("application/msword", "doc"),
+        ("application/vnd.ms-excel", "xls"),
+        ("application/vnd.ms-powerpoint", "ppt"),
+        ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
+        ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"),
+        ("application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"),
+        ("application/vnd.oasis.opendocument.text", "odt"),
+        ("application/vnd.oasis.opendocument.spreadsheet", "ods"),
+        ("application/vnd.oasis.opendocument.presentation", "odp"),
+        ("application/wasm", "wasm"),
+        ("application/zip", "zip"),
+        ("application/gzip", "gz tgz"),
+        ("application/zstd", "zst"),
+        ("application/x-bzip2", "bz2"),
+        ("application/x-xz", "xz"),
+        ("application/x-7z-compressed", "7z"),
+        ("application/x-tar", "tar"),
+        ("application/vnd.rar", "rar"),
+        ("application/java-archive", "jar war"),
+        ("application/vnd.android.package-archive", "apk"),
+        ("application/x-debian-package", "deb"),
+        ("application/x-rpm", "rpm"),
+        ("application/x-bittorrent", "torrent"),
+        ("application/x-shockwave-flash", "swf"),
+        ("application/x-x509-ca-cert", "crt der pem"),
+        ("application/x-pkcs12", "p12 pfx"),
+        ("application/pkcs7-mime", "p7m p7c"),
+        ("application/pgp-signature", "sig"),
+        ("application/vnd.sqlite3", "sqlite3"),
+        ("application/vnd.apache.parquet", "parquet"),
+        ("model/gltf+json; charset=utf-8", "gltf"),
+        ("model/gltf-binary", "glb"),
+        ("model/stl", "stl"),
+    ];
+
+    private static readonly FrozenDictionary<string, ContentType> ByExtension = Intern();
+    private static readonly int ExtensionCharsMax = ByExtension.Keys.Max(extension => extension.Length);
+
+    /// <summary>The type of a file by its name: what follows the last dot, in any case. A leading dot starts no extension.</summary>
+    public static ContentType Of(ReadOnlySpan<byte> fileName)
+    {
+        int dot = fileName.LastIndexOf((byte)'.');
+        ReadOnlySpan<byte> extension = dot > 0 ? fileName[(dot + 1)..] : default;
+        if (extension.IsEmpty || extension.Length > ExtensionCharsMax)
+        {
+            return OctetStream;
+        }
+
+        Span<char> chars = stackalloc char[extension.Length];
+        for (int i = 0; i < chars.Length; i++)
+        {
+            chars[i] = (char)extension[i];
+        }
+
+        return ByExtension.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(chars, out ContentType? type) ? type : OctetStream;
+    }
+
+    internal static int ExtensionCount => ByExtension.Count;
+
+    private static FrozenDictionary<string, ContentType> Intern()
+    {
+        // Add, not the indexer: an extension listed twice is a mistake in the table and must not be decided by its order.
+        var types = new Dictionary<string, ContentType>();
+        foreach ((string type, string extensions) in Table)
+        {
+            var interned = new ContentType(type);
+            foreach (string extension in extensions.Split(' '))
+            {
+                types.Add(extension, interned);
+            }
+        }
+
+        return types.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
+    }
+}
