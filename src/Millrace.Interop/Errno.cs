@@ -9,6 +9,7 @@ internal static class Errno
     public const int ENOENT = 2;
     public const int EINTR = 4;
     public const int EIO = 5;
+    public const int ENXIO = 6;
     public const int EBADF = 9;
     public const int EAGAIN = 11;
     public const int ENOMEM = 12;

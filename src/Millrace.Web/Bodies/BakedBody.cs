@@ -4,23 +4,23 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.Web.Bodies;
 
-/// <summary>A body in native memory, sent by reference: the lease is held until the kernel has taken it.</summary>
+/// <summary>A body in native memory, sent by reference: its snapshot is kept until the kernel has taken it.</summary>
 internal static class BakedBody
 {
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendAsync(Connection connection, SnapshotLease lease, Asset asset)
+    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source)
     {
         try
         {
-            Reference(connection, asset);
+            Reference(connection, source);
             return await connection.FlushAsync() == FlushOutcome.Sent;
         }
         finally
         {
-            lease.Release();
+            source.Close();
         }
     }
 
-    private static unsafe void Reference(Connection connection, Asset asset) =>
-        connection.WriteReference(asset.BakedBodyAddress, (int)asset.Size);
+    private static unsafe void Reference(Connection connection, in BodySource source) =>
+        connection.WriteReference(source.Asset.BakedBodyAddress, (int)source.Size);
 }

@@ -12,16 +12,15 @@ namespace Millrace.Web.Bodies;
 internal static class RingBody
 {
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendAsync(Connection connection, SnapshotLease lease, Asset asset, nint headLines, int headBytes)
+    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, nint headLines, int headBytes)
     {
-        using OpenedFile file = OpenedFile.Of(lease, asset);
         try
         {
-            int size = (int)asset.Size;
+            int size = (int)source.Size;
             int read = 0;
             while (read < size)
             {
-                int count = await connection.ReadFileAsync(file.Descriptor, read, size - read);
+                int count = await connection.ReadFileAsync(source.Descriptor, read, size - read);
                 if (count == 0)
                 {
                     PatchLength(headLines, headBytes, read);
@@ -33,7 +32,7 @@ internal static class RingBody
         }
         finally
         {
-            lease.Release();
+            source.Close();
         }
 
         return true;

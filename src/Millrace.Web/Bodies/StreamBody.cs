@@ -14,16 +14,15 @@ internal static class StreamBody
     public const int ChunkBytes = 256 * 1024;
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendAsync(Connection connection, SnapshotLease lease, Asset asset)
+    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source)
     {
-        using OpenedFile file = OpenedFile.Of(lease, asset);
         try
         {
             long offset = 0;
-            while (offset < asset.Size)
+            while (offset < source.Size)
             {
-                int wanted = (int)Math.Min(ChunkBytes, asset.Size - offset);
-                int count = await connection.ReadFileAsync(file.Descriptor, offset, wanted);
+                int wanted = (int)Math.Min(ChunkBytes, source.Size - offset);
+                int count = await connection.ReadFileAsync(source.Descriptor, offset, wanted);
                 if (count == 0)
                 {
                     connection.Abort();
@@ -39,7 +38,7 @@ internal static class StreamBody
         }
         finally
         {
-            lease.Release();
+            source.Close();
         }
 
         return true;

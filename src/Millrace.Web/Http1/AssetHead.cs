@@ -1,6 +1,7 @@
 using System.Buffers.Text;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Content;
 
 namespace Millrace.Web.Http1;
 
@@ -10,14 +11,21 @@ namespace Millrace.Web.Http1;
 /// </summary>
 internal static class AssetHead
 {
-    public static byte[] Of(Asset asset)
+    /// <param name="asset">What is answered with.</param>
+    /// <param name="size">The body's length; of a file opened on demand it may differ from the asset's, and is then not kept.</param>
+    public static byte[] Of(Asset asset, long size)
     {
+        if (size != asset.Size)
+        {
+            return Make(asset.ContentType, size);
+        }
+
         if (asset.Http1Fields is byte[] made)
         {
             return made;
         }
 
-        byte[] lines = Make(asset);
+        byte[] lines = Make(asset.ContentType, size);
         asset.Http1Fields = lines;
         return lines;
     }
@@ -35,16 +43,17 @@ internal static class AssetHead
         digits[..count].CopyTo(value[^count..]);
     }
 
-    private static byte[] Make(Asset asset)
+    private static byte[] Make(ContentType contentType, long size)
     {
-        ReadOnlySpan<byte> type = asset.ContentType.Value;
+        ReadOnlySpan<byte> type = contentType.Bytes;
         ReadOnlySpan<byte> statusLine = StatusLine.Of(200);
-        Span<byte> room = new byte[
-            statusLine.Length + ResponseHeadWriter.FieldBytes("Content-Type"u8, type) + ResponseHeadWriter.ContentLengthBytesMax + ResponseHeadWriter.EndBytes];
+        int bytesMax = statusLine.Length + ResponseHeadWriter.FieldBytes("Content-Type"u8, type)
+            + ResponseHeadWriter.ContentLengthBytesMax + ResponseHeadWriter.EndBytes;
+        Span<byte> room = new byte[bytesMax];
         var writer = new ResponseHeadWriter(room);
         writer.StatusLine(200);
         writer.Field("Content-Type"u8, type);
-        writer.ContentLength(asset.Size);
+        writer.ContentLength(size);
         ResponseHeadResult result = writer.Finish(out int bytes);
         return result == ResponseHeadResult.Ok
             ? room[..(bytes - ResponseHeadWriter.EndBytes)].ToArray()

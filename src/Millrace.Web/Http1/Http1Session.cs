@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
@@ -131,31 +130,52 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     private Next Answer(RequestHead head, ReadOnlySpan<byte> input)
     {
         _waitingFor = WaitingFor.Nothing;
-        Plan plan = bench.Plan(head, input);
-        int status = plan.Status;
         _keepAlive = head.KeepAlive && !bench.IsDraining;
+        Adoption adoption = bench.Adoption;
+        Plan plan = bench.Plan(head, input, adoption.Snapshot, out int status);
         if (head.Body != BodyFraming.None)
         {
             status = AcceptBody(head, status);
         }
 
-        Asset? asset = status == plan.Status ? plan.Asset : null;
         bool includesBody = head.Method != Method.Head;
-        ReadOnlySpan<byte> connectionLine = ConnectionLine(head.Version);
-        if (asset is null)
+        if (status == 200)
         {
-            PlainAnswer.Write(connection, status, bench.DateLine, connectionLine, includesBody, plan.FieldName, plan.FieldValue(input));
+            status = AnswerAsset(head, adoption, plan.Asset!, includesBody);
         }
-        else
+
+        if (status != 200)
         {
-            _send = BodySend.Begin(connection, bench, plan.Snapshot, asset, connectionLine, includesBody);
-            if (_send.IsPending)
+            ReadOnlySpan<byte> name = default, value = default;
+            if (status == (int)plan.Status)
             {
-                return Next.SendBody;
+                bench.FieldOf(plan, out name, out value);
             }
+
+            PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(head.Version), includesBody, name, value);
+        }
+
+        if (_send.IsPending)
+        {
+            return Next.SendBody;
         }
 
         return _keepAlive ? Next.Continue : Next.End;
+    }
+
+    /// <summary>Begins the answer with an asset; another status than 200 where its file cannot be opened now.</summary>
+    private int AnswerAsset(RequestHead head, Adoption adoption, Asset asset, bool includesBody)
+    {
+        switch (BodySource.TryOpen(adoption, asset, out BodySource source))
+        {
+            case BodyOpening.Opened:
+                _send = BodySend.Begin(connection, source, bench.DateLine, ConnectionLine(head.Version), includesBody);
+                return 200;
+            case BodyOpening.Exhausted:
+                return 503;
+            default:
+                return 404;
+        }
     }
 
     /// <summary>A body nobody asked for: small ones are skipped, large ones refused, and with them the connection.</summary>

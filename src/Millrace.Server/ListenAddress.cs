@@ -1,0 +1,65 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+
+namespace Millrace.Server;
+
+/// <summary>An address as people write it: <c>8080</c>, <c>127.0.0.1:8080</c>, <c>[::1]:8080</c>, <c>unix:/run/x.sock</c>.</summary>
+internal static class ListenAddress
+{
+    public const string Forms = "8080 (all interfaces), 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock";
+
+    private const string UnixPrefix = "unix:";
+
+    /// <summary>A unix socket's path beyond this does not fit <c>sockaddr_un</c>.</summary>
+    private const int UnixPathBytesMax = 107;
+
+    public static bool TryParse(string text, [NotNullWhen(true)] out EndPoint? endPoint)
+    {
+        endPoint = null;
+        if (text.StartsWith(UnixPrefix, StringComparison.Ordinal))
+        {
+            string path = text[UnixPrefix.Length..];
+            bool fits = path.Length > 0 && System.Text.Encoding.UTF8.GetByteCount(path) <= UnixPathBytesMax;
+            endPoint = fits ? new UnixDomainSocketEndPoint(path) : null;
+            return fits;
+        }
+
+        int colon = text.LastIndexOf(':');
+        if (!TryParsePort(text[(colon + 1)..], out ushort port))
+        {
+            return false;
+        }
+
+        if (colon < 0)
+        {
+            // IPv6's any address takes IPv4 as well, where the machine has IPv6 at all.
+            endPoint = new IPEndPoint(Socket.OSSupportsIPv6 ? IPAddress.IPv6Any : IPAddress.Any, port);
+            return true;
+        }
+
+        string host = text[..colon];
+        bool isBracketed = host is ['[', .., ']'];
+        if (!IPAddress.TryParse(isBracketed ? host[1..^1] : host, out IPAddress? address)
+            || isBracketed != (address.AddressFamily == AddressFamily.InterNetworkV6))
+        {
+            return false;
+        }
+
+        endPoint = new IPEndPoint(address, port);
+        return true;
+    }
+
+    /// <summary>How a browser is told the address.</summary>
+    public static string ToUrl(EndPoint endPoint) => endPoint switch
+    {
+        IPEndPoint ip when ip.Address.Equals(IPAddress.IPv6Any) || ip.Address.Equals(IPAddress.Any) =>
+            string.Create(CultureInfo.InvariantCulture, $"http://localhost:{ip.Port}/ (all interfaces)"),
+        IPEndPoint ip => $"http://{ip}/",
+        _ => $"{UnixPrefix}{endPoint}",
+    };
+
+    private static bool TryParsePort(string text, out ushort port) =>
+        ushort.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out port);
+}

@@ -1,0 +1,85 @@
+using System.CommandLine;
+using System.CommandLine.Parsing;
+using System.Net;
+using Millrace.Engine;
+
+namespace Millrace.Server;
+
+/// <summary>The command line: <c>millrace [ROOT] [--listen ADDR]... [--reactors N] [--backend auto|io_uring]</c>.</summary>
+internal static class ServeCommand
+{
+    private const int ReactorsMax = 1024;
+
+    /// <summary>Only this machine, until told otherwise: nobody should publish a folder by accident.</summary>
+    private const string DefaultAddress = "127.0.0.1:8080";
+
+    public static RootCommand Create()
+    {
+        var root = new Argument<string>("ROOT")
+        {
+            Description = "The folder to serve.",
+            DefaultValueFactory = static _ => ".",
+        };
+        var listen = new Option<EndPoint[]>("--listen", "-l")
+        {
+            Description = $"Where to listen: {ListenAddress.Forms}. May be repeated. [default: {DefaultAddress}]",
+            HelpName = "ADDR",
+            CustomParser = ParseAddresses,
+        };
+        var reactors = new Option<int>("--reactors")
+        {
+            Description = "Reactor threads; 0 is one for each core this process may use.",
+            HelpName = "N",
+            CustomParser = ParseReactors,
+            DefaultValueFactory = static _ => 0,
+        };
+        var backend = new Option<string>("--backend")
+        {
+            Description = "How the kernel is asked.",
+            DefaultValueFactory = static _ => "auto",
+        };
+        backend.AcceptOnlyFromAmong("auto", "io_uring");
+
+        var command = new RootCommand("Serves a folder over HTTP, fast and by the RFCs.") { root, listen, reactors, backend };
+        command.SetAction((parsed, _) => Server.RunAsync(new ServeOptions(
+            parsed.GetValue(root)!,
+            parsed.GetValue(listen) is { Length: > 0 } addresses ? addresses : [DefaultEndPoint()],
+            parsed.GetValue(reactors),
+            parsed.GetValue(backend) == "io_uring" ? BackendKind.IoUring : BackendKind.Auto)));
+        return command;
+    }
+
+    private static EndPoint[] ParseAddresses(ArgumentResult result)
+    {
+        var endPoints = new List<EndPoint>();
+        foreach (Token token in result.Tokens)
+        {
+            if (ListenAddress.TryParse(token.Value, out EndPoint? endPoint))
+            {
+                endPoints.Add(endPoint);
+            }
+            else
+            {
+                result.AddError($"'{token.Value}' is not an address: write {ListenAddress.Forms}.");
+            }
+        }
+
+        return [.. endPoints];
+    }
+
+    private static int ParseReactors(ArgumentResult result)
+    {
+        string text = result.Tokens is [{ } token] ? token.Value : "";
+        if (int.TryParse(text, out int reactors) && reactors is >= 0 and <= ReactorsMax)
+        {
+            return reactors;
+        }
+
+        result.AddError($"'{text}' is not a number of reactors: write 0 (one for each core) to {ReactorsMax}.");
+        return 0;
+    }
+
+    private static EndPoint DefaultEndPoint() => ListenAddress.TryParse(DefaultAddress, out EndPoint? endPoint)
+        ? endPoint
+        : throw new InvalidOperationException("The default address does not parse.");
+}

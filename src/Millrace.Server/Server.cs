@@ -1,0 +1,87 @@
+using System.Net;
+using Microsoft.Extensions.Logging;
+using Millrace.Engine;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Catalog;
+using Millrace.Web;
+
+namespace Millrace.Server;
+
+/// <summary>A site from start to stop: opens the catalogue, starts the reactors, listens, says so, and drains on SIGTERM or SIGINT.</summary>
+internal static class Server
+{
+    /// <summary>How long requests that were under way get to finish: less than the 30 s after which Kubernetes kills.</summary>
+    private static readonly TimeSpan Drain = TimeSpan.FromSeconds(20);
+
+    public static async Task<int> RunAsync(ServeOptions options)
+    {
+        using ILoggerFactory logging = CreateLogging();
+        try
+        {
+            using AssetCatalog catalog = AssetCatalog.Open(new SiteOptions { Root = options.Root });
+            await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions
+            {
+                Reactors = options.Reactors,
+                Backend = options.Backend,
+                LoggerFactory = logging,
+            });
+            var site = new StaticSite(catalog, new WebLimits(), group.Reactors.Count);
+            List<Listener> listeners = await ListenAsync(group, site, options.Addresses);
+
+            using var stop = new StopSignal();
+            Announce(options, catalog, group, listeners);
+            await stop.Requested;
+
+            await group.StopAsync(Drain);
+            site.Release();
+            return ExitCode.Done;
+        }
+        catch (SiteException refusal)
+        {
+            return Complain(refusal.Message, ExitCode.Usage);
+        }
+        catch (EngineException refusal)
+        {
+            return Complain(refusal.Message, ExitCode.Refused);
+        }
+    }
+
+    private static async Task<List<Listener>> ListenAsync(ReactorGroup group, StaticSite site, IReadOnlyList<EndPoint> addresses)
+    {
+        var listeners = new List<Listener>();
+        foreach (EndPoint address in addresses)
+        {
+            listeners.Add(await group.ListenAsync(address, site.ServeAsync));
+        }
+
+        return listeners;
+    }
+
+    private static void Announce(ServeOptions options, AssetCatalog catalog, ReactorGroup group, List<Listener> listeners)
+    {
+        foreach (Listener listener in listeners)
+        {
+            Console.WriteLine($"Listening on {ListenAddress.ToUrl(listener.EndPoint)}");
+        }
+
+        string plural = group.Reactors.Count == 1 ? "" : "s";
+        Console.WriteLine($"Serving {Path.GetFullPath(options.Root)} ({catalog.Current.AssetCount:N0} assets) "
+            + $"on {group.BackendName} with {group.Reactors.Count} reactor{plural}");
+    }
+
+    private static int Complain(string message, int exitCode)
+    {
+        Console.Error.WriteLine($"millrace: {message}");
+        return exitCode;
+    }
+
+    private static ILoggerFactory CreateLogging() => LoggerFactory.Create(static builder => builder
+        .SetMinimumLevel(LogLevel.Information)
+        .AddSimpleConsole(static console =>
+        {
+            console.SingleLine = true;
+            console.TimestampFormat = "yyyy-MM-ddTHH:mm:ssZ ";
+            console.UseUtcTimestamp = true;
+        })
+        .AddConsole(static console => console.LogToStandardErrorThreshold = LogLevel.Trace));
+}
