@@ -13,8 +13,8 @@ internal sealed class PathTable
     /// <summary>What <see cref="Find"/> answers for a path that is not there.</summary>
     public const int Missing = -1;
 
-    /// <summary>PATH_MAX with its zero: no path beyond can be opened through the root.</summary>
-    public const int PathBytesMax = 4095;
+    /// <summary>PATH_MAX, which counts a zero where a key has its leading '/': no path beyond can be opened through the root.</summary>
+    public const int PathBytesMax = 4096;
 
     private const int SlotsMin = 16;
 
