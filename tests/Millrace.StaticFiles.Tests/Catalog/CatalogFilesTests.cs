@@ -237,7 +237,10 @@ public sealed class CatalogFilesTests : IDisposable
         using AssetCatalog catalog = _site.Open();
 
         Assert.Equal("public", catalog.Current.Body("/.well-known/security.txt"));
-        foreach (string path in new[] { "/.env", "/.git", "/.git/", "/.git/config", "/dir/.htaccess", "/dir/.well-known/x", "/.well-known/.secret" })
+        foreach (string path in new[]
+        {
+            "/.env", "/.git", "/.git/", "/.git/config", "/dir/.htaccess", "/dir/.well-known/x", "/.well-known/.secret",
+        })
         {
             Assert.Equal(PathMatch.None, catalog.Current.Match(path));
         }

@@ -13,7 +13,7 @@ public class LargeSiteTests(ITestOutputHelper output)
     [Fact]
     public void Fifty_thousand_files_take_few_bytes_each_and_few_descriptors_in_all()
     {
-        using var site = new TempSite();
+        using var site = TempSite.InMemory();
         var paths = new List<byte[]>();
         for (int i = 0; i < FileCount; i++)
         {

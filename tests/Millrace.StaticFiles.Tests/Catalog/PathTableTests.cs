@@ -60,13 +60,18 @@ public class PathTableTests
     public void A_relative_path_is_what_the_kernel_takes()
     {
         var table = new PathTable();
-        int first = table.Add("/a/b.txt"u8);
-        table.Add("/c"u8);
+        int first = table.Add("/a/b.txt"u8, PathKind.File);
+        table.Add("/c"u8, PathKind.Directory);
         table.Trim();
 
         Assert.Equal("a/b.txt\0"u8, table.RelativePathZAt(first));
         Assert.Equal("/a/b.txt"u8, table.PathAt(first));
     }
+
+    private static bool IsAt(PathTable table, int index, byte[] path) =>
+        table.PathAt(index).SequenceEqual(path) && table.KindAt(index) == KindFor(path);
+
+    private static PathKind KindFor(byte[] path) => (PathKind)(path.Length % 2);
 
     private static bool AgreesWithDictionary(byte[][] added, byte[][] asked)
     {
@@ -75,7 +80,7 @@ public class PathTableTests
         foreach (byte[] path in added)
         {
             bool isNew = dictionary.TryAdd(Convert.ToHexString(path), dictionary.Count);
-            int index = table.Add(path);
+            int index = table.Add(path, KindFor(path));
             if (isNew != (index != PathTable.Missing))
             {
                 return false;
@@ -86,7 +91,7 @@ public class PathTableTests
         return table.Count == dictionary.Count && added.Concat(asked).All(path =>
         {
             int expected = dictionary.GetValueOrDefault(Convert.ToHexString(path), PathTable.Missing);
-            return table.Find(path) == expected && (expected == PathTable.Missing || table.PathAt(expected).SequenceEqual(path));
+            return table.Find(path) == expected && (expected == PathTable.Missing || IsAt(table, expected, path));
         });
     }
 }

@@ -185,7 +185,8 @@ public sealed class StrategyTests : IDisposable
     [Fact]
     public async Task A_file_rewritten_while_it_is_read_is_never_baked_torn()
     {
-        // Each version has a length of its own, below a page, and one letter: a torn read mixes letters or has a length that is not its letter's.
+        // Each version has a length of its own, below a page, and one letter: a torn read mixes letters, or has a length that is
+        // not its letter's.
         const int Versions = 4000;
         string full = _site.File("f", Version(1));
         using var stop = new CancellationTokenSource();
