@@ -5,7 +5,9 @@ namespace Millrace.StaticFiles;
 /// <summary>What a site can be told. Immutable: a changed option is a new catalogue.</summary>
 public sealed record SiteOptions
 {
-    /// <summary>The directory that is served. A symlink here is followed afresh at every reload, so that a release can be swapped.</summary>
+    /// <summary>
+    /// The directory that is served. A symlink here is followed afresh at every reload, so that a release can be swapped.
+    /// </summary>
     public required string Root { get; init; }
 
     /// <summary>
@@ -50,7 +52,8 @@ public sealed record SiteOptions
     /// <summary>Throws where a value makes no sense: at start, never per request.</summary>
     internal void Validate()
     {
-        Require(!string.IsNullOrEmpty(Root) && !Root.Contains('\0', StringComparison.Ordinal), "The root is empty.", "Name the directory to serve.");
+        Require(!string.IsNullOrEmpty(Root), "The root is empty.", "Name the directory to serve.");
+        Require(!Root.Contains('\0', StringComparison.Ordinal), "The root's path holds a zero byte.", "Name the directory to serve.");
         RequireNotNegative(BakedBytesMax, nameof(BakedBytesMax));
         RequireNotNegative(BakedBytesTotalMax, nameof(BakedBytesTotalMax));
         RequireNotNegative(RingBytesMax, nameof(RingBytesMax));
@@ -58,7 +61,8 @@ public sealed record SiteOptions
         RequireNotNegative(EntriesMax, nameof(EntriesMax));
         foreach (string name in IndexNames)
         {
-            Require(name.Length > 0 && name.AsSpan().IndexOfAny('/', '\0') < 0, $"'{name}' cannot be an index name.", "Give plain file names.");
+            bool isFileName = name.Length > 0 && name.AsSpan().IndexOfAny('/', '\0') < 0;
+            Require(isFileName, $"'{name}' cannot be an index name.", "Give plain file names.");
         }
     }
 

@@ -31,7 +31,9 @@ internal static unsafe partial class FileCalls
         _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
     };
 
-    /// <summary><c>openat2(2)</c>: a descriptor. EAGAIN under <see cref="ResolveFlags.Beneath"/> means a rename raced with a "..".</summary>
+    /// <summary>
+    /// <c>openat2(2)</c>: a descriptor. EAGAIN under <see cref="ResolveFlags.Beneath"/> means a rename raced with a "..".
+    /// </summary>
     public static int OpenAt2(int directoryFd, ReadOnlySpan<byte> pathZ, in OpenHow how)
     {
         Debug.Assert(!pathZ.IsEmpty && pathZ[^1] == 0, "a path ends with a zero byte");

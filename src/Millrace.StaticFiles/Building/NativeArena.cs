@@ -22,7 +22,9 @@ internal sealed unsafe class NativeArena : IDisposable
     /// <summary>What a body of this size takes here.</summary>
     public static long RoundUp(long bytes) => (bytes + Alignment - 1) & ~(Alignment - 1L);
 
-    /// <summary>Memory to write a body to. It is the body's only after <see cref="Commit"/>; until then the next one gets the same.</summary>
+    /// <summary>
+    /// Memory to write a body to. It is the body's only after <see cref="Commit"/>; until then the next one gets the same.
+    /// </summary>
     public byte* Reserve(long bodyBytes)
     {
         nuint bytes = (nuint)RoundUp(bodyBytes);

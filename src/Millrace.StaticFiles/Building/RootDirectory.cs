@@ -14,7 +14,10 @@ internal sealed class RootDirectory : IDisposable
 {
     private const ResolveFlags Confined = ResolveFlags.Beneath | ResolveFlags.NoMagicLinks;
 
-    /// <summary>A rename racing with a ".." is EAGAIN, a signal on a network file system EINTR: both pass. The bound is against a storm.</summary>
+    /// <summary>
+    /// A rename racing with a ".." is EAGAIN, a signal on a network file system EINTR: both pass. The bound is against a
+    /// storm.
+    /// </summary>
     private const int AttemptsMax = 16;
 
     private readonly int _fd;
@@ -48,7 +51,10 @@ internal sealed class RootDirectory : IDisposable
         return opened;
     }
 
-    /// <summary>A descriptor to read from, or -errno. A FIFO does not block (O_NONBLOCK); the caller checks that it is a regular file.</summary>
+    /// <summary>
+    /// A descriptor to read from, or -errno. A FIFO does not block (O_NONBLOCK); the caller checks that it is a regular
+    /// file.
+    /// </summary>
     public int OpenFile(ReadOnlySpan<byte> relativePathZ) =>
         Open(relativePathZ, OpenFlags.ReadOnly | OpenFlags.NonBlock | OpenFlags.CloseOnExec);
 
@@ -56,7 +62,10 @@ internal sealed class RootDirectory : IDisposable
     public int OpenDirectory(ReadOnlySpan<byte> relativePathZ) =>
         Open(relativePathZ, OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec);
 
-    /// <summary>The state of what a path leads to, without opening it (O_PATH): no driver runs, no reader wakes a FIFO's writer. 0 or -errno.</summary>
+    /// <summary>
+    /// The state of what a path leads to, without opening it (O_PATH): no driver runs, no reader wakes a FIFO's writer. 0
+    /// or -errno.
+    /// </summary>
     public int Look(ReadOnlySpan<byte> relativePathZ, out FileState state)
     {
         int fd = Open(relativePathZ, OpenFlags.Path | OpenFlags.CloseOnExec);

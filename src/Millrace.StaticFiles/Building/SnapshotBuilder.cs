@@ -19,8 +19,8 @@ internal static class SnapshotBuilder
             walk.Run();
             PathTable paths = walk.Paths;
             Asset?[] assets = LoadFiles(walk, new AssetLoader(resources, paths, options, skipped));
-            bool[] isDirectory = AssignIndexes(walk, assets, options);
-            return new CatalogSnapshot(paths, assets, isDirectory, resources, skipped);
+            AssignIndexes(walk, assets, options);
+            return new CatalogSnapshot(paths, assets, resources, skipped);
         }
         catch
         {
@@ -52,17 +52,11 @@ internal static class SnapshotBuilder
         return assets;
     }
 
-    /// <summary>Gives each directory the asset that answers for it, if one does, and says which paths are directories.</summary>
-    private static bool[] AssignIndexes(TreeWalk walk, Asset?[] assets, SiteOptions options)
+    /// <summary>Gives each directory the asset that answers for it, if one does.</summary>
+    private static void AssignIndexes(TreeWalk walk, Asset?[] assets, SiteOptions options)
     {
         byte[][] indexNames = [.. options.IndexNames.Select(name => Encoding.UTF8.GetBytes('/' + name))];
         byte[] path = new byte[PathTable.PathBytesMax + indexNames.Select(name => name.Length).DefaultIfEmpty().Max()];
-        var isDirectory = new bool[walk.Paths.Count];
-        foreach (int directory in walk.Directories)
-        {
-            isDirectory[directory] = true;
-        }
-
         foreach (int directory in walk.Directories)
         {
             ReadOnlySpan<byte> directoryPath = walk.Paths.PathAt(directory);
@@ -71,14 +65,12 @@ internal static class SnapshotBuilder
             {
                 name.CopyTo(path, directoryPath.Length);
                 int index = walk.Paths.Find(path.AsSpan(0, directoryPath.Length + name.Length));
-                if (index != PathTable.Missing && !isDirectory[index] && assets[index] is Asset asset)
+                if (index != PathTable.Missing && walk.Paths.KindAt(index) == PathKind.File && assets[index] is Asset asset)
                 {
                     assets[directory] = asset;
                     break;
                 }
             }
         }
-
-        return isDirectory;
     }
 }

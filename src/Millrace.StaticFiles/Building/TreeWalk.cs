@@ -113,7 +113,7 @@ internal sealed class TreeWalk(RootDirectory root, SiteOptions options, SkippedE
                 Enter(path, new Place(Paths.Count, parent, state));
                 break;
             case FileType.Regular:
-                int index = Paths.Add(path);
+                int index = Paths.Add(path, PathKind.File);
                 // A directory that is renamed into while it is listed may show a name twice.
                 if (index != PathTable.Missing)
                 {
@@ -129,7 +129,7 @@ internal sealed class TreeWalk(RootDirectory root, SiteOptions options, SkippedE
 
     private void Enter(ReadOnlySpan<byte> path, Place place)
     {
-        if (Paths.Add(path) != PathTable.Missing)
+        if (Paths.Add(path, PathKind.Directory) != PathTable.Missing)
         {
             Directories.Add(place.PathIndex);
             _pending.Push(place);
@@ -158,7 +158,9 @@ internal sealed class TreeWalk(RootDirectory root, SiteOptions options, SkippedE
     {
         public bool IsRoot => Parent is null;
 
-        /// <summary>Whether a directory is this one or one of those it lies in: only a symlink to such a one makes a walk endless.</summary>
+        /// <summary>
+        /// Whether a directory is this one or one of those it lies in: only a symlink to such a one makes a walk endless.
+        /// </summary>
         public bool IsOrLiesIn(in FileState directory)
         {
             for (Place? place = this; place is not null; place = place.Parent)

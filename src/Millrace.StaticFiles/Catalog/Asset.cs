@@ -26,7 +26,10 @@ internal sealed unsafe class Asset
         Descriptor = descriptor;
     }
 
-    /// <summary>The bytes of the file when it was read or opened. Of a Ring or Stream asset the file may have changed in place since.</summary>
+    /// <summary>
+    /// The bytes of the file when it was read or opened. Of a Ring or Stream asset the file may have changed in place
+    /// since.
+    /// </summary>
     public long Size { get; }
 
     /// <summary>Nanoseconds since 1970, from the same statx as <see cref="Size"/>.</summary>

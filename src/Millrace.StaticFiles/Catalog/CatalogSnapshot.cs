@@ -16,23 +16,21 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
     /// <summary>By place in the path table: a file's asset, a directory's index, or null.</summary>
     private readonly Asset?[] _assets;
-    private readonly bool[] _isDirectory;
     private readonly SnapshotResources _resources;
     private readonly TaskCompletionSource _freed = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>One from the start: the builder's, which the catalogue takes over.</summary>
     private int _leases = 1;
 
-    internal CatalogSnapshot(PathTable paths, Asset?[] assets, bool[] isDirectory, SnapshotResources resources, SkippedEntries skipped)
+    internal CatalogSnapshot(PathTable paths, Asset?[] assets, SnapshotResources resources, SkippedEntries skipped)
     {
         _paths = paths;
         _assets = assets;
-        _isDirectory = isDirectory;
         _resources = resources;
         Skipped = skipped.Kept;
         SkippedCount = skipped.Count;
-        DirectoryCount = isDirectory.Count(directory => directory);
-        AssetCount = assets.Where((asset, index) => asset is not null && !isDirectory[index]).Count();
+        DirectoryCount = Enumerable.Range(0, paths.Count).Count(index => paths.KindAt(index) == PathKind.Directory);
+        AssetCount = assets.Where((asset, index) => asset?.PathIndex == index).Count();
         BakedBytes = resources.BakedBytes;
         DescriptorCount = resources.DescriptorCount;
     }
@@ -72,7 +70,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
             return PathMatch.None;
         }
 
-        bool isDirectory = _isDirectory[index];
+        bool isDirectory = _paths.KindAt(index) == PathKind.Directory;
         if (endsWithSlash != isDirectory)
         {
             return isDirectory ? PathMatch.DirectoryWithoutSlash : PathMatch.None;

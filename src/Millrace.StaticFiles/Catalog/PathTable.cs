@@ -13,8 +13,8 @@ internal sealed class PathTable
     /// <summary>What <see cref="Find"/> answers for a path that is not there.</summary>
     public const int Missing = -1;
 
-    /// <summary>PATH_MAX with its zero: no path beyond can be opened through the root.</summary>
-    public const int PathBytesMax = 4095;
+    /// <summary>PATH_MAX, which counts a zero where a key has its leading '/': no path beyond can be opened through the root.</summary>
+    public const int PathBytesMax = 4096;
 
     private const int SlotsMin = 16;
 
@@ -33,6 +33,8 @@ internal sealed class PathTable
         return _keys.AsSpan(entry.KeyOffset, entry.KeyBytes);
     }
 
+    public PathKind KindAt(int index) => _entries[index].Kind;
+
     /// <summary>The path of an entry below the root, as the kernel takes it: no leading '/', a zero at its end.</summary>
     public ReadOnlySpan<byte> RelativePathZAt(int index)
     {
@@ -49,7 +51,7 @@ internal sealed class PathTable
     }
 
     /// <summary>Adds a path and gives its index, or <see cref="Missing"/> where it is there already.</summary>
-    public int Add(ReadOnlySpan<byte> path)
+    public int Add(ReadOnlySpan<byte> path, PathKind kind)
     {
         Debug.Assert(path.Length <= PathBytesMax, "longer paths are not assets");
         ulong hash = PathHash.Of(path);
@@ -61,7 +63,7 @@ internal sealed class PathTable
         Reserve(path.Length + 1);
         int index = Count++;
         path.CopyTo(_keys.AsSpan(_keyBytes));
-        _entries[index] = new Entry { KeyOffset = _keyBytes, KeyBytes = (ushort)path.Length };
+        _entries[index] = new Entry { KeyOffset = _keyBytes, KeyBytes = (ushort)path.Length, Kind = kind };
         _keyBytes += path.Length + 1;
         _longestBytes = Math.Max(_longestBytes, path.Length);
         Place(_slots, hash, index);
@@ -151,5 +153,6 @@ internal sealed class PathTable
     {
         public int KeyOffset;
         public ushort KeyBytes;
+        public PathKind Kind;
     }
 }

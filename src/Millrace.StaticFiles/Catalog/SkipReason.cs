@@ -6,7 +6,10 @@ internal enum SkipReason
     /// <summary>EACCES or EPERM: this process may not read it.</summary>
     Unreadable,
 
-    /// <summary>EXDEV: a symlink that leaves the root. An absolute target counts as one even where it points back in: make it relative.</summary>
+    /// <summary>
+    /// EXDEV: a symlink that leaves the root. An absolute target counts as one even where it points back in: make it
+    /// relative.
+    /// </summary>
     OutsideRoot,
 
     /// <summary>ENOENT or ENOTDIR: a symlink to nothing, or a file that went away during the walk.</summary>

@@ -23,7 +23,10 @@ internal readonly ref struct Plan
     /// <summary>Where a 301 leads; empty otherwise.</summary>
     public RedirectLocation Location { get; private init; }
 
-    /// <summary>The value of the Allow field that 405 must and OPTIONS should have; empty otherwise (RFC 9110, sections 15.5.6 and 9.3.7).</summary>
+    /// <summary>
+    /// The value of the Allow field that 405 must and OPTIONS should have; empty otherwise (RFC 9110, sections 15.5.6 and
+    /// 9.3.7).
+    /// </summary>
     public ReadOnlySpan<byte> Allow =>
         Status is PlanStatus.MethodNotAllowed or PlanStatus.NoContent ? "GET, HEAD, OPTIONS"u8 : default;
 

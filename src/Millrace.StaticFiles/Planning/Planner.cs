@@ -2,7 +2,9 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>Decides how a request is answered. Pure: the same request and snapshot give the same plan, and nothing is read or sent.</summary>
+/// <summary>
+/// Decides how a request is answered. Pure: the same request and snapshot give the same plan, and nothing is read or sent.
+/// </summary>
 internal static class Planner
 {
     /// <param name="method">The method; framing errors are the caller's to refuse first.</param>

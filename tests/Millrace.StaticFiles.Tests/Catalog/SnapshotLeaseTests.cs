@@ -1,0 +1,247 @@
+using System.Text;
+using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Catalog;
+
+/// <summary>How long a snapshot lives, and what becomes of what it owned.</summary>
+public sealed class SnapshotLeaseTests : IDisposable
+{
+    private readonly TempSite _site = TempSite.InMemory();
+
+    public void Dispose() => _site.Dispose();
+
+    [Fact]
+    public async Task An_old_snapshot_lives_until_its_last_adopter_releases_it()
+    {
+        _site.File("baked.txt", "first");
+        _site.File("held.bin", new byte[100_000]);
+        using AssetCatalog catalog = _site.Open();
+        CatalogSnapshot first = catalog.Adopt();
+        Assert.Same(first, catalog.Adopt());
+        Assert.Equal(2, _site.OpenDescriptorCount());
+
+        _site.File("baked.txt", "second, which takes more than sixty-four bytes, and so two lines of cache");
+        catalog.Reload();
+
+        Assert.NotSame(first, catalog.Current);
+        Assert.Equal("first", first.Body("/baked.txt"));
+        Assert.Equal(4, _site.OpenDescriptorCount());
+        Assert.Equal(64 + 128, catalog.BakedBytesHeld);
+        first.Release();
+        Assert.False(first.Freed.IsCompleted);
+        Assert.Equal("first", first.Body("/baked.txt"));
+
+        first.Release();
+        await first.Freed;
+
+        Assert.Equal(2, _site.OpenDescriptorCount());
+        Assert.Equal(128, catalog.BakedBytesHeld);
+        Assert.Equal(1, catalog.DescriptorsHeld);
+        Assert.False(first.TryAcquire());
+    }
+
+    [Fact]
+    public async Task A_disposed_catalogue_frees_all_that_nobody_holds()
+    {
+        _site.File("baked.txt", "x");
+        _site.File("held.bin", new byte[100_000]);
+        AssetCatalog catalog = _site.Open();
+        CatalogSnapshot snapshot = catalog.Adopt();
+
+        catalog.Dispose();
+        catalog.Dispose();
+
+        Assert.Throws<ObjectDisposedException>(catalog.Adopt);
+        Assert.Throws<ObjectDisposedException>(catalog.Reload);
+        Assert.Equal("x", snapshot.Body("/baked.txt"));
+        snapshot.Release();
+        await snapshot.Freed;
+        Assert.Equal(0, _site.OpenDescriptorCount());
+        Assert.Equal(0, catalog.BakedBytesHeld);
+        Assert.Equal(0, catalog.DescriptorsHeld);
+    }
+
+    [Fact]
+    public async Task An_adoption_ends_with_its_last_request()
+    {
+        _site.File("f.txt", "first");
+        using AssetCatalog catalog = _site.Open();
+        using var adopter = new SnapshotAdopter(catalog);
+        Adoption adoption = adopter.Current;
+        adoption.BeginRequest();
+        adoption.BeginRequest();
+
+        adopter.AdoptLatest();
+        Assert.Same(adoption, adopter.Current);
+        catalog.Reload();
+        Assert.Same(adoption, adopter.Current);
+        adopter.AdoptLatest();
+
+        Assert.NotSame(adoption, adopter.Current);
+        Assert.Same(catalog.Current, adopter.Current.Snapshot);
+        adoption.EndRequest();
+        Assert.True(adoption.Snapshot.TryAcquire());
+        adoption.Snapshot.Release();
+        adoption.EndRequest();
+        await adoption.Snapshot.Freed;
+        Assert.Equal(1, _site.OpenDescriptorCount());
+    }
+
+    [Fact]
+    public async Task An_adoption_without_requests_ends_at_once()
+    {
+        using AssetCatalog catalog = _site.Open();
+        using var adopter = new SnapshotAdopter(catalog);
+        CatalogSnapshot first = adopter.Current.Snapshot;
+
+        catalog.Reload();
+        adopter.AdoptLatest();
+
+        await first.Freed;
+    }
+
+    [Fact]
+    public async Task Snapshots_that_stay_leased_share_the_budgets_and_never_exceed_them()
+    {
+        for (int i = 0; i < 10; i++)
+        {
+            _site.File($"small{i}", new byte[64]);
+            _site.File($"large{i}", new byte[1000]);
+        }
+
+        SiteOptions options = _site.Options with { BakedBytesMax = 64, BakedBytesTotalMax = 640, DescriptorsMax = 20 };
+        using var catalog = AssetCatalog.Open(options);
+        var leased = new List<CatalogSnapshot>();
+        for (int i = 0; i < 3; i++)
+        {
+            leased.Add(catalog.Adopt());
+            catalog.Reload();
+        }
+
+        // Two versions have their full share; the third and fourth find nothing left, and still serve everything from the files.
+        Assert.Equal([640, 640, 0], leased.Select(snapshot => snapshot.BakedBytes));
+        Assert.Equal([10, 10, 0], leased.Select(snapshot => snapshot.DescriptorCount));
+        Assert.Equal(1280, catalog.BakedBytesHeld);
+        Assert.Equal(20, catalog.DescriptorsHeld);
+        Assert.Equal(new string('\0', 64), catalog.Current.Body("/small0"));
+
+        foreach (CatalogSnapshot snapshot in leased)
+        {
+            snapshot.Release();
+            await snapshot.Freed;
+        }
+
+        catalog.Reload();
+        Assert.Equal(640, catalog.Current.BakedBytes);
+        Assert.Equal(10, catalog.Current.DescriptorCount);
+    }
+
+    [Fact]
+    public void A_reload_that_fails_leaves_the_site_as_it_was()
+    {
+        _site.File("a.txt", "a");
+        _site.File("b.txt", "b");
+        using var catalog = AssetCatalog.Open(_site.Options with { EntriesMax = 2, BakedBytesMax = 0 });
+        CatalogSnapshot before = catalog.Current;
+        _site.File("c.txt", "c");
+
+        Assert.Throws<SiteException>(catalog.Reload);
+
+        Assert.Same(before, catalog.Current);
+        Assert.Equal("a", catalog.Current.Body("/a.txt"));
+        Assert.Equal(3, _site.OpenDescriptorCount());
+    }
+
+    [Fact]
+    public void A_reload_sees_a_root_whose_symlink_was_swapped()
+    {
+        Directory.CreateDirectory(Path.Combine(_site.Root, "one"));
+        Directory.CreateDirectory(Path.Combine(_site.Root, "two"));
+        _site.File("one/f.txt", "one");
+        _site.File("two/f.txt", "two");
+        _site.Symlink("current", "one");
+        using var catalog = AssetCatalog.Open(new SiteOptions { Root = _site.PathOf("current"), BakedBytesMax = 0, DescriptorsMax = 0 });
+        CatalogSnapshot first = catalog.Adopt();
+        _site.Symlink("next", "two");
+        Assert.Equal(0, TestCalls.Rename(_site.PathOf("next"), _site.PathOf("current")));
+
+        catalog.Reload();
+
+        Assert.Equal("two", catalog.Current.Body("/f.txt"));
+        Assert.Equal("one", first.Body("/f.txt"));
+        first.Release();
+    }
+
+    [Fact]
+    public async Task Readers_see_one_version_whole_while_the_site_is_swapped_under_them()
+    {
+        // Each version writes its number into every file; a request that mixes two, or reads freed memory, shows.
+        const int Files = 8;
+        const int Reloads = 100;
+        WriteVersion(0);
+        AssetCatalog catalog = _site.Open();
+        var seen = new List<CatalogSnapshot> { catalog.Current };
+        using var stop = new CancellationTokenSource();
+        Task<int>[] readers = [.. Enumerable.Range(0, 2).Select(_ => Task.Factory.StartNew(
+            () => ReadUntil(catalog, stop.Token), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default))];
+
+        for (int version = 1; version <= Reloads; version++)
+        {
+            WriteVersion(version);
+            catalog.Reload();
+            seen.Add(catalog.Current);
+        }
+
+        await stop.CancelAsync();
+        int[] requests = await Task.WhenAll(readers);
+        catalog.Dispose();
+        await Task.WhenAll(seen.Select(snapshot => snapshot.Freed));
+
+        Assert.All(requests, count => Assert.True(count > 0));
+        Assert.Equal(0, _site.OpenDescriptorCount());
+        Assert.Equal(0, catalog.BakedBytesHeld);
+        Assert.Equal(0, catalog.DescriptorsHeld);
+
+        void WriteVersion(int version)
+        {
+            for (int i = 0; i < Files; i++)
+            {
+                _site.File($"next{i}", $"version {version}");
+                File.Move(_site.PathOf($"next{i}"), _site.PathOf($"f{i}"), overwrite: true);
+            }
+        }
+    }
+
+    /// <summary>What a reactor does: adopts at the start of a turn, serves requests, some of which end in a later turn.</summary>
+    private static int ReadUntil(AssetCatalog catalog, CancellationToken stop)
+    {
+        using var adopter = new SnapshotAdopter(catalog);
+        var inFlight = new Queue<(Adoption Adoption, Asset Asset, string Expected)>();
+        int requests = 0;
+        for (int turn = 0; !stop.IsCancellationRequested; turn++)
+        {
+            adopter.AdoptLatest();
+            Adoption adoption = adopter.Current;
+            adoption.BeginRequest();
+            string expected = adoption.Snapshot.Body("/f0");
+            inFlight.Enqueue((adoption, adoption.Snapshot.Asset($"/f0"), expected));
+            if (inFlight.Count > 4)
+            {
+                (Adoption old, Asset asset, string was) = inFlight.Dequeue();
+                Assert.Equal(was, Encoding.UTF8.GetString(asset.BakedBody));
+                Assert.StartsWith("version ", was, StringComparison.Ordinal);
+                old.EndRequest();
+                requests++;
+            }
+        }
+
+        while (inFlight.TryDequeue(out (Adoption Adoption, Asset Asset, string Expected) left))
+        {
+            Assert.Equal(left.Expected, Encoding.UTF8.GetString(left.Asset.BakedBody));
+            left.Adoption.EndRequest();
+        }
+
+        return requests;
+    }
+}

@@ -1,0 +1,231 @@
+using Millrace.Interop.Files;
+using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Catalog;
+
+/// <summary>Which asset is kept how, by its size and what the budgets leave.</summary>
+public sealed class StrategyTests : IDisposable
+{
+    private readonly TempSite _site = new();
+
+    public void Dispose() => _site.Dispose();
+
+    [Fact]
+    public void The_size_decides_at_the_byte()
+    {
+        SiteOptions options = _site.Options with { BakedBytesMax = 100, RingBytesMax = 200 };
+        foreach (int size in new[] { 0, 100, 101, 200, 201 })
+        {
+            _site.File($"{size}", new string('x', size));
+        }
+
+        using var catalog = AssetCatalog.Open(options);
+
+        Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/0").Strategy);
+        Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/100").Strategy);
+        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/101").Strategy);
+        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/200").Strategy);
+        Assert.Equal(BodyStrategy.Stream, catalog.Current.Asset("/201").Strategy);
+        foreach (int size in new[] { 0, 100, 101, 200, 201 })
+        {
+            Assert.Equal(new string('x', size), catalog.Current.Body($"/{size}"));
+        }
+    }
+
+    [Fact]
+    public void The_defaults_are_64_and_256_kib()
+    {
+        _site.File("baked", new byte[64 * 1024]);
+        _site.File("ring", new byte[(64 * 1024) + 1]);
+        _site.File("ring-too", new byte[256 * 1024]);
+        _site.File("stream", new byte[(256 * 1024) + 1]);
+        using AssetCatalog catalog = _site.Open();
+
+        Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/baked").Strategy);
+        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/ring").Strategy);
+        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/ring-too").Strategy);
+        Assert.Equal(BodyStrategy.Stream, catalog.Current.Asset("/stream").Strategy);
+        Assert.Equal(4, _site.OpenDescriptorCount());
+    }
+
+    [Fact]
+    public void The_memory_budget_goes_to_the_smallest_files_to_the_byte()
+    {
+        // Rounded to 64: 64 + 128 + 192 = 384 bytes.
+        _site.File("c", new byte[192]);
+        _site.File("a", new byte[1]);
+        _site.File("b", new byte[65]);
+        using var all = AssetCatalog.Open(_site.Options with { BakedBytesTotalMax = 384 });
+        using var two = AssetCatalog.Open(_site.Options with { BakedBytesTotalMax = 383 });
+        using var none = AssetCatalog.Open(_site.Options with { BakedBytesTotalMax = 63 });
+
+        Assert.Equal(384, all.Current.BakedBytes);
+        Assert.Equal(BodyStrategy.Baked, all.Current.Asset("/c").Strategy);
+        Assert.Equal(192, two.Current.BakedBytes);
+        Assert.Equal(BodyStrategy.Baked, two.Current.Asset("/b").Strategy);
+        Assert.Equal(BodyStrategy.Ring, two.Current.Asset("/c").Strategy);
+        Assert.Equal(0, none.Current.BakedBytes);
+        Assert.Equal(BodyStrategy.Ring, none.Current.Asset("/a").Strategy);
+    }
+
+    [Fact]
+    public void Equal_sizes_are_decided_by_path()
+    {
+        foreach (string name in new[] { "d", "b", "a", "c" })
+        {
+            _site.File(name, "same");
+        }
+
+        using var catalog = AssetCatalog.Open(_site.Options with { BakedBytesTotalMax = 128 });
+
+        Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/a").Strategy);
+        Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/b").Strategy);
+        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/c").Strategy);
+        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/d").Strategy);
+    }
+
+    [Fact]
+    public unsafe void Baked_bodies_are_aligned_and_do_not_overlap_over_many_chunks()
+    {
+        // 300 files of 40 to 60 KB are more than 12 MiB: at least three chunks of 4 MiB.
+        for (int i = 0; i < 300; i++)
+        {
+            byte[] content = new byte[40_000 + (i * 67)];
+            Array.Fill(content, (byte)i);
+            _site.File($"f{i}", content);
+        }
+
+        using AssetCatalog catalog = _site.Open();
+
+        for (int i = 0; i < 300; i++)
+        {
+            Asset asset = catalog.Current.Asset($"/f{i}");
+            Assert.Equal(BodyStrategy.Baked, asset.Strategy);
+            Assert.Equal(0, (nint)asset.BakedBodyAddress % 64);
+            Assert.Equal(40_000 + (i * 67), asset.BakedBody.Length);
+            Assert.False(asset.BakedBody.ContainsAnyExcept((byte)i));
+        }
+    }
+
+    [Fact]
+    public void A_body_larger_than_a_chunk_is_baked_where_told()
+    {
+        byte[] content = new byte[9_000_000];
+        new Random(1).NextBytes(content);
+        _site.File("big", content);
+        using var catalog = AssetCatalog.Open(_site.Options with { BakedBytesMax = 10_000_000 });
+
+        Assert.True(catalog.Current.Asset("/big").BakedBody.SequenceEqual(content));
+    }
+
+    [Fact]
+    public void The_descriptor_budget_goes_to_the_smallest_and_the_rest_is_opened_on_demand()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            _site.File($"f{i:00}", new string((char)('a' + i), 100 + i));
+        }
+
+        // 10 for all versions of the site, so 5 for one.
+        using var catalog = AssetCatalog.Open(_site.Options with { BakedBytesMax = 0, DescriptorsMax = 10 });
+
+        Assert.Equal(5, catalog.Current.DescriptorCount);
+        Assert.Equal(5, catalog.DescriptorsHeld);
+        Assert.Equal(6, _site.OpenDescriptorCount());
+        for (int i = 0; i < 20; i++)
+        {
+            Assert.Equal(i < 5, catalog.Current.Asset($"/f{i:00}").Descriptor != Asset.NoDescriptor);
+            Assert.Equal(new string((char)('a' + i), 100 + i), catalog.Current.Body($"/f{i:00}"));
+        }
+
+        Assert.Equal(6, _site.OpenDescriptorCount());
+    }
+
+    [Fact]
+    public void Opening_on_demand_tells_the_state_of_what_was_opened()
+    {
+        _site.File("f", "short");
+        using var catalog = AssetCatalog.Open(_site.Options with { BakedBytesMax = 0, DescriptorsMax = 0 });
+        Asset asset = catalog.Current.Asset("/f");
+        _site.File("f", "and now it is longer");
+
+        int fd = catalog.Current.OpenOnDemand(asset, out FileState state);
+
+        Assert.True(fd >= 0);
+        Assert.Equal(5, asset.Size);
+        Assert.Equal(20, state.Size);
+        Assert.True(state.ModifiedAtNs >= asset.ModifiedAtNs);
+        Assert.Equal(0, FileCalls.Close(fd));
+    }
+
+    [Fact]
+    public void A_held_descriptor_keeps_the_version_it_was_opened_on()
+    {
+        string full = _site.File("f", "first version");
+        using var catalog = AssetCatalog.Open(_site.Options with { BakedBytesMax = 0 });
+        _site.File("next", "second version");
+        File.Move(_site.PathOf("next"), full, overwrite: true);
+
+        Assert.Equal("first version", catalog.Current.Body("/f"));
+        catalog.Reload();
+        Assert.Equal("second version", catalog.Current.Body("/f"));
+    }
+
+    [Fact]
+    public void The_default_descriptor_budget_is_half_of_what_the_process_may_open()
+    {
+        Assert.Equal(0, FileCalls.GetDescriptorLimit(out ResourceLimit limit));
+
+        Assert.Equal((int)(limit.Soft / 2), _site.Options.ResolveDescriptorsMax());
+        Assert.Equal(7, (_site.Options with { DescriptorsMax = 7 }).ResolveDescriptorsMax());
+    }
+
+    [Fact]
+    public async Task A_file_rewritten_while_it_is_read_is_never_baked_torn()
+    {
+        // Each version has a length of its own, below a page, and one letter: a torn read mixes letters, or has a length that is
+        // not its letter's.
+        const int Versions = 4000;
+        string full = _site.File("f", Version(1));
+        using var stop = new CancellationTokenSource();
+        Task writer = Task.Run(() =>
+        {
+            using var file = new FileStream(full, FileMode.Open, FileAccess.Write, FileShare.ReadWrite, bufferSize: 0);
+            for (int version = 1; !stop.IsCancellationRequested; version = (version % Versions) + 1)
+            {
+                byte[] content = Version(version);
+                file.SetLength(0);
+                RandomAccess.Write(file.SafeFileHandle, content, 0);
+            }
+        });
+
+        int bakedCount = 0;
+        using (AssetCatalog catalog = _site.Open())
+        {
+            for (int i = 0; i < 3000; i++)
+            {
+                Asset asset = catalog.Current.Asset("/f");
+                if (asset.Strategy == BodyStrategy.Baked && asset.Size > 0)
+                {
+                    bakedCount++;
+                    Assert.True(asset.BakedBody.SequenceEqual(Version((int)asset.Size)), $"a torn body of {asset.Size} bytes");
+                }
+
+                catalog.Reload();
+            }
+        }
+
+        await stop.CancelAsync();
+        await writer;
+        Assert.True(bakedCount > 0, "nothing was baked, nothing was proven");
+    }
+
+    private static byte[] Version(int version)
+    {
+        byte[] content = new byte[version];
+        Array.Fill(content, (byte)('a' + (version % 26)));
+        return content;
+    }
+}

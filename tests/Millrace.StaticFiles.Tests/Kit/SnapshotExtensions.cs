@@ -1,0 +1,53 @@
+using System.Text;
+using Millrace.Interop.Files;
+using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.StaticFiles.Tests.Kit;
+
+internal static class SnapshotExtensions
+{
+    public static PathMatch Match(this CatalogSnapshot snapshot, string path) => snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _);
+
+    public static Asset Asset(this CatalogSnapshot snapshot, string path)
+    {
+        PathMatch match = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out Asset? asset);
+        Assert.True(match == PathMatch.Asset, $"{path} is {match}");
+        return asset!;
+    }
+
+    /// <summary>The body of an asset, by whatever way its strategy says.</summary>
+    public static string Body(this CatalogSnapshot snapshot, string path)
+    {
+        Asset asset = snapshot.Asset(path);
+        if (asset.Strategy == BodyStrategy.Baked)
+        {
+            return Encoding.UTF8.GetString(asset.BakedBody);
+        }
+
+        if (asset.Descriptor != StaticFiles.Catalog.Asset.NoDescriptor)
+        {
+            return ReadDescriptor(asset.Descriptor, asset.Size);
+        }
+
+        int fd = snapshot.OpenOnDemand(asset, out FileState state);
+        Assert.True(fd >= 0, $"{path}: {fd}");
+        string body = ReadDescriptor(fd, state.Size);
+        Assert.Equal(0, FileCalls.Close(fd));
+        return body;
+    }
+
+    public static SkipReason ReasonFor(this CatalogSnapshot snapshot, string path) =>
+        Assert.Single(snapshot.Skipped, entry => entry.Path == path).Reason;
+
+    private static unsafe string ReadDescriptor(int fd, long size)
+    {
+        byte[] body = new byte[size];
+        fixed (byte* bodyPtr = body)
+        {
+            Assert.Equal(size, FileCalls.PositionalRead(fd, bodyPtr, (nuint)size, 0));
+        }
+
+        return Encoding.UTF8.GetString(body);
+    }
+}
