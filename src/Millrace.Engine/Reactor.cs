@@ -17,9 +17,6 @@ public sealed class Reactor
     /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>
     private const int GraceAfterAbortMs = 1_000;
 
-    [ThreadStatic]
-    private static Reactor? t_current;
-
     private readonly Thread _thread;
     private readonly Func<Backend> _createBackend;
     private readonly Mailbox _mailbox;
@@ -46,13 +43,14 @@ public sealed class Reactor
     }
 
     /// <summary>The reactor whose thread this is; null elsewhere.</summary>
-    public static Reactor? Current => t_current;
+    [field: ThreadStatic]
+    public static Reactor? Current { get; private set; }
 
     /// <summary>Its number in the group, from 0.</summary>
     public int Index { get; }
 
     /// <summary>Whether the caller is on the reactor's thread.</summary>
-    public bool IsHome => t_current == this;
+    public bool IsHome => Current == this;
 
     /// <summary>Whether the group stops: handlers should end their connections after what they are doing. Reactor thread.</summary>
     public bool IsDraining { get; private set; }
@@ -89,7 +87,7 @@ public sealed class Reactor
     /// <summary>Refuses callers on other threads, in Release builds too: a race on a connection would mix bytes.</summary>
     internal void AssertHome()
     {
-        if (t_current != this)
+        if (Current != this)
         {
             ThrowNotHome();
         }
@@ -157,7 +155,7 @@ public sealed class Reactor
 
     private void Run()
     {
-        t_current = this;
+        Current = this;
         try
         {
             Backend = _createBackend();
@@ -173,9 +171,8 @@ public sealed class Reactor
         _started.SetResult();
         try
         {
-            while (!HasEnded())
+            while (Turn())
             {
-                Turn();
             }
 
             TearDown();
@@ -191,7 +188,8 @@ public sealed class Reactor
         _ended.SetResult();
     }
 
-    private void Turn()
+    /// <summary>False when the reactor has ended: asked before the wait, which would be one for nothing.</summary>
+    private bool Turn()
     {
         if (_mailbox.IsAnnounced)
         {
@@ -200,6 +198,10 @@ public sealed class Reactor
 
         RunTimers();
         SendFlushed();
+        if (HasEnded())
+        {
+            return false;
+        }
 
         ReadOnlySpan<Completion> completions = Backend.Turn(_mailbox.IsAnnounced ? 0 : WaitMs());
         NowMs = Backend.NowMs;
@@ -211,6 +213,7 @@ public sealed class Reactor
         }
 
         RetryParked();
+        return true;
     }
 
     private void Dispatch(in Completion completion)

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Net;
 using Millrace.Engine.Backends.Uring;
 using Millrace.Engine.Listening;
@@ -17,9 +18,9 @@ public sealed class ReactorGroup : IAsyncDisposable
 {
     private readonly Reactor[] _reactors;
     private readonly EngineOptions _options;
-    private readonly Lock _gate = new();
-    private readonly List<Listener> _listeners = [];
-    private Task? _stop;
+    private readonly ConcurrentQueue<Listener> _listeners = new();
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private int _stopAsked;
     private int _dealt = -1;
 
     private ReactorGroup(EngineOptions options)
@@ -96,11 +97,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         // Away from the reactor: what the caller does next is none of its work.
         await Task.Yield();
         var listener = new Listener(actual, acceptors);
-        lock (_gate)
-        {
-            _listeners.Add(listener);
-        }
-
+        _listeners.Enqueue(listener);
         return listener;
     }
 
@@ -108,27 +105,25 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// Stops accepting, lets connections finish what they do for up to <paramref name="drain"/>, resets those left, and
     /// ends the reactors. Called again it waits for the first call.
     /// </summary>
-    public Task StopAsync(TimeSpan drain)
+    public async Task StopAsync(TimeSpan drain)
     {
-        lock (_gate)
+        if (Interlocked.Exchange(ref _stopAsked, 1) != 0)
         {
-            return _stop ??= StopCoreAsync(drain);
+            await _stopped.Task.ConfigureAwait(false);
+            return;
         }
-    }
 
-    /// <summary>Stops without waiting for connections.</summary>
-    public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
-
-    private async Task StopCoreAsync(TimeSpan drain)
-    {
-        Listener[] listeners = [.. _listeners];
-        foreach (Listener listener in listeners)
+        foreach (Listener listener in _listeners)
         {
             await listener.StopAsync().ConfigureAwait(false);
         }
 
         await Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ConfigureAwait(false);
+        _stopped.SetResult();
     }
+
+    /// <summary>Stops without waiting for connections.</summary>
+    public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
 
     /// <summary>Hands connections of a socket that cannot be sharded to the reactors in turn.</summary>
     private void Deal(int socket, ListenerCore listener)

@@ -12,7 +12,9 @@ namespace Millrace.Engine.Backends.Uring;
 /// </summary>
 internal sealed unsafe class Ring : IDisposable
 {
-    /// <summary>Flags from the newest down: on EINVAL the first is taken away, then the next (NO_SQARRAY 6.6, DEFER_TASKRUN 6.1, SINGLE_ISSUER 6.0).</summary>
+    /// <summary>
+    /// Flags from the newest down: on EINVAL the first is taken away, then the next (NO_SQARRAY 6.6, DEFER_TASKRUN 6.1, SINGLE_ISSUER 6.0).
+    /// </summary>
     private static readonly SetupFlags[] Strippable = [SetupFlags.NoSubmissionArray, SetupFlags.DeferTaskRun, SetupFlags.SingleIssuer];
 
     private readonly int _fd;
@@ -109,7 +111,8 @@ internal sealed unsafe class Ring : IDisposable
             throw UringRefusal.ForSetup(-fd);
         }
 
-        const RingFeatures Required = RingFeatures.SingleMapping | RingFeatures.NoDrop | RingFeatures.SubmitStable | RingFeatures.ExtendedArgument;
+        const RingFeatures Required = RingFeatures.SingleMapping | RingFeatures.NoDrop
+            | RingFeatures.SubmitStable | RingFeatures.ExtendedArgument;
         if ((parameters.Features & Required) != Required)
         {
             _ = Interop.Sockets.SocketCalls.Close(fd);
@@ -143,7 +146,7 @@ internal sealed unsafe class Ring : IDisposable
         return true;
     }
 
-    /// <summary>Submits all entries and waits for <paramref name="minComplete"/> completions or the timeout (-1: none). Returns 0 or -errno.</summary>
+    /// <summary>Submits all entries and waits for so many completions or the timeout (-1: none). Returns 0 or -errno.</summary>
     public int Enter(uint minComplete, long timeoutMs)
     {
         Volatile.Write(ref *_submissionTailPtr, _submissionTail);

@@ -13,7 +13,8 @@ internal static class UringRefusal
         Errno.EPERM or Errno.EACCES when SettingForbids() =>
             "io_uring is switched off by the setting kernel.io_uring_disabled: allow it with 'sysctl -w kernel.io_uring_disabled=0'.",
         Errno.EPERM or Errno.EACCES =>
-            "io_uring is forbidden here, most likely by a container's seccomp profile: allow io_uring_setup, io_uring_enter and io_uring_register in it.",
+            "io_uring is forbidden here, most likely by a container's seccomp profile: "
+            + "allow io_uring_setup, io_uring_enter and io_uring_register in it.",
         Errno.EOPNOTSUPP => "io_uring is not supported by this sandbox: allow it there.",
         Errno.EINVAL => "io_uring of this kernel lacks what Millrace needs: Linux 6.1 or newer is needed.",
         Errno.ENOMEM => "io_uring found no memory to lock: raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors.",
