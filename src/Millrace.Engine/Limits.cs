@@ -3,7 +3,9 @@ namespace Millrace.Engine;
 /// <summary>Every bound of the engine in one place, with the reason for its default.</summary>
 public sealed record Limits
 {
-    /// <summary>Connections of one reactor; the newest beyond it are closed with a reset. Each costs a descriptor and some hundred bytes.</summary>
+    /// <summary>
+    /// Connections of one reactor; the newest beyond it are closed with a reset. Each costs a descriptor and some hundred bytes.
+    /// </summary>
     public int ConnectionsPerReactor { get; init; } = 65_536;
 
     /// <summary>Connections that the kernel queues before they are accepted; it cuts the number to <c>net.core.somaxconn</c>.</summary>
@@ -18,7 +20,9 @@ public sealed record Limits
     /// <summary>Unsent output in bytes up to which a pipe's flush completes at once (Kestrel's default for the same).</summary>
     public int PipeUnsentBytes { get; init; } = 64 * 1024;
 
-    /// <summary>Bytes that the kernel keeps queued for a slow reader (<c>TCP_NOTSENT_LOWAT</c>): beyond it a send waits in the ring.</summary>
+    /// <summary>
+    /// Bytes that the kernel keeps queued for a slow reader (<c>TCP_NOTSENT_LOWAT</c>): beyond it a send waits in the ring.
+    /// </summary>
     public int KernelUnsentBytes { get; init; } = 256 * 1024;
 
     /// <summary>

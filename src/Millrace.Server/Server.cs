@@ -7,7 +7,9 @@ using Millrace.Web;
 
 namespace Millrace.Server;
 
-/// <summary>A site from start to stop: opens the catalogue, starts the reactors, listens, says so, and drains on SIGTERM or SIGINT.</summary>
+/// <summary>
+/// A site from start to stop: opens the catalogue, starts the reactors, listens, says so, and drains on SIGTERM or SIGINT.
+/// </summary>
 internal static class Server
 {
     /// <summary>How long requests that were under way get to finish: less than the 30 s after which Kubernetes kills.</summary>

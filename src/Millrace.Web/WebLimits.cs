@@ -18,6 +18,8 @@ internal sealed record WebLimits
     /// </summary>
     public long SkippedBodyBytesMax { get; init; } = 64 * 1024;
 
-    /// <summary>Answers of pipelined requests that may be unsent before the next one is read: a peer that only sends is stopped here.</summary>
+    /// <summary>
+    /// Answers of pipelined requests that may be unsent before the next one is read: a peer that only sends is stopped here.
+    /// </summary>
     public long UnsentBytesMax { get; init; } = 128 * 1024;
 }

@@ -73,7 +73,7 @@ public sealed partial class Connection
 
     private Limits Limits => Reactor.Limits;
 
-    /// <summary>Ends the connection at once with a reset; what is unsent is dropped. The handler's waits end with Reset or Closed.</summary>
+    /// <summary>Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed.</summary>
     public void Abort()
     {
         Reactor.AssertHome();

@@ -82,14 +82,15 @@ internal static class ListenSockets
     private static void SetTcpOptions(int socket, IPEndPoint endPoint, Limits limits)
     {
         // Connections of an earlier process in TIME_WAIT must not keep this one from starting.
-        Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReuseAddress, 1), endPoint);
-        Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, 1), endPoint);
-        Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, limits.KernelUnsentBytes), endPoint);
+        Set(SocketOptionNumber.LevelSocket, SocketOptionNumber.ReuseAddress, 1);
+        Set(SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, 1);
+        Set(SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, limits.KernelUnsentBytes);
         if (endPoint.AddressFamily == AddressFamily.InterNetworkV6)
         {
-            int only = endPoint.Address.Equals(IPAddress.IPv6Any) ? 0 : 1;
-            Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, only), endPoint);
+            Set(SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, endPoint.Address.Equals(IPAddress.IPv6Any) ? 0 : 1);
         }
+
+        void Set(int level, int name, int value) => Require(SocketCalls.SetOption(socket, level, name, value), endPoint);
     }
 
     /// <summary>A unix socket's file outlives its process. One that nobody listens on any more is in the way and is removed.</summary>

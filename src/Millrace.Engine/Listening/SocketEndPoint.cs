@@ -22,7 +22,7 @@ internal static class SocketEndPoint
         AddressFamily.InterNetwork => AddressFamilyNumber.InterNetwork,
         AddressFamily.InterNetworkV6 => AddressFamilyNumber.InterNetworkV6,
         AddressFamily.Unix => AddressFamilyNumber.Unix,
-        _ => throw new NotSupportedException($"Addresses of the family {endPoint.AddressFamily} cannot be listened on: use IPv4, IPv6 or a unix socket."),
+        _ => throw new NotSupportedException($"{endPoint} cannot be listened on: give an IPv4, IPv6 or unix socket address."),
     };
 
     /// <summary>The address a socket is bound to; <paramref name="family"/> is any end point of its family.</summary>
@@ -44,7 +44,8 @@ internal static class SocketEndPoint
     public static EngineException Refusal(EndPoint endPoint, int errno) => new(errno switch
     {
         Errno.EADDRINUSE => $"{endPoint} is in use by another process: stop it or choose another address.",
-        Errno.EACCES when endPoint is IPEndPoint => $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE.",
+        Errno.EACCES when endPoint is IPEndPoint =>
+            $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE.",
         Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine.",
         Errno.EAFNOSUPPORT => $"{endPoint} is of a family that this machine does not have.",
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",

@@ -18,7 +18,8 @@ internal abstract class ConnectionStage
     internal ConnectionStage? Outer { get; private set; }
 
     /// <summary>Chains stages, the first next to the socket, and returns both ends.</summary>
-    internal static (ConnectionStage Outermost, ConnectionStage Innermost) Chain(Connection connection, IReadOnlyList<ConnectionStage> stages)
+    internal static (ConnectionStage Outermost, ConnectionStage Innermost) Chain(
+        Connection connection, IReadOnlyList<ConnectionStage> stages)
     {
         for (int i = 0; i < stages.Count; i++)
         {
@@ -33,7 +34,9 @@ internal abstract class ConnectionStage
     /// <summary>Bytes came from the socket's side; they are the caller's and last only for the call.</summary>
     public abstract void Receive(ReadOnlySpan<byte> bytes);
 
-    /// <summary>The peer sent its end. A stage that can tell a whole stream from a cut one says <see cref="ReceiveEnd.Reset"/> for the latter.</summary>
+    /// <summary>
+    /// The peer sent its end. A stage that can tell a whole stream from a cut one says <see cref="ReceiveEnd.Reset"/> for the latter.
+    /// </summary>
     public virtual ReceiveEnd ReceiveEnded(ReceiveEnd end) => end;
 
     /// <summary>Rewrites a flushed batch into the one that goes further out. The plain one is reset by the caller.</summary>

@@ -63,7 +63,8 @@ internal struct BodySend
         return _source.Asset.Strategy switch
         {
             BodyStrategy.Baked => BakedBody.SendAsync(connection, _source),
-            BodyStrategy.Ring when _source.Size <= StreamBody.ChunkBytes => RingBody.SendAsync(connection, _source, _headLines, _headLinesBytes),
+            BodyStrategy.Ring when _source.Size <= StreamBody.ChunkBytes =>
+                RingBody.SendAsync(connection, _source, _headLines, _headLinesBytes),
             _ => StreamBody.SendAsync(connection, _source),
         };
     }

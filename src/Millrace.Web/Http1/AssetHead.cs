@@ -31,8 +31,9 @@ internal static class AssetHead
     }
 
     /// <summary>
-    /// Puts another length into a head that was written already: a file may have shrunk between the catalogue and the read. Right-aligned, as a
-    /// field's value may have spaces before it (RFC 9112, 5.1); a longer one would not fit, but nothing longer is ever read.
+    /// Puts another length into a head that was written already: a file may have shrunk between the catalogue and the read.
+    /// Right-aligned, as a field's value may have spaces before it (RFC 9112, 5.1); a longer one would not fit, but nothing
+    /// longer is ever read.
     /// </summary>
     public static void PatchLength(Span<byte> lines, long length)
     {

@@ -25,7 +25,7 @@ internal struct BodySkip
     /// <summary>Whether a body is being skipped.</summary>
     public readonly bool IsPending => _framing != BodyFraming.None;
 
-    /// <summary>Starts skipping the body that a head announced. At most <paramref name="bytesMax"/> bytes of a chunked one are taken.</summary>
+    /// <summary>Starts skipping the body that a head announced; of a chunked one at most so many bytes are taken.</summary>
     public static BodySkip Of(RequestHead head, long bytesMax) => new()
     {
         _framing = head is { Body: BodyFraming.Length, ContentLength: 0 } ? BodyFraming.None : head.Body,

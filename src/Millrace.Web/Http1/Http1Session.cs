@@ -29,7 +29,9 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
             {
                 case Next.Read:
                     connection.Flush();
-                    ReadOutcome outcome = _waitingFor == WaitingFor.Request ? await connection.ReadIdleAsync() : await connection.ReadAsync();
+                    ReadOutcome outcome = _waitingFor == WaitingFor.Request
+                        ? await connection.ReadIdleAsync()
+                        : await connection.ReadAsync();
                     if (outcome != ReadOutcome.Data)
                     {
                         AnswerLast(outcome);
@@ -126,7 +128,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         return next;
     }
 
-    /// <summary>Writes the answer to a request, or at least its head; decides what becomes of the request's body and the connection.</summary>
+    /// <summary>Writes the answer, or at least its head; decides what becomes of the request's body and the connection.</summary>
     private Next Answer(RequestHead head, ReadOnlySpan<byte> input)
     {
         _waitingFor = WaitingFor.Nothing;

@@ -47,7 +47,7 @@ internal sealed class Workbench : IDisposable
         }
     }
 
-    /// <summary>Plans the answer to a parsed head. A path that names nothing for any method has the status for it instead of a plan.</summary>
+    /// <summary>Plans the answer to a parsed head. A malformed path has a status instead of a plan.</summary>
     public Plan Plan(RequestHead head, ReadOnlySpan<byte> bytes, CatalogSnapshot snapshot, out int status)
     {
         PathResult decoded = TargetPath.Decode(head.Target.Path.In(bytes), _path, out ReadOnlySpan<byte> path);

@@ -17,7 +17,8 @@ internal static class UringRefusal
             + "allow io_uring_setup, io_uring_enter and io_uring_register in it.",
         Errno.EOPNOTSUPP => "io_uring is not supported by this sandbox: allow it there.",
         Errno.EINVAL => "io_uring of this kernel lacks what Millrace needs: Linux 6.1 or newer is needed.",
-        Errno.ENOMEM => "io_uring found no memory to lock: raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors.",
+        Errno.ENOMEM => "io_uring found no memory to lock: "
+            + "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors.",
         Errno.EMFILE or Errno.ENFILE => "io_uring found no free descriptor: raise the limit ('ulimit -n', LimitNOFILE= in a unit file).",
         _ => $"io_uring could not be set up: {Errno.Describe(errno)}.",
     });
