@@ -84,6 +84,7 @@ public sealed partial class Connection
 
         // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
         _resetOnClose = true;
+        _outputBroken = true;
         Phase = ConnectionPhase.Closing;
         CancelOperations();
         EndInput(ReceiveEnd.Reset);
@@ -151,8 +152,9 @@ public sealed partial class Connection
 
         Task handler = _handler!;
         _handler = null;
-        if (handler.IsFaulted)
+        if (handler.IsFaulted && Phase == ConnectionPhase.Serving)
         {
+            // One that fails because its connection was reset under it is no news.
             Reactor.Log.HandlerFailed(handler.Exception!.InnerException ?? handler.Exception);
         }
 
