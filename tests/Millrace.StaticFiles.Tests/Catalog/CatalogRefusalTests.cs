@@ -130,12 +130,16 @@ public sealed class CatalogRefusalTests : IDisposable
     }
 
     [Fact]
-    public void Fifos_sockets_and_devices_are_neither_assets_nor_opened()
+    public void Fifos_and_sockets_are_neither_assets_nor_opened()
     {
         _site.Fifo("pipe");
         using Socket listener = _site.Listener("socket");
         _site.Symlink("link-to-pipe", "pipe");
+        _site.File("file.txt", "x");
+        using var watch = new OpenWatch(_site.Root);
         using AssetCatalog catalog = _site.Open();
+
+        Assert.Equal(["", "file.txt"], watch.OpenedNames().Order());
 
         foreach (string path in new[] { "/pipe", "/socket", "/link-to-pipe" })
         {

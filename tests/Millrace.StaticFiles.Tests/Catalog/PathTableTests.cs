@@ -40,14 +40,45 @@ public class PathTableTests
     }
 
     [Fact]
-    public void The_hash_spreads_paths_evenly()
+    public void It_tells_paths_of_the_same_slot_and_tag_apart()
+    {
+        // 32 bits of tag and 4 of slot: among 2^20 paths some eight pairs agree in all of them.
+        var seen = new Dictionary<ulong, byte[]>();
+        int pairs = 0;
+        for (int i = 0; i < 1 << 20; i++)
+        {
+            byte[] path = Encoding.ASCII.GetBytes($"/{i}");
+            ulong hash = PathHash.Of(path);
+            ulong slotAndTag = hash & 0xffff_ffff_0000_000f;
+            if (!seen.TryAdd(slotAndTag, path))
+            {
+                pairs++;
+                Assert.True(AgreesWithDictionary([seen[slotAndTag]], [path]));
+                Assert.True(AgreesWithDictionary([seen[slotAndTag], path], []));
+            }
+        }
+
+        Assert.True(pairs > 0, "no pair agrees, nothing was proven");
+    }
+
+    [Theory]
+    [InlineData("/", "")]
+    [InlineData("/a", "")]
+    [InlineData("/abcdef", "")]
+    [InlineData("/abc", "defg")]
+    [InlineData("", "/abcdefg")]
+    [InlineData("", "/abcdefghijk")]
+    [InlineData("/assets/chunk-", ".js")]
+    [InlineData("/assets/chunk-", "/and/a/rather/long/way/down/to/the/file.html")]
+    [InlineData("/and/a/rather/long/way/down/to/the/file/", "")]
+    public void The_hash_spreads_paths_evenly(string before, string after)
     {
         // 2^16 paths over 2^12 cells: 16 each. A cell of a fair hash holds more than 48 less than once in 10^10.
         int[] low = new int[4096];
         int[] high = new int[4096];
         for (int i = 0; i < 65536; i++)
         {
-            ulong hash = PathHash.Of(Encoding.ASCII.GetBytes($"/assets/chunk-{i:x8}.js"));
+            ulong hash = PathHash.Of(Encoding.ASCII.GetBytes($"{before}{i:x4}{after}"));
             low[hash & 4095]++;
             high[hash >> 52]++;
         }

@@ -33,7 +33,7 @@ public sealed class SnapshotLeaseTests : IDisposable
         Assert.Equal("first", first.Body("/baked.txt"));
 
         first.Release();
-        await first.Freed;
+        await first.WhenFreedAsync();
 
         Assert.Equal(2, _site.OpenDescriptorCount());
         Assert.Equal(128, catalog.BakedBytesHeld);
@@ -56,7 +56,7 @@ public sealed class SnapshotLeaseTests : IDisposable
         Assert.Throws<ObjectDisposedException>(catalog.Reload);
         Assert.Equal("x", snapshot.Body("/baked.txt"));
         snapshot.Release();
-        await snapshot.Freed;
+        await snapshot.WhenFreedAsync();
         Assert.Equal(0, _site.OpenDescriptorCount());
         Assert.Equal(0, catalog.BakedBytesHeld);
         Assert.Equal(0, catalog.DescriptorsHeld);
@@ -84,7 +84,7 @@ public sealed class SnapshotLeaseTests : IDisposable
         Assert.True(adoption.Snapshot.TryAcquire());
         adoption.Snapshot.Release();
         adoption.EndRequest();
-        await adoption.Snapshot.Freed;
+        await adoption.Snapshot.WhenFreedAsync();
         Assert.Equal(1, _site.OpenDescriptorCount());
     }
 
@@ -98,7 +98,7 @@ public sealed class SnapshotLeaseTests : IDisposable
         catalog.Reload();
         adopter.AdoptLatest();
 
-        await first.Freed;
+        await first.WhenFreedAsync();
     }
 
     [Fact]
@@ -129,7 +129,7 @@ public sealed class SnapshotLeaseTests : IDisposable
         foreach (CatalogSnapshot snapshot in leased)
         {
             snapshot.Release();
-            await snapshot.Freed;
+            await snapshot.WhenFreedAsync();
         }
 
         catalog.Reload();
@@ -196,7 +196,7 @@ public sealed class SnapshotLeaseTests : IDisposable
         await stop.CancelAsync();
         int[] requests = await Task.WhenAll(readers);
         catalog.Dispose();
-        await Task.WhenAll(seen.Select(snapshot => snapshot.Freed));
+        await Task.WhenAll(seen.Select(snapshot => snapshot.WhenFreedAsync()));
 
         Assert.All(requests, count => Assert.True(count > 0));
         Assert.Equal(0, _site.OpenDescriptorCount());

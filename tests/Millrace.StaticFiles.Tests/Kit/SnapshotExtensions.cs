@@ -37,6 +37,9 @@ internal static class SnapshotExtensions
         return body;
     }
 
+    /// <summary>Waits until nothing of a snapshot is left; a lease that somebody kept fails the test in place of hanging it.</summary>
+    public static Task WhenFreedAsync(this CatalogSnapshot snapshot) => snapshot.Freed.WaitAsync(TimeSpan.FromSeconds(30));
+
     public static SkipReason ReasonFor(this CatalogSnapshot snapshot, string path) =>
         Assert.Single(snapshot.Skipped, entry => entry.Path == path).Reason;
 

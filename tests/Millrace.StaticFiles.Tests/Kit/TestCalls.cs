@@ -20,6 +20,18 @@ internal static unsafe partial class TestCalls
     [LibraryImport("libc", EntryPoint = "setfsuid")]
     public static partial int SetFileSystemUser(uint userId);
 
+    [LibraryImport("libc", EntryPoint = "mallinfo2")]
+    private static partial MallocInfo LibcMallInfo2();
+
+    [LibraryImport("libc", EntryPoint = "inotify_init1")]
+    public static partial int InotifyInit(int flags);
+
+    [LibraryImport("libc", EntryPoint = "inotify_add_watch", StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int InotifyAddWatch(int fd, string path, uint mask);
+
+    [LibraryImport("libc", EntryPoint = "read")]
+    public static partial nint Read(int fd, byte* buffer, nuint bufferBytes);
+
     [LibraryImport("libc", EntryPoint = "creat")]
     private static partial int LibcCreat(byte* path, uint mode);
 
@@ -31,6 +43,13 @@ internal static unsafe partial class TestCalls
 
     [LibraryImport("libc", EntryPoint = "readlink", StringMarshalling = StringMarshalling.Utf8)]
     private static partial nint LibcReadLink(string path, byte* target, nuint targetBytes);
+
+    /// <summary>What malloc has handed out in this process and not got back: from its heaps and by mappings of their own.</summary>
+    public static long NativeBytesInUse()
+    {
+        MallocInfo info = LibcMallInfo2();
+        return (long)(info.HeapBytesInUse + info.MappedBytes);
+    }
 
     /// <summary>Creates an empty file whose name need not be UTF-8.</summary>
     public static void CreateFile(string directory, byte[] name)
@@ -52,6 +71,14 @@ internal static unsafe partial class TestCalls
         {
             Assert.Equal(0, LibcUnlink(path));
         }
+    }
+
+    /// <summary><c>struct mallinfo2</c>: hblkhd and uordblks of it.</summary>
+    [StructLayout(LayoutKind.Explicit, Size = 80)]
+    private struct MallocInfo
+    {
+        [FieldOffset(32)] public nuint MappedBytes;
+        [FieldOffset(56)] public nuint HeapBytesInUse;
     }
 
     public static string? TryReadLink(string path)
