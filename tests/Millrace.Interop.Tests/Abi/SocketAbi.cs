@@ -1,0 +1,67 @@
+namespace Millrace.Interop.Tests.Abi;
+
+/// <summary>sys/socket.h, netinet/in.h, linux/tcp.h, sys/mman.h and errno.h.</summary>
+internal static class SocketAbi
+{
+    public static AbiEntry[] Structures =>
+    [
+        ("IoVector", "sizeof(struct iovec)", 16),
+        ("IoVector.Address", "offsetof(struct iovec, iov_base)", 0),
+        ("IoVector.Bytes", "offsetof(struct iovec, iov_len)", 8),
+        ("MessageHeader", "sizeof(struct msghdr)", 56),
+        ("MessageHeader.Name", "offsetof(struct msghdr, msg_name)", 0),
+        ("MessageHeader.NameBytes", "offsetof(struct msghdr, msg_namelen)", 8),
+        ("MessageHeader.Vectors", "offsetof(struct msghdr, msg_iov)", 16),
+        ("MessageHeader.VectorCount", "offsetof(struct msghdr, msg_iovlen)", 24),
+        ("MessageHeader.Control", "offsetof(struct msghdr, msg_control)", 32),
+        ("MessageHeader.ControlBytes", "offsetof(struct msghdr, msg_controllen)", 40),
+        ("MessageHeader.Flags", "offsetof(struct msghdr, msg_flags)", 48),
+        ("SocketProgress.BytesAckedOffset", "offsetof(struct tcp_info, tcpi_bytes_acked)", 120),
+    ];
+
+    public static AbiEntry[] Constants =>
+    [
+        ("AddressFamilyNumber.Unix", "AF_UNIX", 1),
+        ("AddressFamilyNumber.InterNetwork", "AF_INET", 2),
+        ("AddressFamilyNumber.InterNetworkV6", "AF_INET6", 10),
+        ("SocketTypeNumber.Stream", "SOCK_STREAM", 1),
+        ("SocketTypeNumber.NonBlocking", "SOCK_NONBLOCK", 0x800),
+        ("SocketTypeNumber.CloseOnExec", "SOCK_CLOEXEC", 0x80000),
+        ("SocketOptionNumber.LevelSocket", "SOL_SOCKET", 1),
+        ("SocketOptionNumber.ReuseAddress", "SO_REUSEADDR", 2),
+        ("SocketOptionNumber.Linger", "SO_LINGER", 13),
+        ("SocketOptionNumber.ReusePort", "SO_REUSEPORT", 15),
+        ("SocketOptionNumber.LevelTcp", "IPPROTO_TCP", 6),
+        ("SocketOptionNumber.NoDelay", "TCP_NODELAY", 1),
+        ("SocketOptionNumber.TcpInfo", "TCP_INFO", 11),
+        ("SocketOptionNumber.NotSentLowWater", "TCP_NOTSENT_LOWAT", 25),
+        ("SocketOptionNumber.LevelIPv6", "IPPROTO_IPV6", 41),
+        ("SocketOptionNumber.IPv6Only", "IPV6_V6ONLY", 26),
+        ("MessageFlags.WaitAll", "MSG_WAITALL", 0x100),
+        ("MessageFlags.NoSignal", "MSG_NOSIGNAL", 0x4000),
+        ("ShutdownHow.Send", "SHUT_WR", 1),
+        ("ShutdownHow.Both", "SHUT_RDWR", 2),
+        ("MemoryCalls.ProtectionReadWrite", "PROT_READ | PROT_WRITE", 3),
+        ("MemoryCalls.MapShared", "MAP_SHARED", 1),
+        ("MemoryCalls.MapPrivate", "MAP_PRIVATE", 2),
+        ("MemoryCalls.MapAnonymous", "MAP_ANONYMOUS", 0x20),
+        ("MemoryCalls.MapPopulate", "MAP_POPULATE", 0x8000),
+        ("MemoryCalls.AdviceDontFork", "MADV_DONTFORK", 10),
+    ];
+
+    /// <summary>An error is called as in C.</summary>
+    public static AbiEntry[] Errors =>
+    [
+        .. from error in new (string Name, long Value)[]
+           {
+               ("EPERM", 1), ("ENOENT", 2), ("EINTR", 4), ("EIO", 5), ("ENXIO", 6), ("EBADF", 9), ("EAGAIN", 11), ("ENOMEM", 12),
+               ("EACCES", 13), ("EFAULT", 14), ("EBUSY", 16), ("EEXIST", 17), ("EXDEV", 18), ("ENOTDIR", 20), ("EISDIR", 21),
+               ("EINVAL", 22), ("ENFILE", 23), ("EMFILE", 24), ("ENOSPC", 28), ("EPIPE", 32), ("ENAMETOOLONG", 36), ("ENOSYS", 38),
+               ("ELOOP", 40), ("EBADR", 53), ("ETIME", 62), ("EOPNOTSUPP", 95), ("EAFNOSUPPORT", 97), ("EADDRINUSE", 98),
+               ("EADDRNOTAVAIL", 99), ("ENETDOWN", 100), ("ENETUNREACH", 101), ("ECONNABORTED", 103), ("ECONNRESET", 104),
+               ("ENOBUFS", 105), ("ENOTCONN", 107), ("ETIMEDOUT", 110), ("ECONNREFUSED", 111), ("EHOSTDOWN", 112),
+               ("EHOSTUNREACH", 113), ("ECANCELED", 125),
+           }
+           select new AbiEntry($"Errno.{error.Name}", error.Name, error.Value),
+    ];
+}
