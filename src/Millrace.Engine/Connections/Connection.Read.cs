@@ -219,6 +219,20 @@ public sealed partial class Connection
         }
     }
 
+    /// <summary>Nothing comes any more. A wait that a returned handler left behind ends here, or the slot's next tenant would have it.</summary>
+    private void BreakInput()
+    {
+        if (_inputEnd == ReceiveEnd.None)
+        {
+            _inputEnd = ReceiveEnd.Reset;
+        }
+
+        if (_read.IsPending)
+        {
+            _read.Complete(ReadOutcome.Reset);
+        }
+    }
+
     private void EndReadWithData()
     {
         if (_read.IsPending && HasUnseenInput)
