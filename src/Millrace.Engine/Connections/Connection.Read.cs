@@ -102,6 +102,12 @@ public sealed partial class Connection
     /// <summary>Bytes for the handler, from the innermost stage.</summary>
     internal void AcceptInput(ReadOnlySpan<byte> bytes)
     {
+        // A stage hands in what it has in several pieces, and any of them may have ended the handler, or the slot's tenancy.
+        if (Phase != ConnectionPhase.Serving)
+        {
+            return;
+        }
+
         _input.Append(bytes, Pools);
         EndReadWithData();
         PauseReceiveIfFull();
