@@ -115,10 +115,9 @@ public sealed partial class Connection
         }
 
         _flushRequested = false;
-        if (_outputBroken || !IsOpen)
+        if (_outputBroken || Phase >= ConnectionPhase.Closing)
         {
-            DropFilling();
-            EndFlushIfDone();
+            BreakOutput();
             Progress();
             return;
         }
