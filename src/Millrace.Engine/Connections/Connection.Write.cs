@@ -266,7 +266,8 @@ public sealed partial class Connection
 
     private void EndFlushIfDone()
     {
-        if (_flush.IsPending && (_outputBroken || UnsentBytes <= _flushDoneAtUnsent))
+        long flushedBytes = (_sending?.Bytes ?? 0) + (_flushRequested ? _filling?.Bytes ?? 0 : 0);
+        if (_flush.IsPending && (_outputBroken || flushedBytes <= _flushDoneAtUnsent))
         {
             _flush.Complete(_outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent);
         }
