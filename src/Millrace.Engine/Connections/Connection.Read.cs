@@ -102,6 +102,12 @@ public sealed partial class Connection
     /// <summary>Bytes for the handler, from the innermost stage.</summary>
     internal void AcceptInput(ReadOnlySpan<byte> bytes)
     {
+        // A stage hands in what it has in several pieces, and any of them may have ended the handler, or the slot's tenancy.
+        if (Phase != ConnectionPhase.Serving)
+        {
+            return;
+        }
+
         _input.Append(bytes, Pools);
         EndReadWithData();
         PauseReceiveIfFull();
@@ -216,6 +222,20 @@ public sealed partial class Connection
         if (_read.IsPending)
         {
             _read.Complete(_inputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
+        }
+    }
+
+    /// <summary>Nothing comes any more. A wait that a returned handler left behind ends here, or the slot's next tenant would have it.</summary>
+    private void BreakInput()
+    {
+        if (_inputEnd == ReceiveEnd.None)
+        {
+            _inputEnd = ReceiveEnd.Reset;
+        }
+
+        if (_read.IsPending)
+        {
+            _read.Complete(ReadOutcome.Reset);
         }
     }
 

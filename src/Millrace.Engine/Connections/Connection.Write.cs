@@ -115,10 +115,9 @@ public sealed partial class Connection
         }
 
         _flushRequested = false;
-        if (_outputBroken || !IsOpen)
+        if (_outputBroken || Phase >= ConnectionPhase.Closing)
         {
-            DropFilling();
-            EndFlushIfDone();
+            BreakOutput();
             Progress();
             return;
         }
@@ -267,7 +266,8 @@ public sealed partial class Connection
 
     private void EndFlushIfDone()
     {
-        if (_flush.IsPending && (_outputBroken || UnsentBytes <= _flushDoneAtUnsent))
+        long flushedBytes = (_sending?.Bytes ?? 0) + (_flushRequested ? _filling?.Bytes ?? 0 : 0);
+        if (_flush.IsPending && (_outputBroken || flushedBytes <= _flushDoneAtUnsent))
         {
             _flush.Complete(_outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent);
         }

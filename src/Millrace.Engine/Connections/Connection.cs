@@ -255,6 +255,7 @@ public sealed partial class Connection
         _socket = -1;
         Phase = ConnectionPhase.Closed;
         Reactor.Timers.Cancel(Slot);
+        BreakInput();
         BreakOutput();
     }
 

@@ -1,6 +1,8 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Text;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
@@ -97,12 +99,13 @@ internal static class ListenSockets
     private static void RemoveStaleFile(UnixDomainSocketEndPoint endPoint)
     {
         string path = endPoint.ToString();
-        if (path.Length == 0 || path[0] is '@' or '\0' || !File.Exists(path))
+        if (path.Length == 0 || path[0] is '@' or '\0' || !IsSocket(path))
         {
             return;
         }
 
-        int probe = SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream);
+        // Without a wait: the queue of a live one may be full.
+        int probe = SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream | SocketTypeNumber.NonBlocking);
         Require(probe, endPoint);
         int result = SocketCalls.Connect(probe, SocketEndPoint.Encode(endPoint));
         _ = SocketCalls.Close(probe);
@@ -110,6 +113,21 @@ internal static class ListenSockets
         {
             File.Delete(path);
         }
+    }
+
+    /// <summary>To connect to a file that is no socket is refused like to a stale one: only its type tells that it is somebody's data.</summary>
+    private static bool IsSocket(string path)
+    {
+        var how = new OpenHow { Flags = OpenFlags.Path | OpenFlags.NoFollow | OpenFlags.CloseOnExec };
+        int file = FileCalls.OpenAt2(FileCalls.WorkingDirectory, [.. Encoding.UTF8.GetBytes(path), 0], how);
+        if (file < 0)
+        {
+            return false;
+        }
+
+        int result = FileCalls.StatDescriptor(file, StatxMask.Type, out Statx statx);
+        _ = FileCalls.Close(file);
+        return result >= 0 && statx.Type == FileType.Socket;
     }
 
     private static void Require(int result, EndPoint endPoint)

@@ -1,0 +1,156 @@
+using System.Text;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Interop;
+
+namespace Millrace.Engine.Tests.Connections;
+
+/// <summary>Sends that are cut short, refused or overtaken by an abort, step by step.</summary>
+public class ScriptedSendTests
+{
+    [Fact]
+    public async Task What_was_flushed_is_not_sent_after_an_abort_in_the_same_turn()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            await connection.ReadAsync();
+            connection.Write("too late"u8);
+            connection.Flush();
+            connection.Abort();
+        });
+        script.Kernel.Deliver(receive, "x"u8.ToArray());
+        await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
+        await script.ExpectClosedAsync(7);
+    }
+
+    [Fact]
+    public async Task A_flush_awaited_after_an_abort_is_closed()
+    {
+        await using Script script = await Script.StartAsync();
+        FlushOutcome? outcome = null;
+        Submission receive = await script.ConnectAsync(7, async connection =>
+        {
+            await connection.ReadAsync();
+            connection.Abort();
+            connection.Write("too late"u8);
+            outcome = await connection.FlushAsync();
+        });
+        script.Kernel.Deliver(receive, "x"u8.ToArray());
+        await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
+        await script.ExpectClosedAsync(7);
+        Assert.Equal(FlushOutcome.Closed, outcome);
+    }
+
+    [Fact]
+    public async Task A_flush_waits_for_what_was_flushed_not_for_what_was_written_since()
+    {
+        await using Script script = await Script.StartAsync();
+        var wrote = new TaskCompletionSource();
+        Submission receive = await script.ConnectAsync(7, async connection =>
+        {
+            connection.Write("first"u8);
+            ValueTask<FlushOutcome> flush = connection.FlushAsync();
+            await connection.ReadAsync();
+            connection.Write("second"u8);
+            wrote.SetResult();
+            Assert.Equal(FlushOutcome.Sent, await flush);
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        Assert.Equal("first"u8, send.Bytes);
+        script.Kernel.Deliver(receive, "x"u8.ToArray());
+        await wrote.Task.Within();
+        script.Kernel.Complete(send, 5);
+
+        // The handler goes on, returns, and its end flushes the rest.
+        send = await script.Kernel.ExpectAsync("send");
+        Assert.Equal("second"u8, send.Bytes);
+        script.Kernel.Complete(send, 6);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+        Assert.Equal(0, script.Log.Count(300));
+    }
+
+    [Fact]
+    public async Task A_send_cut_short_goes_on_where_it_stopped()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static connection =>
+        {
+            connection.Write("0123456789"u8);
+            return Task.CompletedTask;
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        var sent = new StringBuilder();
+        foreach (int result in (int[])[3, -Errno.EINTR, 1, -Errno.EAGAIN, -Errno.ENOBUFS])
+        {
+            sent.Append(Encoding.ASCII.GetString(send.Bytes, 0, Math.Max(result, 0)));
+            script.Kernel.Complete(send, result);
+            send = await script.Kernel.ExpectAsync("send");
+        }
+
+        Assert.Equal("0123456789", sent + Encoding.ASCII.GetString(send.Bytes));
+        script.Kernel.Complete(send, send.Bytes.Length);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
+
+    [Fact]
+    public async Task The_batch_filled_during_a_send_follows_it()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            while (await connection.ReadAsync() == ReadOutcome.Data)
+            {
+                connection.Write(connection.Input);
+                connection.Consume(connection.Input.Length);
+                connection.Flush();
+            }
+        });
+        script.Kernel.Deliver(receive, "a"u8.ToArray());
+        Submission send = await script.Kernel.ExpectAsync("send");
+        script.Kernel.Deliver(receive, "b"u8.ToArray());
+        script.Kernel.Deliver(receive, "c"u8.ToArray());
+        Assert.Equal(1, await script.ConnectionsAsync());
+        Assert.True(script.Kernel.IsQuiet);
+        script.Kernel.Complete(send, 1);
+        send = await script.Kernel.ExpectAsync("send");
+        Assert.Equal("bc"u8, send.Bytes);
+        script.Kernel.Complete(send, 2);
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
+
+    [Fact]
+    public async Task A_receive_without_buffers_is_taken_up_again_and_nobody_is_reset()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, Handlers.EchoAsync);
+        for (int i = 0; i < 5; i++)
+        {
+            script.Kernel.Complete(receive, -Errno.ENOBUFS);
+            receive = await script.Kernel.ExpectAsync("receive");
+        }
+
+        foreach (int errno in (int[])[Errno.EINTR, Errno.EAGAIN])
+        {
+            script.Kernel.Complete(receive, -errno);
+            receive = await script.Kernel.ExpectAsync("receive");
+        }
+
+        script.Kernel.Deliver(receive, "still here"u8.ToArray(), CompletionFlags.None);
+        receive = await script.Kernel.ExpectAsync("receive");
+        Submission send = await script.Kernel.ExpectAsync("send");
+        Assert.Equal("still here"u8, send.Bytes);
+        script.Kernel.Complete(send, send.Bytes.Length);
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
+}

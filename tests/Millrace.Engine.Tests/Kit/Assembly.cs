@@ -1,0 +1,2 @@
+// Tests count the descriptors of the process, so they run one after the other.
+[assembly: CollectionBehavior(DisableTestParallelization = true)]

@@ -1,0 +1,60 @@
+using System.Net;
+using Millrace.Engine.Listening;
+using Millrace.Engine.Stages;
+
+namespace Millrace.Engine.Tests.Kit;
+
+/// <summary>A reactor over a <see cref="ScriptedBackend"/>. Its sockets are numbers.</summary>
+internal sealed class Script : IAsyncDisposable
+{
+    private static readonly IPEndPoint Nowhere = new(IPAddress.Loopback, 1);
+
+    private Script(ScriptedBackend backend, LogCapture log, Limits limits)
+    {
+        Kernel = backend;
+        Log = log;
+        Reactor = new Reactor(0, limits, new EngineLog(log), () => backend);
+    }
+
+    public ScriptedBackend Kernel { get; }
+
+    public Reactor Reactor { get; }
+
+    public LogCapture Log { get; }
+
+    public static async Task<Script> StartAsync(Limits? limits = null)
+    {
+        var script = new Script(new ScriptedBackend(), new LogCapture(), limits ?? new Limits());
+        await script.Reactor.StartAsync().Within();
+        return script;
+    }
+
+    /// <summary>A peer connects; the receive that the connection arms is the result.</summary>
+    public async Task<Submission> ConnectAsync(
+        int socket, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+    {
+        var core = new ListenerCore(Nowhere, handler, stages);
+        await Reactor.AskAsync(() =>
+        {
+            Reactor.Adopt(socket, core);
+            return true;
+        });
+        return await Kernel.ExpectAsync("receive");
+    }
+
+    public Task<int> ConnectionsAsync() => Reactor.AskAsync(() => Reactor.Connections.Count);
+
+    /// <summary>Expects the end in order or by reset, up to the returned slot.</summary>
+    public async Task ExpectClosedAsync(int socket)
+    {
+        Assert.Equal(socket, (await Kernel.ExpectAsync("close")).Socket);
+        Assert.Equal(0, await ConnectionsAsync());
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        Kernel.LetGo();
+        await Reactor.StopAsync(TimeSpan.Zero).Within();
+        Assert.Equal((0, 0, 0), (Reactor.Connections.Count, Reactor.Pools.Lent, Kernel.BuffersLent));
+    }
+}

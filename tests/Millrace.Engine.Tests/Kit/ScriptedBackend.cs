@@ -1,0 +1,175 @@
+using System.Collections.Concurrent;
+using System.Runtime.InteropServices;
+using System.Threading.Channels;
+using Millrace.Engine.Backends;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Tests.Kit;
+
+/// <summary>
+/// A kernel that does what the test says: submissions are told to the test one by one, completions and the clock are its own.
+/// Everything asked in one turn is told at the turn's end, as the kernel would see it.
+/// </summary>
+internal sealed class ScriptedBackend : Backend
+{
+    private const int BufferBytes = 4096;
+
+    private readonly Channel<Submission> _told = Channel.CreateUnbounded<Submission>();
+    private readonly ConcurrentQueue<(OperationToken Token, int Result, byte[] Data, CompletionFlags Flags)> _script = new();
+    private readonly SemaphoreSlim _signal = new(0);
+    private readonly ConcurrentDictionary<OperationToken, string> _outstanding = new();
+    private readonly List<nint> _buffers = [];
+    private readonly HashSet<nint> _lentBuffers = [];
+    private volatile bool _letsGo;
+    private long _nowMs = 1_000_000;
+
+    public override string Name => "script";
+
+    public override long NowMs => Volatile.Read(ref _nowMs);
+
+    /// <summary>Receive buffers that were named by a completion and not returned.</summary>
+    public int BuffersLent => _lentBuffers.Count;
+
+    /// <summary>The next thing the reactor asks, which must be this.</summary>
+    public async Task<Submission> ExpectAsync(string verb)
+    {
+        Submission next = await _told.Reader.ReadAsync().AsTask().Within();
+        Assert.Equal(verb, next.Verb);
+        return next;
+    }
+
+    /// <summary>Whether the reactor has asked nothing since.</summary>
+    public bool IsQuiet => _told.Reader.Count == 0;
+
+    public void Complete(Submission operation, int result, CompletionFlags flags = CompletionFlags.None, byte[]? data = null) =>
+        CompleteTogether((operation, result, flags, data));
+
+    /// <summary>Completions that come in one turn.</summary>
+    public void CompleteTogether(params (Submission Operation, int Result, CompletionFlags Flags, byte[]? Data)[] completions)
+    {
+        foreach ((Submission operation, int result, CompletionFlags flags, byte[]? data) in completions)
+        {
+            _script.Enqueue((operation.Token, result, data ?? [], flags));
+        }
+
+        _signal.Release();
+    }
+
+    /// <summary>Bytes for a receive, which goes on (or ends with them).</summary>
+    public void Deliver(Submission receive, byte[] data, CompletionFlags flags = CompletionFlags.More) =>
+        Complete(receive, data.Length, flags, data);
+
+    /// <summary>From here on everything is cancelled at once: the end of a test that may have failed half way.</summary>
+    public void LetGo()
+    {
+        _letsGo = true;
+        _signal.Release();
+    }
+
+    public void AdvanceClock(long ms)
+    {
+        Interlocked.Add(ref _nowMs, ms);
+        _signal.Release();
+    }
+
+    public override void SubmitAccept(OperationToken token, int listenSocket) => Tell("accept", token, listenSocket);
+
+    public override void SubmitReceive(OperationToken token, int socket) => Tell("receive", token, socket);
+
+    public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        Tell("send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
+
+    public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
+    {
+        using var all = new MemoryStream();
+        for (nuint i = 0; i < message->VectorCount; i++)
+        {
+            all.Write(new ReadOnlySpan<byte>(message->Vectors[i].Address, (int)message->Vectors[i].Bytes));
+        }
+
+        Tell("send", token, socket, all.ToArray());
+    }
+
+    public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) => Tell("read", token, file);
+
+    public override void SubmitCancel(OperationToken target) => Tell("cancel", target, -1);
+
+    public override unsafe ReadOnlySpan<Completion> Turn(long timeoutMs)
+    {
+        if (_letsGo)
+        {
+            foreach (OperationToken token in _outstanding.Keys)
+            {
+                _script.Enqueue((token, -Errno.ECANCELED, [], CompletionFlags.None));
+            }
+        }
+        else if (timeoutMs != 0)
+        {
+            _ = _signal.Wait(EngineTest.Patience);
+        }
+
+        var completions = new List<Completion>();
+        while (_script.TryDequeue(out (OperationToken Token, int Result, byte[] Data, CompletionFlags Flags) next))
+        {
+            var completion = new Completion { Token = next.Token, Result = next.Result, Flags = next.Flags };
+            if (next.Data.Length > 0)
+            {
+                completion.Data = (byte*)NativeMemory.Alloc(BufferBytes);
+                next.Data.CopyTo(new Span<byte>(completion.Data, BufferBytes));
+                completion.Flags |= CompletionFlags.HasBuffer;
+                completion.BufferId = (ushort)_buffers.Count;
+                _buffers.Add((nint)completion.Data);
+                _lentBuffers.Add((nint)completion.Data);
+            }
+
+            if ((next.Flags & CompletionFlags.More) == 0)
+            {
+                _outstanding.TryRemove(next.Token, out _);
+            }
+
+            completions.Add(completion);
+        }
+
+        return completions.ToArray();
+    }
+
+    /// <summary>Scribbles over it: who still looks there sees that it was somebody else's.</summary>
+    public override unsafe void ReturnBuffer(ushort bufferId)
+    {
+        Assert.True(_lentBuffers.Remove(_buffers[bufferId]), "A receive buffer was returned twice.");
+        new Span<byte>((void*)_buffers[bufferId], BufferBytes).Fill(0xDB);
+    }
+
+    public override void Wake() => _signal.Release();
+
+    public override void CloseSocket(int socket) => Told(new Submission("close", socket));
+
+    public override void ShutdownSend(int socket) => Told(new Submission("shutdown", socket));
+
+    public override void ResetOnClose(int socket) => Told(new Submission("reset", socket));
+
+    public override long SendProgress(int socket) => 0;
+
+    protected override unsafe void Dispose(bool disposing)
+    {
+        foreach (nint buffer in _buffers)
+        {
+            NativeMemory.Free((void*)buffer);
+        }
+
+        _signal.Dispose();
+    }
+
+    private void Tell(string verb, OperationToken token, int socket, byte[]? bytes = null)
+    {
+        if (verb != "cancel")
+        {
+            Assert.True(_outstanding.TryAdd(token, verb), $"A {verb} was submitted while one was in flight.");
+        }
+
+        Told(new Submission(verb, token, socket, bytes ?? []));
+    }
+
+    private void Told(Submission submission) => Assert.True(_told.Writer.TryWrite(submission));
+}

@@ -1,0 +1,28 @@
+using System.Diagnostics;
+
+namespace Millrace.Engine.Tests.Kit;
+
+/// <summary>Waits that end: a test that hangs fails and says where.</summary>
+internal static class Waiting
+{
+    public static Task Within(this Task task) => task.WaitAsync(EngineTest.Patience);
+
+    public static Task<T> Within<T>(this Task<T> task) => task.WaitAsync(EngineTest.Patience);
+
+    /// <summary>For what has no event of its own, such as the kernel's view of a socket.</summary>
+    public static async Task UntilAsync(Func<bool> condition, string what)
+    {
+        for (var watch = Stopwatch.StartNew(); !condition(); await Task.Delay(1))
+        {
+            Assert.True(watch.Elapsed < EngineTest.Patience, $"Waited in vain until {what}.");
+        }
+    }
+
+    /// <summary>Runs on a reactor's thread and brings the result back.</summary>
+    public static Task<T> AskAsync<T>(this Reactor reactor, Func<T> question)
+    {
+        var answer = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.Post(_ => answer.SetResult(question()), null);
+        return answer.Task.Within();
+    }
+}
