@@ -1,3 +1,4 @@
+using System.Numerics;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 
@@ -54,6 +55,8 @@ public sealed record EngineOptions
         ArgumentOutOfRangeException.ThrowIfGreaterThan(Reactors, 1_024);
         RequireBetween(SubmissionEntries, 1, 32_768, nameof(SubmissionEntries));
         RequireBetween(CompletionEntries, 2, 65_536, nameof(CompletionEntries));
+        // The kernel rounds both up and refuses fewer of the latter, with the EINVAL that otherwise means an old kernel.
+        RequireBetween(CompletionEntries, (int)BitOperations.RoundUpToPowerOf2((uint)SubmissionEntries), 65_536, nameof(CompletionEntries));
         RequireBetween(CompletionsPerTurn, 1, 65_536, nameof(CompletionsPerTurn));
         RequireBetween(ReceiveBufferBytes, 64, 1 << 20, nameof(ReceiveBufferBytes));
         RequireBetween(ReceiveBuffers, 1, 32_768, nameof(ReceiveBuffers));

@@ -146,7 +146,13 @@ public sealed partial class Connection
 
         _readIsIdle = idle;
         WakeAt(_readDeadlineMs);
-        return _read.Begin();
+        ValueTask<ReadOutcome> read = _read.Begin();
+        if (!_receiveArmed)
+        {
+            ResumeReceive();
+        }
+
+        return read;
     }
 
     private unsafe void TakeBytes(byte* bytes, int count)
@@ -262,7 +268,7 @@ public sealed partial class Connection
     {
         bool wanted = Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
             && _inputEnd == ReceiveEnd.None
-            && _input.Count < Limits.InputHighWaterBytes;
+            && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending);
         if (wanted && !_receiveArmed && !_receiveParked)
         {
             SubmitReceive();
@@ -271,7 +277,8 @@ public sealed partial class Connection
 
     private void PauseReceiveIfFull()
     {
-        if (_input.Count >= Limits.InputHighWaterBytes && _receiveArmed && !_receiveCancelled)
+        // Who waits for more has seen all there is: he is not behind.
+        if (_input.Count >= Limits.InputHighWaterBytes && !_read.IsPending && _receiveArmed && !_receiveCancelled)
         {
             _receiveCancelled = true;
             Backend.SubmitCancel(Token(OperationKind.Receive));

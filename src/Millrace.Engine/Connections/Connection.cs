@@ -107,23 +107,22 @@ public sealed partial class Connection
         OpenInput();
         OpenOutput();
         OpenDeadlines();
-        if (listener.Stages is not null)
-        {
-            (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, listener.Stages(this));
-        }
-
         SubmitReceive();
-        RunHandler(listener.Handler);
+        RunHandler(listener);
     }
-
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
 
-    private void RunHandler(ConnectionHandler handler)
+    private void RunHandler(ListenerCore listener)
     {
         try
         {
-            _handler = handler(this);
+            if (listener.Stages?.Invoke(this) is { Count: > 0 } stages)
+            {
+                (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, stages);
+            }
+
+            _handler = listener.Handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
         }
 #pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
         catch (Exception error)

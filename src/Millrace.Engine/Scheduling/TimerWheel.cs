@@ -67,9 +67,9 @@ internal sealed class TimerWheel
     public void Advance(long nowMs, List<int> expired)
     {
         long now = nowMs / TickMs;
-        // After a jump of more than a turn of the wheel every bucket is visited once.
-        long last = Math.Min(now, _tick + Buckets);
-        while (_tick < last)
+        // After a jump of more than a turn of the wheel every bucket is visited once, as of the present: what is put back counts from there.
+        _tick = Math.Max(_tick, now - Buckets);
+        while (_tick < now)
         {
             _tick++;
             int bucket = (int)(_tick % Buckets);
@@ -78,8 +78,6 @@ internal sealed class TimerWheel
                 Expire(bucket, nowMs, expired);
             }
         }
-
-        _tick = Math.Max(_tick, now);
     }
 
     private void Expire(int bucket, long nowMs, List<int> expired)

@@ -25,6 +25,7 @@ public class AcceptorTests
         for (int i = 0; i < 3; i++)
         {
             script.Kernel.Complete(accept, -errno);
+            Assert.Equal(0, await script.ConnectionsAsync());
             script.Kernel.AdvanceClock(99);
             Assert.Equal(0, await script.ConnectionsAsync());
             Assert.True(script.Kernel.IsQuiet);
@@ -75,8 +76,8 @@ public class AcceptorTests
         script.Kernel.Complete(accept, 7);
         Submission receive = await script.Kernel.ExpectAsync("receive");
         Assert.Equal(7, receive.Socket);
-        await script.Kernel.ExpectAsync("accept");
         await script.Kernel.ExpectAsync("shutdown");
+        await script.Kernel.ExpectAsync("accept");
         script.Kernel.Complete(receive, 0);
         await script.ExpectClosedAsync(7);
         await StopAsync(script, acceptor, accept);

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
 using Millrace.Interop.IoUring;
 using Millrace.Interop.Sockets;
@@ -19,6 +20,7 @@ internal sealed unsafe class UringBackend : Backend
     private readonly Completion[] _completions;
     private readonly Queue<Completion> _early = new();
     private readonly int _wakeFd;
+    private readonly SafeFileHandle _wake;
     private readonly ulong* _wakeCount;
     private bool _wakeArmed;
 
@@ -39,6 +41,7 @@ internal sealed unsafe class UringBackend : Backend
 
         _completions = new Completion[options.CompletionsPerTurn];
         _wakeFd = SocketCalls.EventDescriptor();
+        _wake = new SafeFileHandle(_wakeFd, ownsHandle: true);
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
         if (_wakeFd < 0)
         {
@@ -131,8 +134,25 @@ internal sealed unsafe class UringBackend : Backend
 
     public override void Wake()
     {
-        int result = SocketCalls.SignalEvent(_wakeFd);
-        Debug.Assert(result >= 0 || result == -Errno.EAGAIN, "Waking a reactor failed.");
+        // Held meanwhile: the reactor may end between the post and its wake, and then the number is soon another descriptor's.
+        bool isHeld = false;
+        try
+        {
+            _wake.DangerousAddRef(ref isHeld);
+            int result = SocketCalls.SignalEvent(_wakeFd);
+            Debug.Assert(result >= 0 || result == -Errno.EAGAIN, "Waking a reactor failed.");
+        }
+        catch (ObjectDisposedException)
+        {
+            // The reactor has ended; there is nobody to wake.
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                _wake.DangerousRelease();
+            }
+        }
     }
 
     protected override void Dispose(bool disposing)
@@ -142,11 +162,7 @@ internal sealed unsafe class UringBackend : Backend
         EndWake();
         _buffers.Dispose();
         _ring.Dispose();
-        if (_wakeFd >= 0)
-        {
-            _ = SocketCalls.Close(_wakeFd);
-        }
-
+        _wake.Dispose();
         NativeMemory.Free(_wakeCount);
     }
 
