@@ -1,0 +1,26 @@
+using System.Net;
+
+namespace Millrace.Engine.Tests.Kit;
+
+/// <summary>A group that serves one handler on one address.</summary>
+internal sealed record TestServer(EngineTest Test, ReactorGroup Group, Listener Listener)
+{
+    public EndPoint EndPoint => Listener.EndPoint;
+
+    public Reactor Reactor => Group.Reactors[0];
+
+    public Task<TestClient> Connect(int? receiveBufferBytes = null) => Test.Connect(EndPoint, receiveBufferBytes);
+
+    /// <summary>Connections that reactors hold, the lingering ones included. A glance from another thread.</summary>
+    public int Connections => Group.Reactors.Sum(static reactor => reactor.Connections.Count);
+
+    public Task Emptied() => EngineTest.Eventually(() => Connections == 0, () => $"{Connections} connections stayed");
+
+    /// <summary>Runs something on the reactor's thread and brings its result.</summary>
+    public Task<T> AtHome<T>(Func<T> look)
+    {
+        var done = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+        Reactor.Post(_ => done.SetResult(look()), null);
+        return done.Task.WaitAsync(EngineTest.Patience);
+    }
+}
