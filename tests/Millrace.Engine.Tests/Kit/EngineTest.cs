@@ -18,7 +18,7 @@ public abstract class EngineTest : IAsyncLifetime
 
     private readonly List<ReactorGroup> _groups = [];
     private readonly List<TestClient> _clients = [];
-    private int _descriptorsAtStart;
+    private string[] _descriptorsAtStart = [];
 
     internal RecordingLog Log { get; } = new();
 
@@ -53,7 +53,9 @@ public abstract class EngineTest : IAsyncLifetime
         }
 
         Assert.Empty(LoanLedger.Reports);
-        await Eventually(() => Descriptors() <= _descriptorsAtStart, () => $"{Descriptors()} descriptors, {_descriptorsAtStart} at the start");
+        await Eventually(
+            () => Descriptors().Length <= _descriptorsAtStart.Length,
+            () => $"Open at the end: {string.Join(", ", Descriptors())}; at the start: {string.Join(", ", _descriptorsAtStart)}.");
         GC.SuppressFinalize(this);
     }
 
@@ -103,7 +105,16 @@ public abstract class EngineTest : IAsyncLifetime
         }
     }
 
-    internal static int Descriptors() => Directory.GetFileSystemEntries("/proc/self/fd").Length;
+    /// <summary>
+    /// What the process has open, such as "anon_inode:[eventfd]". Not the assemblies that the runtime loads meanwhile, nor the
+    /// folder of the look itself.
+    /// </summary>
+    internal static string[] Descriptors()
+    {
+        IEnumerable<string?> targets = new DirectoryInfo("/proc/self/fd").EnumerateFileSystemInfos().Select(static info => info.LinkTarget);
+        return [.. targets.OfType<string>().Where(static target => !target.EndsWith(".dll", StringComparison.Ordinal)
+            && !target.StartsWith("/proc/", StringComparison.Ordinal))];
+    }
 
     /// <summary>The runtime opens descriptors of its own for the first asynchronous sockets; they are nobody's leak.</summary>
     private static class WarmUp
