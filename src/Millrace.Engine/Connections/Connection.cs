@@ -125,7 +125,7 @@ public sealed partial class Connection
     {
         try
         {
-            _handler = handler(this);
+            _handler = handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
         }
 #pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
         catch (Exception error)
