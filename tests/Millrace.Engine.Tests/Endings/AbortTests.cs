@@ -27,8 +27,7 @@ public class AbortTests : EngineTest
             connection.Abort();
             return Task.CompletedTask;
         });
-        TestClient client = await server.Connect();
-        await client.ExpectReset();
+        await server.ExpectReset([]);
         await server.Emptied();
     }
 

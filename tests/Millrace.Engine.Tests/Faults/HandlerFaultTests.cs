@@ -19,9 +19,7 @@ public class HandlerFaultTests : EngineTest
         Assert.Equal([1], await other.Exchange([1]));
 
         fail = true;
-        TestClient failing = await server.Connect();
-        await failing.Send(new byte[1]);
-        await failing.ExpectReset();
+        await server.ExpectReset(new byte[1]);
         Assert.Equal([2], await other.Exchange([2]));
         await Eventually(() => server.Connections == 1);
         Assert.Equal(when == "cancelled" ? 0 : 1, Log.Failures.Count);

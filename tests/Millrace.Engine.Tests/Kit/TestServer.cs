@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 
 namespace Millrace.Engine.Tests.Kit;
 
@@ -10,6 +11,18 @@ internal sealed record TestServer(EngineTest Test, ReactorGroup Group, Listener 
     public Reactor Reactor => Group.Reactors[0];
 
     public Task<TestClient> Connect(int? receiveBufferBytes = null) => Test.Connect(EndPoint, receiveBufferBytes);
+
+    /// <summary>Connects and demands a reset, which may come so early that connecting itself fails.</summary>
+    public async Task ExpectReset(byte[] request)
+    {
+        SocketException error = await Assert.ThrowsAsync<SocketException>(async () =>
+        {
+            TestClient client = await Connect();
+            await client.Send(request);
+            await client.ReceiveToEnd();
+        });
+        Assert.Contains(error.SocketErrorCode, new[] { SocketError.ConnectionReset, SocketError.Shutdown });
+    }
 
     /// <summary>Connections that reactors hold, the lingering ones included. A glance from another thread.</summary>
     public int Connections => Group.Reactors.Sum(static reactor => reactor.Connections.Count);
