@@ -96,7 +96,8 @@ public sealed class Reactor
     /// <summary>Starts the thread; the task fails when its kernel queue cannot be had.</summary>
     internal Task StartAsync()
     {
-        _thread.Start();
+        // Without the caller's execution context: its ambient values are none of the handlers' business.
+        _thread.UnsafeStart();
         return _started.Task;
     }
 
