@@ -256,6 +256,7 @@ public sealed partial class Connection
         _socket = -1;
         Phase = ConnectionPhase.Closed;
         Reactor.Timers.Cancel(Slot);
+        EndInput(ReceiveEnd.Reset);
         BreakOutput();
     }
 
