@@ -82,18 +82,8 @@ public sealed partial class Connection
         }
 
         QueueFlush();
-        if (_outputBroken)
-        {
-            return new ValueTask<FlushOutcome>(FlushOutcome.Closed);
-        }
-
-        if (UnsentBytes <= unsentBytesMax)
-        {
-            return new ValueTask<FlushOutcome>(FlushOutcome.Sent);
-        }
-
         _flushDoneAtUnsent = unsentBytesMax;
-        return _flush.Begin();
+        return IsFlushDone ? new ValueTask<FlushOutcome>(FlushResult) : _flush.Begin();
     }
 
     /// <summary>Ends a pending wait from outside, as PipeWriter.CancelPendingFlush wants it. What was flushed is still sent.</summary>
@@ -172,6 +162,11 @@ public sealed partial class Connection
 
         Progress();
     }
+
+    /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
+    private bool IsFlushDone => _outputBroken ? !_sendInFlight : UnsentBytes <= _flushDoneAtUnsent;
+
+    private FlushOutcome FlushResult => _outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent;
 
     private bool IsOutputDrained => _sending is null && _filling is null && !_fileReadInFlight;
 
@@ -267,9 +262,9 @@ public sealed partial class Connection
 
     private void EndFlushIfDone()
     {
-        if (_flush.IsPending && (_outputBroken || UnsentBytes <= _flushDoneAtUnsent))
+        if (_flush.IsPending && IsFlushDone)
         {
-            _flush.Complete(_outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent);
+            _flush.Complete(FlushResult);
         }
     }
 

@@ -75,6 +75,7 @@ public sealed partial class Connection
 
         // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
         _resetOnClose = true;
+        _outputBroken = true;
         Phase = ConnectionPhase.Closing;
         CancelOperations();
         EndInput(ReceiveEnd.Reset);
