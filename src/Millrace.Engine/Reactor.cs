@@ -74,7 +74,10 @@ public sealed class Reactor
     /// <summary>Milliseconds of a clock that never goes back, read once per turn.</summary>
     internal long NowMs { get; private set; }
 
-    /// <summary>Runs an action on the reactor's thread, soon, in order of posting. Any thread. The action must not throw.</summary>
+    /// <summary>
+    /// Runs an action on the reactor's thread, soon, in order of posting; never, when the reactor has ended. Any thread. The action
+    /// must not throw.
+    /// </summary>
     public void Post(Action<object?> action, object? state)
     {
         ArgumentNullException.ThrowIfNull(action);

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Millrace.Interop;
@@ -18,7 +17,7 @@ internal sealed unsafe class UringBackend : Backend
     private readonly ReceiveBuffers _buffers;
     private readonly Completion[] _completions;
     private readonly Queue<Completion> _early = new();
-    private readonly int _wakeFd;
+    private readonly WakeEvent _wake;
     private readonly ulong* _wakeCount;
     private bool _wakeArmed;
 
@@ -30,23 +29,17 @@ internal sealed unsafe class UringBackend : Backend
         try
         {
             _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
+            _wake = new WakeEvent();
         }
         catch
         {
+            _buffers?.Dispose();
             _ring.Dispose();
             throw;
         }
 
         _completions = new Completion[options.CompletionsPerTurn];
-        _wakeFd = SocketCalls.EventDescriptor();
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
-        if (_wakeFd < 0)
-        {
-            int errno = -_wakeFd;
-            Dispose();
-            throw UringRefusal.ForSetup(errno);
-        }
-
         ArmWake();
     }
 
@@ -129,11 +122,7 @@ internal sealed unsafe class UringBackend : Backend
 
     public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
 
-    public override void Wake()
-    {
-        int result = SocketCalls.SignalEvent(_wakeFd);
-        Debug.Assert(result >= 0 || result == -Errno.EAGAIN, "Waking a reactor failed.");
-    }
+    public override void Wake() => _wake.Signal();
 
     protected override void Dispose(bool disposing)
     {
@@ -142,17 +131,13 @@ internal sealed unsafe class UringBackend : Backend
         EndWake();
         _buffers.Dispose();
         _ring.Dispose();
-        if (_wakeFd >= 0)
-        {
-            _ = SocketCalls.Close(_wakeFd);
-        }
-
+        _wake.Dispose();
         NativeMemory.Free(_wakeCount);
     }
 
     private void ArmWake()
     {
-        Sqe* entry = NewEntry(Opcode.Read, _wakeFd, WakeToken);
+        Sqe* entry = NewEntry(Opcode.Read, _wake.Descriptor, WakeToken);
         entry->Address = (ulong)_wakeCount;
         entry->Length = sizeof(ulong);
         _wakeArmed = true;
