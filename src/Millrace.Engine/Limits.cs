@@ -10,8 +10,8 @@ public sealed record Limits
     public int Backlog { get; init; } = 4_096;
 
     /// <summary>
-    /// Unconsumed input in bytes at which a connection stops receiving, until half of it was consumed. Above the largest head
-    /// that a session takes (32 KiB), so that a head never waits for itself.
+    /// Unconsumed input in bytes at which a connection stops receiving, until half of it was consumed or the handler waits for more
+    /// than it has seen.
     /// </summary>
     public int InputHighWaterBytes { get; init; } = 64 * 1024;
 

@@ -140,7 +140,9 @@ public sealed partial class Connection
 
         _readIsIdle = idle;
         WakeAt(_readDeadlineMs);
-        return _read.Begin();
+        ValueTask<ReadOutcome> wait = _read.Begin();
+        ResumeReceive();
+        return wait;
     }
 
     private unsafe void TakeBytes(byte* bytes, int count)
@@ -237,12 +239,15 @@ public sealed partial class Connection
         Backend.SubmitReceive(Token(OperationKind.Receive), _socket);
     }
 
-    /// <summary>Receives again, unless there is a reason not to.</summary>
+    /// <summary>
+    /// Receives again, unless there is a reason not to. The high-water mark is none while the handler waits for more than it has seen:
+    /// nobody else could end that wait.
+    /// </summary>
     private void ResumeReceive()
     {
         bool wanted = Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
             && _inputEnd == ReceiveEnd.None
-            && _input.Count < Limits.InputHighWaterBytes;
+            && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending);
         if (wanted && !_receiveArmed && !_receiveParked)
         {
             SubmitReceive();
@@ -251,7 +256,7 @@ public sealed partial class Connection
 
     private void PauseReceiveIfFull()
     {
-        if (_input.Count >= Limits.InputHighWaterBytes && _receiveArmed && !_receiveCancelled)
+        if (_input.Count >= Limits.InputHighWaterBytes && !_read.IsPending && _receiveArmed && !_receiveCancelled)
         {
             _receiveCancelled = true;
             Backend.SubmitCancel(Token(OperationKind.Receive));
