@@ -22,6 +22,8 @@ public sealed partial class Connection
     /// <summary>Bytes written and not yet taken by the kernel, flushed or not.</summary>
     public long UnsentBytes => (_filling?.Bytes ?? 0) + (_sending?.Bytes ?? 0);
 
+    private long FlushedUnsentBytes => UnsentBytes - UnflushedBytes;
+
     internal long UnflushedBytes => _flushRequested ? 0 : _filling?.Bytes ?? 0;
 
     /// <summary>
@@ -164,7 +166,7 @@ public sealed partial class Connection
     }
 
     /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
-    private bool IsFlushDone => _outputBroken ? !_sendInFlight : UnsentBytes <= _flushDoneAtUnsent;
+    private bool IsFlushDone => _outputBroken ? !_sendInFlight : FlushedUnsentBytes <= _flushDoneAtUnsent;
 
     private FlushOutcome FlushResult => _outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent;
 
