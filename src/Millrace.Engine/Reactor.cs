@@ -74,7 +74,10 @@ public sealed class Reactor
     /// <summary>Milliseconds of a clock that never goes back, read once per turn.</summary>
     internal long NowMs { get; private set; }
 
-    /// <summary>Runs an action on the reactor's thread, soon, in order of posting. Any thread. The action must not throw.</summary>
+    /// <summary>
+    /// Runs an action on the reactor's thread, soon, in order of posting; never, when the reactor has ended. Any thread. The action
+    /// must not throw.
+    /// </summary>
     public void Post(Action<object?> action, object? state)
     {
         ArgumentNullException.ThrowIfNull(action);
@@ -96,7 +99,8 @@ public sealed class Reactor
     /// <summary>Starts the thread; the task fails when its kernel queue cannot be had.</summary>
     internal Task StartAsync()
     {
-        _thread.Start();
+        // Without the caller's execution context: its ambient values are none of the handlers' business.
+        _thread.UnsafeStart();
         return _started.Task;
     }
 

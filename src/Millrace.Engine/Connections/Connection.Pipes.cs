@@ -32,6 +32,7 @@ public sealed partial class Connection
     /// <summary>Ends the holding of input shown to a pipe's reader: so much of it is done with, so much was looked at.</summary>
     internal void AdvanceInput(int consumed, int examined)
     {
+        Reactor.AssertHome();
         _input.Release(Pools);
         _seen = examined;
         Consume(consumed);

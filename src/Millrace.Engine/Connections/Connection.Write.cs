@@ -22,6 +22,8 @@ public sealed partial class Connection
     /// <summary>Bytes written and not yet taken by the kernel, flushed or not.</summary>
     public long UnsentBytes => (_filling?.Bytes ?? 0) + (_sending?.Bytes ?? 0);
 
+    private long FlushedUnsentBytes => UnsentBytes - UnflushedBytes;
+
     internal long UnflushedBytes => _flushRequested ? 0 : _filling?.Bytes ?? 0;
 
     /// <summary>
@@ -82,18 +84,8 @@ public sealed partial class Connection
         }
 
         QueueFlush();
-        if (_outputBroken)
-        {
-            return new ValueTask<FlushOutcome>(FlushOutcome.Closed);
-        }
-
-        if (UnsentBytes <= unsentBytesMax)
-        {
-            return new ValueTask<FlushOutcome>(FlushOutcome.Sent);
-        }
-
         _flushDoneAtUnsent = unsentBytesMax;
-        return _flush.Begin();
+        return IsFlushDone ? new ValueTask<FlushOutcome>(FlushResult) : _flush.Begin();
     }
 
     /// <summary>Ends a pending wait from outside, as PipeWriter.CancelPendingFlush wants it. What was flushed is still sent.</summary>
@@ -171,6 +163,11 @@ public sealed partial class Connection
 
         Progress();
     }
+
+    /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
+    private bool IsFlushDone => _outputBroken ? !_sendInFlight : FlushedUnsentBytes <= _flushDoneAtUnsent;
+
+    private FlushOutcome FlushResult => _outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent;
 
     private bool IsOutputDrained => _sending is null && _filling is null && !_fileReadInFlight;
 
@@ -266,10 +263,9 @@ public sealed partial class Connection
 
     private void EndFlushIfDone()
     {
-        long flushedBytes = (_sending?.Bytes ?? 0) + (_flushRequested ? _filling?.Bytes ?? 0 : 0);
-        if (_flush.IsPending && (_outputBroken || flushedBytes <= _flushDoneAtUnsent))
+        if (_flush.IsPending && IsFlushDone)
         {
-            _flush.Complete(_outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent);
+            _flush.Complete(FlushResult);
         }
     }
 

@@ -20,15 +20,6 @@ namespace Millrace.Engine;
 /// </remarks>
 public sealed partial class Connection
 {
-    private static readonly Action<object?> AbortHome = static state =>
-    {
-        var (connection, generation) = ((Connection, uint))state!;
-        if (connection.Generation == generation)
-        {
-            connection.Abort();
-        }
-    };
-
     private readonly Action _handlerEnded;
     private int _socket = -1;
     private int _operationsInFlight;
@@ -91,8 +82,21 @@ public sealed partial class Connection
         Progress();
     }
 
-    /// <summary>Asks for <see cref="Abort"/> from any thread.</summary>
-    public void RequestAbort() => Reactor.Post(AbortHome, (this, Generation));
+    /// <summary>
+    /// Asks for <see cref="Abort"/> from any thread, while the handler runs: later this object may serve another peer already. Who
+    /// cannot know takes an <see cref="AbortHandle"/> while it does.
+    /// </summary>
+    public void RequestAbort() => new AbortHandle(this, Generation).RequestAbort();
+
+    /// <summary>Ends this connection from anywhere, and no later one.</summary>
+    public AbortHandle AbortHandle
+    {
+        get
+        {
+            Reactor.AssertHome();
+            return new AbortHandle(this, Generation);
+        }
+    }
 
     /// <summary>Takes over an accepted socket and runs the handler on it.</summary>
     internal void Open(int socket, ListenerCore listener)

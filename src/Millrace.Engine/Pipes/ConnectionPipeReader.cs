@@ -29,6 +29,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
     public override bool TryRead(out ReadResult result)
     {
+        connection.Reactor.AssertHome();
         if (_isCompleted || _isReading)
         {
             throw new InvalidOperationException(_isCompleted

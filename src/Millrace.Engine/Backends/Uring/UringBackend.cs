@@ -1,7 +1,5 @@
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
-using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
 using Millrace.Interop.IoUring;
 using Millrace.Interop.Sockets;
@@ -19,8 +17,7 @@ internal sealed unsafe class UringBackend : Backend
     private readonly ReceiveBuffers _buffers;
     private readonly Completion[] _completions;
     private readonly Queue<Completion> _early = new();
-    private readonly int _wakeFd;
-    private readonly SafeFileHandle _wake;
+    private readonly WakeEvent _wake;
     private readonly ulong* _wakeCount;
     private bool _wakeArmed;
 
@@ -32,24 +29,17 @@ internal sealed unsafe class UringBackend : Backend
         try
         {
             _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
+            _wake = new WakeEvent();
         }
         catch
         {
+            _buffers?.Dispose();
             _ring.Dispose();
             throw;
         }
 
         _completions = new Completion[options.CompletionsPerTurn];
-        _wakeFd = SocketCalls.EventDescriptor();
-        _wake = new SafeFileHandle(_wakeFd, ownsHandle: true);
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
-        if (_wakeFd < 0)
-        {
-            int errno = -_wakeFd;
-            Dispose();
-            throw UringRefusal.ForSetup(errno);
-        }
-
         ArmWake();
     }
 
@@ -132,28 +122,7 @@ internal sealed unsafe class UringBackend : Backend
 
     public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
 
-    public override void Wake()
-    {
-        // Held meanwhile: the reactor may end between the post and its wake, and then the number is soon another descriptor's.
-        bool isHeld = false;
-        try
-        {
-            _wake.DangerousAddRef(ref isHeld);
-            int result = SocketCalls.SignalEvent(_wakeFd);
-            Debug.Assert(result >= 0 || result == -Errno.EAGAIN, "Waking a reactor failed.");
-        }
-        catch (ObjectDisposedException)
-        {
-            // The reactor has ended; there is nobody to wake.
-        }
-        finally
-        {
-            if (isHeld)
-            {
-                _wake.DangerousRelease();
-            }
-        }
-    }
+    public override void Wake() => _wake.Signal();
 
     protected override void Dispose(bool disposing)
     {
@@ -168,7 +137,7 @@ internal sealed unsafe class UringBackend : Backend
 
     private void ArmWake()
     {
-        Sqe* entry = NewEntry(Opcode.Read, _wakeFd, WakeToken);
+        Sqe* entry = NewEntry(Opcode.Read, _wake.Descriptor, WakeToken);
         entry->Address = (ulong)_wakeCount;
         entry->Length = sizeof(ulong);
         _wakeArmed = true;
