@@ -68,18 +68,18 @@ internal sealed class TimerWheel
     {
         long now = nowMs / TickMs;
         // After a jump of more than a turn of the wheel every bucket is visited once.
-        long last = Math.Min(now, _tick + Buckets);
-        while (_tick < last)
+        long tick = Math.Max(_tick, now - Buckets);
+        // The present first: what is visited and not due yet is put back from here, not from the past that is caught up with.
+        _tick = Math.Max(_tick, now);
+        while (tick < _tick)
         {
-            _tick++;
-            int bucket = (int)(_tick % Buckets);
+            tick++;
+            int bucket = (int)(tick % Buckets);
             if (_heads[bucket] != None)
             {
                 Expire(bucket, nowMs, expired);
             }
         }
-
-        _tick = Math.Max(_tick, now);
     }
 
     private void Expire(int bucket, long nowMs, List<int> expired)
