@@ -7,10 +7,10 @@ namespace Millrace.Engine.Tests.Unit;
 public unsafe class InputBufferTests
 {
     [Fact]
-    public void It_is_a_queue_of_bytes_whatever_is_done_to_it() => Seeds.ForEach(150, random =>
+    public void It_is_a_queue_of_bytes_whatever_is_done_to_it() => Seeds.ForEach(60, random =>
     {
         using var watched = new WatchedInput(random);
-        for (int step = 0; step < 200; step++)
+        for (int step = 0; step < 150; step++)
         {
             watched.DoSomething();
         }
@@ -150,7 +150,7 @@ public unsafe class InputBufferTests
                     Borrow();
                     break;
                 case 1 or 2 when !_borrowed:
-                    byte[] bytes = NewBytes(random.NextSize(random.Next(8) == 0 ? 400_000 : 9_000));
+                    byte[] bytes = NewBytes(random.NextSize(random.Next(30) == 0 ? 400_000 : 9_000));
                     _input.Append(bytes, _pools);
                     _model.AddRange(bytes);
                     break;

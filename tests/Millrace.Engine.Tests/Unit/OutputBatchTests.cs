@@ -30,7 +30,7 @@ public sealed unsafe class OutputBatchTests : IDisposable
     }
 
     [Fact]
-    public void What_was_written_is_what_is_sent_however_it_is_cut() => Seeds.ForEach(150, random =>
+    public void What_was_written_is_what_is_sent_however_it_is_cut() => Seeds.ForEach(60, random =>
     {
         List<byte> model = [];
         for (int step = random.NextSize(3_000); step > 0; step--)
