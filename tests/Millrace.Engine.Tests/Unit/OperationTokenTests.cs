@@ -39,12 +39,15 @@ public class OperationTokenTests
     [Fact]
     public void A_generation_wraps_around_without_touching_its_neighbours()
     {
-        var last = new OperationToken(OperationKind.Send, OperationToken.GenerationMask, 5);
-        var wrapped = new OperationToken(OperationKind.Send, OperationToken.GenerationMask + 1, 5);
+        foreach (OperationKind kind in Enum.GetValues<OperationKind>())
+        {
+            var last = new OperationToken(kind, OperationToken.GenerationMask, 5);
+            var wrapped = new OperationToken(kind, OperationToken.GenerationMask + 1, 5);
 
-        Assert.Equal((OperationKind.Send, 0u, 5), (wrapped.Kind, wrapped.Generation, wrapped.Slot));
-        Assert.NotEqual(last, wrapped);
-        Assert.Equal(new OperationToken(OperationKind.Send, 0, 5), wrapped);
+            Assert.Equal((kind, 0u, 5), (wrapped.Kind, wrapped.Generation, wrapped.Slot));
+            Assert.NotEqual(last, wrapped);
+            Assert.Equal(new OperationToken(kind, 0, 5), wrapped);
+        }
     }
 
     [Fact]
