@@ -67,12 +67,14 @@ internal sealed class TimerWheel
     public void Advance(long nowMs, List<int> expired)
     {
         long now = nowMs / TickMs;
-        // After a jump of more than a turn of the wheel every bucket is visited once, as of the present: what is put back counts from there.
-        _tick = Math.Max(_tick, now - Buckets);
-        while (_tick < now)
+        // After a jump of more than a turn of the wheel every bucket is visited once.
+        long tick = Math.Max(_tick, now - Buckets);
+        // The present first: what is visited and not due yet is put back from here, not from the past that is caught up with.
+        _tick = Math.Max(_tick, now);
+        while (tick < _tick)
         {
-            _tick++;
-            int bucket = (int)(_tick % Buckets);
+            tick++;
+            int bucket = (int)(tick % Buckets);
             if (_heads[bucket] != None)
             {
                 Expire(bucket, nowMs, expired);
