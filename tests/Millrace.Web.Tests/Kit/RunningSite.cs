@@ -12,7 +12,6 @@ internal sealed class RunningSite
     private readonly AssetCatalog _catalog;
     private readonly StaticSite _site;
     private readonly ServerLog _log;
-    private readonly EndPoint _endPoint;
     private readonly List<Wire> _wires = [];
 
     private RunningSite(AssetCatalog catalog, StaticSite site, ReactorGroup group, ServerLog log, EndPoint endPoint)
@@ -20,11 +19,13 @@ internal sealed class RunningSite
         _catalog = catalog;
         _site = site;
         _log = log;
-        _endPoint = endPoint;
+        EndPoint = endPoint;
         Group = group;
     }
 
     public ReactorGroup Group { get; }
+
+    public EndPoint EndPoint { get; }
 
     public AssetCatalog Catalog => _catalog;
 
@@ -41,7 +42,7 @@ internal sealed class RunningSite
     /// <summary>A client's connection; it is closed at the end of the test.</summary>
     public async Task<Wire> ConnectAsync(int receiveBufferBytes = 0)
     {
-        Wire wire = await Wire.ConnectAsync(_endPoint, receiveBufferBytes);
+        Wire wire = await Wire.ConnectAsync(EndPoint, receiveBufferBytes);
         lock (_wires)
         {
             _wires.Add(wire);
@@ -53,16 +54,30 @@ internal sealed class RunningSite
     /// <summary>Whether a new connection is taken.</summary>
     public async Task<bool> AcceptsAsync()
     {
-        using var socket = new Socket(_endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        using var socket = new Socket(EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
         try
         {
-            await socket.ConnectAsync(_endPoint);
+            await socket.ConnectAsync(EndPoint);
             return true;
         }
         catch (SocketException refused) when (refused.SocketErrorCode == SocketError.ConnectionRefused)
         {
             return false;
         }
+    }
+
+    /// <summary>Connections open on all reactors.</summary>
+    public async Task<int> ConnectionsAsync()
+    {
+        int count = 0;
+        foreach (Reactor reactor in Group.Reactors)
+        {
+            var answer = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
+            reactor.Post(_ => answer.SetResult(reactor.Connections.Count), null);
+            count += await answer.Task.WaitAsync(TimeSpan.FromSeconds(10));
+        }
+
+        return count;
     }
 
     /// <summary>Ends everything and asserts that everything was given back.</summary>
