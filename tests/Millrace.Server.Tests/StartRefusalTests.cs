@@ -27,6 +27,7 @@ public class StartRefusalTests
     [InlineData("--reactors", "--reactors")]
     [InlineData("Unrecognized", "one", "two")]
     [InlineData("does not exist", "no-such-folder")]
+    [InlineData("does not exist", "@no-such-folder")]
     [InlineData("root is empty", "")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         AssertRefused(await Tool.RunAsync(Publication.Program, arguments), exitCode: 2, words);
