@@ -36,9 +36,10 @@ internal static class ServeCommand
         var backend = new Option<string>("--backend")
         {
             Description = "How the kernel is asked.",
+            HelpName = "auto|io_uring",
             DefaultValueFactory = static _ => "auto",
         };
-        backend.AcceptOnlyFromAmong("auto", "io_uring");
+        backend.Validators.Add(RequireBackend);
 
         var command = new RootCommand("Serves a folder over HTTP, fast and by the RFCs.") { root, listen, reactors, backend };
         command.SetAction((parsed, _) => Server.RunAsync(new ServeOptions(
@@ -77,6 +78,15 @@ internal static class ServeCommand
 
         result.AddError($"'{text}' is not a number of reactors: write 0 (one for each core) to {ReactorsMax}.");
         return 0;
+    }
+
+    private static void RequireBackend(OptionResult result)
+    {
+        string text = result.GetValueOrDefault<string>();
+        if (text is not ("auto" or "io_uring"))
+        {
+            result.AddError($"'{text}' is not a backend: write auto or io_uring.");
+        }
     }
 
     private static EndPoint DefaultEndPoint() => ListenAddress.TryParse(DefaultAddress, out EndPoint? endPoint)

@@ -25,6 +25,7 @@ public class StartRefusalTests
     [InlineData("is not a number of reactors", "--reactors", "two")]
     [InlineData("is not a number of reactors", "--reactors", "1.5")]
     [InlineData("--reactors", "--reactors")]
+    [InlineData("is not a backend", "--backend", "epool")]
     [InlineData("Unrecognized", "one", "two")]
     [InlineData("does not exist", "no-such-folder")]
     [InlineData("does not exist", "@no-such-folder")]
