@@ -5,7 +5,8 @@ using Millrace.Server;
 ParseResult parsed = ServeCommand.Create().Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
 if (parsed.Errors.Count > 0)
 {
-    Console.Error.WriteLine($"millrace: {parsed.Errors[0].Message} Try 'millrace --help'.");
+    // The last: the first of a mistyped option is about its value, which nobody takes.
+    Console.Error.WriteLine($"millrace: {parsed.Errors[^1].Message} Try 'millrace --help'.");
     return ExitCode.Usage;
 }
 

@@ -20,6 +20,7 @@ internal static class ServeCommand
             Description = "The folder to serve.",
             DefaultValueFactory = static _ => ".",
         };
+        root.Validators.Add(RefuseOption);
         var listen = new Option<EndPoint[]>("--listen", "-l")
         {
             Description = $"Where to listen: {ListenAddress.Forms}. May be repeated. [default: {DefaultAddress}]",
@@ -48,6 +49,15 @@ internal static class ServeCommand
             parsed.GetValue(reactors),
             parsed.GetValue(backend) == "io_uring" ? BackendKind.IoUring : BackendKind.Auto)));
         return command;
+    }
+
+    /// <summary>The parser takes a mistyped option for the folder.</summary>
+    private static void RefuseOption(ArgumentResult result)
+    {
+        if (result.Tokens is [{ Value: ['-', ..] text }])
+        {
+            result.AddError($"'{text}' is not an option (a folder called so is written './{text}').");
+        }
     }
 
     private static EndPoint[] ParseAddresses(ArgumentResult result)
