@@ -1,11 +1,12 @@
 using System.CommandLine;
 using Millrace.Server;
 
-// What the command line cannot mean is answered in one line, not with a page of help.
-ParseResult parsed = ServeCommand.Create().Parse(args);
+// '@name' is a folder, not a file of further arguments. What cannot be meant is answered in one line, not with a page of help.
+ParseResult parsed = ServeCommand.Create().Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
 if (parsed.Errors.Count > 0)
 {
-    Console.Error.WriteLine($"millrace: {parsed.Errors[0].Message} Try 'millrace --help'.");
+    // The last: the first of a mistyped option is about its value, which nobody takes.
+    Console.Error.WriteLine($"millrace: {parsed.Errors[^1].Message} Try 'millrace --help'.");
     return ExitCode.Usage;
 }
 

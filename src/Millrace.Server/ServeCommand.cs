@@ -20,6 +20,7 @@ internal static class ServeCommand
             Description = "The folder to serve.",
             DefaultValueFactory = static _ => ".",
         };
+        root.Validators.Add(RefuseOption);
         var listen = new Option<EndPoint[]>("--listen", "-l")
         {
             Description = $"Where to listen: {ListenAddress.Forms}. May be repeated. [default: {DefaultAddress}]",
@@ -36,9 +37,10 @@ internal static class ServeCommand
         var backend = new Option<string>("--backend")
         {
             Description = "How the kernel is asked.",
+            HelpName = "auto|io_uring",
             DefaultValueFactory = static _ => "auto",
         };
-        backend.AcceptOnlyFromAmong("auto", "io_uring");
+        backend.Validators.Add(RequireBackend);
 
         var command = new RootCommand("Serves a folder over HTTP, fast and by the RFCs.") { root, listen, reactors, backend };
         command.SetAction((parsed, _) => Server.RunAsync(new ServeOptions(
@@ -47,6 +49,15 @@ internal static class ServeCommand
             parsed.GetValue(reactors),
             parsed.GetValue(backend) == "io_uring" ? BackendKind.IoUring : BackendKind.Auto)));
         return command;
+    }
+
+    /// <summary>The parser takes a mistyped option for the folder.</summary>
+    private static void RefuseOption(ArgumentResult result)
+    {
+        if (result.Tokens is [{ Value: ['-', ..] text }])
+        {
+            result.AddError($"'{text}' is not an option (a folder called so is written './{text}').");
+        }
     }
 
     private static EndPoint[] ParseAddresses(ArgumentResult result)
@@ -77,6 +88,15 @@ internal static class ServeCommand
 
         result.AddError($"'{text}' is not a number of reactors: write 0 (one for each core) to {ReactorsMax}.");
         return 0;
+    }
+
+    private static void RequireBackend(OptionResult result)
+    {
+        string text = result.GetValueOrDefault<string>();
+        if (text is not ("auto" or "io_uring"))
+        {
+            result.AddError($"'{text}' is not a backend: write auto or io_uring.");
+        }
     }
 
     private static EndPoint DefaultEndPoint() => ListenAddress.TryParse(DefaultAddress, out EndPoint? endPoint)

@@ -1,7 +1,0 @@
-namespace Millrace.Server.Tests;
-
-public class AssemblyTests
-{
-    [Fact]
-    public void Test_assembly_loads() => Assert.NotNull(typeof(AssemblyTests).Assembly.FullName);
-}

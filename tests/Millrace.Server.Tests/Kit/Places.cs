@@ -1,0 +1,32 @@
+namespace Millrace.Server.Tests.Kit;
+
+/// <summary>Where things are. Not from CallerFilePath: a CI build maps the paths of sources.</summary>
+internal static class Places
+{
+    public static string Repository { get; } = FindRepository();
+
+    /// <summary>A folder for what tests keep.</summary>
+    public static string Artifacts { get; } =
+        Directory.CreateDirectory(Environment.GetEnvironmentVariable("MILLRACE_ARTIFACTS") is { Length: > 0 } told
+            ? told
+            : Path.Combine(Repository, "artifacts", "test")).FullName;
+
+    public static string SampleSite { get; } = Path.Combine(Repository, "samples", "site");
+
+    /// <summary>The sample site's files as paths of URLs.</summary>
+    public static IEnumerable<string> SampleTargets => Directory
+        .GetFiles(SampleSite, "*", SearchOption.AllDirectories)
+        .Select(static path => "/" + Path.GetRelativePath(SampleSite, path))
+        .Order(StringComparer.Ordinal);
+
+    private static string FindRepository()
+    {
+        DirectoryInfo? folder = new(AppContext.BaseDirectory);
+        while (folder is not null && !File.Exists(Path.Combine(folder.FullName, "Millrace.slnx")))
+        {
+            folder = folder.Parent;
+        }
+
+        return folder?.FullName ?? throw new DirectoryNotFoundException("Millrace.slnx is in no folder above the tests.");
+    }
+}

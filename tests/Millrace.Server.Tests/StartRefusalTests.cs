@@ -1,0 +1,108 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests;
+
+/// <summary>What cannot work ends at once, with one line that says why and the exit code for it: 1 the host's no, 2 a mistake.</summary>
+public class StartRefusalTests
+{
+    [Theory]
+    [InlineData("is not an address", "--listen", "localhost:80")]
+    [InlineData("is not an address", "--listen", "::1:80")]
+    [InlineData("is not an address", "--listen", "[::1]")]
+    [InlineData("is not an address", "--listen", "[127.0.0.1]:80")]
+    [InlineData("is not an address", "--listen", "127.0.0.1:65536")]
+    [InlineData("is not an address", "--listen", "127.0.0.1:-1")]
+    [InlineData("is not an address", "--listen", "127.0.0.1:")]
+    [InlineData("is not an address", "--listen", "127.0.0.1: 80")]
+    [InlineData("is not an address", "--listen", "unix:")]
+    [InlineData("is not an address", "--listen", "")]
+    [InlineData("is not an address", "--listen", "127.0.0.1:0", "--listen", "x")]
+    [InlineData("--listen", "--listen")]
+    [InlineData("is not a number of reactors", "--reactors", "-1")]
+    [InlineData("is not a number of reactors", "--reactors", "1025")]
+    [InlineData("is not a number of reactors", "--reactors", "two")]
+    [InlineData("is not a number of reactors", "--reactors", "1.5")]
+    [InlineData("--reactors", "--reactors")]
+    [InlineData("is not a backend", "--backend", "epool")]
+    [InlineData("is not an option", "--lisen", "8080")]
+    [InlineData("is not an option", "--nope")]
+    [InlineData("is not an option", "-x")]
+    [InlineData("Unrecognized", "one", "two")]
+    [InlineData("does not exist", "no-such-folder")]
+    [InlineData("does not exist", "@no-such-folder")]
+    [InlineData("root is empty", "")]
+    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
+        AssertRefused(await Tool.RunAsync(Publication.Program, arguments), exitCode: 2, words);
+
+    [Fact]
+    public async Task A_file_is_no_root() => AssertRefused(
+        await Tool.RunAsync(Publication.Program, Path.Combine(Places.SampleSite, "index.html")), exitCode: 2, "is not a directory");
+
+    [Fact]
+    public async Task A_path_that_fits_no_unix_address_is_a_mistake() => AssertRefused(
+        await Tool.RunAsync(Publication.Program, "--listen", "unix:/run/" + new string('x', 103)), exitCode: 2, "is not an address");
+
+    [Fact]
+    public async Task An_address_in_use_is_named()
+    {
+        using var other = new TcpListener(IPAddress.Loopback, 0);
+        other.Start();
+        string address = other.LocalEndpoint.ToString()!;
+
+        AssertRefused(await ServeAsync("--listen", address), exitCode: 1, address, "in use");
+        AssertRefused(await ServeAsync("--listen", "127.0.0.1:0", "--listen", address), exitCode: 1, address, "in use");
+    }
+
+    [Fact]
+    public async Task An_address_of_another_server_of_ours_is_in_use_as_well()
+    {
+        using var folder = new TempFolder();
+        string socket = "unix:" + folder.PathOf("m.sock");
+        await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0", "--listen", socket);
+
+        AssertRefused(await ServeAsync("--listen", $"127.0.0.1:{server.Url.Port}"), exitCode: 1, "in use");
+        AssertRefused(await ServeAsync("--listen", socket), exitCode: 1, "in use");
+        Assert.True(File.Exists(folder.PathOf("m.sock")));
+    }
+
+    [Theory]
+    [InlineData("192.0.2.1:0", "not an address of this machine")]
+    [InlineData("unix:no-such-folder/m.sock", "No such file or directory")]
+    public async Task An_address_that_cannot_be_had_is_named(string address, string words) =>
+        AssertRefused(await ServeAsync("--listen", address), exitCode: 1, words);
+
+    [Theory]
+    [InlineData("auto")]
+    [InlineData("io_uring")]
+    public async Task A_host_that_forbids_io_uring_is_told_what_to_allow(string backend)
+    {
+        Tool.Require("gcc");
+        using var folder = new TempFolder();
+        string launcher = folder.PathOf("refuse-io-uring");
+        string source = Path.Combine(Places.Repository, "tests", "Millrace.Server.Tests", "Kit", "refuse-io-uring.c");
+        await Tool.RunToSuccessAsync(TimeSpan.FromSeconds(30), "gcc", "-Wall", "-Werror", "-o", launcher, source);
+
+        ToolResult result = await Tool.RunAsync(
+            launcher, Publication.Program, Places.SampleSite, "--listen", "127.0.0.1:0", "--backend", backend);
+
+        AssertRefused(result, exitCode: 1, "io_uring", "seccomp", "io_uring_setup");
+    }
+
+    private static Task<ToolResult> ServeAsync(params string[] arguments) =>
+        Tool.RunAsync(Publication.Program, [Places.SampleSite, .. arguments]);
+
+    private static void AssertRefused(ToolResult result, int exitCode, params string[] words)
+    {
+        Assert.Equal("", result.Output);
+        Assert.StartsWith("millrace: ", result.Error, StringComparison.Ordinal);
+        Assert.Equal(result.Error.Length - 1, result.Error.IndexOf('\n', StringComparison.Ordinal));
+        foreach (string word in words)
+        {
+            Assert.Contains(word, result.Error, StringComparison.Ordinal);
+        }
+
+        Assert.Equal(exitCode, result.ExitCode);
+    }
+}

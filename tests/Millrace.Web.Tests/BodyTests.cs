@@ -1,0 +1,85 @@
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Catalog;
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests;
+
+public class BodyTests : SiteTests
+{
+    /// <summary>The ways to send a body, as options that force them upon every size.</summary>
+    private static readonly Dictionary<string, Func<SiteOptions, SiteOptions>> Ways = new()
+    {
+        ["by size"] = options => options,
+        ["baked"] = options => options with { BakedBytesMax = 2 * 1024 * 1024 },
+        ["ring"] = options => options with { BakedBytesMax = 0, RingBytesMax = 2 * 1024 * 1024 },
+        ["stream"] = options => options with { BakedBytesMax = 0, RingBytesMax = 0 },
+        ["opened on demand"] = options => options with { DescriptorsMax = 0 },
+        ["ring, opened on demand"] = options => options with { BakedBytesMax = 0, RingBytesMax = 2 * 1024 * 1024, DescriptorsMax = 0 },
+        ["stream, opened on demand"] = options => options with { BakedBytesMax = 0, RingBytesMax = 0, DescriptorsMax = 0 },
+        ["no memory left"] = options => options with { BakedBytesTotalMax = 0 },
+    };
+
+    public static TheoryData<string> WayNames => [.. Ways.Keys];
+
+    [Theory]
+    [MemberData(nameof(WayNames))]
+    public async Task Every_size_arrives_whole_in_every_way(string way)
+    {
+        Folder.AddSizes();
+        RunningSite site = await StartAsync(Ways[way]);
+
+        // Alone with its reads, and all in one batch, so that bodies of different ways stand side by side in one output.
+        Wire single = await site.ConnectAsync();
+        foreach (int size in SiteFolder.Sizes)
+        {
+            (await single.GetAsync(SiteFolder.Target(size))).AssertIsWhole(SiteFolder.Bytes(size));
+        }
+
+        Wire batch = await site.ConnectAsync();
+        int[] mixed = [.. SiteFolder.Sizes, .. SiteFolder.Sizes.Reverse()];
+        await batch.SendAsync(string.Concat(mixed.Select(size => $"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\n\r\n")));
+        foreach (int size in mixed)
+        {
+            (await batch.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(size));
+        }
+    }
+
+    [Fact]
+    public async Task Each_size_is_sent_in_the_way_the_tests_mean()
+    {
+        Folder.AddSizes();
+        RunningSite site = await StartAsync();
+
+        Assert.Equal(BodyStrategy.Baked, StrategyOf(65_536));
+        Assert.Equal(BodyStrategy.Ring, StrategyOf(65_537));
+        Assert.Equal(BodyStrategy.Ring, StrategyOf(262_144));
+        Assert.Equal(BodyStrategy.Stream, StrategyOf(262_145));
+        Assert.Equal(5, site.Catalog.DescriptorsHeld);
+
+        BodyStrategy StrategyOf(int size)
+        {
+            Assert.Equal(PathMatch.Asset, site.Catalog.Current.TryFind(System.Text.Encoding.ASCII.GetBytes(SiteFolder.Target(size)), out Asset? asset));
+            return asset!.Strategy;
+        }
+    }
+
+    [Fact]
+    public async Task A_slow_reader_holds_nobody_up_and_gets_everything()
+    {
+        Folder.AddSizes();
+        byte[] large = Folder.AddSized(8 * 1024 * 1024);
+        RunningSite site = await StartAsync();
+        Wire slow = await site.ConnectAsync(receiveBufferBytes: 4096);
+        await slow.SendAsync($"GET {SiteFolder.Target(large.Length)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        Answer head = await slow.ReadHeadAsync();
+
+        Wire quick = await site.ConnectAsync();
+        foreach (int size in SiteFolder.Sizes)
+        {
+            (await quick.GetAsync(SiteFolder.Target(size))).AssertIsWhole(SiteFolder.Bytes(size));
+        }
+
+        (head with { Body = await slow.ReadBytesAsync(large.Length) }).AssertIsWhole(large);
+        (await slow.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+}

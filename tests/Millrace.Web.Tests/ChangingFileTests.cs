@@ -1,0 +1,192 @@
+using Millrace.StaticFiles;
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests;
+
+/// <summary>Files that change behind the catalogue's back: never a wrong body, never one that only looks whole.</summary>
+public class ChangingFileTests : SiteTests
+{
+    private const string Bystander = "/f1000.bin";
+    private const int RingSize = 200_000;
+    private const int StreamSize = 1_500_000;
+    private const int LargeSize = 16 * 1024 * 1024;
+
+    private static SiteOptions OnDemand(SiteOptions options) => options with { DescriptorsMax = 0 };
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(99_999)]
+    [InlineData(RingSize - 1)]
+    public async Task A_file_of_one_read_that_shrank_is_answered_at_its_new_length(int left)
+    {
+        byte[] bytes = Folder.AddSized(RingSize);
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), left);
+
+        Answer answer = await wire.GetAsync(SiteFolder.Target(RingSize));
+
+        answer.AssertIsWhole(bytes[..left]);
+        (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(262_144)]
+    [InlineData(StreamSize - 1)]
+    public async Task A_large_file_that_shrank_ends_in_a_reset(int left)
+    {
+        byte[] bytes = Folder.AddSized(StreamSize);
+        Folder.AddSized(1000);
+        RunningSite site = await StartAsync();
+        Wire wire = await site.ConnectAsync();
+        Wire bystander = await site.ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(StreamSize), left);
+
+        await wire.SendAsync($"GET {SiteFolder.Target(StreamSize)} HTTP/1.0\r\n\r\n");
+        (byte[] got, WireEnd end) = await wire.ReadToEndAsync();
+
+        Assert.Equal(WireEnd.Reset, end);
+        AssertIsPartOf(got, bytes[..left]);
+        (await bystander.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_file_that_shrinks_while_it_is_sent_ends_in_a_reset_after_what_there_was()
+    {
+        const int Left = 8 * 1024 * 1024;
+        byte[] bytes = Folder.AddSized(LargeSize);
+        Folder.AddSized(1000);
+        RunningSite site = await StartAsync();
+        Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
+        Wire bystander = await site.ConnectAsync();
+        await wire.SendAsync($"GET {SiteFolder.Target(LargeSize)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        Answer head = await wire.ReadHeadAsync();
+        Assert.Equal(LargeSize.ToString(), head.Field("Content-Length"));
+
+        Folder.SetLength(SiteFolder.Target(LargeSize), Left);
+        (byte[] got, WireEnd end) = await wire.ReadToEndAsync();
+
+        Assert.Equal(WireEnd.Reset, end);
+        Assert.InRange(got.Length, 1, Left);
+        Assert.True(got.AsSpan().SequenceEqual(bytes.AsSpan(0, got.Length)));
+        (await bystander.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Theory]
+    [InlineData(RingSize)]
+    [InlineData(StreamSize)]
+    public async Task A_file_that_grew_is_sent_in_the_length_that_was_announced(int size)
+    {
+        byte[] bytes = Folder.AddSized(size);
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(size), size + 1_000_000);
+
+        (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(bytes);
+        (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_file_that_grows_while_it_is_sent_is_sent_in_the_length_that_was_announced()
+    {
+        byte[] bytes = Folder.AddSized(LargeSize);
+        Wire wire = await (await StartAsync()).ConnectAsync(receiveBufferBytes: 4096);
+        await wire.SendAsync($"GET {SiteFolder.Target(LargeSize)} HTTP/1.0\r\n\r\n");
+        Answer head = await wire.ReadHeadAsync();
+
+        Folder.SetLength(SiteFolder.Target(LargeSize), LargeSize + 1_000_000);
+
+        (head with { Body = await wire.ReadBytesAsync(LargeSize) }).AssertIsWhole(bytes);
+        await wire.AssertEndsAsync();
+    }
+
+    [Theory]
+    [InlineData(RingSize, 0)]
+    [InlineData(RingSize, 10)]
+    [InlineData(RingSize, StreamSize)]
+    [InlineData(StreamSize, 0)]
+    [InlineData(StreamSize, 10)]
+    [InlineData(StreamSize, StreamSize + 300_000)]
+    public async Task A_file_opened_on_demand_has_the_length_it_has_now(int size, int sizeNow)
+    {
+        Folder.AddSized(size);
+        Wire wire = await (await StartAsync(OnDemand)).ConnectAsync();
+        byte[] bytes = Folder.Add(SiteFolder.Target(size), SiteFolder.Bytes(sizeNow));
+
+        (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(bytes);
+        await wire.SendAsync($"HEAD {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        Assert.Equal(sizeNow.ToString(), (await wire.ReadAnswerAsync("HEAD")).Field("Content-Length"));
+        (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(bytes);
+    }
+
+    [Theory]
+    [InlineData(RingSize)]
+    [InlineData(StreamSize)]
+    public async Task A_file_opened_on_demand_that_was_deleted_is_answered_404(int size)
+    {
+        Folder.AddSized(size);
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync(OnDemand)).ConnectAsync();
+        File.Delete(Folder.PathOf(SiteFolder.Target(size)));
+
+        Assert.Equal(404, (await wire.GetAsync(SiteFolder.Target(size))).Status);
+        (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+
+        Directory.CreateDirectory(Folder.PathOf(SiteFolder.Target(size)));
+        Assert.Equal(404, (await wire.GetAsync(SiteFolder.Target(size))).Status);
+    }
+
+    [Theory]
+    [InlineData(RingSize)]
+    [InlineData(StreamSize)]
+    public async Task A_held_file_that_was_deleted_or_replaced_is_sent_whole_as_it_was(int size)
+    {
+        byte[] bytes = Folder.AddSized(size);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        File.Delete(Folder.PathOf(SiteFolder.Target(size)));
+
+        (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(bytes);
+        Folder.Add(SiteFolder.Target(size), SiteFolder.Bytes(size + 1)[1..]);
+        (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(bytes);
+    }
+
+    [Fact]
+    public async Task A_reload_serves_the_new_files_and_a_download_under_way_ends_with_the_old_one()
+    {
+        byte[] old = Folder.AddSized(LargeSize);
+        byte[] oldBaked = Folder.Add("/small.bin", SiteFolder.Bytes(50_000));
+        RunningSite site = await StartAsync();
+        Wire slow = await site.ConnectAsync(receiveBufferBytes: 4096);
+        Wire quick = await site.ConnectAsync();
+        (await quick.GetAsync("/small.bin")).AssertIsWhole(oldBaked);
+        await slow.SendAsync($"GET {SiteFolder.Target(LargeSize)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        Answer head = await slow.ReadHeadAsync();
+
+        File.Delete(Folder.PathOf(SiteFolder.Target(LargeSize)));
+        byte[] next = Folder.Add(SiteFolder.Target(LargeSize), SiteFolder.Bytes(StreamSize));
+        byte[] nextBaked = Folder.Add("/small.bin", SiteFolder.Bytes(50_001));
+        Task oldIsFreed = site.Catalog.Current.Freed;
+        site.Catalog.Reload();
+
+        (await quick.GetAsync("/small.bin")).AssertIsWhole(nextBaked);
+        (await quick.GetAsync(SiteFolder.Target(LargeSize))).AssertIsWhole(next);
+        Assert.False(oldIsFreed.IsCompleted);
+        (head with { Body = await slow.ReadBytesAsync(LargeSize) }).AssertIsWhole(old);
+        (await slow.GetAsync(SiteFolder.Target(LargeSize))).AssertIsWhole(next);
+        await oldIsFreed.WaitAsync(TimeSpan.FromSeconds(5));
+    }
+
+    /// <summary>What arrived is a beginning of the answer: a head and a body that its end cut off.</summary>
+    private static void AssertIsPartOf(byte[] answer, byte[] body)
+    {
+        int headEnd = answer.AsSpan().IndexOf("\r\n\r\n"u8);
+        if (headEnd >= 0)
+        {
+            byte[] got = answer[(headEnd + 4)..];
+            Assert.InRange(got.Length, 0, body.Length);
+            Assert.True(got.AsSpan().SequenceEqual(body.AsSpan(0, got.Length)));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+using System.Diagnostics;
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests;
+
+public class DeadlineTests : SiteTests
+{
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(150);
+    private static readonly WebLimits Limits = new() { KeepAlive = TimeSpan.FromMinutes(5) };
+
+    [Theory]
+    [InlineData("G")]
+    [InlineData("GET / HTTP/1.1\r\nHost: a\r\n")]
+    public async Task A_head_that_does_not_end_is_answered_408(string beginning)
+    {
+        Wire wire = await (await StartAsync(limits: Limits with { Head = Short })).ConnectAsync();
+        long startedAt = Stopwatch.GetTimestamp();
+        await wire.SendAsync(beginning);
+
+        Answer answer = await wire.ReadAnswerAsync();
+
+        Assert.Equal(408, answer.Status);
+        Assert.Equal("close", answer.Field("Connection"));
+        Assert.True(Stopwatch.GetElapsedTime(startedAt) >= Short);
+        await wire.AssertEndsAsync();
+    }
+
+    [Fact]
+    public async Task A_head_that_trickles_in_does_not_move_its_deadline()
+    {
+        Wire wire = await (await StartAsync(limits: Limits with { Head = Short })).ConnectAsync();
+        Task<Answer> answer = wire.ReadAnswerAsync();
+        await wire.SendAsync("GET / HTTP/1.1\r\nHost: a\r\nA: ");
+        int sent = 0;
+        while (!answer.IsCompleted)
+        {
+            await wire.SendAsync("a");
+            sent++;
+            await Task.WhenAny(answer, Task.Delay(5));
+        }
+
+        Assert.Equal(408, (await answer).Status);
+        Assert.True(sent > 1);
+    }
+
+    [Fact]
+    public async Task The_second_request_of_a_connection_has_a_deadline_as_well()
+    {
+        Folder.AddSized(1);
+        Wire wire = await (await StartAsync(limits: Limits with { Head = Short })).ConnectAsync();
+        await wire.SendAsync("GET /f1.bin HTTP/1.1\r\nHost: a\r\n\r\nGET");
+
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1));
+        Assert.Equal(408, (await wire.ReadAnswerAsync()).Status);
+        await wire.AssertEndsAsync();
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("GET /f1.bin HTTP/1.1\r\nHost: a\r\n\r\n")]
+    [InlineData("GET /f300000.bin HTTP/1.1\r\nHost: a\r\n\r\n")]
+    [InlineData("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")]
+    public async Task An_idle_connection_ends_silently(string request)
+    {
+        Folder.AddSized(1);
+        Folder.AddSized(300_000);
+        Wire wire = await (await StartAsync(limits: new WebLimits { KeepAlive = Short })).ConnectAsync();
+        if (request.Length > 0)
+        {
+            await wire.SendAsync(request);
+            _ = await wire.ReadAnswerAsync();
+        }
+
+        long startedAt = Stopwatch.GetTimestamp();
+        await wire.AssertEndsAsync();
+
+        Assert.True(Stopwatch.GetElapsedTime(startedAt) >= Short / 2);
+    }
+
+    [Fact]
+    public async Task An_idle_connection_lives_on_with_every_request()
+    {
+        Folder.AddSized(1);
+        Wire wire = await (await StartAsync(limits: new WebLimits { KeepAlive = TimeSpan.FromMilliseconds(600) })).ConnectAsync();
+        long startedAt = Stopwatch.GetTimestamp();
+
+        while (Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromMilliseconds(1200))
+        {
+            (await wire.GetAsync("/f1.bin")).AssertIsWhole(SiteFolder.Bytes(1));
+            await Task.Delay(20);
+        }
+    }
+
+    [Theory]
+    [InlineData("Content-Length: 4\r\n\r\nGET")]
+    [InlineData("Transfer-Encoding: chunked\r\n\r\n4\r\nGET")]
+    public async Task A_body_that_does_not_come_ends_the_connection(string rest)
+    {
+        Wire wire = await (await StartAsync(limits: Limits with { Body = Short })).ConnectAsync();
+        await wire.SendAsync("POST / HTTP/1.1\r\nHost: a\r\n" + rest);
+
+        Assert.Equal(405, (await wire.ReadAnswerAsync()).Status);
+        await wire.AssertEndsAsync();
+    }
+}

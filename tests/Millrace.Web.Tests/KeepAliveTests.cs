@@ -1,0 +1,77 @@
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests;
+
+public class KeepAliveTests : SiteTests
+{
+    [Fact]
+    public async Task A_connection_serves_one_request_after_the_other()
+    {
+        Folder.AddSizes();
+        Wire wire = await (await StartAsync()).ConnectAsync();
+
+        foreach (int size in SiteFolder.Sizes.Concat(SiteFolder.Sizes.Reverse()))
+        {
+            Answer answer = await wire.GetAsync(SiteFolder.Target(size));
+
+            answer.AssertIsWhole(SiteFolder.Bytes(size));
+            Assert.Null(answer.Field("Connection"));
+        }
+    }
+
+    [Theory]
+    [InlineData("HTTP/1.1", "Connection: close\r\n")]
+    [InlineData("HTTP/1.1", "Connection: foo, CLOSE\r\n")]
+    [InlineData("HTTP/1.1", "Connection: keep-alive, close\r\n")]
+    [InlineData("HTTP/1.0", "")]
+    [InlineData("HTTP/1.0", "Connection: close\r\n")]
+    public async Task A_request_that_is_the_last_gets_its_answer_and_the_end(string version, string field)
+    {
+        Folder.AddSizes();
+        RunningSite site = await StartAsync();
+        foreach (int size in SiteFolder.Sizes)
+        {
+            Wire wire = await site.ConnectAsync();
+            // What follows the last request is no request.
+            await wire.SendAsync($"GET {SiteFolder.Target(size)} {version}\r\nHost: a\r\n{field}\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+
+            Answer answer = await wire.ReadAnswerAsync();
+
+            answer.AssertIsWhole(SiteFolder.Bytes(size));
+            Assert.Equal("close", answer.Field("Connection"));
+            await wire.AssertEndsAsync();
+        }
+    }
+
+    [Fact]
+    public async Task A_client_of_http_1_0_that_asks_for_it_keeps_its_connection()
+    {
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+
+        for (int i = 0; i < 3; i++)
+        {
+            await wire.SendAsync($"GET {SiteFolder.Target(1000)} HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n");
+            Answer answer = await wire.ReadAnswerAsync();
+
+            answer.AssertIsWhole(SiteFolder.Bytes(1000));
+            Assert.Equal("keep-alive", answer.Field("Connection"));
+        }
+    }
+
+    [Fact]
+    public async Task A_client_that_has_finished_sending_still_gets_its_answers()
+    {
+        Folder.AddSizes();
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        await wire.SendAsync(string.Concat(SiteFolder.Sizes.Select(size => $"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\n\r\n")));
+        wire.FinishSending();
+
+        foreach (int size in SiteFolder.Sizes)
+        {
+            (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(size));
+        }
+
+        await wire.AssertEndsAsync();
+    }
+}

@@ -1,0 +1,103 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Engine;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.Web.Tests.Kit;
+
+/// <summary>A folder served in this process. Started and ended by <see cref="SiteTests"/>, which looks for leaks behind it.</summary>
+internal sealed class RunningSite
+{
+    private readonly AssetCatalog _catalog;
+    private readonly StaticSite _site;
+    private readonly ServerLog _log;
+    private readonly List<Wire> _wires = [];
+
+    private RunningSite(AssetCatalog catalog, StaticSite site, ReactorGroup group, ServerLog log, EndPoint endPoint)
+    {
+        _catalog = catalog;
+        _site = site;
+        _log = log;
+        EndPoint = endPoint;
+        Group = group;
+    }
+
+    public ReactorGroup Group { get; }
+
+    public EndPoint EndPoint { get; }
+
+    public AssetCatalog Catalog => _catalog;
+
+    public static async Task<RunningSite> StartAsync(SiteOptions options, WebLimits limits, EngineOptions engine)
+    {
+        var log = new ServerLog();
+        AssetCatalog catalog = AssetCatalog.Open(options);
+        ReactorGroup group = await ReactorGroup.StartAsync(engine with { LoggerFactory = log });
+        var site = new StaticSite(catalog, limits, group.Reactors.Count);
+        Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), site.ServeAsync);
+        return new RunningSite(catalog, site, group, log, listener.EndPoint);
+    }
+
+    /// <summary>A client's connection; it is closed at the end of the test.</summary>
+    public async Task<Wire> ConnectAsync(int receiveBufferBytes = 0)
+    {
+        Wire wire = await Wire.ConnectAsync(EndPoint, receiveBufferBytes);
+        lock (_wires)
+        {
+            _wires.Add(wire);
+        }
+
+        return wire;
+    }
+
+    /// <summary>Whether a new connection is taken.</summary>
+    public async Task<bool> AcceptsAsync()
+    {
+        using var socket = new Socket(EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        try
+        {
+            await socket.ConnectAsync(EndPoint);
+            return true;
+        }
+        catch (SocketException refused) when (refused.SocketErrorCode == SocketError.ConnectionRefused)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>Connections open on all reactors.</summary>
+    public async Task<int> ConnectionsAsync()
+    {
+        int count = 0;
+        foreach (Reactor reactor in Group.Reactors)
+        {
+            var answer = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
+            reactor.Post(_ => answer.SetResult(reactor.Connections.Count), null);
+            count += await answer.Task.WaitAsync(TimeSpan.FromSeconds(10));
+        }
+
+        return count;
+    }
+
+    /// <summary>Ends everything and asserts that everything was given back.</summary>
+    public async Task EndAsync()
+    {
+        _wires.ForEach(static wire => wire.Dispose());
+        await Group.StopAsync(TimeSpan.FromSeconds(5));
+        _site.Release();
+        CatalogSnapshot last = _catalog.Current;
+        _catalog.Dispose();
+        await last.Freed.WaitAsync(TimeSpan.FromSeconds(5));
+
+        Assert.Equal(0, _catalog.BakedBytesHeld);
+        Assert.Equal(0, _catalog.DescriptorsHeld);
+        foreach (Reactor reactor in Group.Reactors)
+        {
+            Assert.Equal(0, reactor.Connections.Count);
+            Assert.Equal(0, reactor.Pools.Lent);
+        }
+
+        Assert.Empty(_log.Complaints);
+    }
+}

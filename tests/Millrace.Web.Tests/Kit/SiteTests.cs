@@ -1,0 +1,58 @@
+using Millrace.Engine;
+using Millrace.Engine.Buffers;
+using Millrace.StaticFiles;
+
+namespace Millrace.Web.Tests.Kit;
+
+/// <summary>
+/// A test over a site that is served in this process. Whatever it started is stopped behind it, and nothing may be left: no
+/// connection slot, no block, no lease on a snapshot, no descriptor, no complaint of the engine. No test can forget to look.
+/// </summary>
+public abstract class SiteTests : IAsyncLifetime
+{
+    private readonly List<RunningSite> _sites = [];
+    private string[] _descriptorsBefore = [];
+
+    private protected SiteFolder Folder { get; } = new();
+
+    public ValueTask InitializeAsync()
+    {
+        _descriptorsBefore = Descriptors();
+        return default;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        foreach (RunningSite site in _sites)
+        {
+            await site.EndAsync();
+        }
+
+        Folder.Dispose();
+        Assert.Empty(LoanLedger.Reports);
+        Assert.Equal(_descriptorsBefore, Descriptors());
+        GC.SuppressFinalize(this);
+    }
+
+    /// <summary>Serves <see cref="Folder"/> as it is now.</summary>
+    private protected async Task<RunningSite> StartAsync(
+        Func<SiteOptions, SiteOptions>? site = null, WebLimits? limits = null, EngineOptions? engine = null)
+    {
+        var options = new SiteOptions { Root = Folder.Root };
+        RunningSite running = await RunningSite.StartAsync(
+            site?.Invoke(options) ?? options, limits ?? new WebLimits(), engine ?? new EngineOptions { Reactors = 1 });
+        _sites.Add(running);
+        return running;
+    }
+
+    /// <summary>What this process has open and a server could leak: the runtime's own epoll and pipes come and go.</summary>
+    private static string[] Descriptors() =>
+    [
+        .. Directory.GetFiles("/proc/self/fd")
+            .Select(static path => new FileInfo(path).LinkTarget ?? "")
+            .Where(static target => target.StartsWith("socket:", StringComparison.Ordinal)
+                || target.StartsWith("anon_inode:[io_uring]", StringComparison.Ordinal)
+                || target.Contains(SiteFolder.NamePrefix, StringComparison.Ordinal))
+            .Order(StringComparer.Ordinal),
+    ];
+}

@@ -1,0 +1,194 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+
+namespace Millrace.Web.Tests.Kit;
+
+/// <summary>How the server's side of a connection ended.</summary>
+internal enum WireEnd
+{
+    Finished,
+    Reset,
+}
+
+/// <summary>A client that writes and reads bytes, and knows as much of HTTP as it takes to find the end of an answer. Bounded by a deadline.</summary>
+internal sealed class Wire : IDisposable
+{
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+
+    private readonly Socket _socket;
+    private readonly CancellationTokenSource _deadline = new(Deadline);
+    private byte[] _input = new byte[64 * 1024];
+    private int _start;
+    private int _end;
+
+    private Wire(Socket socket) => _socket = socket;
+
+    /// <param name="endPoint">Where the server listens.</param>
+    /// <param name="receiveBufferBytes">Small, to make a peer that the server has to wait for; 0 for the system's choice.</param>
+    public static async Task<Wire> ConnectAsync(EndPoint endPoint, int receiveBufferBytes = 0)
+    {
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        if (receiveBufferBytes > 0)
+        {
+            socket.ReceiveBufferSize = receiveBufferBytes;
+        }
+
+        var wire = new Wire(socket);
+        await socket.ConnectAsync(endPoint, wire._deadline.Token);
+        return wire;
+    }
+
+    public Task SendAsync(string text) => SendAsync(Encoding.Latin1.GetBytes(text));
+
+    public async Task SendAsync(ReadOnlyMemory<byte> bytes)
+    {
+        while (!bytes.IsEmpty)
+        {
+            int sent = await _socket.SendAsync(bytes, SocketFlags.None, _deadline.Token);
+            bytes = bytes[sent..];
+        }
+    }
+
+    /// <summary>Sends until all is sent or the server refuses to take more. The answer must be readable either way.</summary>
+    public async Task SendAsMuchAsWelcomeAsync(ReadOnlyMemory<byte> bytes)
+    {
+        try
+        {
+            await SendAsync(bytes);
+        }
+        catch (SocketException refused) when (refused.SocketErrorCode is SocketError.ConnectionReset or SocketError.Shutdown)
+        {
+            Assert.False(_deadline.IsCancellationRequested);
+        }
+    }
+
+    /// <summary>The client has nothing more to say, but still reads.</summary>
+    public void FinishSending() => _socket.Shutdown(SocketShutdown.Send);
+
+    /// <summary>Ends the connection with a reset.</summary>
+    public void Reset()
+    {
+        _socket.LingerState = new LingerOption(true, 0);
+        _socket.Close();
+    }
+
+    public async Task<Answer> GetAsync(string target)
+    {
+        await SendAsync($"GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
+        return await ReadAnswerAsync();
+    }
+
+    /// <summary>Reads one answer and not a byte more.</summary>
+    /// <param name="method">Of the request: the answer to HEAD has no body, whatever its fields say.</param>
+    public async Task<Answer> ReadAnswerAsync(string method = "GET")
+    {
+        Answer answer = await ReadHeadAsync();
+        bool hasBody = method != "HEAD" && answer.Status is not (204 or 304);
+        return hasBody ? answer with { Body = await ReadBytesAsync(int.Parse(answer.Field("Content-Length")!)) } : answer;
+    }
+
+    /// <summary>Reads one answer with a body and forgets it.</summary>
+    public async Task SkipAnswerAsync()
+    {
+        Answer head = await ReadHeadAsync();
+        Assert.Equal(200, head.Status);
+        for (int left = int.Parse(head.Field("Content-Length")!); left > 0;)
+        {
+            if (_start == _end)
+            {
+                Assert.True(await FillAsync() > 0, "The connection ended within a body");
+            }
+
+            int taken = Math.Min(left, _end - _start);
+            _start += taken;
+            left -= taken;
+        }
+    }
+
+    public async Task<Answer> ReadHeadAsync()
+    {
+        int end;
+        while ((end = _input.AsSpan(_start, _end - _start).IndexOf("\r\n\r\n"u8)) < 0)
+        {
+            Assert.True(await FillAsync() > 0, $"The connection ended within a head: '{Encoding.Latin1.GetString(_input, _start, _end - _start)}'");
+        }
+
+        string head = Encoding.Latin1.GetString(_input, _start, end + 4);
+        _start += end + 4;
+        return Answer.OfHead(head);
+    }
+
+    public async Task<byte[]> ReadBytesAsync(int count)
+    {
+        byte[] bytes = new byte[count];
+        for (int read = 0; read < count;)
+        {
+            if (_start == _end)
+            {
+                Assert.True(await FillAsync() > 0, $"The connection ended after {read} of {count} bytes");
+            }
+
+            int taken = Math.Min(count - read, _end - _start);
+            _input.AsSpan(_start, taken).CopyTo(bytes.AsSpan(read));
+            _start += taken;
+            read += taken;
+        }
+
+        return bytes;
+    }
+
+    /// <summary>Everything up to the server's end, and how it ended.</summary>
+    public async Task<(byte[] Bytes, WireEnd End)> ReadToEndAsync()
+    {
+        using var bytes = new MemoryStream();
+        try
+        {
+            do
+            {
+                bytes.Write(_input, _start, _end - _start);
+                _start = _end = 0;
+            }
+            while (await FillAsync() > 0);
+
+            return (bytes.ToArray(), WireEnd.Finished);
+        }
+        catch (SocketException reset) when (reset.SocketErrorCode == SocketError.ConnectionReset)
+        {
+            return (bytes.ToArray(), WireEnd.Reset);
+        }
+    }
+
+    /// <summary>Asserts that the server ends the connection in order, without another byte.</summary>
+    public async Task AssertEndsAsync()
+    {
+        (byte[] bytes, WireEnd end) = await ReadToEndAsync();
+        Assert.Equal("", Encoding.Latin1.GetString(bytes));
+        Assert.Equal(WireEnd.Finished, end);
+    }
+
+    public void Dispose()
+    {
+        _socket.Dispose();
+        _deadline.Dispose();
+    }
+
+    private async Task<int> FillAsync()
+    {
+        if (_start > 0)
+        {
+            _input.AsSpan(_start, _end - _start).CopyTo(_input);
+            _end -= _start;
+            _start = 0;
+        }
+
+        if (_end == _input.Length)
+        {
+            Array.Resize(ref _input, 2 * _input.Length);
+        }
+
+        int count = await _socket.ReceiveAsync(_input.AsMemory(_end), SocketFlags.None, _deadline.Token);
+        _end += count;
+        return count;
+    }
+}

@@ -1,0 +1,84 @@
+using System.Text;
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests;
+
+public class PipeliningTests : SiteTests
+{
+    [Theory]
+    [InlineData(16_384)]
+    [InlineData(1024 * 1024)]
+    public async Task A_hundred_requests_in_one_batch_are_answered_in_order(int sizeMax)
+    {
+        Folder.AddSizes();
+        int[] sizes = [.. SiteFolder.Sizes.Where(size => size <= sizeMax)];
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        int[] asked = [.. Enumerable.Range(0, 100).Select(i => sizes[i * 7 % sizes.Length])];
+
+        Task sending = wire.SendAsync(string.Concat(asked.Select(size => $"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\n\r\n")));
+
+        foreach (int size in asked)
+        {
+            (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(size));
+        }
+
+        await sending;
+    }
+
+    [Fact]
+    public async Task A_batch_may_be_split_at_every_byte()
+    {
+        Folder.AddSized(1000);
+        Folder.AddSized(65_537);
+        RunningSite site = await StartAsync();
+        byte[] batch = Encoding.Latin1.GetBytes(
+            $"GET {SiteFolder.Target(1000)} HTTP/1.1\r\nHost: a\r\n\r\n"
+            + "POST /none HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nGET "
+            + $"GET {SiteFolder.Target(65_537)}?q HTTP/1.1\r\nHost: a\r\n\r\n");
+
+        for (int cut = 1; cut < batch.Length; cut++)
+        {
+            using Wire wire = await site.ConnectAsync();
+            await wire.SendAsync(batch.AsMemory(0, cut));
+            await wire.SendAsync(batch.AsMemory(cut));
+
+            (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+            Assert.Equal(405, (await wire.ReadAnswerAsync()).Status);
+            (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(65_537));
+        }
+    }
+
+    [Fact]
+    public async Task A_batch_may_come_byte_by_byte()
+    {
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        string request = $"GET {SiteFolder.Target(1000)} HTTP/1.1\r\nHost: a\r\n\r\n";
+        foreach (char character in request + request)
+        {
+            await wire.SendAsync(character.ToString());
+        }
+
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_client_that_only_sends_is_stopped_and_later_gets_everything()
+    {
+        const int Requests = 4000;
+        Folder.AddSized(16_384);
+        Wire wire = await (await StartAsync()).ConnectAsync(receiveBufferBytes: 4096);
+        string request = $"GET {SiteFolder.Target(16_384)} HTTP/1.1\r\nHost: a\r\n\r\n";
+
+        Task sending = wire.SendAsync(string.Concat(Enumerable.Repeat(request, Requests)));
+
+        byte[] expected = SiteFolder.Bytes(16_384);
+        for (int i = 0; i < Requests; i++)
+        {
+            (await wire.ReadAnswerAsync()).AssertIsWhole(expected);
+        }
+
+        await sending;
+    }
+}
