@@ -4,7 +4,7 @@ namespace Millrace.Engine.Tests.Unit;
 
 public class MailboxTests
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(10);
 
     [Fact]
     public void Posts_of_many_threads_all_arrive_each_threads_in_its_order()
@@ -40,10 +40,13 @@ public class MailboxTests
         int drains = 0;
         while (drained < Threads * PostsPerThread)
         {
-            // A reactor's turn: it waits in the kernel only while nothing is announced.
-            Assert.True(mailbox.IsAnnounced || woken.WaitOne(Patience), $"no wake although {drained} of all posts were drained");
-            drained += mailbox.Drain();
-            drains++;
+            // A reactor's turn: it waits in the kernel only while nothing is announced, and drains only what is.
+            Assert.True(mailbox.IsAnnounced || woken.WaitOne(Patience), $"no wake although only {drained} posts were drained");
+            if (mailbox.IsAnnounced)
+            {
+                drained += mailbox.Drain();
+                drains++;
+            }
         }
 
         Array.ForEach(threads, thread => thread.Join());
@@ -88,7 +91,7 @@ public class MailboxTests
             }
 
             Assert.True(mailbox.IsAnnounced || woken.Wait(Patience), $"after {drained} posts one woke nobody");
-            int count = mailbox.Drain();
+            int count = mailbox.IsAnnounced ? mailbox.Drain() : 0;
             drained += count;
             if (count > 0 && left == 0)
             {
