@@ -12,11 +12,14 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(101, LogLevel.Critical, "Reactor {Index} failed; the process ends.")]
     public partial void ReactorFailed(int index, Exception error);
 
-    [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stopped while {Count} handlers had not returned; their memory is left to them.")]
-    public partial void HandlersLeft(int index, int count);
+    [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stops with {Count} connections whose handler or kernel operation goes on; their memory stays.")]
+    public partial void ConnectionsLeft(int index, int count);
 
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
+
+    [LoggerMessage(201, LogLevel.Warning, "The file of {EndPoint} cannot be removed: {Reason}")]
+    public partial void SocketFileLeft(EndPoint endPoint, string reason);
 
     [LoggerMessage(300, LogLevel.Error, "A connection handler failed; its connection is reset.")]
     public partial void HandlerFailed(Exception error);

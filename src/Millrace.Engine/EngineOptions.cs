@@ -60,6 +60,7 @@ public sealed record EngineOptions
         RequireBetween(CompletionsPerTurn, 1, 65_536, nameof(CompletionsPerTurn));
         RequireBetween(ReceiveBufferBytes, 64, 1 << 20, nameof(ReceiveBufferBytes));
         RequireBetween(ReceiveBuffers, 1, 32_768, nameof(ReceiveBuffers));
+        Limits.Validate();
         if (!int.IsPow2(ReceiveBuffers))
         {
             throw new ArgumentOutOfRangeException(nameof(ReceiveBuffers), ReceiveBuffers, "The kernel takes a power of two.");

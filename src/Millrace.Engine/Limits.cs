@@ -34,9 +34,23 @@ public sealed record Limits
     /// <summary>Bytes discarded while lingering: a peer that goes on sending beyond it is cut off.</summary>
     public int LingerBytes { get; init; } = 1024 * 1024;
 
-    /// <summary>A peer that takes not one byte of an answer for this long is gone.</summary>
+    /// <summary>A peer that takes not one byte of an answer for this long is gone; noticed within twice the time.</summary>
     public TimeSpan WriteStall { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>How long a listener that ran out of descriptors or memory waits before it accepts again.</summary>
     public TimeSpan AcceptPause { get; init; } = TimeSpan.FromMilliseconds(100);
+
+    /// <exception cref="ArgumentOutOfRangeException">A bound is zero or less.</exception>
+    internal void Validate()
+    {
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(ConnectionsPerReactor);
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(Backlog);
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(InputHighWaterBytes);
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(PipeUnsentBytes);
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(KernelUnsentBytes);
+        ArgumentOutOfRangeException.ThrowIfNegative(LingerBytes);
+        ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(Linger, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(WriteStall, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(AcceptPause, TimeSpan.Zero);
+    }
 }

@@ -17,6 +17,9 @@ public sealed class Reactor
     /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>
     private const int GraceAfterAbortMs = 1_000;
 
+    /// <summary>Batches kept for the next sends; a peak beyond goes back to the system.</summary>
+    private const int BatchesKept = 1_024;
+
     private readonly Thread _thread;
     private readonly Func<Backend> _createBackend;
     private readonly Mailbox _mailbox;
@@ -119,8 +122,18 @@ public sealed class Reactor
     internal Acceptor Accept(int socket, ListenerCore listener, Action<int, ListenerCore> deal)
     {
         AssertHome();
-        var acceptor = new Acceptor(this, _acceptors.Count, socket, listener, deal);
-        _acceptors.Add(acceptor);
+        int slot = _acceptors.FindIndex(static earlier => earlier.Stopped.IsCompleted);
+        slot = slot < 0 ? _acceptors.Count : slot;
+        var acceptor = new Acceptor(this, slot, socket, listener, deal);
+        if (slot == _acceptors.Count)
+        {
+            _acceptors.Add(acceptor);
+        }
+        else
+        {
+            _acceptors[slot] = acceptor;
+        }
+
         acceptor.Arm();
         return acceptor;
     }
@@ -154,7 +167,14 @@ public sealed class Reactor
     internal void ReturnBatch(OutputBatch batch)
     {
         batch.Reset();
-        _batches.Push(batch);
+        if (_batches.Count < BatchesKept)
+        {
+            _batches.Push(batch);
+        }
+        else
+        {
+            batch.Dispose();
+        }
     }
 
     private void Run()
@@ -355,7 +375,7 @@ public sealed class Reactor
         // handler never returned; then its connection's memory stays, because somebody may still write to it.
         if (Connections.Count > 0)
         {
-            Log.HandlersLeft(Index, Connections.Count);
+            Log.ConnectionsLeft(Index, Connections.Count);
             Connections.ReportOutstanding();
             return;
         }

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Net;
 using Millrace.Engine.Backends.Uring;
 using Millrace.Engine.Listening;
@@ -18,9 +17,10 @@ public sealed class ReactorGroup : IAsyncDisposable
 {
     private readonly Reactor[] _reactors;
     private readonly EngineOptions _options;
-    private readonly ConcurrentQueue<Listener> _listeners = new();
-    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private int _stopAsked;
+    /// <summary>Held by whoever listens or stops: a listener that comes late finds the group stopped, or is stopped with it.</summary>
+    private readonly SemaphoreSlim _gate = new(1, 1);
+    private readonly List<Listener> _listeners = [];
+    private bool _isStopped;
     private int _dealt = -1;
 
     private ReactorGroup(EngineOptions options)
@@ -30,7 +30,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         _reactors = new Reactor[options.ReactorCount];
         for (int i = 0; i < _reactors.Length; i++)
         {
-            _reactors[i] = new Reactor(i, options.Limits, log, () => new UringBackend(options));
+            _reactors[i] = new Reactor(i, options.Limits, log, () => CreateBackend(options));
         }
 
         Log = log;
@@ -83,15 +83,60 @@ public sealed class ReactorGroup : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
-        if (Volatile.Read(ref _stopAsked) != 0)
+        await _gate.WaitAsync().ConfigureAwait(false);
+        try
         {
-            throw new InvalidOperationException("The group was stopped; start another to listen.");
-        }
+            if (_isStopped)
+            {
+                throw new InvalidOperationException("The group was stopped; start another to listen.");
+            }
 
+            return await ListenCoreAsync(endPoint, handler, stages).ConfigureAwait(false);
+        }
+        finally
+        {
+            _gate.Release();
+        }
+    }
+
+    /// <summary>
+    /// Stops accepting, lets connections finish what they do for up to <paramref name="drain"/>, resets those left, and
+    /// ends the reactors. Called again it waits for the first call.
+    /// </summary>
+    public async Task StopAsync(TimeSpan drain)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(drain, TimeSpan.Zero);
+        await _gate.WaitAsync().ConfigureAwait(false);
+        try
+        {
+            if (_isStopped)
+            {
+                return;
+            }
+
+            _isStopped = true;
+            foreach (Listener listener in _listeners)
+            {
+                await listener.StopAsync().ConfigureAwait(false);
+            }
+
+            await Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ConfigureAwait(false);
+        }
+        finally
+        {
+            _gate.Release();
+        }
+    }
+
+    /// <summary>Stops without waiting for connections.</summary>
+    public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
+
+    private async Task<Listener> ListenCoreAsync(
+        EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages)
+    {
         (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, _reactors.Length, _options.Limits);
         var core = new ListenerCore(actual, handler, stages);
         bool isSharded = sockets.Length == _reactors.Length;
-
         var acceptors = new List<(Reactor, Acceptor)>();
         for (int i = 0; i < sockets.Length; i++)
         {
@@ -102,34 +147,17 @@ public sealed class ReactorGroup : IAsyncDisposable
 
         // Away from the reactor: what the caller does next is none of its work.
         await Task.Yield();
-        var listener = new Listener(actual, acceptors);
-        _listeners.Enqueue(listener);
+        var listener = new Listener(actual, acceptors, Log);
+        _listeners.Add(listener);
         return listener;
     }
 
-    /// <summary>
-    /// Stops accepting, lets connections finish what they do for up to <paramref name="drain"/>, resets those left, and
-    /// ends the reactors. Called again it waits for the first call.
-    /// </summary>
-    public async Task StopAsync(TimeSpan drain)
+    private static UringBackend CreateBackend(EngineOptions options) => options.Backend switch
     {
-        if (Interlocked.Exchange(ref _stopAsked, 1) != 0)
-        {
-            await _stopped.Task.ConfigureAwait(false);
-            return;
-        }
-
-        foreach (Listener listener in _listeners)
-        {
-            await listener.StopAsync().ConfigureAwait(false);
-        }
-
-        await Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ConfigureAwait(false);
-        _stopped.SetResult();
-    }
-
-    /// <summary>Stops without waiting for connections.</summary>
-    public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
+        // The best there is, and the only one so far.
+        BackendKind.Auto or BackendKind.IoUring => new UringBackend(options),
+        _ => throw new ArgumentOutOfRangeException(nameof(options), options.Backend, "There is no such backend."),
+    };
 
     /// <summary>Hands connections of a socket that cannot be sharded to the reactors in turn.</summary>
     private void Deal(int socket, ListenerCore listener)

@@ -28,8 +28,11 @@ internal static class Errno
     public const int ENAMETOOLONG = 36;
     public const int ENOSYS = 38;
     public const int ELOOP = 40;
-    public const int ETIME = 62;
     public const int EBADR = 53;
+    public const int ETIME = 62;
+    public const int ENONET = 64;
+    public const int EPROTO = 71;
+    public const int ENOPROTOOPT = 92;
     public const int EOPNOTSUPP = 95;
     public const int EAFNOSUPPORT = 97;
     public const int EADDRINUSE = 98;

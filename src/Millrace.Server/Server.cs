@@ -42,7 +42,7 @@ internal static class Server
         {
             return Complain(refusal.Message, ExitCode.Usage);
         }
-        catch (EngineException refusal)
+        catch (Exception refusal) when (refusal is EngineException or IOException or UnauthorizedAccessException)
         {
             return Complain(refusal.Message, ExitCode.Refused);
         }
@@ -67,8 +67,16 @@ internal static class Server
         }
 
         string plural = group.Reactors.Count == 1 ? "" : "s";
-        Console.WriteLine($"Serving {Path.GetFullPath(options.Root)} ({catalog.Current.AssetCount:N0} assets) "
+        Console.WriteLine($"Serving {Shown(options.Root)} ({catalog.Current.AssetCount:N0} assets) "
             + $"on {group.BackendName} with {group.Reactors.Count} reactor{plural}");
+    }
+
+    /// <summary>The root as people think of it: from where they are, if it is below.</summary>
+    private static string Shown(string root)
+    {
+        string full = Path.GetFullPath(root);
+        string relative = Path.GetRelativePath(Environment.CurrentDirectory, full);
+        return relative == "." || relative.StartsWith("..", StringComparison.Ordinal) ? full : relative;
     }
 
     private static int Complain(string message, int exitCode)

@@ -16,6 +16,9 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     private const int VectorsAtStart = 8;
 
+    /// <summary>More than this is a peak, and given back.</summary>
+    private const int VectorsKept = 256;
+
     private readonly BlockPools _pools;
     private readonly List<Block> _blocks = [];
     private readonly MessageHeader* _message;
@@ -150,6 +153,11 @@ internal sealed unsafe class OutputBatch : IDisposable
         }
 
         _blocks.Clear();
+        if (_vectorCapacity > VectorsKept)
+        {
+            ResizeVectors(VectorsAtStart);
+        }
+
         _vectorCount = _firstVector = 0;
         _next = _limit = null;
         _lastVectorIsOpen = false;
@@ -177,10 +185,15 @@ internal sealed unsafe class OutputBatch : IDisposable
     {
         if (_vectorCount == _vectorCapacity)
         {
-            _vectorCapacity *= 2;
-            _vectors = (IoVector*)NativeMemory.Realloc(_vectors, (nuint)_vectorCapacity * (nuint)sizeof(IoVector));
+            ResizeVectors(_vectorCapacity * 2);
         }
 
         _vectors[_vectorCount++] = new IoVector { Address = address, Bytes = (nuint)count };
+    }
+
+    private void ResizeVectors(int count)
+    {
+        _vectorCapacity = count;
+        _vectors = (IoVector*)NativeMemory.Realloc(_vectors, (nuint)count * (nuint)sizeof(IoVector));
     }
 }

@@ -8,10 +8,14 @@ namespace Millrace.Engine;
 /// </content>
 public sealed partial class Connection
 {
+    /// <summary>When a send is tried again for which the kernel had no memory.</summary>
+    private const int SendRetryMs = 50;
+
     private long _timerMs;
     private long _readDeadlineMs;
     private long _sendDeadlineMs;
     private long _sendProgress;
+    private long _sendRetryMs;
     private long _lingerDeadlineMs;
 
     /// <summary>
@@ -50,7 +54,7 @@ public sealed partial class Connection
 
     private void OpenDeadlines()
     {
-        _timerMs = _readDeadlineMs = _sendDeadlineMs = _lingerDeadlineMs = long.MaxValue;
+        _timerMs = _readDeadlineMs = _sendDeadlineMs = _sendRetryMs = _lingerDeadlineMs = long.MaxValue;
     }
 
     private void WakeAt(long atMs)
@@ -70,7 +74,7 @@ public sealed partial class Connection
         }
 
         long nearest = _read.IsPending ? _readDeadlineMs : long.MaxValue;
-        nearest = _sendInFlight ? Math.Min(nearest, _sendDeadlineMs) : nearest;
+        nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendDeadlineMs, _sendRetryMs));
         return Phase == ConnectionPhase.Lingering ? Math.Min(nearest, _lingerDeadlineMs) : nearest;
     }
 
@@ -89,23 +93,41 @@ public sealed partial class Connection
         WakeAt(_sendDeadlineMs);
     }
 
-    /// <summary>The first look takes the measure, the next ones compare: a peer that took nothing in between is gone.</summary>
+    private void RetrySendLater()
+    {
+        _sendRetryMs = Reactor.NowMs + SendRetryMs;
+        WakeAt(_sendRetryMs);
+    }
+
+    /// <summary>
+    /// The first look takes the measure, the next ones compare: a peer that took nothing in between is gone. It lives for one to
+    /// two times the limit, as what it took before the first look is not known.
+    /// </summary>
     private void CheckSend(long nowMs)
     {
-        if (!_sendInFlight || nowMs < _sendDeadlineMs)
+        if (_sending is null)
         {
             return;
         }
 
-        long progress = Backend.SendProgress(_socket);
-        if (progress == _sendProgress)
+        if (nowMs >= _sendDeadlineMs)
         {
-            Abort();
-            return;
+            long progress = Backend.SendProgress(_socket);
+            if (progress == _sendProgress)
+            {
+                Abort();
+                return;
+            }
+
+            _sendProgress = progress;
+            _sendDeadlineMs = nowMs + Reactor.WriteStallMs;
         }
 
-        _sendProgress = progress;
-        _sendDeadlineMs = nowMs + Reactor.WriteStallMs;
+        if (!_sendInFlight && nowMs >= _sendRetryMs)
+        {
+            _sendRetryMs = long.MaxValue;
+            SubmitSend();
+        }
     }
 
     private void SetLingerDeadline()

@@ -123,6 +123,7 @@ public sealed partial class Connection
     private ValueTask<ReadOutcome> BeginRead(bool idle)
     {
         Reactor.AssertHome();
+        AssertTenant();
         if (_read.IsPending)
         {
             throw new InvalidOperationException("A wait for input is pending on this connection; await it before the next.");

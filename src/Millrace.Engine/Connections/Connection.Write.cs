@@ -49,8 +49,8 @@ public sealed partial class Connection
     public void Write(ReadOnlySpan<byte> bytes) => Filling().Write(bytes);
 
     /// <summary>
-    /// Writes memory of the caller's without a copy: it must be native or pinned, and stay as it is until the flush that
-    /// follows has completed. Up to some kilobytes a copy is cheaper than a second part of a send (on this project's
+    /// Writes memory of the caller's without a copy: it must be native or pinned, and stay as it is until a
+    /// <see cref="FlushAsync()"/> that follows has completed (one with a limit may complete earlier). Up to some kilobytes a copy is cheaper than a second part of a send (on this project's
     /// machines 0.13 against 0.5 us at 10 KB).
     /// </summary>
     public unsafe void WriteReference(byte* memory, int count)
@@ -118,6 +118,7 @@ public sealed partial class Connection
         _filling = null;
         if (_sending.Bytes > 0)
         {
+            WatchSend();
             SubmitSend();
         }
         else
@@ -136,7 +137,13 @@ public sealed partial class Connection
         {
             _sending!.Consume(result);
         }
-        else if (-result is not (0 or Errno.EINTR or Errno.EAGAIN or Errno.ENOBUFS or Errno.ENOMEM))
+        else if (-result is Errno.ENOBUFS or Errno.ENOMEM or Errno.EAGAIN && Phase != ConnectionPhase.Closing)
+        {
+            // The kernel is short of memory: at once it would be again.
+            RetrySendLater();
+            return;
+        }
+        else if (-result is not (0 or Errno.EINTR))
         {
             // ECANCELED here is our own close; EPIPE and ECONNRESET are the peer's.
             BreakOutput();
@@ -153,6 +160,7 @@ public sealed partial class Connection
             }
             else
             {
+                WatchSend();
                 SubmitSend();
             }
         }
@@ -180,6 +188,7 @@ public sealed partial class Connection
     private OutputBatch Filling()
     {
         Reactor.AssertHome();
+        AssertTenant();
         if (_fileReadInFlight)
         {
             throw new InvalidOperationException("A file is being read into the output of this connection; await it before writing on.");
@@ -245,8 +254,6 @@ public sealed partial class Connection
         {
             Backend.SubmitSendMessage(Token(OperationKind.Send), _socket, _sending.AsMessage());
         }
-
-        WatchSend();
     }
 
     private void FinishSend()

@@ -9,7 +9,7 @@ using Millrace.Engine.Stages;
 namespace Millrace.Engine;
 
 /// <summary>
-/// One accepted stream connection, given to a handler. Everything but <see cref="Reactor"/> and <see cref="RequestAbort"/>
+/// One accepted stream connection, given to a handler. Everything but <see cref="Reactor"/>
 /// belongs to the reactor's thread: handlers run there, every await of a connection completes there inline, and a handler that awaited
 /// something foreign comes home with <see cref="Reactor.SwitchTo"/>. When the handler returns, what it wrote is sent and
 /// the connection ends in order; when it throws, the connection is reset.
@@ -41,11 +41,11 @@ public sealed partial class Connection
     /// <summary>The reactor that owns the connection. Any thread.</summary>
     public Reactor Reactor { get; }
 
-    /// <summary>The peer's address; null when the peer is gone already.</summary>
-    public EndPoint? RemoteEndPoint => IsOpen ? SocketEndPoint.OfPeer(_socket, LocalFamily) : null;
+    /// <summary>The peer's address; null when the peer is gone already, or a unix socket without a name, as clients' are.</summary>
+    public EndPoint? RemoteEndPoint => IsOpenHere() ? SocketEndPoint.OfPeer(_socket, _listener!.EndPoint) : null;
 
     /// <summary>The address the peer connected to.</summary>
-    public EndPoint? LocalEndPoint => IsOpen ? SocketEndPoint.OfSocket(_socket, LocalFamily) : null;
+    public EndPoint? LocalEndPoint => IsOpenHere() ? SocketEndPoint.OfSocket(_socket, _listener!.EndPoint) : null;
 
     internal int Slot { get; }
 
@@ -55,8 +55,6 @@ public sealed partial class Connection
     internal ConnectionPhase Phase { get; private set; }
 
     private bool IsOpen => Phase is > ConnectionPhase.Free and < ConnectionPhase.Closed;
-
-    private EndPoint LocalFamily => _listener!.EndPoint;
 
     private Backend Backend => Reactor.Backend;
 
@@ -82,13 +80,7 @@ public sealed partial class Connection
         Progress();
     }
 
-    /// <summary>
-    /// Asks for <see cref="Abort"/> from any thread, while the handler runs: later this object may serve another peer already. Who
-    /// cannot know takes an <see cref="AbortHandle"/> while it does.
-    /// </summary>
-    public void RequestAbort() => new AbortHandle(this, Generation).RequestAbort();
-
-    /// <summary>Ends this connection from anywhere, and no later one.</summary>
+    /// <summary>Taken by a handler for others, who end this connection with it from any thread, and never a later one.</summary>
     public AbortHandle AbortHandle
     {
         get
@@ -102,6 +94,7 @@ public sealed partial class Connection
     internal void Open(int socket, ListenerCore listener)
     {
         Debug.Assert(Phase == ConnectionPhase.Free && _operationsInFlight == 0 && _socket == -1);
+        Debug.Assert(_filling is null && _sending is null && !_read.IsPending && !_flush.IsPending && _input.Count == 0);
         _socket = socket;
         _listener = listener;
         _resetOnClose = false;
@@ -113,6 +106,21 @@ public sealed partial class Connection
         OpenDeadlines();
         SubmitReceive();
         RunHandler(listener);
+    }
+
+    /// <summary>A handler that has returned has no connection any more: its slot waits for the next peer, or serves it.</summary>
+    private void AssertTenant()
+    {
+        if (Phase == ConnectionPhase.Free)
+        {
+            throw new InvalidOperationException("The handler of this connection has returned; it can neither read nor write any more.");
+        }
+    }
+
+    private bool IsOpenHere()
+    {
+        Reactor.AssertHome();
+        return IsOpen;
     }
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
@@ -155,9 +163,9 @@ public sealed partial class Connection
 
         Task handler = _handler!;
         _handler = null;
-        if (handler.IsFaulted && Phase == ConnectionPhase.Serving)
+        if (handler.IsFaulted && Phase == ConnectionPhase.Serving && !_outputBroken && _inputEnd != ReceiveEnd.Reset)
         {
-            // One that fails because its connection was reset under it is no news.
+            // One that fails because its connection was reset under it, by us or by the peer, is no news.
             Reactor.Log.HandlerFailed(handler.Exception!.InnerException ?? handler.Exception);
         }
 

@@ -84,8 +84,8 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
 
     /// <summary>Errors of one incoming connection, not of the listener (accept(2), "Error handling").</summary>
     private static bool IsOfTheMoment(int errno) => errno is
-        Errno.EINTR or Errno.EAGAIN or Errno.ECONNABORTED or Errno.EPERM or Errno.ECANCELED or
-        Errno.ENETDOWN or Errno.EHOSTDOWN or Errno.EHOSTUNREACH or Errno.ENETUNREACH or Errno.EOPNOTSUPP;
+        Errno.EINTR or Errno.EAGAIN or Errno.ECONNABORTED or Errno.ECANCELED or Errno.EPROTO or Errno.ENOPROTOOPT or
+        Errno.ENETDOWN or Errno.ENONET or Errno.EHOSTDOWN or Errno.EHOSTUNREACH or Errno.ENETUNREACH;
 
     private void Pause(int errno)
     {
@@ -103,14 +103,27 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         ResumeAtMs = long.MaxValue;
         if (SocketCalls.SetNonBlocking(socket) >= 0)
         {
-            int queued;
-            while ((queued = SocketCalls.Accept(socket)) >= 0)
-            {
-                deal(queued, listener);
-            }
+            DealQueued();
         }
 
         reactor.Backend.CloseSocket(socket);
         _stopped.SetResult();
+    }
+
+    /// <summary>No more than the queue can hold at once: under load it is refilled as fast as it is taken from.</summary>
+    private void DealQueued()
+    {
+        for (int left = reactor.Limits.Backlog; left > 0; left--)
+        {
+            int accepted = SocketCalls.Accept(socket);
+            if (accepted >= 0)
+            {
+                deal(accepted, listener);
+            }
+            else if (accepted == -Errno.EAGAIN || !IsOfTheMoment(-accepted))
+            {
+                return;
+            }
+        }
     }
 }

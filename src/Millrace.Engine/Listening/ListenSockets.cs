@@ -111,7 +111,7 @@ internal static class ListenSockets
         _ = SocketCalls.Close(probe);
         if (result == -Errno.ECONNREFUSED)
         {
-            File.Delete(path);
+            Remove(path, endPoint);
         }
     }
 
@@ -128,6 +128,18 @@ internal static class ListenSockets
         int result = FileCalls.StatDescriptor(file, StatxMask.Type, out Statx statx);
         _ = FileCalls.Close(file);
         return result >= 0 && statx.Type == FileType.Socket;
+    }
+
+    private static void Remove(string path, UnixDomainSocketEndPoint endPoint)
+    {
+        try
+        {
+            File.Delete(path);
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            throw new EngineException($"{endPoint} was left by a process that is gone and cannot be removed: {error.Message}", error);
+        }
     }
 
     private static void Require(int result, EndPoint endPoint)

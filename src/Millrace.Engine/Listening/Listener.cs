@@ -8,10 +8,12 @@ namespace Millrace.Engine;
 public sealed class Listener
 {
     private readonly IReadOnlyList<(Reactor Reactor, Acceptor Acceptor)> _acceptors;
+    private readonly EngineLog _log;
     private readonly (string Path, DateTime CreatedAt)? _file;
 
-    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors)
+    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors, EngineLog log)
     {
+        _log = log;
         EndPoint = endPoint;
         _acceptors = acceptors;
         if (endPoint is UnixDomainSocketEndPoint unix && File.Exists(unix.ToString()))
@@ -36,10 +38,23 @@ public sealed class Listener
             await acceptor.Stopped.ConfigureAwait(false);
         }
 
-        // Only our own file: another process may have taken the path over meanwhile.
-        if (_file is { } file && File.Exists(file.Path) && File.GetCreationTimeUtc(file.Path) == file.CreatedAt)
+        RemoveFile();
+    }
+
+    private void RemoveFile()
+    {
+        try
         {
-            File.Delete(file.Path);
+            // Only our own file: another process may have taken the path over meanwhile.
+            if (_file is { } file && File.Exists(file.Path) && File.GetCreationTimeUtc(file.Path) == file.CreatedAt)
+            {
+                File.Delete(file.Path);
+            }
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            // A file that stays is in nobody's way: who listens there next removes it.
+            _log.SocketFileLeft(EndPoint, error.Message);
         }
     }
 }

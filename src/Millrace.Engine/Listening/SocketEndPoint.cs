@@ -51,12 +51,12 @@ internal static class SocketEndPoint
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
     });
 
-    private static EndPoint Decode(ReadOnlySpan<byte> bytes, EndPoint family)
+    private static EndPoint? Decode(ReadOnlySpan<byte> bytes, EndPoint family)
     {
         // An unnamed unix socket, as a client's usually is, has no path behind its family.
         if (family is UnixDomainSocketEndPoint && bytes.Length <= sizeof(ushort))
         {
-            return family;
+            return null;
         }
 
         var address = new SocketAddress(family.AddressFamily, bytes.Length);

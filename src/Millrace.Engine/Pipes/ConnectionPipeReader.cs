@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using System.Runtime.CompilerServices;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 
@@ -15,6 +16,8 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 {
     private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeReader)state!).EndWaitForCancellation();
 
+    /// <summary>The connection's tenant: a cancellation that comes late must not end the wait of the next one.</summary>
+    private readonly uint _generation = connection.Generation;
     private readonly NativeMemoryManager _memory = new();
     private ReadOnlySequence<byte> _shown;
     private bool _isReading;
@@ -106,24 +109,30 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         }
     }
 
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<ReadResult> WaitAsync(CancellationToken cancellationToken)
     {
-        await using CancellationTokenRegistration registration =
-            cancellationToken.UnsafeRegister(static state => ((ConnectionPipeReader)state!).CancelPendingRead(), this);
-        ReadOutcome outcome = await connection.ReadAsync();
-        if (!_cancelRequested)
+        ReadOutcome outcome;
+        await using (cancellationToken.UnsafeRegister(static state => ((ConnectionPipeReader)state!).CancelPendingRead(), this))
         {
-            return Translate(outcome);
+            outcome = await connection.ReadAsync();
         }
 
-        _cancelRequested = false;
-        cancellationToken.ThrowIfCancellationRequested();
-        return Show(isCanceled: true);
+        // The end of the registration waits for a cancellation that is under way elsewhere, and resumes there.
+        await connection.Reactor.SwitchTo();
+        if (_cancelRequested)
+        {
+            _cancelRequested = false;
+            cancellationToken.ThrowIfCancellationRequested();
+            return Show(isCanceled: true);
+        }
+
+        return Translate(outcome);
     }
 
     private void EndWaitForCancellation()
     {
-        if (_cancelRequested)
+        if (_cancelRequested && connection.Generation == _generation)
         {
             connection.TryEndRead(ReadOutcome.Data);
         }

@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using System.Runtime.CompilerServices;
 
 namespace Millrace.Engine.Pipes;
 
@@ -13,6 +14,8 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 {
     private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeWriter)state!).EndWaitForCancellation();
 
+    /// <summary>The connection's tenant: a cancellation that comes late must not end the wait of the next one.</summary>
+    private readonly uint _generation = connection.Generation;
     private readonly NativeMemoryManager _memory = new();
     private bool _isCompleted;
     private volatile bool _cancelRequested;
@@ -83,11 +86,17 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     private static FlushResult Translate(FlushOutcome outcome) => new(isCanceled: false, isCompleted: outcome == FlushOutcome.Closed);
 
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<FlushResult> WaitAsync(ValueTask<FlushOutcome> flush, CancellationToken cancellationToken)
     {
-        await using CancellationTokenRegistration registration =
-            cancellationToken.UnsafeRegister(static state => ((ConnectionPipeWriter)state!).CancelPendingFlush(), this);
-        FlushOutcome outcome = await flush;
+        FlushOutcome outcome;
+        await using (cancellationToken.UnsafeRegister(static state => ((ConnectionPipeWriter)state!).CancelPendingFlush(), this))
+        {
+            outcome = await flush;
+        }
+
+        // The end of the registration waits for a cancellation that is under way elsewhere, and resumes there.
+        await connection.Reactor.SwitchTo();
         if (!_cancelRequested)
         {
             return Translate(outcome);
@@ -100,7 +109,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     private void EndWaitForCancellation()
     {
-        if (_cancelRequested)
+        if (_cancelRequested && connection.Generation == _generation)
         {
             connection.TryEndFlush();
         }

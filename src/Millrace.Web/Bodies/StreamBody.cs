@@ -13,6 +13,9 @@ internal static class StreamBody
     /// <summary>Small enough to stay in the L2 cache between the read and the send, large enough to make both rare.</summary>
     public const int ChunkBytes = 256 * 1024;
 
+    /// <summary>One chunk being sent, its head before it, and the next one read behind: no more is ever unsent.</summary>
+    private const int UnsentBytesMax = ChunkBytes + (32 * 1024);
+
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public static async ValueTask<bool> SendAsync(Connection connection, BodySource source)
     {
@@ -30,7 +33,7 @@ internal static class StreamBody
                 }
 
                 offset += count;
-                if (await connection.FlushAsync(unsentBytesMax: ChunkBytes) == FlushOutcome.Closed)
+                if (await connection.FlushAsync(UnsentBytesMax) == FlushOutcome.Closed)
                 {
                     return false;
                 }

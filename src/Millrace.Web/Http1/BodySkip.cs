@@ -28,7 +28,7 @@ internal struct BodySkip
     /// <summary>Starts skipping the body that a head announced; of a chunked one at most so many bytes are taken.</summary>
     public static BodySkip Of(RequestHead head, long bytesMax) => new()
     {
-        _framing = head is { Body: BodyFraming.Length, ContentLength: 0 } ? BodyFraming.None : head.Body,
+        _framing = head.Body,
         _left = head.Body == BodyFraming.Length ? head.ContentLength : bytesMax,
     };
 

@@ -119,7 +119,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         if (result.IsRefused)
         {
             _keepAlive = false;
-            WritePlain(HeadRefusals.StatusOf(result.Refusal), includesBody: true);
+            WritePlain(HeadRefusals.StatusOf(result.Refusal), includesBody: head.Method != Method.Head);
             return Next.End;
         }
 
@@ -133,7 +133,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     {
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !bench.IsDraining;
-        Adoption adoption = bench.Adoption;
+        Adoption adoption = bench.AdoptLatest();
         Plan plan = bench.Plan(head, input, adoption.Snapshot, out int status);
         if (head.Body != BodyFraming.None)
         {
@@ -184,7 +184,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     private int AcceptBody(RequestHead head, int status)
     {
         bool tooLarge = head.Body == BodyFraming.Length && head.ContentLength > bench.Limits.SkippedBodyBytesMax;
-        if (tooLarge || (head.ExpectContinue && head is not { Body: BodyFraming.Length, ContentLength: 0 }))
+        if (tooLarge || head.ExpectContinue)
         {
             // Who asks before sending gets the final answer and need not send (RFC 9110, 10.1.1).
             _keepAlive = false;

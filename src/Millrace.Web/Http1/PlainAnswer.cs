@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Http;
 
@@ -47,7 +46,11 @@ internal static class PlainAnswer
         }
 
         ResponseHeadResult result = writer.Finish(out int bytes);
-        Debug.Assert(result == ResponseHeadResult.Ok, "An answer of our own did not fit or holds odd bytes.");
+        if (result != ResponseHeadResult.Ok)
+        {
+            throw new InvalidOperationException($"The head of an answer of our own cannot be written: {result}.");
+        }
+
         if (includesBody && status != 204)
         {
             body.CopyTo(room[bytes..]);

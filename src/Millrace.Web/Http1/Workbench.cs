@@ -37,14 +37,11 @@ internal sealed class Workbench : IDisposable
 
     public ReadOnlySpan<byte> DateLine => _date.LineAt(_reactor.NowMs);
 
-    /// <summary>The snapshot that a request planned now is answered from.</summary>
-    public Adoption Adoption
+    /// <summary>The snapshot that a request planned now is answered from: the latest.</summary>
+    public Adoption AdoptLatest()
     {
-        get
-        {
-            _adopter.AdoptLatest();
-            return _adopter.Current;
-        }
+        _adopter.AdoptLatest();
+        return _adopter.Current;
     }
 
     /// <summary>Plans the answer to a parsed head. A malformed path has a status instead of a plan.</summary>

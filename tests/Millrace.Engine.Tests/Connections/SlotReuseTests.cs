@@ -108,10 +108,10 @@ public class SlotReuseTests
     public async Task An_abort_asked_for_the_first_tenant_spares_the_second()
     {
         await using Script script = await Script.StartAsync();
-        Connection? connection = null;
+        AbortHandle? handle = null;
         Submission first = await script.ConnectAsync(7, c =>
         {
-            connection = c;
+            handle = c.AbortHandle;
             return Task.CompletedTask;
         });
         await script.Kernel.ExpectAsync("shutdown");
@@ -119,7 +119,7 @@ public class SlotReuseTests
         // The post is queued behind one that recycles the slot and lets the next peer in.
         using var gate = new ManualResetEventSlim();
         script.Reactor.Post(_ => gate.Wait(), null);
-        connection!.RequestAbort();
+        handle!.Value.RequestAbort();
         script.Kernel.Complete(first, 0);
         gate.Set();
         await script.ExpectClosedAsync(7);

@@ -46,6 +46,8 @@ internal sealed unsafe class ReceiveBuffers : IDisposable
         int result = ring.Register(RegisterOpcode.BufferRing, &registration, 1);
         if (result < 0)
         {
+            _ = MemoryCalls.Unmap(slots, SlotsBytes);
+            _ = MemoryCalls.Unmap(slab, SlabBytes);
             throw UringRefusal.ForBuffers(-result);
         }
 

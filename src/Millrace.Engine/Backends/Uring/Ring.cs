@@ -17,6 +17,8 @@ internal sealed unsafe class Ring : IDisposable
     /// </summary>
     private static readonly SetupFlags[] Strippable = [SetupFlags.NoSubmissionArray, SetupFlags.DeferTaskRun, SetupFlags.SingleIssuer];
 
+    private const int WorkersMax = 4;
+
     private readonly int _fd;
     private readonly int _enterFd;
     private readonly EnterFlags _enterFlags;
@@ -119,7 +121,19 @@ internal sealed unsafe class Ring : IDisposable
             throw UringRefusal.KernelTooOld();
         }
 
+        LimitWorkers(fd);
         return new Ring(fd, parameters);
+    }
+
+    /// <summary>
+    /// What cannot be done at once (a cold read on some file systems) is done by kernel threads of this ring, which without a
+    /// limit are as many as the process may have: hundreds, for one directory of cold files.
+    /// </summary>
+    private static void LimitWorkers(int fd)
+    {
+        uint* boundedAndUnbounded = stackalloc uint[] { WorkersMax, WorkersMax };
+        int result = IoUringCalls.Register(fd, RegisterOpcode.IoWorkerLimits, boundedAndUnbounded, 2);
+        Debug.Assert(result == 0, "The kernel knows this registration since 5.15.");
     }
 
     private static int Setup(SetupFlags flags, int submissionEntries, int completionEntries, out RingParameters parameters)

@@ -149,12 +149,6 @@ internal sealed unsafe class UringBackend : Backend
         {
             Wake();
             _ = Turn(timeoutMs: 10);
-            if (_wakeArmed)
-            {
-                continue;
-            }
-
-            return;
         }
     }
 

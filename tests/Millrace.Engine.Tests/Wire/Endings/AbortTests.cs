@@ -35,16 +35,16 @@ public class AbortTests : EngineTest
     public async Task Abort_ends_a_send_that_the_peer_does_not_take()
     {
         var outcome = new TaskCompletionSource<FlushOutcome>();
-        Connection? served = null;
+        AbortHandle? served = null;
         TestServer server = await Serve(async connection =>
         {
-            served = connection;
+            served = connection.AbortHandle;
             connection.Write(new byte[32 * 1024 * 1024]);
             outcome.SetResult(await connection.FlushAsync());
         });
         TestClient client = await server.Connect();
         await client.Receive(1_000);
-        served!.RequestAbort();
+        served!.Value.RequestAbort();
         Assert.Equal(FlushOutcome.Closed, await outcome.Task.WaitAsync(Patience));
         await client.ExpectReset();
         await server.Emptied();
@@ -108,10 +108,10 @@ public class AbortTests : EngineTest
     public async Task Abort_requested_from_another_thread_ends_a_wait()
     {
         var outcome = new TaskCompletionSource<ReadOutcome>();
-        var served = new TaskCompletionSource<Connection>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var served = new TaskCompletionSource<AbortHandle>(TaskCreationOptions.RunContinuationsAsynchronously);
         TestServer server = await Serve(async connection =>
         {
-            served.SetResult(connection);
+            served.SetResult(connection.AbortHandle);
             outcome.SetResult(await connection.ReadAsync());
         });
         TestClient client = await server.Connect();
@@ -133,7 +133,7 @@ public class AbortTests : EngineTest
                 first = connection;
                 // Posted while this tenant lives, run when the next one has moved in.
                 connection.Reactor.Post(_ => release.Task.Wait(Patience), null);
-                connection.RequestAbort();
+                connection.AbortHandle.RequestAbort();
                 return;
             }
 
@@ -186,22 +186,22 @@ public class AbortTests : EngineTest
     [Fact]
     public async Task Posting_to_a_reactor_that_has_ended_touches_no_descriptor()
     {
-        var served = new TaskCompletionSource<Connection>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var served = new TaskCompletionSource<(Reactor Reactor, AbortHandle Abort)>(TaskCreationOptions.RunContinuationsAsynchronously);
         TestServer server = await Serve(connection =>
         {
-            served.SetResult(connection);
+            served.SetResult((connection.Reactor, connection.AbortHandle));
             return Handlers.Echo(connection);
         });
         TestClient client = await server.Connect();
-        Connection connection = await served.Task;
+        (Reactor reactor, AbortHandle abort) = await served.Task;
         client.Dispose();
         await server.Group.StopAsync(TimeSpan.Zero).WaitAsync(Patience);
 
         // Takes the number of the reactor's wake descriptor, among others.
         string[] paths = [.. Enumerable.Range(0, 16).Select(_ => Path.GetTempFileName())];
         FileStream[] files = [.. paths.Select(File.OpenWrite)];
-        connection.RequestAbort();
-        connection.Reactor.Post(static _ => { }, null);
+        abort.RequestAbort();
+        reactor.Post(static _ => { }, null);
         Array.ForEach(files, static file => file.Dispose());
         Assert.All(paths, static path => Assert.Equal(0, new FileInfo(path).Length));
         Array.ForEach(paths, File.Delete);
