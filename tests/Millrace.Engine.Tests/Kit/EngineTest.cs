@@ -70,6 +70,17 @@ public abstract class EngineTest : IAsyncLifetime
 
     internal async Task<Client> ConnectAsync(Listener listener) => Keep(await Client.ConnectAsync(listener.EndPoint));
 
+    /// <summary>Connects to a listener that resets at once: the reset may meet the connect or the first receive.</summary>
+    internal static async Task ExpectResetAsync(Listener listener)
+    {
+        SocketException error = await Assert.ThrowsAsync<SocketException>(async () =>
+        {
+            using Client client = await Client.ConnectAsync(listener.EndPoint);
+            await client.ReceiveToEndAsync();
+        });
+        Assert.Equal(SocketError.ConnectionReset, error.SocketErrorCode);
+    }
+
     internal T Keep<T>(T resource)
         where T : IDisposable
     {
