@@ -10,7 +10,7 @@ public class MisuseTests : EngineTest
     public async Task A_handler_that_throws_at_once_is_logged_and_its_connection_reset()
     {
         Listener listener = await ServeAsync(static _ => throw new InvalidDataException("at once"));
-        await ExpectResetOfNewAsync(listener);
+        await ExpectResetAsync(listener);
         Assert.Equal("at once", Assert.Single(Log.Entries, static entry => entry.Id == 300).Error!.Message);
     }
 
@@ -36,7 +36,7 @@ public class MisuseTests : EngineTest
             await Task.Yield();
             throw new InvalidDataException("elsewhere");
         });
-        await ExpectResetOfNewAsync(listener);
+        await ExpectResetAsync(listener);
         Assert.Equal("elsewhere", Assert.Single(Log.Entries, static entry => entry.Id == 300).Error!.Message);
     }
 
@@ -44,7 +44,7 @@ public class MisuseTests : EngineTest
     public async Task A_handler_that_returns_no_task_is_logged_and_its_connection_reset()
     {
         Listener listener = await ServeAsync(static _ => null!);
-        await ExpectResetOfNewAsync(listener);
+        await ExpectResetAsync(listener);
         Assert.Equal(1, Log.Count(300));
     }
 
@@ -52,7 +52,7 @@ public class MisuseTests : EngineTest
     public async Task A_connection_whose_stages_cannot_be_made_is_reset_and_logged()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, stages: static _ => throw new InvalidDataException("no stage"));
-        await ExpectResetOfNewAsync(listener);
+        await ExpectResetAsync(listener);
         Assert.Equal("no stage", Assert.Single(Log.Entries, static entry => entry.Id == 300).Error!.Message);
     }
 
