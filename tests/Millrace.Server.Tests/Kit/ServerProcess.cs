@@ -75,7 +75,9 @@ internal sealed partial class ServerProcess : IAsyncDisposable
     /// <summary>All that it said on stderr, once it has ended.</summary>
     public Task<string> ErrorAsync() => _error.WaitAsync(Deadline);
 
-    public int CountDescriptors() => Directory.GetFiles($"/proc/{_process.Id}/fd").Length;
+    /// <summary>All but the assemblies, which the runtime opens when they are first needed.</summary>
+    public int CountDescriptors() => Directory.GetFiles($"/proc/{_process.Id}/fd")
+        .Count(static path => new FileInfo(path).LinkTarget?.EndsWith(".dll", StringComparison.Ordinal) == false);
 
     /// <summary>Memory in use, in KiB.</summary>
     public int ResidentKib()

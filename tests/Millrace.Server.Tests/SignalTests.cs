@@ -1,0 +1,93 @@
+using System.Diagnostics;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Text;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests;
+
+public class SignalTests
+{
+    private const int LargeBytes = 16 * 1024 * 1024;
+
+    /// <summary>Far below the drain's 20 s; two of them are how long the server waits for a peer's own end.</summary>
+    private static readonly TimeSpan Promptly = TimeSpan.FromSeconds(10);
+
+    [Theory]
+    [InlineData(PosixSignal.SIGTERM)]
+    [InlineData(PosixSignal.SIGINT)]
+    public async Task A_signal_ends_an_idle_server_at_once(PosixSignal signal)
+    {
+        using var folder = new TempFolder();
+        string socket = folder.PathOf("m.sock");
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            Places.SampleSite, "--listen", "127.0.0.1:0", "--listen", $"unix:{socket}");
+        Assert.True(File.Exists(socket));
+
+        server.Signal(signal);
+
+        Assert.Equal(0, await server.ExitCodeAsync().WaitAsync(Promptly));
+        Assert.False(File.Exists(socket));
+        Assert.Equal("", await server.ErrorAsync());
+    }
+
+    [Theory]
+    [InlineData(PosixSignal.SIGTERM)]
+    [InlineData(PosixSignal.SIGINT)]
+    public async Task A_signal_lets_downloads_finish_and_ends_idle_connections(PosixSignal signal)
+    {
+        using var folder = new TempFolder();
+        byte[] bytes = folder.Add("large.bin", LargeBytes);
+        await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0");
+        using SlowDownload download = await SlowDownload.StartAsync(new Uri(server.Url, "large.bin"));
+        using Socket idle = await OpenIdleAsync(server.Url);
+        long startedAt = Stopwatch.GetTimestamp();
+
+        server.Signal(signal);
+
+        Assert.Equal(0, await idle.ReceiveAsync(new byte[1]).WaitAsync(Promptly));
+        idle.Dispose();
+        byte[] answer = await download.ReadToEndAsync();
+        Assert.True(answer.AsSpan().EndsWith(bytes), "The download was cut off.");
+        download.Dispose();
+        Assert.Equal(0, await server.ExitCodeAsync().WaitAsync(Promptly));
+        Assert.True(Stopwatch.GetElapsedTime(startedAt) < Promptly);
+        Assert.Equal("", await server.ErrorAsync());
+    }
+
+    [Theory]
+    [InlineData(PosixSignal.SIGTERM, 128 + 15)]
+    [InlineData(PosixSignal.SIGINT, 128 + 2)]
+    public async Task A_second_signal_ends_it_at_once(PosixSignal signal, int exitCode)
+    {
+        using var folder = new TempFolder();
+        folder.Add("large.bin", LargeBytes);
+        await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0");
+        using SlowDownload download = await SlowDownload.StartAsync(new Uri(server.Url, "large.bin"));
+        using Socket idle = await OpenIdleAsync(server.Url);
+        server.Signal(signal);
+        Assert.Equal(0, await idle.ReceiveAsync(new byte[1]).WaitAsync(Promptly));
+
+        server.Signal(signal);
+
+        Assert.Equal(exitCode, await server.ExitCodeAsync().WaitAsync(Promptly));
+    }
+
+    /// <summary>A connection whose first request was answered.</summary>
+    private static async Task<Socket> OpenIdleAsync(Uri url)
+    {
+        var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
+        await socket.ConnectAsync(url.Host, url.Port);
+        await socket.SendAsync(Encoding.ASCII.GetBytes("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"));
+        byte[] answer = new byte[4096];
+        int count = 0;
+        while (!answer.AsSpan(0, count).EndsWith("\r\n\r\n"u8))
+        {
+            int read = await socket.ReceiveAsync(answer.AsMemory(count)).AsTask().WaitAsync(Promptly);
+            Assert.NotEqual(0, read);
+            count += read;
+        }
+
+        return socket;
+    }
+}
