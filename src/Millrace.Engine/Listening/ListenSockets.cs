@@ -1,6 +1,8 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Text;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
@@ -96,7 +98,7 @@ internal static class ListenSockets
     private static void RemoveStaleFile(UnixDomainSocketEndPoint endPoint)
     {
         string path = endPoint.ToString();
-        if (path.Length == 0 || path[0] is '@' or '\0' || !File.Exists(path))
+        if (path.Length == 0 || path[0] is '@' or '\0' || !IsSocket(path))
         {
             return;
         }
@@ -109,6 +111,21 @@ internal static class ListenSockets
         {
             File.Delete(path);
         }
+    }
+
+    /// <summary>Connecting to a file of another kind is refused like to a stale socket: only a socket may be taken for one.</summary>
+    private static bool IsSocket(string path)
+    {
+        var how = new OpenHow { Flags = OpenFlags.Path | OpenFlags.CloseOnExec };
+        int file = FileCalls.OpenAt2(FileCalls.WorkingDirectory, Encoding.UTF8.GetBytes(path + "\0"), how);
+        if (file < 0)
+        {
+            return false;
+        }
+
+        int result = FileCalls.StatDescriptor(file, StatxMask.Type, out Statx stat);
+        _ = FileCalls.Close(file);
+        return result == 0 && stat.Type == FileType.Socket;
     }
 
     private static void Require(int result, EndPoint endPoint)
