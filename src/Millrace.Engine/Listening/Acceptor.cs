@@ -100,6 +100,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
 
     private void Close()
     {
+        ResumeAtMs = long.MaxValue;
         if (SocketCalls.SetNonBlocking(socket) >= 0)
         {
             int queued;
