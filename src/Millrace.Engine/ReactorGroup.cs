@@ -75,6 +75,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// task completes.
     /// </summary>
     /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
     public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler) => ListenAsync(endPoint, handler, stages: null);
 
     internal async Task<Listener> ListenAsync(
@@ -82,6 +83,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
+        ObjectDisposedException.ThrowIf(Volatile.Read(ref _stopAsked) != 0, this);
         (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, _reactors.Length, _options.Limits);
         var core = new ListenerCore(actual, handler, stages);
         bool isSharded = sockets.Length == _reactors.Length;
