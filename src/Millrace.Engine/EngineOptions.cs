@@ -54,6 +54,8 @@ public sealed record EngineOptions
         ArgumentOutOfRangeException.ThrowIfGreaterThan(Reactors, 1_024);
         RequireBetween(SubmissionEntries, 1, 32_768, nameof(SubmissionEntries));
         RequireBetween(CompletionEntries, 2, 65_536, nameof(CompletionEntries));
+        // The kernel rounds both up to powers of two and refuses fewer completions than submissions.
+        RequireBetween(CompletionEntries, SubmissionEntries, 65_536, nameof(CompletionEntries));
         RequireBetween(CompletionsPerTurn, 1, 65_536, nameof(CompletionsPerTurn));
         RequireBetween(ReceiveBufferBytes, 64, 1 << 20, nameof(ReceiveBufferBytes));
         RequireBetween(ReceiveBuffers, 1, 32_768, nameof(ReceiveBuffers));
