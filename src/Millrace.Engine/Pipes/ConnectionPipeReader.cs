@@ -16,6 +16,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
     private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeReader)state!).EndWaitForCancellation();
 
     private readonly NativeMemoryManager _memory = new();
+    private readonly uint _tenant = connection.Generation;
     private ReadOnlySequence<byte> _shown;
     private bool _isReading;
     private bool _isCompleted;
@@ -44,7 +45,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
             return true;
         }
 
-        if (connection.HasUnseenInput)
+        if (connection.HasUnseenInput && connection.InputEnd != ReceiveEnd.Reset)
         {
             result = Show(isCanceled: false);
             return true;
@@ -108,9 +109,11 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
     private async ValueTask<ReadResult> WaitAsync(CancellationToken cancellationToken)
     {
-        await using CancellationTokenRegistration registration =
+        CancellationTokenRegistration registration =
             cancellationToken.UnsafeRegister(static state => ((ConnectionPipeReader)state!).CancelPendingRead(), this);
         ReadOutcome outcome = await connection.ReadAsync();
+        // Not awaited: a callback that is just running would be waited for, and that wait ends on another thread.
+        registration.Unregister();
         if (!_cancelRequested)
         {
             return Translate(outcome);
@@ -123,7 +126,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
     private void EndWaitForCancellation()
     {
-        if (_cancelRequested)
+        if (_cancelRequested && connection.Generation == _tenant)
         {
             connection.TryEndRead(ReadOutcome.Data);
         }
@@ -144,7 +147,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         _isReading = true;
         connection.MarkSeen();
         _shown = new ReadOnlySequence<byte>(_memory.PointAt(input.Address, input.Count));
-        return new ReadResult(_shown, isCanceled, isCompleted: connection.InputEnd != ReceiveEnd.None);
+        return new ReadResult(_shown, isCanceled, isCompleted: connection.InputEnd == ReceiveEnd.Finished);
     }
 
     private void EndReading()

@@ -14,6 +14,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeWriter)state!).EndWaitForCancellation();
 
     private readonly NativeMemoryManager _memory = new();
+    private readonly uint _tenant = connection.Generation;
     private bool _isCompleted;
     private volatile bool _cancelRequested;
 
@@ -85,9 +86,11 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     private async ValueTask<FlushResult> WaitAsync(ValueTask<FlushOutcome> flush, CancellationToken cancellationToken)
     {
-        await using CancellationTokenRegistration registration =
+        CancellationTokenRegistration registration =
             cancellationToken.UnsafeRegister(static state => ((ConnectionPipeWriter)state!).CancelPendingFlush(), this);
         FlushOutcome outcome = await flush;
+        // Not awaited: a callback that is just running would be waited for, and that wait ends on another thread.
+        registration.Unregister();
         if (!_cancelRequested)
         {
             return Translate(outcome);
@@ -100,7 +103,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     private void EndWaitForCancellation()
     {
-        if (_cancelRequested)
+        if (_cancelRequested && connection.Generation == _tenant)
         {
             connection.TryEndFlush();
         }
