@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
@@ -21,6 +22,7 @@ public sealed partial class Connection
     /// </summary>
     /// <exception cref="IOException">The file cannot be read.</exception>
     /// <exception cref="InvalidOperationException">Another read is pending, or the caller is not on the reactor's thread.</exception>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<int> ReadFileAsync(SafeFileHandle file, long offset, int bytesMax)
     {
         ArgumentNullException.ThrowIfNull(file);
