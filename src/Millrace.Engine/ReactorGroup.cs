@@ -75,7 +75,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// task completes.
     /// </summary>
     /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
-    /// <exception cref="InvalidOperationException">The group was stopped.</exception>
+    /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
     public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler) => ListenAsync(endPoint, handler, stages: null);
 
     internal async Task<Listener> ListenAsync(
@@ -86,11 +86,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         await _gate.WaitAsync().ConfigureAwait(false);
         try
         {
-            if (_isStopped)
-            {
-                throw new InvalidOperationException("The group was stopped; start another to listen.");
-            }
-
+            ObjectDisposedException.ThrowIf(_isStopped, this);
             return await ListenCoreAsync(endPoint, handler, stages).ConfigureAwait(false);
         }
         finally

@@ -47,7 +47,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
             return true;
         }
 
-        if (connection.HasUnseenInput)
+        if (connection.HasUnseenInput && connection.InputEnd != ReceiveEnd.Reset)
         {
             result = Show(isCanceled: false);
             return true;
@@ -153,7 +153,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         _isReading = true;
         connection.MarkSeen();
         _shown = new ReadOnlySequence<byte>(_memory.PointAt(input.Address, input.Count));
-        return new ReadResult(_shown, isCanceled, isCompleted: connection.InputEnd != ReceiveEnd.None);
+        return new ReadResult(_shown, isCanceled, isCompleted: connection.InputEnd == ReceiveEnd.Finished);
     }
 
     private void EndReading()

@@ -53,18 +53,18 @@ public class EndingTests : EngineTest
     public async Task An_abort_asked_for_elsewhere_ends_the_handlers_waits()
     {
         var outcomes = new TaskCompletionSource<(ReadOutcome, FlushOutcome)>();
-        Connection? served = null;
+        AbortHandle? served = null;
         Listener listener = await ServeAsync(async connection =>
         {
             connection.Write(new byte[64 * 1024 * 1024]);
             ValueTask<FlushOutcome> flush = connection.FlushAsync();
-            served = connection;
+            served = connection.AbortHandle;
             ReadOutcome read = await connection.ReadAsync();
             outcomes.SetResult((read, await flush));
         });
         Client client = await ConnectAsync(listener);
         await client.ReceiveAsync(1);
-        served!.RequestAbort();
+        served!.Value.RequestAbort();
         Assert.Equal((ReadOutcome.Reset, FlushOutcome.Closed), await outcomes.Task.Within());
         await client.ExpectResetAsync();
     }
