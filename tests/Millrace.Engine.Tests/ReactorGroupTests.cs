@@ -37,7 +37,7 @@ public class ReactorGroupTests : EngineTest
     {
         ReactorGroup group = await StartAsync();
         await group.StopAsync(TimeSpan.Zero).Within();
-        await Assert.ThrowsAsync<InvalidOperationException>(() => group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), Handlers.EchoAsync).Within());
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), Handlers.EchoAsync).Within());
     }
 
     [Theory]

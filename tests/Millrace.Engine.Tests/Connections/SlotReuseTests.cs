@@ -39,11 +39,14 @@ public class SlotReuseTests
             connection.Flush();
             await connection.ReadFileAsync(99, 0, 10);
         });
+        Submission send = await script.Kernel.ExpectAsync("send");
         Submission read = await script.Kernel.ExpectAsync("read");
         await AbortAllAsync(script);
         Assert.Equal(receive.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
+        Assert.Equal(send.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         Assert.Equal(read.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         script.Kernel.Complete(receive, -Errno.ECANCELED);
+        script.Kernel.Complete(send, -Errno.ECANCELED);
         Assert.Equal(1, await script.ConnectionsAsync());
         Assert.True(script.Kernel.IsQuiet);
 

@@ -121,8 +121,11 @@ public abstract class EngineTest : IAsyncLifetime
     /// <summary>Nothing for the one that the enumeration itself needs, and for code that the runtime loads when it is first used.</summary>
     private static string Describe(string path)
     {
-        string target = File.ResolveLinkTarget(path, returnFinalTarget: false)?.FullName ?? "";
-        return target.StartsWith("/proc/", StringComparison.Ordinal) || Path.GetExtension(target) is ".dll" or ".so" or ".pdb" ? "" : $"{Path.GetFileName(path)} -> {Path.GetFileName(target)}";
+        // Null for one that was closed since it was listed.
+        string target = new FileInfo(path).LinkTarget ?? "";
+        bool isOurs = target.Length > 0 && !target.StartsWith("/proc/", StringComparison.Ordinal)
+            && Path.GetExtension(target) is not (".dll" or ".so" or ".pdb");
+        return isOurs ? $"{Path.GetFileName(path)} -> {Path.GetFileName(target)}" : "";
     }
 
     /// <summary>What the runtime opens at the first use of a socket and keeps.</summary>

@@ -40,7 +40,7 @@ public class AcceptorTests
     [Theory]
     [InlineData(Errno.ECONNABORTED)]
     [InlineData(Errno.EINTR)]
-    [InlineData(Errno.EPERM)]
+    [InlineData(Errno.EPROTO)]
     [InlineData(Errno.ENETDOWN)]
     public async Task The_error_of_one_connection_is_none_of_the_listeners(int errno)
     {
