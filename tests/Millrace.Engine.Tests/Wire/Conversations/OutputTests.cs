@@ -161,7 +161,8 @@ public class OutputTests : EngineTest
         Assert.Equal([1, 1, 1, 2, 2], await client.ReceiveToEnd());
     }
 
-    private static unsafe void Reference(Connection connection, nint address, int count) => connection.WriteReference((byte*)address, count);
+    private static unsafe void Reference(Connection connection, nint address, int count) =>
+        connection.WriteReference((byte*)address, count);
 
     private static void WritePairs(Connection connection, nint memory, int pairs)
     {

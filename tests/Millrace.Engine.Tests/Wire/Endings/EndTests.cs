@@ -49,6 +49,8 @@ public class EndTests : EngineTest
         await client.Send(new byte[300_000]);
         Pattern.Check(await client.Receive(100_000), 3);
         Assert.Empty(await client.ReceiveToEnd());
+        // Our end is announced, and the connection still takes what comes.
+        Assert.Equal(1, await server.AtHome(() => server.Connections));
         client.Dispose();
         await server.Emptied();
     }

@@ -97,7 +97,8 @@ public class HandlerFaultTests : EngineTest
             () => connection.AsDuplexPipe().Output.GetMemory(),
             () => _ = connection.AsDuplexPipe().Output.FlushAsync(),
         ];
-        Assert.All(uses, use => Assert.Contains("SwitchTo", Assert.Throws<InvalidOperationException>(use).Message, StringComparison.Ordinal));
+        Assert.All(uses, static use =>
+            Assert.Contains("SwitchTo", Assert.Throws<InvalidOperationException>(use).Message, StringComparison.Ordinal));
         Assert.Equal([1], await client.Exchange([1]));
     }
 

@@ -56,7 +56,8 @@ public class AcceptPauseTests : EngineTest
     /// <summary>The descriptor that is bound to the address and has no peer.</summary>
     private static int ListenSocket(EndPoint endPoint) => Directory.EnumerateFileSystemEntries("/proc/self/fd")
         .Select(static path => int.Parse(Path.GetFileName(path), System.Globalization.CultureInfo.InvariantCulture))
-        .First(fd => IsOfFamily(fd, endPoint) && endPoint.Equals(SocketEndPoint.OfSocket(fd, endPoint)) && SocketEndPoint.OfPeer(fd, endPoint) is null);
+        .First(fd => IsOfFamily(fd, endPoint)
+            && endPoint.Equals(SocketEndPoint.OfSocket(fd, endPoint)) && SocketEndPoint.OfPeer(fd, endPoint) is null);
 
     private static bool IsOfFamily(int fd, EndPoint endPoint)
     {
