@@ -8,6 +8,9 @@ namespace Millrace.Engine;
 /// </content>
 public sealed partial class Connection
 {
+    /// <summary>How long a new connection has for its first request when the group stops: one that was let in has sent it by then.</summary>
+    private const int FirstRequestMs = 500;
+
     /// <summary>When a send is tried again for which the kernel had no memory.</summary>
     private const int SendRetryMs = 50;
 
@@ -17,6 +20,7 @@ public sealed partial class Connection
     private long _sendProgress;
     private long _sendRetryMs;
     private long _lingerDeadlineMs;
+    private long _firstRequestDeadlineMs;
 
     /// <summary>
     /// Lets waits for input end with <see cref="ReadOutcome.TimedOut"/> from <paramref name="fromNow"/> on (met up to 64 ms
@@ -54,7 +58,7 @@ public sealed partial class Connection
 
     private void OpenDeadlines()
     {
-        _timerMs = _readDeadlineMs = _sendDeadlineMs = _sendRetryMs = _lingerDeadlineMs = long.MaxValue;
+        _timerMs = _readDeadlineMs = _sendDeadlineMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
     }
 
     private void WakeAt(long atMs)
@@ -73,7 +77,7 @@ public sealed partial class Connection
             return long.MaxValue;
         }
 
-        long nearest = _read.IsPending ? _readDeadlineMs : long.MaxValue;
+        long nearest = _read.IsPending ? Math.Min(_readDeadlineMs, _firstRequestDeadlineMs) : long.MaxValue;
         nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendDeadlineMs, _sendRetryMs));
         return Phase == ConnectionPhase.Lingering ? Math.Min(nearest, _lingerDeadlineMs) : nearest;
     }
@@ -83,6 +87,25 @@ public sealed partial class Connection
         if (_read.IsPending && nowMs >= _readDeadlineMs)
         {
             _read.Complete(ReadOutcome.TimedOut);
+        }
+        else if (_read.IsPending && nowMs >= _firstRequestDeadlineMs)
+        {
+            OnDrainedWithoutRequest();
+        }
+    }
+
+    private void SetFirstRequestDeadline()
+    {
+        _firstRequestDeadlineMs = Reactor.NowMs + FirstRequestMs;
+        WakeAt(_firstRequestDeadlineMs);
+    }
+
+    private void OnDrainedWithoutRequest()
+    {
+        _firstRequestDeadlineMs = long.MaxValue;
+        if (_readIsIdle && _input.Count == 0)
+        {
+            _read.Complete(ReadOutcome.Draining);
         }
     }
 

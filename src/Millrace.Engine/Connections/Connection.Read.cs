@@ -16,6 +16,7 @@ public sealed partial class Connection
     private bool _receiveArmed;
     private bool _receiveParked;
     private bool _readIsIdle;
+    private bool _hasReceived;
     private int _seen;
     private int _lingerBytesLeft;
 
@@ -59,12 +60,24 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>The group stops: who only waits for a next request need not.</summary>
+    /// <summary>
+    /// The group stops: who only waits for a next request need not. The first request of a new connection may be in the kernel
+    /// already, so that one gets a moment.
+    /// </summary>
     internal void OnDrain()
     {
-        if (_read.IsPending && _readIsIdle && _input.Count == 0)
+        if (!_read.IsPending || !_readIsIdle || _input.Count > 0)
+        {
+            return;
+        }
+
+        if (_hasReceived)
         {
             _read.Complete(ReadOutcome.Draining);
+        }
+        else
+        {
+            SetFirstRequestDeadline();
         }
     }
 
@@ -78,6 +91,7 @@ public sealed partial class Connection
 
         if (completion.Result > 0)
         {
+            _hasReceived = true;
             TakeBytes(completion.Data, completion.Result);
         }
         else
@@ -117,6 +131,7 @@ public sealed partial class Connection
     {
         _inputEnd = ReceiveEnd.None;
         _receiveParked = false;
+        _hasReceived = false;
         _seen = 0;
     }
 
@@ -142,7 +157,12 @@ public sealed partial class Connection
 
         if (idle && Reactor.IsDraining && _input.Count == 0)
         {
-            return new ValueTask<ReadOutcome>(ReadOutcome.Draining);
+            if (_hasReceived)
+            {
+                return new ValueTask<ReadOutcome>(ReadOutcome.Draining);
+            }
+
+            SetFirstRequestDeadline();
         }
 
         _readIsIdle = idle;
