@@ -37,7 +37,8 @@ public class ReactorGroupTests : EngineTest
     {
         ReactorGroup group = await StartAsync();
         await group.StopAsync(TimeSpan.Zero).Within();
-        await Assert.ThrowsAsync<InvalidOperationException>(() => group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), Handlers.EchoAsync).Within());
+        var endPoint = new IPEndPoint(IPAddress.Loopback, 0);
+        await Assert.ThrowsAsync<InvalidOperationException>(() => group.ListenAsync(endPoint, Handlers.EchoAsync).Within());
     }
 
     [Theory]
@@ -51,9 +52,12 @@ public class ReactorGroupTests : EngineTest
     }
 
     [Fact]
-    public async Task Receive_buffers_must_be_a_power_of_two() => Assert.Equal(
-        nameof(EngineOptions.ReceiveBuffers),
-        (await Assert.ThrowsAsync<ArgumentOutOfRangeException>(() => ReactorGroup.StartAsync(Options() with { ReceiveBuffers = 3 }))).ParamName);
+    public async Task Receive_buffers_must_be_a_power_of_two()
+    {
+        EngineOptions options = Options() with { ReceiveBuffers = 3 };
+        ArgumentOutOfRangeException error = await Assert.ThrowsAsync<ArgumentOutOfRangeException>(() => ReactorGroup.StartAsync(options));
+        Assert.Equal(nameof(EngineOptions.ReceiveBuffers), error.ParamName);
+    }
 
     private static bool IsCount(string line) => line.StartsWith("eventfd-count:", StringComparison.Ordinal);
 }

@@ -67,7 +67,8 @@ internal sealed class TimerWheel
     public void Advance(long nowMs, List<int> expired)
     {
         long now = nowMs / TickMs;
-        // After a jump of more than a turn of the wheel every bucket is visited once, as of the present: what is put back counts from there.
+        // After a jump of more than a turn of the wheel every bucket is visited once, as of the present: what is put back
+        // counts from there.
         _tick = Math.Max(_tick, now - Buckets);
         while (_tick < now)
         {

@@ -59,14 +59,18 @@ public abstract class EngineTest : IAsyncLifetime
 
     /// <summary>A group with one listener on a free port of the loopback.</summary>
     internal async Task<Listener> ServeAsync(
-        ConnectionHandler handler, EngineOptions? options = null, EndPoint? endPoint = null, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+        ConnectionHandler handler,
+        EngineOptions? options = null,
+        EndPoint? endPoint = null,
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
     {
         ReactorGroup group = await StartAsync(options);
         return await group.ListenAsync(endPoint ?? new IPEndPoint(IPAddress.Loopback, 0), handler, stages).Within();
     }
 
     /// <summary>One reactor, and little of everything: tests start many.</summary>
-    internal static EngineOptions Options(Limits? limits = null) => new() { Reactors = 1, ReceiveBuffers = 64, Limits = limits ?? new Limits() };
+    internal static EngineOptions Options(Limits? limits = null) =>
+        new() { Reactors = 1, ReceiveBuffers = 64, Limits = limits ?? new Limits() };
 
     internal async Task<Client> ConnectAsync(Listener listener) => Keep(await Client.ConnectAsync(listener.EndPoint));
 
@@ -116,13 +120,16 @@ public abstract class EngineTest : IAsyncLifetime
         GC.WaitForPendingFinalizers();
     }
 
-    private static string[] Descriptors() => [.. Directory.GetFiles("/proc/self/fd").Select(Describe).Where(static target => target.Length > 0)];
+    private static string[] Descriptors() =>
+        [.. Directory.GetFiles("/proc/self/fd").Select(Describe).Where(static target => target.Length > 0)];
 
     /// <summary>Nothing for the one that the enumeration itself needs, and for code that the runtime loads when it is first used.</summary>
     private static string Describe(string path)
     {
         string target = File.ResolveLinkTarget(path, returnFinalTarget: false)?.FullName ?? "";
-        return target.StartsWith("/proc/", StringComparison.Ordinal) || Path.GetExtension(target) is ".dll" or ".so" or ".pdb" ? "" : $"{Path.GetFileName(path)} -> {Path.GetFileName(target)}";
+        return target.StartsWith("/proc/", StringComparison.Ordinal) || Path.GetExtension(target) is ".dll" or ".so" or ".pdb"
+            ? ""
+            : $"{Path.GetFileName(path)} -> {Path.GetFileName(target)}";
     }
 
     /// <summary>What the runtime opens at the first use of a socket and keeps.</summary>
