@@ -136,7 +136,8 @@ internal static class AbiTable
         ("CompletionOffsets", "struct io_cqring_offsets", 40,
         [
             ("Head", "head", 0), ("Tail", "tail", 4), ("RingMask", "ring_mask", 8), ("RingEntries", "ring_entries", 12),
-            ("Overflow", "overflow", 16), ("Entries", "cqes", 20), ("Flags", "flags", 24), ("Reserved", "resv1", 28), ("UserAddress", "", 32),
+            ("Overflow", "overflow", 16), ("Entries", "cqes", 20), ("Flags", "flags", 24),
+            ("Reserved", "resv1", 28), ("UserAddress", "", 32),
         ]),
         ("BufferRingRegistration", "struct io_uring_buf_reg", 40,
         [

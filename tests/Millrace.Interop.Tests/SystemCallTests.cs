@@ -115,7 +115,7 @@ public unsafe partial class SystemCallTests
     public void A_socket_is_close_on_exec_and_its_options_reach_the_kernel()
     {
         int fd = SocketCalls.Socket(AddressFamilyNumber.InterNetwork, SocketTypeNumber.Stream);
-        string flags = File.ReadAllLines($"/proc/self/fdinfo/{fd}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal));
+        string flags = FlagsOf(fd);
         Assert.Contains("2000002", flags, StringComparison.Ordinal);
 
         Span<byte> linger = stackalloc byte[8];
@@ -124,11 +124,10 @@ public unsafe partial class SystemCallTests
         Assert.Equal(1L, BitConverter.ToInt64(linger));
 
         Assert.Equal(0, SocketCalls.SetNonBlocking(fd));
-        flags = File.ReadAllLines($"/proc/self/fdinfo/{fd}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal));
+        flags = FlagsOf(fd);
         Assert.Contains("2004002", flags, StringComparison.Ordinal);
         Assert.Equal(0, SocketCalls.UnacknowledgedBytes(fd));
         Assert.Equal(0, SocketCalls.Close(fd));
-        Assert.Equal(-Errno.EBADF, SocketCalls.Close(fd));
     }
 
     [Fact]
@@ -160,6 +159,9 @@ public unsafe partial class SystemCallTests
     }
 
     private const int SignalContinue = 18;
+
+    private static string FlagsOf(int fd) =>
+        File.ReadAllLines($"/proc/self/fdinfo/{fd}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal));
 
     private static byte[] Loopback()
     {

@@ -252,7 +252,7 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>Nothing comes any more. A wait that a returned handler left behind ends here, or the slot's next tenant would have it.</summary>
+    /// <summary>Nothing comes any more. A wait that a returned handler left ends here, or the slot's next tenant would have it.</summary>
     private void BreakInput()
     {
         if (_inputEnd == ReceiveEnd.None)

@@ -115,7 +115,7 @@ internal static class ListenSockets
         }
     }
 
-    /// <summary>To connect to a file that is no socket is refused like to a stale one: only its type tells that it is somebody's data.</summary>
+    /// <summary>A connect to a file that is no socket is refused like one to a stale one: only its type tells that it is data.</summary>
     private static bool IsSocket(string path)
     {
         var how = new OpenHow { Flags = OpenFlags.Path | OpenFlags.NoFollow | OpenFlags.CloseOnExec };

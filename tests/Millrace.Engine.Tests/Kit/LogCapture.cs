@@ -10,7 +10,8 @@ internal sealed class LogCapture : ILoggerFactory, ILogger
 
     public int Count(int id) => Entries.Count(entry => entry.Id == id);
 
-    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) =>
+    public void Log<TState>(
+        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) =>
         Entries.Enqueue((eventId.Id, formatter(state, exception), exception));
 
     public ILogger CreateLogger(string categoryName) => this;

@@ -16,7 +16,9 @@ internal static partial class PageCache
     }
 
     public static int OpenDirectory(string path) => FileCalls.OpenAt2(
-        FileCalls.WorkingDirectory, [.. Encoding.UTF8.GetBytes(path), 0], new OpenHow { Flags = OpenFlags.Directory | OpenFlags.CloseOnExec });
+        FileCalls.WorkingDirectory,
+        [.. Encoding.UTF8.GetBytes(path), 0],
+        new OpenHow { Flags = OpenFlags.Directory | OpenFlags.CloseOnExec });
 
     [LibraryImport("libc")]
     private static partial int posix_fadvise(int fd, long offset, long bytes, int advice);

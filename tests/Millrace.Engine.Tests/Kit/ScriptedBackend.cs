@@ -91,7 +91,8 @@ internal sealed class ScriptedBackend : Backend
         Tell("send", token, socket, all.ToArray());
     }
 
-    public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) => Tell("read", token, file);
+    public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
+        Tell("read", token, file);
 
     public override void SubmitCancel(OperationToken target) => Tell("cancel", target, -1);
 

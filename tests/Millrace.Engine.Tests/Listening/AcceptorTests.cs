@@ -1,7 +1,9 @@
 using System.Net;
+using System.Net.Sockets;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Listening;
 
@@ -65,6 +67,30 @@ public class AcceptorTests
         script.Kernel.AdvanceClock(10_000);
         Assert.Equal(0, await script.ConnectionsAsync());
         Assert.True(script.Kernel.IsQuiet);
+    }
+
+    [Fact]
+    public async Task What_the_kernel_has_queued_is_dealt_before_the_socket_is_closed()
+    {
+        // The script accepts nothing, so whoever connects stays queued.
+        using var listening = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listening.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listening.Listen();
+        await using Script script = await Script.StartAsync();
+        var dealt = new List<int>();
+        Acceptor acceptor = await script.Reactor.AskAsync(
+            () => script.Reactor.Accept((int)listening.SafeHandle.DangerousGetHandle(), Core, (socket, _) => dealt.Add(socket)));
+        Submission accept = await script.Kernel.ExpectAsync("accept");
+        var clients = new List<Client>();
+        for (int i = 0; i < 3; i++)
+        {
+            clients.Add(await Client.ConnectAsync(listening.LocalEndPoint!));
+        }
+
+        await StopAsync(script, acceptor, accept);
+        Assert.Equal(3, dealt.Count);
+        Assert.All(dealt, static socket => Assert.Equal(0, SocketCalls.Close(socket)));
+        clients.ForEach(static client => client.Dispose());
     }
 
     [Fact]

@@ -26,7 +26,8 @@ public class ListeningTests : EngineTest
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { Reactors = reactors });
         ReactorGroup other = await StartAsync(Options() with { Reactors = otherReactors });
-        EngineException error = await Assert.ThrowsAsync<EngineException>(() => other.ListenAsync(listener.EndPoint, Handlers.EchoAsync).Within());
+        EngineException error =
+            await Assert.ThrowsAsync<EngineException>(() => other.ListenAsync(listener.EndPoint, Handlers.EchoAsync).Within());
         Assert.Contains("in use", error.Message, StringComparison.Ordinal);
         error = await Assert.ThrowsAsync<EngineException>(() => Group.ListenAsync(listener.EndPoint, Handlers.EchoAsync).Within());
         Assert.Contains("in use", error.Message, StringComparison.Ordinal);
