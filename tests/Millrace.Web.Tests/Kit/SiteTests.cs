@@ -23,12 +23,18 @@ public abstract class SiteTests : IAsyncLifetime
 
     public async ValueTask DisposeAsync()
     {
-        foreach (RunningSite site in _sites)
+        try
         {
-            await site.EndAsync();
+            foreach (RunningSite site in _sites)
+            {
+                await site.EndAsync();
+            }
+        }
+        finally
+        {
+            Folder.Dispose();
         }
 
-        Folder.Dispose();
         Assert.Empty(LoanLedger.Reports);
         Assert.Equal(_descriptorsBefore, Descriptors());
         GC.SuppressFinalize(this);
