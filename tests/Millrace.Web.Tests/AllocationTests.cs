@@ -6,7 +6,7 @@ using Millrace.Web.Tests.Kit;
 namespace Millrace.Web.Tests;
 
 /// <summary>The hot path does not allocate: measured on the reactor's own thread, around ten thousand requests.</summary>
-public class AllocationTests : SiteTests
+public class AllocationTests : SiteFixture
 {
     private const int Requests = 10_000;
     private const int InOneBatch = 4;

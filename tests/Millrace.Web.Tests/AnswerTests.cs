@@ -3,7 +3,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class AnswerTests : SiteTests
+public class AnswerTests : SiteFixture
 {
     [Fact]
     public async Task Head_has_the_fields_of_get_and_no_body()

@@ -4,7 +4,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class BodyTests : SiteTests
+public class BodyTests : SiteFixture
 {
     /// <summary>The ways to send a body, as options that force them upon every size.</summary>
     private static readonly Dictionary<string, Func<SiteOptions, SiteOptions>> Ways = new()

@@ -4,7 +4,7 @@ using Millrace.Web.Tests.Kit;
 namespace Millrace.Web.Tests;
 
 /// <summary>Files that change behind the catalogue's back: never a wrong body, never one that only looks whole.</summary>
-public class ChangingFileTests : SiteTests
+public class ChangingFileTests : SiteFixture
 {
     private const string Bystander = "/f1000.bin";
     private const int RingSize = 200_000;

@@ -5,7 +5,7 @@ using Millrace.Web.Tests.Kit;
 namespace Millrace.Web.Tests;
 
 /// <summary>Clients that break off, stop reading or say half of what they mean, among others that get on with it.</summary>
-public class ClientFaultTests : SiteTests
+public class ClientFaultTests : SiteFixture
 {
     private const int Clients = 64;
     private const int LargeSize = 4 * 1024 * 1024;

@@ -3,7 +3,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class DeadlineTests : SiteTests
+public class DeadlineTests : SiteFixture
 {
     private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(150);
     private static readonly WebLimits Limits = new() { KeepAlive = TimeSpan.FromMinutes(5) };

@@ -2,7 +2,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class DrainTests : SiteTests
+public class DrainTests : SiteFixture
 {
     private const int LargeSize = 16 * 1024 * 1024;
 

@@ -2,7 +2,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class KeepAliveTests : SiteTests
+public class KeepAliveTests : SiteFixture
 {
     [Fact]
     public async Task A_connection_serves_one_request_after_the_other()

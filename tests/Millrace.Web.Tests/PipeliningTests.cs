@@ -3,7 +3,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class PipeliningTests : SiteTests
+public class PipeliningTests : SiteFixture
 {
     [Theory]
     [InlineData(16_384)]

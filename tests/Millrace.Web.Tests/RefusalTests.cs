@@ -3,7 +3,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class RefusalTests : SiteTests
+public class RefusalTests : SiteFixture
 {
     private static readonly string LongLine = $"GET /{new string('a', 9000)} HTTP/1.1\r\nHost: a\r\n\r\n";
     private static readonly string ManyFields =

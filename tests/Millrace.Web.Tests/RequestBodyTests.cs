@@ -3,7 +3,7 @@ using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
 
-public class RequestBodyTests : SiteTests
+public class RequestBodyTests : SiteFixture
 {
     private const string Inner = "GET /secret.bin HTTP/1.1\r\nHost: a\r\n\r\n";
     private const string Next = "GET /f1000.bin HTTP/1.1\r\nHost: a\r\n\r\n";

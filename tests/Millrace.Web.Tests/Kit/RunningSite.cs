@@ -6,7 +6,7 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.Web.Tests.Kit;
 
-/// <summary>A folder served in this process. Started and ended by <see cref="SiteTests"/>, which looks for leaks behind it.</summary>
+/// <summary>A folder served in this process. Started and ended by <see cref="SiteFixture"/>, which looks for leaks behind it.</summary>
 internal sealed class RunningSite
 {
     private readonly AssetCatalog _catalog;

@@ -8,7 +8,7 @@ namespace Millrace.Web.Tests.Kit;
 /// A test over a site that is served in this process. Whatever it started is stopped behind it, and nothing may be left: no
 /// connection slot, no block, no lease on a snapshot, no descriptor, no complaint of the engine. No test can forget to look.
 /// </summary>
-public abstract class SiteTests : IAsyncLifetime
+public abstract class SiteFixture : IAsyncLifetime
 {
     private readonly List<RunningSite> _sites = [];
     private string[] _descriptorsBefore = [];
@@ -23,12 +23,18 @@ public abstract class SiteTests : IAsyncLifetime
 
     public async ValueTask DisposeAsync()
     {
-        foreach (RunningSite site in _sites)
+        try
         {
-            await site.EndAsync();
+            foreach (RunningSite site in _sites)
+            {
+                await site.EndAsync();
+            }
+        }
+        finally
+        {
+            Folder.Dispose();
         }
 
-        Folder.Dispose();
         Assert.Empty(LoanLedger.Reports);
         Assert.Equal(_descriptorsBefore, Descriptors());
         GC.SuppressFinalize(this);
