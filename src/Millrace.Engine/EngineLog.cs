@@ -12,7 +12,7 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(101, LogLevel.Critical, "Reactor {Index} failed; the process ends.")]
     public partial void ReactorFailed(int index, Exception error);
 
-    [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stops with {Count} connections whose handler or kernel operation goes on; their memory stays.")]
+    [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stops with {Count} connections that go on; their memory stays.")]
     public partial void ConnectionsLeft(int index, int count);
 
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]

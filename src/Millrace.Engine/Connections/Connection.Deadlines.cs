@@ -8,7 +8,7 @@ namespace Millrace.Engine;
 /// </content>
 public sealed partial class Connection
 {
-    /// <summary>How long a new connection has for its first request when the group stops: one that was let in has sent it by then.</summary>
+    /// <summary>How long a new connection has for its first request when the group stops: who was let in has sent it by then.</summary>
     private const int FirstRequestMs = 500;
 
     /// <summary>When a send is tried again for which the kernel had no memory.</summary>
