@@ -88,18 +88,22 @@ public unsafe class BufferTests
         {
             byte[] first = Pattern.Make(round, random.Next(1, 6_000));
             input.Append(first, pools);
+
+            // Room in front, which unheld input would be moved to.
+            int gone = random.Next(first.Length);
+            input.Consume(gone, pools);
             byte* shown = input.Address;
             int count = input.Count;
             input.Hold();
             for (int more = random.Next(8); more > 0; more--)
             {
-                input.Append(Pattern.Make(round, 3_000, input.Count), pools);
+                input.Append(Pattern.Make(round, random.Next(1, 3_000), gone + input.Count), pools);
             }
 
-            Pattern.Check(round, new ReadOnlySpan<byte>(shown, count));
-            Pattern.Check(round, input.Bytes);
+            Pattern.Check(round, new ReadOnlySpan<byte>(shown, count), gone);
+            Pattern.Check(round, input.Bytes, gone);
             input.Consume(input.Count, pools);
-            Pattern.Check(round, new ReadOnlySpan<byte>(shown, count));
+            Pattern.Check(round, new ReadOnlySpan<byte>(shown, count), gone);
             input.Release(pools);
             Assert.Equal((0, 0), (input.Count, pools.Lent));
         }
