@@ -46,7 +46,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=3, help="how often each server has its turn (default 3)")
     parser.add_argument("--connections", type=lambda text: [positive(word) for word in text.split(",")], default=[64, 512],
                         metavar="N,...", help="the loads (default 64,512)")
-    parser.add_argument("--only", metavar="NAME,...", help="of limit, nginx, millrace only these")
+    parser.add_argument("--only", metavar="NAME,...", help="of limit, nginx, nginx-copy, millrace only these")
     parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
                         help="compare this one too; {port} and {root} are filled in; may be repeated")
     return parser.parse_args()
