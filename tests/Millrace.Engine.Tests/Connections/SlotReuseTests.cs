@@ -121,7 +121,15 @@ public class SlotReuseTests
 
         // The post is queued behind one that recycles the slot and lets the next peer in.
         using var gate = new ManualResetEventSlim();
-        script.Reactor.Post(_ => gate.Wait(), null);
+        using var atGate = new ManualResetEventSlim();
+        script.Reactor.Post(
+            _ =>
+            {
+                atGate.Set();
+                gate.Wait();
+            },
+            null);
+        atGate.Wait(EngineTest.Patience);
         handle!.Value.RequestAbort();
         script.Kernel.Complete(first, 0);
         gate.Set();
