@@ -54,9 +54,11 @@ public class DeadlineTests : EngineTest
     public async Task A_peer_that_takes_nothing_is_reset(bool afterTheHandler)
     {
         var outcome = new TaskCompletionSource<FlushOutcome>();
+        var serving = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         TestServer server = await Serve(
             async connection =>
             {
+                serving.SetResult();
                 connection.Write(new byte[32 * 1024 * 1024]);
                 if (afterTheHandler)
                 {
@@ -67,6 +69,8 @@ public class DeadlineTests : EngineTest
             },
             Options with { Limits = new Limits { WriteStall = Short } });
         TestClient client = await server.Connect();
+        // Empty it is before the connection was accepted, too.
+        await serving.Task.WaitAsync(Patience);
         await server.Emptied();
         await client.ExpectReset();
         Assert.True(afterTheHandler || await outcome.Task.WaitAsync(Patience) == FlushOutcome.Closed);
