@@ -106,6 +106,26 @@ internal sealed unsafe class OutputBatch : IDisposable
         Bytes += count;
     }
 
+    /// <summary>Takes the last bytes back. Their memory is neither reused nor returned before <see cref="Reset"/>.</summary>
+    public void Retract(long count)
+    {
+        Debug.Assert(count >= 0 && count <= Bytes && _firstVector == 0, "what was sent is gone");
+        Bytes -= count;
+        while (count > 0)
+        {
+            IoVector* last = _vectors + _vectorCount - 1;
+            nuint taken = Math.Min((nuint)count, last->Bytes);
+            last->Bytes -= taken;
+            count -= (long)taken;
+            if (last->Bytes == 0)
+            {
+                _vectorCount--;
+            }
+        }
+
+        _lastVectorIsOpen = false;
+    }
+
     /// <summary>The unsent parts as the kernel takes them: one, or a message.</summary>
     public bool TryGetSinglePart(out byte* data, out nuint bytes)
     {

@@ -60,6 +60,19 @@ public sealed partial class Connection
     }
 
     /// <summary>
+    /// Takes back the last bytes written and not flushed: a head, say, whose file turned out to be another. The memory they stand in
+    /// stays as it is until the flush that follows has completed, so it may be written again by reference.
+    /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">Fewer bytes are waiting.</exception>
+    public void Retract(int count)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(count);
+        OutputBatch batch = Filling();
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, batch.Bytes);
+        batch.Retract(count);
+    }
+
+    /// <summary>
     /// Sends what was written, at the end of this turn together with what is written until then. Does not wait: while a send is
     /// under way the bytes queue up behind it (write-behind; see <see cref="UnsentBytes"/>).
     /// </summary>

@@ -1,38 +1,57 @@
+using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
-/// How a request is to be answered: a decision for a front to execute. Lives on the stack, within the spans of its request; what
-/// outlasts them (the asset) is taken out of it.
+/// How a request is to be answered: a decision for a front to execute. Lives on the stack, in the memory of its
+/// <see cref="PlanScratch"/>; what outlasts that (the asset) is taken out of it.
 /// </summary>
 internal readonly ref struct Plan
 {
-    private Plan(PlanStatus status)
+    private Plan(int status, PlanBody body, FieldSet fields)
     {
         Status = status;
+        Body = body;
+        Fields = fields;
     }
 
-    public PlanStatus Status { get; }
+    /// <summary>
+    /// The credentials are new: the front has them hashed off the reactor and plans again. Nothing else of the plan has a meaning then.
+    /// </summary>
+    public bool NeedsVerification { get; private init; }
 
-    /// <summary>The asset a 200 is about, also for HEAD.</summary>
+    public int Status { get; }
+
+    public PlanBody Body { get; }
+
+    /// <summary>The fields that the site's rules ask for.</summary>
+    public FieldSet Fields { get; }
+
+    /// <summary>The representation that a 200, 206 or 304 is about, or the page of an error.</summary>
     public Asset? Asset { get; private init; }
 
-    public PlanBody Body { get; private init; }
+    /// <summary>One or several ranges of the asset, where the body is that.</summary>
+    public ReadOnlySpan<ByteRange> Ranges { get; private init; }
 
-    /// <summary>Where a 301 leads; empty otherwise.</summary>
-    public RedirectLocation Location { get; private init; }
+    public PlanDocument? Document { get; private init; }
 
-    /// <summary>
-    /// The value of the Allow field that 405 must and OPTIONS should have; empty otherwise (RFC 9110, sections 15.5.6 and
-    /// 9.3.7).
-    /// </summary>
-    public ReadOnlySpan<byte> Allow =>
-        Status is PlanStatus.MethodNotAllowed or PlanStatus.NoContent ? "GET, HEAD, OPTIONS"u8 : default;
+    /// <summary>Whether the asset's validators are part of the answer: not with an error's page, which validates nothing.</summary>
+    public bool IsAboutAsset => Asset is not null && Status < 400;
 
-    public static Plan Only(PlanStatus status) => new(status);
+    public static Plan AwaitVerification() => new(0, PlanBody.None, FieldSet.Empty) { NeedsVerification = true };
 
-    public static Plan Serve(Asset asset, PlanBody body) => new(PlanStatus.Ok) { Asset = asset, Body = body };
+    public static Plan Bare(int status, PlanBody body, FieldSet fields) => new(status, body, fields);
 
-    public static Plan Redirect(RedirectLocation location) => new(PlanStatus.MovedPermanently) { Location = location };
+    public static Plan Whole(int status, Asset asset, FieldSet fields) => new(status, PlanBody.Asset, fields) { Asset = asset };
+
+    public static Plan NotModified(Asset asset, FieldSet fields) =>
+        new(PlanStatus.NotModified, PlanBody.None, fields) { Asset = asset };
+
+    public static Plan Partial(Asset asset, FieldSet fields, ReadOnlySpan<ByteRange> ranges) =>
+        new(PlanStatus.PartialContent, PlanBody.Ranges, fields) { Asset = asset, Ranges = ranges };
+
+    public static Plan Of(PlanDocument document, int status, FieldSet fields) =>
+        new(status, status == PlanStatus.NotModified ? PlanBody.None : PlanBody.Document, fields) { Document = document };
 }

@@ -1,14 +1,20 @@
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>What follows the head of an answer.</summary>
+/// <summary>What an answer is made of. For HEAD it is the same, and the front leaves the bytes out (RFC 9110, section 9.3.2).</summary>
 internal enum PlanBody
 {
-    /// <summary>
-    /// Nothing. The fields are the same as with a body (RFC 9110, section 9.3.2), so Content-Length still names the asset's
-    /// size.
-    /// </summary>
+    /// <summary>Nothing: 204 and 304.</summary>
     None,
 
-    /// <summary>The body of the plan's asset.</summary>
+    /// <summary>A line of text that names the status.</summary>
+    StatusText,
+
+    /// <summary>The plan's asset, whole. With an error status it is that error's page.</summary>
     Asset,
+
+    /// <summary>The plan's ranges of its asset: one as it is, several as multipart/byteranges.</summary>
+    Ranges,
+
+    /// <summary>The plan's document: a directory's listing.</summary>
+    Document,
 }

@@ -1,12 +1,20 @@
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>The status codes a plan can decide on (RFC 9110, section 15).</summary>
-internal enum PlanStatus
+/// <summary>The status codes a plan can decide on by itself (RFC 9110, section 15); rules of the site may ask for others.</summary>
+internal static class PlanStatus
 {
-    Ok = 200,
-    NoContent = 204,
-    MovedPermanently = 301,
-    NotFound = 404,
-    MethodNotAllowed = 405,
-    NotImplemented = 501,
+    public const int Ok = 200;
+    public const int NoContent = 204;
+    public const int PartialContent = 206;
+    public const int NotModified = 304;
+    public const int PermanentRedirect = 308;
+    public const int BadRequest = 400;
+    public const int Unauthorized = 401;
+    public const int NotFound = 404;
+    public const int MethodNotAllowed = 405;
+    public const int NotAcceptable = 406;
+    public const int PreconditionFailed = 412;
+    public const int RangeNotSatisfiable = 416;
+    public const int NotImplemented = 501;
+    public const int ServiceUnavailable = 503;
 }

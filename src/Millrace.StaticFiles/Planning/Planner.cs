@@ -1,37 +1,68 @@
+using Millrace.Http;
+using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
 /// Decides how a request is answered. Pure: the same request and snapshot give the same plan, and nothing is read or sent.
 /// </summary>
-internal static class Planner
+internal sealed class Planner(SitePolicy policy)
 {
-    /// <param name="method">The method; framing errors are the caller's to refuse first.</param>
-    /// <param name="decodedPath">The path of the target, percent-decoded once, without dot segments, starting with '/'.</param>
-    /// <param name="query">The query of the target as it was sent, without its '?'. Empty for none.</param>
+    private static ReadOnlySpan<byte> AllowedMethods => "GET, HEAD, OPTIONS"u8;
+
+    /// <param name="request">The request; framing errors are the caller's to refuse first.</param>
     /// <param name="snapshot">A snapshot the caller has leased.</param>
-    public static Plan Plan(
-        RequestMethod method, ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query, CatalogSnapshot snapshot)
+    /// <param name="scratch">Memory that the plan lives in.</param>
+    public Plan Decide(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch)
     {
-        // Before the path: no resource of a static site takes another method, whether it exists or not.
-        switch (method)
+        scratch.Reset();
+        if (request.Method == RequestMethod.Unknown)
         {
-            case RequestMethod.Unknown:
-                return Planning.Plan.Only(PlanStatus.NotImplemented);
-            case RequestMethod.Other:
-                return Planning.Plan.Only(PlanStatus.MethodNotAllowed);
-            case RequestMethod.Options:
-                return Planning.Plan.Only(PlanStatus.NoContent);
-            default:
-                break;
+            return new Answering(policy, snapshot, scratch, default).Error(request, PlanStatus.NotImplemented);
         }
 
-        return snapshot.TryFind(decodedPath, out Asset? asset) switch
+        PathResult decoded = TargetPath.Decode(request.Path, scratch.PathRoom(request.Path.Length), out ReadOnlySpan<byte> path);
+        var answering = new Answering(policy, snapshot, scratch, path);
+        if (decoded is PathResult.BadEscape or PathResult.NulByte or PathResult.OutsideRoot)
         {
-            PathMatch.Asset => Planning.Plan.Serve(asset!, method == RequestMethod.Get ? PlanBody.Asset : PlanBody.None),
-            PathMatch.DirectoryWithoutSlash => Planning.Plan.Redirect(RedirectLocation.WithSlash(decodedPath, query)),
-            _ => Planning.Plan.Only(PlanStatus.NotFound),
-        };
+            return answering.Error(request, PlanStatus.BadRequest);
+        }
+
+        Cors(request, snapshot.Rules.Cors, scratch);
+
+        // Before the path is looked up: no resource of a static site takes another method, whether it exists or not.
+        if (request.Method is RequestMethod.Options or RequestMethod.Other)
+        {
+            scratch.Add(PlanFieldName.Allow, AllowedMethods);
+            return request.Method == RequestMethod.Options
+                ? Plan.Bare(PlanStatus.NoContent, PlanBody.None, snapshot.Rules.FieldsForError(path))
+                : answering.Error(request, PlanStatus.MethodNotAllowed);
+        }
+
+        if (request.Access != AccessDecision.Granted)
+        {
+            return Refuse(request, answering, scratch);
+        }
+
+        return decoded == PathResult.Ok
+            ? answering.Answer(request)
+            : answering.Error(request, PlanStatus.NotFound);
+    }
+
+    private Plan Refuse(scoped in PlanRequest request, scoped in Answering answering, PlanScratch scratch)
+    {
+        switch (request.Access)
+        {
+            case AccessDecision.Unverified:
+                return Plan.AwaitVerification();
+            case AccessDecision.Overloaded:
+                scratch.Add(PlanFieldName.RetryAfter, "1"u8);
+                return answering.Error(request, PlanStatus.ServiceUnavailable);
+            default:
+                scratch.Add(PlanFieldName.WwwAuthenticate, policy.Challenge);
+                return answering.Error(request, PlanStatus.Unauthorized);
+        }
     }
 }

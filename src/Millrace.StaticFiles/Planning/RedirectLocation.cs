@@ -3,11 +3,11 @@ using System.Buffers;
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
-/// The Location of a directory that was asked for without its slash: a relative reference of one segment, "dir/?query"
-/// (RFC 9110, section 10.2.2; RFC 3986, section 4.2). Relative to the last segment, it holds behind proxies that strip a prefix, and it
-/// can start neither with "//", which would lead to another host, nor with a scheme.
+/// The Location of a redirect the site makes by itself: a relative reference, "dir/?query" (RFC 9110, section 10.2.2; RFC 3986,
+/// section 4.2). Relative to the last segment, it holds behind proxies that strip a prefix, and it can start neither with "//",
+/// which would lead to another host, nor with a scheme.
 /// </summary>
-internal readonly ref struct RedirectLocation
+internal static class RedirectLocation
 {
     /// <summary>What a path segment holds as it is: pchar without ':' which would make a scheme of what precedes it.</summary>
     private static readonly SearchValues<byte> SegmentBytes =
@@ -17,39 +17,31 @@ internal readonly ref struct RedirectLocation
     private static readonly SearchValues<byte> QueryBytes =
         SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=@:/?%[]{}|^`\\"u8);
 
-    private readonly ReadOnlySpan<byte> _segment;
-    private readonly ReadOnlySpan<byte> _query;
-
-    private RedirectLocation(ReadOnlySpan<byte> segment, ReadOnlySpan<byte> query)
+    /// <summary>Adds the Location "prefix segment suffix ?query", encoding the segment; prefix and suffix are dots and slashes.</summary>
+    public static void Add(
+        PlanScratch scratch,
+        ReadOnlySpan<byte> prefix,
+        scoped ReadOnlySpan<byte> segment,
+        ReadOnlySpan<byte> suffix,
+        scoped ReadOnlySpan<byte> query)
     {
-        _segment = segment;
-        _query = query;
-    }
-
-    public bool IsEmpty => _segment.IsEmpty;
-
-    /// <summary>What <see cref="Write"/> needs at most: each byte may become three.</summary>
-    public int BytesMax => (3 * _segment.Length) + 1 + (_query.IsEmpty ? 0 : 1 + (3 * _query.Length));
-
-    public static RedirectLocation WithSlash(ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query) =>
-        new(decodedPath[(decodedPath.LastIndexOf((byte)'/') + 1)..], query);
-
-    /// <summary>Writes the field's value and gives its length.</summary>
-    /// <param name="destination">At least <see cref="BytesMax"/> bytes.</param>
-    public int Write(Span<byte> destination)
-    {
-        int written = Encode(_segment, SegmentBytes, destination);
-        destination[written++] = (byte)'/';
-        if (!_query.IsEmpty)
+        // Each byte may become three.
+        Span<byte> room = scratch.ValueRoom(prefix.Length + (3 * segment.Length) + suffix.Length + 1 + (3 * query.Length));
+        prefix.CopyTo(room);
+        int written = prefix.Length;
+        written += Encode(segment, SegmentBytes, room[written..]);
+        suffix.CopyTo(room[written..]);
+        written += suffix.Length;
+        if (!query.IsEmpty)
         {
-            destination[written++] = (byte)'?';
-            written += Encode(_query, QueryBytes, destination[written..]);
+            room[written++] = (byte)'?';
+            written += Encode(query, QueryBytes, room[written..]);
         }
 
-        return written;
+        scratch.Commit(PlanFieldName.Location, written);
     }
 
-    private static int Encode(ReadOnlySpan<byte> bytes, SearchValues<byte> plain, Span<byte> destination)
+    private static int Encode(scoped ReadOnlySpan<byte> bytes, SearchValues<byte> plain, Span<byte> destination)
     {
         ReadOnlySpan<byte> digits = "0123456789ABCDEF"u8;
         int written = 0;

@@ -8,11 +8,11 @@ namespace Millrace.Web.Bodies;
 internal static class BakedBody
 {
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source)
+    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, long first, long bytes)
     {
         try
         {
-            Reference(connection, source);
+            Reference(connection, source, first, bytes);
             return await connection.FlushAsync() == FlushOutcome.Sent;
         }
         finally
@@ -21,6 +21,6 @@ internal static class BakedBody
         }
     }
 
-    private static unsafe void Reference(Connection connection, in BodySource source) =>
-        connection.WriteReference(source.Asset.BakedBodyAddress, (int)source.Size);
+    private static unsafe void Reference(Connection connection, in BodySource source, long first, long bytes) =>
+        connection.WriteReference(source.Asset.BakedBodyAddress + first, (int)bytes);
 }

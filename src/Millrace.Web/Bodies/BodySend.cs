@@ -2,13 +2,12 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.StaticFiles.Catalog;
-using Millrace.Web.Http1;
 
 namespace Millrace.Web.Bodies;
 
 /// <summary>
-/// Sends an asset's answer by the asset's strategy: the head and, where no wait is needed, the body at once (<see cref="Begin"/>);
-/// the rest by <see cref="RunAsync"/>, which owns the body's source while it is pending.
+/// Sends an asset's body, or a part of it, by the asset's strategy: where it is in memory and small at once, behind the head
+/// (<see cref="Begin"/>); else by <see cref="RunAsync"/>, which owns the body's source while it is pending.
 /// </summary>
 internal struct BodySend
 {
@@ -19,53 +18,76 @@ internal struct BodySend
     public const int CopiedBytesMax = 16 * 1024;
 
     private BodySource _source;
-    private nint _headLines;
-    private int _headLinesBytes;
+    private SentHead _head;
+    private MultipartBody? _multipart;
+    private long _first;
+    private long _bytes;
 
     public bool IsPending { get; private set; }
 
-    /// <summary>Writes the head, and the body where it is in memory and small. Takes the source over.</summary>
-    public static unsafe BodySend Begin(
-        Connection connection, in BodySource source, ReadOnlySpan<byte> dateLine, ReadOnlySpan<byte> connectionLine, bool includesBody)
-    {
-        byte[] lines = AssetHead.Of(source.Asset, source.Size);
-        bool isCopied = includesBody && source.Asset.Strategy == BodyStrategy.Baked && source.Size <= CopiedBytesMax;
-        int bodyBytes = isCopied ? (int)source.Size : 0;
-        int headBytes = lines.Length + dateLine.Length + connectionLine.Length + 2;
+    /// <summary>How many bytes behind the head <see cref="Begin"/> wants room for.</summary>
+    public static int CopiedBytes(in BodySource source, long bytes) =>
+        source.Asset.Strategy == BodyStrategy.Baked && bytes <= CopiedBytesMax ? (int)bytes : 0;
 
-        Span<byte> room = connection.GetSpan(headBytes + bodyBytes);
-        lines.CopyTo(room);
-        dateLine.CopyTo(room[lines.Length..]);
-        connectionLine.CopyTo(room[(lines.Length + dateLine.Length)..]);
-        "\r\n"u8.CopyTo(room[(headBytes - 2)..]);
-        if (isCopied)
+    /// <summary>
+    /// Writes head and body where the latter is copied, else the head only. Takes the source over.
+    /// </summary>
+    /// <param name="connection">Whose output to write to.</param>
+    /// <param name="source">Where the bytes come from.</param>
+    /// <param name="first">The first byte of the part that is sent.</param>
+    /// <param name="bytes">How many; 0 for HEAD.</param>
+    /// <param name="room">Room with a head at its start, as <see cref="Connection.GetSpan"/> gave it.</param>
+    /// <param name="headBytes">The head's length.</param>
+    /// <param name="takesChunks">Whether the client knows chunks.</param>
+    public static unsafe BodySend Begin(
+        Connection connection, in BodySource source, long first, long bytes, Span<byte> room, int headBytes, bool takesChunks)
+    {
+        int copied = CopiedBytes(source, bytes);
+        if (copied > 0)
         {
-            source.Asset.BakedBody.CopyTo(room[headBytes..]);
+            source.Asset.BakedBody.Slice((int)first, copied).CopyTo(room[headBytes..]);
         }
 
-        connection.Advance(headBytes + bodyBytes);
-        if (!includesBody || isCopied || source.Size == 0)
+        connection.Advance(headBytes + copied);
+        if (copied == bytes)
         {
             source.Close();
             return default;
         }
 
-        // Native memory of the connection's output: it stays where it is until it is flushed.
-        nint headLines = (nint)Unsafe.AsPointer(ref room[0]);
-        return new BodySend { IsPending = true, _source = source, _headLines = headLines, _headLinesBytes = lines.Length };
+        return new BodySend
+        {
+            IsPending = true,
+            _source = source,
+            _head = new SentHead((nint)Unsafe.AsPointer(ref room[0]), headBytes, takesChunks),
+            _first = first,
+            _bytes = bytes,
+        };
     }
 
-    /// <summary>Sends the rest. False when the connection is done for.</summary>
+    /// <summary>The same for several parts, whose head is written already.</summary>
+    public static BodySend Begin(in BodySource source, MultipartBody multipart) =>
+        new() { IsPending = true, _source = source, _multipart = multipart };
+
+    /// <summary>Sends the rest. False when the connection is done for, or should end behind what was written.</summary>
     public ValueTask<bool> RunAsync(Connection connection)
     {
         Debug.Assert(IsPending);
         IsPending = false;
+        if (_multipart is MultipartBody multipart)
+        {
+            _multipart = null;
+            return multipart.SendAsync(connection, _source);
+        }
+
+        bool isWhole = _bytes == _source.Size;
         return _source.Asset.Strategy switch
         {
-            BodyStrategy.Baked => BakedBody.SendAsync(connection, _source),
-            BodyStrategy.Ring when _source.Size <= StreamBody.ChunkBytes =>
-                RingBody.SendAsync(connection, _source, _headLines, _headLinesBytes),
-            _ => StreamBody.SendAsync(connection, _source),
+            BodyStrategy.Baked => BakedBody.SendAsync(connection, _source, _first, _bytes),
+            BodyStrategy.Ring when isWhole && _bytes < StreamBody.ChunkBytes => RingBody.SendAsync(connection, _source, _head),
+            BodyStrategy.Ring when _bytes <= StreamBody.ChunkBytes =>
+                RingBody.SendPartAsync(connection, _source, _first, _bytes),
+            _ => StreamBody.SendAsync(connection, _source, _first, _bytes),
         };
     }
 }

@@ -17,31 +17,38 @@ internal static class StreamBody
     private const int UnsentBytesMax = ChunkBytes + (32 * 1024);
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source)
+    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, long first, long bytes)
     {
         try
         {
-            long offset = 0;
-            while (offset < source.Size)
-            {
-                int wanted = (int)Math.Min(ChunkBytes, source.Size - offset);
-                int count = await connection.ReadFileAsync(source.Descriptor, offset, wanted);
-                if (count == 0)
-                {
-                    connection.Abort();
-                    return false;
-                }
-
-                offset += count;
-                if (await connection.FlushAsync(UnsentBytesMax) == FlushOutcome.Closed)
-                {
-                    return false;
-                }
-            }
+            return await SendPartAsync(connection, source, first, bytes);
         }
         finally
         {
             source.Close();
+        }
+    }
+
+    /// <summary>The same, and the source stays the caller's.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    public static async ValueTask<bool> SendPartAsync(Connection connection, BodySource source, long first, long bytes)
+    {
+        long end = first + bytes;
+        for (long offset = first; offset < end;)
+        {
+            int wanted = (int)Math.Min(ChunkBytes, end - offset);
+            int count = await connection.ReadFileAsync(source.Descriptor, offset, wanted);
+            if (count == 0)
+            {
+                connection.Abort();
+                return false;
+            }
+
+            offset += count;
+            if (await connection.FlushAsync(UnsentBytesMax) == FlushOutcome.Closed)
+            {
+                return false;
+            }
         }
 
         return true;

@@ -17,6 +17,9 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     private WaitingFor _waitingFor;
     private BodySkip _body;
     private BodySend _send;
+    private Task? _preparation;
+    private AccessDecision _verdict = AccessDecision.Unverified;
+    private bool _isRevalidated;
     private bool _keepAlive = true;
     private int _scanned;
 
@@ -45,6 +48,11 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
                         return;
                     }
 
+                    break;
+                case Next.Prepare:
+                    await _preparation!;
+                    _preparation = null;
+                    await connection.Reactor.SwitchTo();
                     break;
                 case Next.SendBody:
                     if (!await _send.RunAsync(connection) || !_keepAlive)
@@ -124,37 +132,48 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         }
 
         Next next = Answer(head, input);
-        connection.Consume(result.Consumed);
+        if (next != Next.Prepare)
+        {
+            connection.Consume(result.Consumed);
+        }
+
         return next;
     }
 
     /// <summary>Writes the answer, or at least its head; decides what becomes of the request's body and the connection.</summary>
     private Next Answer(RequestHead head, ReadOnlySpan<byte> input)
     {
+        SitePost post = bench.PostFor(head, input);
+        if (post.Site.Revalidates && !_isRevalidated)
+        {
+            _isRevalidated = true;
+            _preparation = post.Site.RevalidateAsync(head.Target.Path.In(input).ToArray());
+            return Next.Prepare;
+        }
+
+        Adoption adoption = post.AdoptLatest();
+        Plan plan = bench.Plan(post, head, input, _verdict);
+        if (plan.NeedsVerification)
+        {
+            _preparation = VerifyAsync(post.Site.Access!, bench.AuthorizationOf(head, input).ToArray());
+            return Next.Prepare;
+        }
+
+        _isRevalidated = false;
+        _verdict = AccessDecision.Unverified;
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !bench.IsDraining;
-        Adoption adoption = bench.AdoptLatest();
-        Plan plan = bench.Plan(head, input, adoption.Snapshot, out int status);
-        if (head.Body != BodyFraming.None)
-        {
-            status = AcceptBody(head, status);
-        }
-
         bool includesBody = head.Method != Method.Head;
-        if (status == 200)
+        int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
+        if (status == plan.Status)
         {
-            status = AnswerAsset(head, adoption, plan.Asset!, includesBody);
+            var answer = new PlanAnswer(connection, bench, head.Version, ConnectionLine(head.Version), includesBody);
+            status = answer.Begin(plan, adoption, out _send);
         }
 
-        if (status != 200)
+        if (status != plan.Status)
         {
-            ReadOnlySpan<byte> name = default, value = default;
-            if (status == (int)plan.Status)
-            {
-                bench.FieldOf(plan, out name, out value);
-            }
-
-            PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(head.Version), includesBody, name, value);
+            WritePlain(status, includesBody, head.Version);
         }
 
         if (_send.IsPending)
@@ -163,21 +182,6 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         }
 
         return _keepAlive ? Next.Continue : Next.End;
-    }
-
-    /// <summary>Begins the answer with an asset; another status than 200 where its file cannot be opened now.</summary>
-    private int AnswerAsset(RequestHead head, Adoption adoption, Asset asset, bool includesBody)
-    {
-        switch (BodySource.TryOpen(adoption, asset, out BodySource source))
-        {
-            case BodyOpening.Opened:
-                _send = BodySend.Begin(connection, source, bench.DateLine, ConnectionLine(head.Version), includesBody);
-                return 200;
-            case BodyOpening.Exhausted:
-                return 503;
-            default:
-                return 404;
-        }
     }
 
     /// <summary>A body nobody asked for: small ones are skipped, large ones refused, and with them the connection.</summary>
@@ -204,8 +208,12 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         }
     }
 
-    private void WritePlain(int status, bool includesBody) =>
-        PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(HttpVersion.Http11), includesBody);
+    private void WritePlain(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) =>
+        PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(version), includesBody);
+
+    /// <summary>New credentials take tens of milliseconds to verify, so the request waits off the reactor and is then planned again.</summary>
+    private async Task VerifyAsync(PasswordAccess access, byte[] authorization) =>
+        _verdict = await access.VerifyAsync(authorization).ConfigureAwait(false);
 
     private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
     {
@@ -237,6 +245,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         Continue,
         Read,
         Relieve,
+        Prepare,
         SendBody,
         End,
     }

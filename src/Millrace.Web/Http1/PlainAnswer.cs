@@ -3,10 +3,10 @@ using Millrace.Http;
 
 namespace Millrace.Web.Http1;
 
-/// <summary>Answers without an asset: errors and redirects, with a line of text for people.</summary>
+/// <summary>Errors of the connection, which no plan decides on: refused heads, what cannot be opened now. With a line of text for people.</summary>
 internal static class PlainAnswer
 {
-    /// <summary>Bytes besides the values of the caller: status lines, names and the body are all short.</summary>
+    /// <summary>Status lines, names and the body are all short.</summary>
     private const int OwnBytesMax = 512;
 
     /// <param name="connection">Whose output to write to.</param>
@@ -14,36 +14,31 @@ internal static class PlainAnswer
     /// <param name="date">The Date line.</param>
     /// <param name="connectionLine">The Connection line, or nothing.</param>
     /// <param name="includesBody">Not for HEAD.</param>
-    /// <param name="name">One more field, or nothing.</param>
-    /// <param name="value">Its value.</param>
     public static void Write(
         Connection connection,
         int status,
         ReadOnlySpan<byte> date,
         ReadOnlySpan<byte> connectionLine,
-        bool includesBody,
-        ReadOnlySpan<byte> name = default,
-        ReadOnlySpan<byte> value = default)
+        bool includesBody)
     {
         // "404 Not Found\r\n" out of "HTTP/1.1 404 Not Found\r\n" is the body as well.
         ReadOnlySpan<byte> statusLine = StatusLine.Of(status);
         ReadOnlySpan<byte> body = statusLine["HTTP/1.1 ".Length..];
 
-        Span<byte> room = connection.GetSpan(OwnBytesMax + name.Length + value.Length);
+        Span<byte> room = connection.GetSpan(OwnBytesMax);
         var writer = new ResponseHeadWriter(room);
         writer.StatusLine(status);
         writer.Lines(date);
         writer.Lines(connectionLine);
-        if (!name.IsEmpty)
+        if (status == 503)
         {
-            writer.Field(name, value);
+            writer.Lines("Retry-After: 1\r\n"u8);
         }
 
-        if (status != 204)
-        {
-            writer.Field("Content-Type"u8, "text/plain; charset=utf-8"u8);
-            writer.ContentLength(body.Length);
-        }
+        // What went wrong with one request says nothing about the next.
+        writer.Lines("Cache-Control: no-store\r\n"u8);
+        writer.Field("Content-Type"u8, "text/plain; charset=utf-8"u8);
+        writer.ContentLength(body.Length);
 
         ResponseHeadResult result = writer.Finish(out int bytes);
         if (result != ResponseHeadResult.Ok)
@@ -51,7 +46,7 @@ internal static class PlainAnswer
             throw new InvalidOperationException($"The head of an answer of our own cannot be written: {result}.");
         }
 
-        if (includesBody && status != 204)
+        if (includesBody)
         {
             body.CopyTo(room[bytes..]);
             bytes += body.Length;

@@ -1,26 +1,28 @@
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.Web.Http1;
 
 /// <summary>
 /// What the sessions of one reactor share, because only one of them works at a time: the head being parsed, scratch memory,
-/// the Date, the snapshot adopted. An idle session holds none of it. Reactor thread only.
+/// the Date, the snapshots adopted. An idle session holds none of it. Reactor thread only.
 /// </summary>
 internal sealed class Workbench : IDisposable
 {
     private readonly Reactor _reactor;
-    private readonly SnapshotAdopter _adopter;
+    private readonly HostTable _hosts;
+    private readonly SitePost[] _posts;
     private readonly DateField _date = new();
-    private readonly byte[] _path = new byte[HeadLimits.Default.RequestLineBytesMax];
-    private byte[] _location = new byte[1024];
+    private readonly Boundary _boundary = new();
+    private readonly JoinedFields _joined = new();
 
-    public Workbench(Reactor reactor, AssetCatalog catalog, WebLimits limits)
+    public Workbench(Reactor reactor, HostTable hosts, WebLimits limits)
     {
         _reactor = reactor;
-        _adopter = new SnapshotAdopter(catalog);
+        _hosts = hosts;
+        _posts = [.. hosts.Sites.Select(static site => new SitePost(site))];
         Limits = limits;
         KeepAliveMs = (long)limits.KeepAlive.TotalMilliseconds;
     }
@@ -31,61 +33,76 @@ internal sealed class Workbench : IDisposable
 
     public RequestHead Head { get; } = new();
 
+    public PlanScratch Scratch { get; } = new();
+
     public long NowMs => _reactor.NowMs;
 
     public bool IsDraining => _reactor.IsDraining;
 
     public ReadOnlySpan<byte> DateLine => _date.LineAt(_reactor.NowMs);
 
-    /// <summary>The snapshot that a request planned now is answered from: the latest.</summary>
-    public Adoption AdoptLatest()
+    public byte[] NextBoundary() => _boundary.Next();
+
+    /// <summary>The site that a request is for.</summary>
+    public SitePost PostFor(RequestHead head, ReadOnlySpan<byte> bytes) => _posts[_hosts.Find(head.Authority.In(bytes))];
+
+    /// <summary>Plans the answer to a parsed head.</summary>
+    /// <param name="post">The site, with the snapshot it has adopted.</param>
+    /// <param name="head">The request.</param>
+    /// <param name="bytes">What the head was parsed from.</param>
+    /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
+    public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, AccessDecision verdict)
     {
-        _adopter.AdoptLatest();
-        return _adopter.Current;
-    }
-
-    /// <summary>Plans the answer to a parsed head. A malformed path has a status instead of a plan.</summary>
-    public Plan Plan(RequestHead head, ReadOnlySpan<byte> bytes, CatalogSnapshot snapshot, out int status)
-    {
-        PathResult decoded = TargetPath.Decode(head.Target.Path.In(bytes), _path, out ReadOnlySpan<byte> path);
-        if (decoded is PathResult.BadEscape or PathResult.NulByte or PathResult.OutsideRoot)
-        {
-            status = 400;
-            return default;
-        }
-
-        if (decoded is PathResult.SlashInSegment or PathResult.EmptySegment)
-        {
-            // No such path: any that is as surely missing plans the same, with its method's rules.
-            path = default;
-        }
-
         ReadOnlySpan<byte> query = head.Target.Query.In(bytes);
-        Plan plan = Planner.Plan(KindOf(head.Method), path, query.IsEmpty ? query : query[1..], snapshot);
-        status = (int)plan.Status;
-        return plan;
-    }
-
-    /// <summary>The one field that a plan without an asset asks for.</summary>
-    public void FieldOf(scoped in Plan plan, out ReadOnlySpan<byte> name, out ReadOnlySpan<byte> value)
-    {
-        if (!plan.Location.IsEmpty)
+        _joined.Reset();
+        var request = new PlanRequest
         {
-            if (_location.Length < plan.Location.BytesMax)
+            Method = KindOf(head.Method),
+            Path = head.Target.Path.In(bytes),
+            Query = query.IsEmpty ? query : query[1..],
+            Conditions = new ConditionFields
             {
-                _location = new byte[plan.Location.BytesMax];
-            }
-
-            name = "Location"u8;
-            value = _location.AsSpan(0, plan.Location.Write(_location));
-            return;
-        }
-
-        name = plan.Allow.IsEmpty ? default : "Allow"u8;
-        value = plan.Allow;
+                IfMatch = _joined.Of(head, bytes, FieldName.IfMatch),
+                IfNoneMatch = _joined.Of(head, bytes, FieldName.IfNoneMatch),
+                IfModifiedSince = _joined.Of(head, bytes, FieldName.IfModifiedSince),
+                IfUnmodifiedSince = _joined.Of(head, bytes, FieldName.IfUnmodifiedSince),
+                IfRange = _joined.Of(head, bytes, FieldName.IfRange),
+                Range = _joined.Of(head, bytes, FieldName.Range),
+            },
+            Accept = _joined.Of(head, bytes, FieldName.Accept),
+            AcceptEncoding = _joined.Of(head, bytes, FieldName.AcceptEncoding),
+            Origin = _joined.Of(head, bytes, FieldName.Origin),
+            AccessControlRequestMethod = _joined.Of(head, bytes, FieldName.AccessControlRequestMethod),
+            AccessControlRequestHeaders = _joined.Of(head, bytes, FieldName.AccessControlRequestHeaders),
+            Access = AccessOf(post, head, bytes, verdict),
+        };
+        return post.Site.Planner.Decide(request, post.Adopted.Snapshot, Scratch);
     }
 
-    public void Dispose() => _adopter.Dispose();
+    public ReadOnlySpan<byte> AuthorizationOf(RequestHead head, ReadOnlySpan<byte> bytes) =>
+        _joined.Of(head, bytes, FieldName.Authorization);
+
+    /// <summary>Moves every site on to its latest snapshot.</summary>
+    public void AdoptLatest()
+    {
+        foreach (SitePost post in _posts)
+        {
+            post.AdoptLatest();
+        }
+    }
+
+    public void Dispose()
+    {
+        foreach (SitePost post in _posts)
+        {
+            post.Dispose();
+        }
+    }
+
+    private AccessDecision AccessOf(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, AccessDecision verdict) =>
+        post.Site.Access is not PasswordAccess access ? AccessDecision.Granted
+        : verdict != AccessDecision.Unverified ? verdict
+        : access.Decide(AuthorizationOf(head, bytes));
 
     private static RequestMethod KindOf(Method method) => method switch
     {

@@ -1,0 +1,175 @@
+using Millrace.Http;
+using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Listings;
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.StaticFiles.Planning;
+
+/// <summary>
+/// Plans a GET or HEAD of one path: first what a rule forces, then the site's own files, then the rules for what is not there, then the
+/// fallback, then 404.
+/// </summary>
+internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapshot, PlanScratch scratch, ReadOnlySpan<byte> path)
+{
+    private readonly ReadOnlySpan<byte> _path = path;
+
+    public Plan Answer(scoped in PlanRequest request)
+    {
+        if (TryRule(request, RulePhase.BeforeFiles, out Plan plan)
+            || TryFile(request, _path, out plan)
+            || TryRule(request, RulePhase.AfterFiles, out plan)
+            || TryFallback(request, out plan))
+        {
+            return plan;
+        }
+
+        return Error(request, PlanStatus.NotFound);
+    }
+
+    /// <summary>The page of an error, or a line of text. Conditions and ranges are about what was asked for, not about it.</summary>
+    public Plan Error(scoped in PlanRequest request, int status) => Error(request, status, policy.ErrorPage(status));
+
+    private Plan Error(scoped in PlanRequest request, int status, scoped ReadOnlySpan<byte> page)
+    {
+        FieldSet fields = snapshot.Rules.FieldsForError(_path);
+        if (page.IsEmpty || snapshot.TryFind(page, out Asset? asset, out _) != PathMatch.Asset)
+        {
+            return Plan.Bare(status, PlanBody.StatusText, fields);
+        }
+
+        return Plan.Whole(status, Selection.ForError(asset!, request), fields);
+    }
+
+    /// <summary>Looks among the files of the site, under the names that options add.</summary>
+    private bool TryFile(scoped in PlanRequest request, scoped ReadOnlySpan<byte> path, out Plan plan)
+    {
+        switch (snapshot.TryFind(path, out Asset? asset, out SiteDirectory? directory))
+        {
+            case PathMatch.Asset when policy.CleanUrls && TryShorten(path, asset!, out ReadOnlySpan<byte> name):
+                plan = name.IsEmpty ? Redirect(request, "./"u8, default, default) : Redirect(request, default, name, default);
+                return true;
+            case PathMatch.Asset:
+                plan = Represent(request, asset!);
+                return true;
+            case PathMatch.DirectoryWithoutSlash when directory!.Index is not null || policy.Listing:
+                plan = Redirect(request, default, CleanUrl.LastSegment(path), "/"u8);
+                return true;
+            case PathMatch.DirectoryWithoutIndex when policy.Listing:
+                plan = List(request, directory!);
+                return true;
+            default:
+                plan = default;
+                return policy.CleanUrls && TryCleanUrl(request, path, out plan);
+        }
+    }
+
+    /// <summary>Not where the shorter path is another's: then it would lead to that one.</summary>
+    private bool TryShorten(ReadOnlySpan<byte> path, Asset asset, out ReadOnlySpan<byte> name) =>
+        CleanUrl.TryShorten(path, asset, out name)
+        && (name.IsEmpty || snapshot.TryFind(path[..^CleanUrl.Extension.Length], out _, out _) == PathMatch.None);
+
+    private bool TryCleanUrl(scoped in PlanRequest request, scoped ReadOnlySpan<byte> path, out Plan plan)
+    {
+        plan = default;
+        bool endsWithSlash = path[^1] == '/';
+        ReadOnlySpan<byte> file = CleanUrl.FileFor(endsWithSlash ? path[..^1] : path, scratch);
+        if (file.IsEmpty || snapshot.TryFind(file, out Asset? asset, out _) != PathMatch.Asset)
+        {
+            return false;
+        }
+
+        plan = endsWithSlash
+            ? Redirect(request, "../"u8, CleanUrl.LastSegment(path[..^1]), default)
+            : Represent(request, asset!);
+        return true;
+    }
+
+    private bool TryRule(scoped in PlanRequest request, RulePhase phase, out Plan plan)
+    {
+        plan = default;
+        SiteRules rules = snapshot.Rules;
+        if (!rules.HasRedirects)
+        {
+            return false;
+        }
+
+        Span<byte> room = scratch.TargetRoom(rules.TargetBytesMax(_path.Length, request.Query.Length));
+        switch (rules.Match(_path, request.Query, phase, room, out RuleTarget target))
+        {
+            case RuleMatch.Redirect:
+                scratch.Add(PlanFieldName.Location, target.Bytes);
+                plan = Plan.Bare(target.Status, PlanBody.StatusText, rules.FieldsForError(_path));
+                return true;
+            case RuleMatch.Rewrite:
+                // Once: rules are not asked about where a rule leads, so they cannot go in circles.
+                return TryFile(request, target.Bytes, out plan);
+            case RuleMatch.Error:
+                plan = Error(request, target.Status, target.Bytes);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    /// <summary>
+    /// The page of a client-side router, for what looks like one of its pages: not for a script or an image that is missing, which must
+    /// be 404 (a page in its place is an obscure error in the browser, and would be cached under the name).
+    /// </summary>
+    private bool TryFallback(scoped in PlanRequest request, out Plan plan)
+    {
+        plan = default;
+        if (policy.Fallback is not byte[] fallback)
+        {
+            return false;
+        }
+
+        bool looksLikeFile = CleanUrl.LastSegment(_path).Contains((byte)'.');
+        if (looksLikeFile)
+        {
+            scratch.Add(PlanFieldName.Vary, "Accept"u8);
+        }
+
+        if ((looksLikeFile && !Accept.NamesHtml(request.Accept))
+            || snapshot.TryFind(fallback, out Asset? asset, out _) != PathMatch.Asset)
+        {
+            return false;
+        }
+
+        plan = Represent(request, asset!);
+        return true;
+    }
+
+    private Plan List(scoped in PlanRequest request, SiteDirectory directory)
+    {
+        scratch.Add(PlanFieldName.Vary, "Accept"u8);
+        PlanDocument document = DirectoryDocument.Of(directory, _path, request.Query, Accept.PrefersJson(request.Accept));
+        FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
+        var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate };
+        return Preconditions.Evaluate(request.Conditions, current) switch
+        {
+            PreconditionOutcome.NotModified => Plan.Of(document, PlanStatus.NotModified, fields),
+            PreconditionOutcome.Failed => Error(request, PlanStatus.PreconditionFailed),
+            _ => Plan.Of(document, PlanStatus.Ok, fields),
+        };
+    }
+
+    private Plan Represent(scoped in PlanRequest request, Asset asset)
+    {
+        FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path);
+        int status = Selection.Select(request, ref asset, scratch, out int rangeCount);
+        return status switch
+        {
+            PlanStatus.Ok => Plan.Whole(status, asset, fields),
+            PlanStatus.NotModified => Plan.NotModified(asset, fields),
+            PlanStatus.PartialContent => Plan.Partial(asset, fields, scratch.Ranges[..rangeCount]),
+            _ => Error(request, status),
+        };
+    }
+
+    private Plan Redirect(
+        scoped in PlanRequest request, ReadOnlySpan<byte> prefix, scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix)
+    {
+        RedirectLocation.Add(scratch, prefix, segment, suffix, request.Query);
+        return Plan.Bare(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
+    }
+}

@@ -1,0 +1,34 @@
+namespace Millrace.StaticFiles.Planning;
+
+/// <summary>The fields a plan can add.</summary>
+internal enum PlanFieldName : byte
+{
+    Allow,
+    Location,
+    ContentRange,
+    WwwAuthenticate,
+    RetryAfter,
+    Vary,
+    AccessControlAllowOrigin,
+    AccessControlAllowMethods,
+    AccessControlAllowHeaders,
+    AccessControlMaxAge,
+}
+
+internal static class PlanFieldNames
+{
+    public static ReadOnlySpan<byte> Text(this PlanFieldName name) => name switch
+    {
+        PlanFieldName.Allow => "Allow"u8,
+        PlanFieldName.Location => "Location"u8,
+        PlanFieldName.ContentRange => "Content-Range"u8,
+        PlanFieldName.WwwAuthenticate => "WWW-Authenticate"u8,
+        PlanFieldName.RetryAfter => "Retry-After"u8,
+        PlanFieldName.Vary => "Vary"u8,
+        PlanFieldName.AccessControlAllowOrigin => "Access-Control-Allow-Origin"u8,
+        PlanFieldName.AccessControlAllowMethods => "Access-Control-Allow-Methods"u8,
+        PlanFieldName.AccessControlAllowHeaders => "Access-Control-Allow-Headers"u8,
+        PlanFieldName.AccessControlMaxAge => "Access-Control-Max-Age"u8,
+        _ => throw new ArgumentOutOfRangeException(nameof(name), name, "No such field."),
+    };
+}

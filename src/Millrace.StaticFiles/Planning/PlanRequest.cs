@@ -1,0 +1,34 @@
+using Millrace.Http;
+using Millrace.StaticFiles.Access;
+
+namespace Millrace.StaticFiles.Planning;
+
+/// <summary>
+/// A request as far as a static site cares, whatever version of HTTP brought it. A field that is absent is empty; the lines of one that
+/// came in several are joined by a comma (RFC 9110, section 5.3). Borrows the caller's memory.
+/// </summary>
+internal readonly ref struct PlanRequest
+{
+    public RequestMethod Method { get; init; }
+
+    /// <summary>The path of the target as it was sent, percent-encoded; empty for "OPTIONS *".</summary>
+    public ReadOnlySpan<byte> Path { get; init; }
+
+    /// <summary>The query as it was sent, without its '?'; empty for none.</summary>
+    public ReadOnlySpan<byte> Query { get; init; }
+
+    public ConditionFields Conditions { get; init; }
+
+    public ReadOnlySpan<byte> Accept { get; init; }
+
+    public ReadOnlySpan<byte> AcceptEncoding { get; init; }
+
+    /// <summary>What the credentials are worth; <see cref="AccessDecision.Granted"/> where the site asks for none.</summary>
+    public AccessDecision Access { get; init; }
+
+    public ReadOnlySpan<byte> Origin { get; init; }
+
+    public ReadOnlySpan<byte> AccessControlRequestMethod { get; init; }
+
+    public ReadOnlySpan<byte> AccessControlRequestHeaders { get; init; }
+}

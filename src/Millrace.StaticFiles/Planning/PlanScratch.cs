@@ -1,0 +1,71 @@
+using System.Diagnostics;
+using Millrace.Http;
+
+namespace Millrace.StaticFiles.Planning;
+
+/// <summary>
+/// The memory a plan is made in: decoded paths, values of fields, ranges. One per reactor: a plan is used up before the next one is made.
+/// </summary>
+internal sealed class PlanScratch
+{
+    /// <summary>More than any plan adds: a CORS preflight has five, a redirect two.</summary>
+    private const int FieldsMax = 12;
+
+    private readonly PlanField[] _fields = new PlanField[FieldsMax];
+    private readonly ByteRange[] _ranges = new ByteRange[ByteRanges.Max];
+    private byte[] _path = new byte[1024];
+    private byte[] _target = new byte[1024];
+    private byte[] _values = new byte[1024];
+    private int _valueBytes;
+    private int _fieldCount;
+
+    /// <summary>Where ranges are put.</summary>
+    public Span<ByteRange> Ranges => _ranges;
+
+    public ReadOnlySpan<PlanField> Fields => _fields.AsSpan(0, _fieldCount);
+
+    public ReadOnlySpan<byte> ValueOf(in PlanField field) => _values.AsSpan(field.Start, field.Length);
+
+    public void Reset() => _valueBytes = _fieldCount = 0;
+
+    /// <summary>Room for the decoded path of the request.</summary>
+    public Span<byte> PathRoom(int bytes) => Room(ref _path, bytes);
+
+    /// <summary>Room for the path or location that a rule leads to.</summary>
+    public Span<byte> TargetRoom(int bytes) => Room(ref _target, bytes);
+
+    /// <summary>Adds a field with a copy of its value.</summary>
+    public void Add(PlanFieldName name, scoped ReadOnlySpan<byte> value)
+    {
+        value.CopyTo(ValueRoom(value.Length));
+        Commit(name, value.Length);
+    }
+
+    /// <summary>Room for the value of the field that <see cref="Commit"/> then adds.</summary>
+    public Span<byte> ValueRoom(int bytes)
+    {
+        if (_values.Length - _valueBytes < bytes)
+        {
+            Array.Resize(ref _values, Math.Max(_values.Length * 2, _valueBytes + bytes));
+        }
+
+        return _values.AsSpan(_valueBytes);
+    }
+
+    public void Commit(PlanFieldName name, int bytes)
+    {
+        Debug.Assert(_fieldCount < FieldsMax, "a plan adds few fields");
+        _fields[_fieldCount++] = new PlanField(name, _valueBytes, bytes);
+        _valueBytes += bytes;
+    }
+
+    private static Span<byte> Room(ref byte[] memory, int bytes)
+    {
+        if (memory.Length < bytes)
+        {
+            memory = new byte[Math.Max(memory.Length * 2, bytes)];
+        }
+
+        return memory;
+    }
+}

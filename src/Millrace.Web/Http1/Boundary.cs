@@ -1,0 +1,31 @@
+using System.Buffers.Text;
+using System.Diagnostics;
+using System.Security.Cryptography;
+using System.Text;
+
+namespace Millrace.Web.Http1;
+
+/// <summary>
+/// The boundaries of multipart bodies (RFC 2046, section 5.1.1): random, so that nobody can put one into a file, and new for each answer.
+/// One per reactor.
+/// </summary>
+internal sealed class Boundary
+{
+    public const int Bytes = 32;
+
+    private const int CounterBytes = 16;
+
+    private readonly byte[] _text = new byte[Bytes];
+    private ulong _next;
+
+    public Boundary() =>
+        Encoding.ASCII.GetBytes(RandomNumberGenerator.GetHexString(Bytes - CounterBytes, lowercase: true), _text);
+
+    /// <summary>The text of a new boundary. It is the caller's to keep.</summary>
+    public byte[] Next()
+    {
+        bool formatted = Utf8Formatter.TryFormat(_next++, _text.AsSpan(Bytes - CounterBytes), out int count, new('x', CounterBytes));
+        Debug.Assert(formatted && count == CounterBytes);
+        return _text.AsSpan().ToArray();
+    }
+}

@@ -1,0 +1,70 @@
+using System.Buffers.Text;
+using System.Diagnostics;
+
+namespace Millrace.Web.Http1;
+
+/// <summary>
+/// Rewrites a head of ours whose file turned out to be another than the catalogue's when it was read: without what speaks of the
+/// one before (its validators and length), with the framing that fits, and not to be stored.
+/// </summary>
+internal static class ChangedHead
+{
+    /// <summary>Bytes that a rewritten head may be longer than the one before.</summary>
+    public const int AddedBytesMax = 128;
+
+    /// <summary>Writes the head anew, for a body of known length.</summary>
+    public static int WithLength(ReadOnlySpan<byte> head, long length, Span<byte> destination)
+    {
+        int written = CopyLines(head, destination, keepsConnection: true);
+        Append(destination, ref written, "Content-Length: "u8);
+        bool formatted = Utf8Formatter.TryFormat(length, destination[written..], out int digits);
+        Debug.Assert(formatted, "the caller gives room");
+        written += digits;
+        Append(destination, ref written, "\r\n\r\n"u8);
+        return written;
+    }
+
+    /// <summary>Writes the head anew, for a body in chunks (RFC 9112, section 7.1).</summary>
+    public static int Chunked(ReadOnlySpan<byte> head, Span<byte> destination)
+    {
+        int written = CopyLines(head, destination, keepsConnection: true);
+        Append(destination, ref written, "Transfer-Encoding: chunked\r\n\r\n"u8);
+        return written;
+    }
+
+    /// <summary>Writes the head anew, for a body that ends with the connection: what HTTP/1.0 has in place of chunks.</summary>
+    public static int UntilClose(ReadOnlySpan<byte> head, Span<byte> destination)
+    {
+        int written = CopyLines(head, destination, keepsConnection: false);
+        Append(destination, ref written, "Connection: close\r\n\r\n"u8);
+        return written;
+    }
+
+    private static int CopyLines(ReadOnlySpan<byte> head, Span<byte> destination, bool keepsConnection)
+    {
+        int written = 0;
+        while (!head.StartsWith("\r\n"u8))
+        {
+            int end = head.IndexOf((byte)'\n') + 1;
+            ReadOnlySpan<byte> line = head[..end];
+            head = head[end..];
+            bool isDropped = line.StartsWith("ETag:"u8) || line.StartsWith("Last-Modified:"u8) || line.StartsWith("Accept-Ranges:"u8)
+                || line.StartsWith("Content-Length:"u8) || line.StartsWith("Cache-Control:"u8)
+                || (!keepsConnection && line.StartsWith("Connection:"u8));
+            if (!isDropped)
+            {
+                Append(destination, ref written, line);
+            }
+        }
+
+        // It may be half of one version and half of another.
+        Append(destination, ref written, "Cache-Control: no-store\r\n"u8);
+        return written;
+    }
+
+    private static void Append(Span<byte> destination, ref int written, ReadOnlySpan<byte> bytes)
+    {
+        bytes.CopyTo(destination[written..]);
+        written += bytes.Length;
+    }
+}

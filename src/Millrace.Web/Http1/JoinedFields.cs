@@ -1,0 +1,47 @@
+using Millrace.Http;
+
+namespace Millrace.Web.Http1;
+
+/// <summary>
+/// Fields of a request as one value each: that of the only line, or all lines joined by a comma (RFC 9110, section 5.3), which is rare and
+/// then copied into memory of its own. One per reactor; the values hold until the next <see cref="Reset"/>.
+/// </summary>
+internal sealed class JoinedFields
+{
+    /// <summary>All values of a head together, with a comma and a space for each line, are never longer.</summary>
+    private readonly byte[] _memory = new byte[HeadLimits.Default.HeadBytesMax + (2 * HeadLimits.Default.FieldsMax)];
+    private int _used;
+
+    public void Reset() => _used = 0;
+
+    /// <summary>The value of a field; empty where it is absent.</summary>
+    public ReadOnlySpan<byte> Of(RequestHead head, ReadOnlySpan<byte> bytes, FieldName name)
+    {
+        if (!head.TryGet(name, out TextRange first))
+        {
+            return default;
+        }
+
+        FieldValues values = head.ValuesOf(name);
+        _ = values.MoveNext();
+        return values.MoveNext() ? Join(head, bytes, name) : first.In(bytes);
+    }
+
+    private ReadOnlySpan<byte> Join(RequestHead head, ReadOnlySpan<byte> bytes, FieldName name)
+    {
+        int start = _used;
+        foreach (TextRange value in head.ValuesOf(name))
+        {
+            if (_used > start)
+            {
+                ", "u8.CopyTo(_memory.AsSpan(_used));
+                _used += 2;
+            }
+
+            value.In(bytes).CopyTo(_memory.AsSpan(_used));
+            _used += value.Length;
+        }
+
+        return _memory.AsSpan(start, _used - start);
+    }
+}

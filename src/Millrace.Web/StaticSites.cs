@@ -1,0 +1,62 @@
+using Millrace.Engine;
+using Millrace.StaticFiles;
+using Millrace.Web.Http1;
+
+namespace Millrace.Web;
+
+/// <summary>
+/// Sites served over HTTP/1.1: <see cref="ServeAsync"/> is the handler to listen with. Each reactor gets a workbench of its own on
+/// its first connection.
+/// </summary>
+internal sealed class StaticSites : IDisposable
+{
+    private readonly HostTable _hosts;
+    private readonly WebLimits _limits;
+    private readonly ReactorGroup _group;
+    private readonly Workbench?[] _benches;
+
+    public StaticSites(HostTable hosts, WebLimits limits, ReactorGroup group)
+    {
+        _hosts = hosts;
+        _limits = limits;
+        _group = group;
+        _benches = new Workbench?[group.Reactors.Count];
+        foreach (Site site in hosts.Sites)
+        {
+            site.Catalog.Changed += AdoptEverywhere;
+        }
+    }
+
+    public Task ServeAsync(Connection connection)
+    {
+        // Each element is one reactor's alone, so nothing is shared but the array itself.
+        ref Workbench? bench = ref _benches[connection.Reactor.Index];
+        bench ??= new Workbench(connection.Reactor, _hosts, _limits);
+        return new Http1Session(connection, bench).RunAsync();
+    }
+
+    /// <summary>Gives the snapshots back. Only after the reactors have stopped.</summary>
+    public void Dispose()
+    {
+        foreach (Site site in _hosts.Sites)
+        {
+            site.Catalog.Changed -= AdoptEverywhere;
+        }
+
+        foreach (Workbench? bench in _benches)
+        {
+            bench?.Dispose();
+        }
+    }
+
+    /// <summary>A reactor without requests would otherwise keep the files of a version long gone open.</summary>
+    private void AdoptEverywhere()
+    {
+        foreach (Reactor reactor in _group.Reactors)
+        {
+            reactor.Post(static state => (((StaticSites, Reactor))state!).Item1.AdoptOn((((StaticSites, Reactor))state!).Item2), (this, reactor));
+        }
+    }
+
+    private void AdoptOn(Reactor reactor) => _benches[reactor.Index]?.AdoptLatest();
+}
