@@ -66,6 +66,41 @@ public class AllocationTests : SiteFixture
         }
     }
 
+    [Theory]
+    [InlineData("copied behind the head", 10_000, "Range: bytes=100-199")]
+    [InlineData("by reference", 50_000, "Range: bytes=100-")]
+    [InlineData("one read", 100_000, "Range: bytes=100-99000")]
+    [InlineData("chunks", 600_000, "Range: bytes=-550000")]
+    [InlineData("not modified", 10_000, "If-None-Match: *")]
+    [InlineData("not modified since", 100_000, "If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT")]
+    [InlineData("a coding", 10_000, "Accept-Encoding: gzip, br;q=0.5, *;q=0")]
+    public async Task Parts_conditions_and_codings_allocate_nothing(string way, int size, string field)
+    {
+        Folder.AddSized(size);
+        Folder.Add(SiteFolder.Target(size) + ".gz", SiteFolder.Bytes(size / 2));
+        RunningSite site = await StartAsync();
+        using Wire wire = await site.ConnectAsync();
+        Reactor reactor = site.Group.Reactors[0];
+        string text = $"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\nUser-Agent: {way}\r\n{field}\r\n\r\n";
+        await AskAsync(Requests / 5);
+        _ = AllocatedBytes(reactor);
+
+        long before = AllocatedBytes(reactor);
+        await AskAsync(Requests);
+        long after = AllocatedBytes(reactor);
+
+        Assert.Equal(0, after - before);
+
+        async Task AskAsync(int count)
+        {
+            for (int i = 0; i < count; i++)
+            {
+                await wire.SendAsync(text);
+                _ = await wire.ReadAnswerAsync();
+            }
+        }
+    }
+
     private static async Task ServeAsync(Wire wire, int size, int count, string way)
     {
         byte[] one = Encoding.ASCII.GetBytes($"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\nUser-Agent: {way}\r\n\r\n");

@@ -41,7 +41,7 @@ public class AnswerTests : SiteFixture
 
         Answer answer = await wire.GetAsync(target);
 
-        Assert.Equal(301, answer.Status);
+        Assert.Equal(308, answer.Status);
         Assert.Equal(location, answer.Field("Location"));
     }
 
@@ -54,7 +54,7 @@ public class AnswerTests : SiteFixture
 
         Answer answer = await wire.GetAsync("/dir?" + query);
 
-        Assert.Equal(301, answer.Status);
+        Assert.Equal(308, answer.Status);
         Assert.Equal("dir/?" + query.Replace("\"", "%22", StringComparison.Ordinal), answer.Field("Location"));
     }
 

@@ -74,18 +74,97 @@ public class ChangingFileTests : SiteFixture
         (await bystander.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
     }
 
+    [Fact]
+    public async Task A_large_file_that_grew_is_sent_in_the_length_that_was_announced()
+    {
+        byte[] bytes = Folder.AddSized(StreamSize);
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(StreamSize), StreamSize + 1_000_000);
+
+        (await wire.GetAsync(SiteFolder.Target(StreamSize))).AssertIsWhole(bytes);
+        (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(1_000_000)]
+    public async Task A_file_of_one_read_that_grew_is_sent_as_it_is_now_in_chunks(int added)
+    {
+        byte[] bytes = [.. Folder.AddSized(RingSize), .. new byte[added]];
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), bytes.Length);
+
+        await wire.SendAsync($"GET {SiteFolder.Target(RingSize)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        Answer head = await wire.ReadHeadAsync();
+        byte[] body = await wire.ReadChunksAsync();
+
+        Assert.Equal(200, head.Status);
+        Assert.Equal("chunked", head.Field("Transfer-Encoding"));
+        Assert.Null(head.Field("Content-Length"));
+        AssertSpeaksOfNoVersion(head);
+        Assert.True(body.AsSpan().SequenceEqual(bytes));
+        (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_file_of_one_read_that_grew_ends_the_connection_of_a_client_without_chunks()
+    {
+        byte[] bytes = [.. Folder.AddSized(RingSize), .. new byte[700_000]];
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), bytes.Length);
+
+        await wire.SendAsync($"GET {SiteFolder.Target(RingSize)} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+        Answer head = await wire.ReadHeadAsync();
+        (byte[] body, WireEnd end) = await wire.ReadToEndAsync();
+
+        Assert.Equal(WireEnd.Finished, end);
+        Assert.Equal("close", head.Field("Connection"));
+        Assert.Null(head.Field("Content-Length"));
+        Assert.Null(head.Field("Transfer-Encoding"));
+        Assert.True(body.AsSpan().SequenceEqual(bytes));
+    }
+
+    [Fact]
+    public async Task A_file_of_one_read_that_changed_in_size_is_sent_without_the_validators_of_its_old_version()
+    {
+        Folder.AddSized(RingSize);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Assert.NotNull((await wire.GetAsync(SiteFolder.Target(RingSize))).Field("ETag"));
+        Folder.SetLength(SiteFolder.Target(RingSize), RingSize - 1);
+
+        AssertSpeaksOfNoVersion(await wire.GetAsync(SiteFolder.Target(RingSize)));
+    }
+
     [Theory]
     [InlineData(RingSize)]
     [InlineData(StreamSize)]
-    public async Task A_file_that_grew_is_sent_in_the_length_that_was_announced(int size)
+    public async Task A_part_that_is_no_more_there_ends_in_a_reset(int size)
     {
-        byte[] bytes = Folder.AddSized(size);
-        Folder.AddSized(1000);
+        Folder.AddSized(size);
         Wire wire = await (await StartAsync()).ConnectAsync();
-        Folder.SetLength(SiteFolder.Target(size), size + 1_000_000);
+        Folder.SetLength(SiteFolder.Target(size), 1000);
 
-        (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(bytes);
-        (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
+        await wire.SendAsync($"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\nRange: bytes=500-{size - 1}\r\n\r\n");
+        (_, WireEnd end) = await wire.ReadToEndAsync();
+
+        Assert.Equal(WireEnd.Reset, end);
+    }
+
+    [Fact]
+    public async Task A_part_of_a_file_that_was_replaced_before_it_was_opened_is_answered_with_the_new_file_whole()
+    {
+        Folder.AddSized(RingSize);
+        Wire wire = await (await StartAsync(OnDemand)).ConnectAsync();
+        byte[] bytes = Folder.Add(SiteFolder.Target(RingSize), SiteFolder.Bytes(RingSize + 1));
+
+        await wire.SendAsync($"GET {SiteFolder.Target(RingSize)} HTTP/1.1\r\nHost: a\r\nRange: bytes=5-9\r\n\r\n");
+        Answer answer = await wire.ReadAnswerAsync();
+
+        answer.AssertIsWhole(bytes);
+        Assert.Null(answer.Field("Content-Range"));
+        Assert.Null(answer.Field("ETag"));
     }
 
     [Fact]
@@ -176,6 +255,13 @@ public class ChangingFileTests : SiteFixture
         (head with { Body = await slow.ReadBytesAsync(LargeSize) }).AssertIsWhole(old);
         (await slow.GetAsync(SiteFolder.Target(LargeSize))).AssertIsWhole(next);
         await oldIsFreed.WaitAsync(TimeSpan.FromSeconds(5));
+    }
+
+    private static void AssertSpeaksOfNoVersion(Answer answer)
+    {
+        Assert.Null(answer.Field("ETag"));
+        Assert.Null(answer.Field("Last-Modified"));
+        Assert.Equal("no-store", answer.Field("Cache-Control"));
     }
 
     /// <summary>What arrived is a beginning of the answer: a head and a body that its end cut off.</summary>

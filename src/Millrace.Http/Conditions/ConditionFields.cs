@@ -17,4 +17,8 @@ internal readonly ref struct ConditionFields
     public ReadOnlySpan<byte> IfRange { get; init; }
 
     public ReadOnlySpan<byte> Range { get; init; }
+
+    /// <summary>Whether a request has none of them: nearly all have none.</summary>
+    public bool IsEmpty =>
+        (IfMatch.Length | IfNoneMatch.Length | IfModifiedSince.Length | IfUnmodifiedSince.Length | IfRange.Length | Range.Length) == 0;
 }

@@ -23,6 +23,9 @@ internal ref struct ResponseHeadWriter(Span<byte> destination)
     private int _written;
     private ResponseHeadResult _result;
 
+    /// <summary>The bytes written so far.</summary>
+    public readonly int Written => _written;
+
     /// <summary>What a field line takes: name, ": ", value, CRLF.</summary>
     public static int FieldBytes(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value) => name.Length + 2 + value.Length + 2;
 

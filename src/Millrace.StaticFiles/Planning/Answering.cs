@@ -93,18 +93,20 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
             return false;
         }
 
-        Span<byte> room = scratch.TargetRoom(rules.TargetBytesMax(_path.Length, request.Query.Length));
-        switch (rules.Match(_path, request.Query, phase, room, out RuleTarget target))
+        switch (rules.Match(_path, request.Query, phase, scratch.RuleRoom, out RuleTarget target))
         {
             case RuleMatch.Redirect:
-                scratch.Add(PlanFieldName.Location, target.Bytes);
+                scratch.Add(PlanFieldName.Location, target.Location);
                 plan = Plan.Bare(target.Status, PlanBody.StatusText, rules.FieldsForError(_path));
                 return true;
-            case RuleMatch.Rewrite:
+            case RuleMatch.Rewrite when target.Status == PlanStatus.Ok:
                 // Once: rules are not asked about where a rule leads, so they cannot go in circles.
-                return TryFile(request, target.Bytes, out plan);
-            case RuleMatch.Error:
-                plan = Error(request, target.Status, target.Bytes);
+                return TryFile(request, target.Path, out plan);
+            case RuleMatch.Rewrite:
+                plan = Error(request, target.Status, target.Path.IsEmpty ? policy.ErrorPage(target.Status) : target.Path);
+                return true;
+            case RuleMatch.TooLong:
+                plan = Error(request, PlanStatus.UriTooLong);
                 return true;
             default:
                 return false;

@@ -10,9 +10,6 @@ internal enum PlanFieldName : byte
     RetryAfter,
     Vary,
     AccessControlAllowOrigin,
-    AccessControlAllowMethods,
-    AccessControlAllowHeaders,
-    AccessControlMaxAge,
 }
 
 internal static class PlanFieldNames
@@ -26,9 +23,6 @@ internal static class PlanFieldNames
         PlanFieldName.RetryAfter => "Retry-After"u8,
         PlanFieldName.Vary => "Vary"u8,
         PlanFieldName.AccessControlAllowOrigin => "Access-Control-Allow-Origin"u8,
-        PlanFieldName.AccessControlAllowMethods => "Access-Control-Allow-Methods"u8,
-        PlanFieldName.AccessControlAllowHeaders => "Access-Control-Allow-Headers"u8,
-        PlanFieldName.AccessControlMaxAge => "Access-Control-Max-Age"u8,
         _ => throw new ArgumentOutOfRangeException(nameof(name), name, "No such field."),
     };
 }

@@ -29,6 +29,4 @@ internal readonly ref struct PlanRequest
     public ReadOnlySpan<byte> Origin { get; init; }
 
     public ReadOnlySpan<byte> AccessControlRequestMethod { get; init; }
-
-    public ReadOnlySpan<byte> AccessControlRequestHeaders { get; init; }
 }

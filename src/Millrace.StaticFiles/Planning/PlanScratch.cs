@@ -13,6 +13,7 @@ internal sealed class PlanScratch
 
     private readonly PlanField[] _fields = new PlanField[FieldsMax];
     private readonly ByteRange[] _ranges = new ByteRange[ByteRanges.Max];
+    private readonly byte[] _rule = new byte[8 * 1024];
     private byte[] _path = new byte[1024];
     private byte[] _target = new byte[1024];
     private byte[] _values = new byte[1024];
@@ -31,7 +32,10 @@ internal sealed class PlanScratch
     /// <summary>Room for the decoded path of the request.</summary>
     public Span<byte> PathRoom(int bytes) => Room(ref _path, bytes);
 
-    /// <summary>Room for the path or location that a rule leads to.</summary>
+    /// <summary>Room for the path or location that a rule leads to: what fits in a request's own target.</summary>
+    public Span<byte> RuleRoom => _rule;
+
+    /// <summary>Room for the path of a file that answers for another path.</summary>
     public Span<byte> TargetRoom(int bytes) => Room(ref _target, bytes);
 
     /// <summary>Adds a field with a copy of its value.</summary>

@@ -14,6 +14,7 @@ internal static class PlanStatus
     public const int MethodNotAllowed = 405;
     public const int NotAcceptable = 406;
     public const int PreconditionFailed = 412;
+    public const int UriTooLong = 414;
     public const int RangeNotSatisfiable = 416;
     public const int NotImplemented = 501;
     public const int ServiceUnavailable = 503;

@@ -30,15 +30,20 @@ internal sealed class Planner(SitePolicy policy)
             return answering.Error(request, PlanStatus.BadRequest);
         }
 
-        Cors(request, snapshot.Rules.Cors, scratch);
+        CorsPolicy? cors = snapshot.Rules.Cors;
+        if (cors is { DependsOnOrigin: true } && cors.TryAllow(request.Origin, out ReadOnlySpan<byte> origin))
+        {
+            scratch.Add(PlanFieldName.AccessControlAllowOrigin, origin);
+        }
 
         // Before the path is looked up: no resource of a static site takes another method, whether it exists or not.
         if (request.Method is RequestMethod.Options or RequestMethod.Other)
         {
             scratch.Add(PlanFieldName.Allow, AllowedMethods);
-            return request.Method == RequestMethod.Options
-                ? Plan.Bare(PlanStatus.NoContent, PlanBody.None, snapshot.Rules.FieldsForError(path))
-                : answering.Error(request, PlanStatus.MethodNotAllowed);
+            return request.Method == RequestMethod.Other ? answering.Error(request, PlanStatus.MethodNotAllowed)
+                : Plan.Bare(PlanStatus.NoContent, PlanBody.None, IsPreflight(request) && cors is not null
+                    ? cors.Preflight
+                    : snapshot.Rules.FieldsForError(path));
         }
 
         if (request.Access != AccessDecision.Granted)
@@ -50,6 +55,10 @@ internal sealed class Planner(SitePolicy policy)
             ? answering.Answer(request)
             : answering.Error(request, PlanStatus.NotFound);
     }
+
+    /// <summary>A browser asking whether a script may ask (Fetch standard, section 3.3.2). It comes without credentials.</summary>
+    private static bool IsPreflight(scoped in PlanRequest request) =>
+        !request.Origin.IsEmpty && !request.AccessControlRequestMethod.IsEmpty;
 
     private Plan Refuse(scoped in PlanRequest request, scoped in Answering answering, PlanScratch scratch)
     {

@@ -5,8 +5,6 @@ namespace Millrace.StaticFiles.Planning;
 /// <summary>What the options say about finding an answer, in the form the planner needs: paths as bytes.</summary>
 internal sealed class SitePolicy
 {
-    private const string DefaultErrorPage = "/404.html";
-
     private readonly byte[]?[] _errorPages = new byte[600][];
     private readonly byte[]? _challenge;
 
@@ -19,8 +17,6 @@ internal sealed class SitePolicy
             ? null
             : Encoding.UTF8.GetBytes($"Basic realm=\"{Quoted(options.Realm)}\", charset=\"UTF-8\"");
 
-        // Static generators write it and hosts serve it; who has no such file loses nothing.
-        _errorPages[PlanStatus.NotFound] = Encoding.UTF8.GetBytes(DefaultErrorPage);
         foreach ((int status, string path) in options.ErrorPages)
         {
             _errorPages[status] = Encoding.UTF8.GetBytes(path);

@@ -9,13 +9,24 @@ namespace Millrace.Web.Http1;
 /// </summary>
 internal sealed class FieldLines
 {
+    private const string Prefix = "Content-Type: ";
+
     private readonly byte[] _lines;
     private readonly byte[] _contentType;
 
     private FieldLines(FieldSet fields)
     {
-        _lines = Encode(fields, isContentType: false);
-        _contentType = Encode(fields, isContentType: true);
+        var text = new StringBuilder();
+        foreach (Field field in fields.Fields)
+        {
+            if (field != fields.ContentType)
+            {
+                text.Append(field.Name).Append(": ").Append(field.Value).Append("\r\n");
+            }
+        }
+
+        _lines = Encoding.ASCII.GetBytes(text.ToString());
+        _contentType = fields.ContentType is Field type ? Encoding.ASCII.GetBytes($"{Prefix}{type.Value}\r\n") : [];
     }
 
     public ReadOnlySpan<byte> Lines => _lines;
@@ -25,7 +36,7 @@ internal sealed class FieldLines
 
     /// <summary>The value in that line.</summary>
     public ReadOnlySpan<byte> ContentTypeValue =>
-        _contentType.Length == 0 ? default : _contentType.AsSpan("Content-Type: ".Length..^2);
+        _contentType.Length == 0 ? default : _contentType.AsSpan(Prefix.Length..^2);
 
     /// <summary>Any thread may ask: two that race make two equal values and one is dropped.</summary>
     public static FieldLines Of(FieldSet fields)
@@ -38,19 +49,5 @@ internal sealed class FieldLines
         var lines = new FieldLines(fields);
         fields.Http1Lines = lines;
         return lines;
-    }
-
-    private static byte[] Encode(FieldSet fields, bool isContentType)
-    {
-        var text = new StringBuilder();
-        foreach ((string name, string value) in fields.Fields)
-        {
-            if (name.Equals("Content-Type", StringComparison.OrdinalIgnoreCase) == isContentType)
-            {
-                text.Append(isContentType ? "Content-Type" : name).Append(": ").Append(value).Append("\r\n");
-            }
-        }
-
-        return Encoding.Latin1.GetBytes(text.ToString());
     }
 }

@@ -73,7 +73,6 @@ internal sealed class Workbench : IDisposable
             AcceptEncoding = _joined.Of(head, bytes, FieldName.AcceptEncoding),
             Origin = _joined.Of(head, bytes, FieldName.Origin),
             AccessControlRequestMethod = _joined.Of(head, bytes, FieldName.AccessControlRequestMethod),
-            AccessControlRequestHeaders = _joined.Of(head, bytes, FieldName.AccessControlRequestHeaders),
             Access = AccessOf(post, head, bytes, verdict),
         };
         return post.Site.Planner.Decide(request, post.Adopted.Snapshot, Scratch);

@@ -119,6 +119,28 @@ internal sealed class Wire : IDisposable
         return Answer.OfHead(head);
     }
 
+    /// <summary>Reads a body in chunks, to its last.</summary>
+    public async Task<byte[]> ReadChunksAsync()
+    {
+        using var body = new MemoryStream();
+        while (true)
+        {
+            string line = "";
+            while (!line.EndsWith("\r\n", StringComparison.Ordinal))
+            {
+                line += (char)(await ReadBytesAsync(1))[0];
+            }
+
+            int size = int.Parse(line[..^2], System.Globalization.NumberStyles.AllowHexSpecifier);
+            body.Write(await ReadBytesAsync(size));
+            Assert.Equal("\r\n"u8.ToArray(), await ReadBytesAsync(2));
+            if (size == 0)
+            {
+                return body.ToArray();
+            }
+        }
+    }
+
     public async Task<byte[]> ReadBytesAsync(int count)
     {
         byte[] bytes = new byte[count];
