@@ -8,9 +8,104 @@ using Millrace.StaticFiles.Watching;
 namespace Millrace.StaticFiles;
 
 /// <summary>
-/// A site that is being served: its catalogue, what keeps that fresh, what compresses for it, who may read it, and the planner that decides
-/// for it. Any thread may use it.
+/// A site that is being served: its catalogue, what keeps that fresh, what compresses for it, who may read it, and the planner that
+/// decides for it. Any thread may use it.
 /// </summary>
 internal sealed class Site : IDisposable
 {
+    private readonly SiteLog _log;
+    private readonly string _root;
+    private readonly TreeWatch _watch;
+    private readonly BackgroundCompressor? _compressor;
+
+    private Site(SiteOptions options, SiteLog log, TreeWatch watch, AssetCatalog catalog, BasicAuthentication? access)
+    {
+        _log = log;
+        _root = options.Root;
+        _watch = watch;
+        Catalog = catalog;
+        Access = access;
+        Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
+        Catalog.Changed += WarnOfRules;
+        WarnOfRules();
+        _compressor = options.Compression ? BackgroundCompressor.Start(catalog) : null;
+        watch.Start(catalog);
+    }
+
+    public AssetCatalog Catalog { get; }
+
+    public Planner Planner { get; }
+
+    /// <summary>Who may read it; null for everybody.</summary>
+    public BasicAuthentication? Access { get; }
+
+    /// <summary>Whether nobody tells when its files change, so that they are looked at for each request.</summary>
+    public bool Revalidates => _watch.Mode == WatchMode.Revalidate;
+
+    /// <summary>Opens a root and reads it. Throws <see cref="SiteException"/> where it cannot be served as told.</summary>
+    public static Site Open(SiteOptions options, ILoggerFactory logging)
+    {
+        options.Validate();
+        ILogger logger = logging.CreateLogger("Millrace.StaticFiles");
+        var log = new SiteLog(logger);
+        BasicAuthentication? access = options.PasswordFile is string file
+            ? BasicAuthentication.Open(file, options.Realm, refusal => log.PasswordFileRefused(refusal.Message))
+            : null;
+        TreeWatch? watch = null;
+        try
+        {
+            watch = TreeWatch.Open(options.Root, options.Watch, logger);
+            return new Site(options, log, watch, AssetCatalog.Open(options, watch), access);
+        }
+        catch
+        {
+            watch?.Dispose();
+            access?.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Reads everything anew. What cannot be read is logged, and the site stays as it was.</summary>
+    public void Reload()
+    {
+        try
+        {
+            Catalog.Reload();
+            _log.Reloaded(_root, Catalog.Current.AssetCount);
+        }
+        catch (SiteException refusal)
+        {
+            _log.ReloadRefused(_root, refusal.Message);
+        }
+    }
+
+    /// <summary>
+    /// Looks whether a path is on disk as the snapshot has it, and has read again what is not. On the thread pool: on a network file
+    /// system even a look may take long, and no reactor should.
+    /// </summary>
+    /// <param name="targetPath">The path of a request's target, percent-encoded; taken over.</param>
+    public Task RevalidateAsync(byte[] targetPath) => Task.Run(() => Revalidate(targetPath));
+
+    public void Dispose()
+    {
+        _watch.Dispose();
+        _compressor?.Dispose();
+        Catalog.Changed -= WarnOfRules;
+        Catalog.Dispose();
+        Access?.Dispose();
+    }
+
+    private void Revalidate(byte[] targetPath)
+    {
+        try
+        {
+            Catalog.Revalidate(targetPath);
+        }
+        catch (SiteException refusal)
+        {
+            _log.ReloadRefused(_root, refusal.Message);
+        }
+    }
+
+    private void WarnOfRules() => _log.Tell(Catalog.Current.Rules.Warnings);
 }

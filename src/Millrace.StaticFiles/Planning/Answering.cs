@@ -144,7 +144,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private Plan List(scoped in PlanRequest request, SiteDirectory directory)
     {
         scratch.Add(PlanFieldName.Vary, "Accept"u8);
-        PlanDocument document = DirectoryDocument.Of(directory, _path, request.Query, Accept.PrefersJson(request.Accept));
+        PlanDocument document = DirectoryDocument.Of(snapshot, directory, _path, request.Query, Accept.PrefersJson(request.Accept));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
         var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate };
         return Preconditions.Evaluate(request.Conditions, current) switch

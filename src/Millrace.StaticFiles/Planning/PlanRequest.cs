@@ -1,5 +1,4 @@
 using Millrace.Http;
-using Millrace.StaticFiles.Access;
 
 namespace Millrace.StaticFiles.Planning;
 
@@ -23,8 +22,8 @@ internal readonly ref struct PlanRequest
 
     public ReadOnlySpan<byte> AcceptEncoding { get; init; }
 
-    /// <summary>What the credentials are worth; <see cref="AccessDecision.Granted"/> where the site asks for none.</summary>
-    public AccessDecision Access { get; init; }
+    /// <summary>What the credentials are worth; <see cref="Admission.Granted"/> where the site asks for none.</summary>
+    public Admission Admission { get; init; }
 
     public ReadOnlySpan<byte> Origin { get; init; }
 

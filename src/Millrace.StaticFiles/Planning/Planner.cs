@@ -1,5 +1,4 @@
 using Millrace.Http;
-using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Rules;
 
@@ -46,7 +45,7 @@ internal sealed class Planner(SitePolicy policy)
                     : snapshot.Rules.FieldsForError(path));
         }
 
-        if (request.Access != AccessDecision.Granted)
+        if (request.Admission != Admission.Granted)
         {
             return Refuse(request, answering, scratch);
         }
@@ -58,15 +57,15 @@ internal sealed class Planner(SitePolicy policy)
 
     /// <summary>A browser asking whether a script may ask (Fetch standard, section 3.3.2). It comes without credentials.</summary>
     private static bool IsPreflight(scoped in PlanRequest request) =>
-        !request.Origin.IsEmpty && !request.AccessControlRequestMethod.IsEmpty;
+        !request.Origin.IsEmpty && !request.AdmissionControlRequestMethod.IsEmpty;
 
     private Plan Refuse(scoped in PlanRequest request, scoped in Answering answering, PlanScratch scratch)
     {
-        switch (request.Access)
+        switch (request.Admission)
         {
-            case AccessDecision.Unverified:
+            case Admission.Unverified:
                 return Plan.AwaitVerification();
-            case AccessDecision.Overloaded:
+            case Admission.Overloaded:
                 scratch.Add(PlanFieldName.RetryAfter, "1"u8);
                 return answering.Error(request, PlanStatus.ServiceUnavailable);
             default:

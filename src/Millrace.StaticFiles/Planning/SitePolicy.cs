@@ -6,17 +6,16 @@ namespace Millrace.StaticFiles.Planning;
 internal sealed class SitePolicy
 {
     private readonly byte[]?[] _errorPages = new byte[600][];
-    private readonly byte[]? _challenge;
+    private readonly byte[] _challenge;
 
-    public SitePolicy(SiteOptions options)
+    /// <param name="options">What the site was told.</param>
+    /// <param name="challenge">The value of WWW-Authenticate; empty where nobody is asked.</param>
+    public SitePolicy(SiteOptions options, ReadOnlySpan<byte> challenge)
     {
+        _challenge = challenge.ToArray();
         CleanUrls = options.CleanUrls;
         Listing = options.Listing;
         Fallback = options.Fallback is string fallback ? Encoding.UTF8.GetBytes(fallback) : null;
-        _challenge = options.PasswordFile is null
-            ? null
-            : Encoding.UTF8.GetBytes($"Basic realm=\"{Quoted(options.Realm)}\", charset=\"UTF-8\"");
-
         foreach ((int status, string path) in options.ErrorPages)
         {
             _errorPages[status] = Encoding.UTF8.GetBytes(path);
@@ -37,7 +36,4 @@ internal sealed class SitePolicy
 
     /// <summary>The path of the page for an error; empty for none.</summary>
     public ReadOnlySpan<byte> ErrorPage(int status) => _errorPages[status];
-
-    private static string Quoted(string text) =>
-        text.Replace("\\", "\\\\", StringComparison.Ordinal).Replace("\"", "\\\"", StringComparison.Ordinal);
 }

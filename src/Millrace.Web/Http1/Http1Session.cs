@@ -1,5 +1,6 @@
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
 using Millrace.Web.Bodies;
@@ -18,7 +19,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     private BodySkip _body;
     private BodySend _send;
     private Task? _preparation;
-    private AccessDecision _verdict = AccessDecision.Unverified;
+    private Admission _verdict = Admission.Unverified;
     private bool _isRevalidated;
     private bool _keepAlive = true;
     private int _scanned;
@@ -160,7 +161,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         }
 
         _isRevalidated = false;
-        _verdict = AccessDecision.Unverified;
+        _verdict = Admission.Unverified;
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !bench.IsDraining;
         bool includesBody = head.Method != Method.Head;
@@ -212,8 +213,13 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(version), includesBody);
 
     /// <summary>New credentials take tens of milliseconds to verify, so the request waits off the reactor and is then planned again.</summary>
-    private async Task VerifyAsync(PasswordAccess access, byte[] authorization) =>
-        _verdict = await access.VerifyAsync(authorization).ConfigureAwait(false);
+    private async Task VerifyAsync(BasicAuthentication access, byte[] authorization) =>
+        _verdict = await access.VerifyAsync(authorization).ConfigureAwait(false) switch
+        {
+            VerificationOutcome.Granted => Admission.Granted,
+            VerificationOutcome.Overloaded => Admission.Overloaded,
+            _ => Admission.Denied,
+        };
 
     private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
     {

@@ -51,7 +51,7 @@ internal sealed class Workbench : IDisposable
     /// <param name="head">The request.</param>
     /// <param name="bytes">What the head was parsed from.</param>
     /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
-    public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, AccessDecision verdict)
+    public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Admission verdict)
     {
         ReadOnlySpan<byte> query = head.Target.Query.In(bytes);
         _joined.Reset();
@@ -73,7 +73,7 @@ internal sealed class Workbench : IDisposable
             AcceptEncoding = _joined.Of(head, bytes, FieldName.AcceptEncoding),
             Origin = _joined.Of(head, bytes, FieldName.Origin),
             AccessControlRequestMethod = _joined.Of(head, bytes, FieldName.AccessControlRequestMethod),
-            Access = AccessOf(post, head, bytes, verdict),
+            Admission = AdmissionOf(post, head, bytes, verdict),
         };
         return post.Site.Planner.Decide(request, post.Adopted.Snapshot, Scratch);
     }
@@ -98,10 +98,20 @@ internal sealed class Workbench : IDisposable
         }
     }
 
-    private AccessDecision AccessOf(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, AccessDecision verdict) =>
-        post.Site.Access is not PasswordAccess access ? AccessDecision.Granted
-        : verdict != AccessDecision.Unverified ? verdict
-        : access.Decide(AuthorizationOf(head, bytes));
+    private Admission AdmissionOf(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Admission verdict)
+    {
+        if (post.Site.Access is not BasicAuthentication access)
+        {
+            return Admission.Granted;
+        }
+
+        return verdict != Admission.Unverified ? verdict : access.Decide(AuthorizationOf(head, bytes)) switch
+        {
+            AccessDecision.Granted => Admission.Granted,
+            AccessDecision.Unverified => Admission.Unverified,
+            _ => Admission.Denied,
+        };
+    }
 
     private static RequestMethod KindOf(Method method) => method switch
     {

@@ -9,15 +9,15 @@ namespace Millrace.Web.Tests.Kit;
 /// <summary>A folder served in this process. Started and ended by <see cref="SiteFixture"/>, which looks for leaks behind it.</summary>
 internal sealed class RunningSite
 {
-    private readonly AssetCatalog _catalog;
-    private readonly StaticSite _site;
+    private readonly Site _site;
+    private readonly StaticSites _sites;
     private readonly ServerLog _log;
     private readonly List<Wire> _wires = [];
 
-    private RunningSite(AssetCatalog catalog, StaticSite site, ReactorGroup group, ServerLog log, EndPoint endPoint)
+    private RunningSite(Site site, StaticSites sites, ReactorGroup group, ServerLog log, EndPoint endPoint)
     {
-        _catalog = catalog;
         _site = site;
+        _sites = sites;
         _log = log;
         EndPoint = endPoint;
         Group = group;
@@ -27,16 +27,16 @@ internal sealed class RunningSite
 
     public EndPoint EndPoint { get; }
 
-    public AssetCatalog Catalog => _catalog;
+    public AssetCatalog Catalog => _site.Catalog;
 
     public static async Task<RunningSite> StartAsync(SiteOptions options, WebLimits limits, EngineOptions engine)
     {
         var log = new ServerLog();
-        AssetCatalog catalog = AssetCatalog.Open(options);
+        Site opened = Site.Open(options, log);
         ReactorGroup group = await ReactorGroup.StartAsync(engine with { LoggerFactory = log });
-        var site = new StaticSite(catalog, limits, group.Reactors.Count);
-        Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), site.ServeAsync);
-        return new RunningSite(catalog, site, group, log, listener.EndPoint);
+        var sites = new StaticSites(new HostTable([(null, opened)]), limits, group);
+        Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync);
+        return new RunningSite(opened, sites, group, log, listener.EndPoint);
     }
 
     /// <summary>A client's connection; it is closed at the end of the test.</summary>
@@ -85,13 +85,13 @@ internal sealed class RunningSite
     {
         _wires.ForEach(static wire => wire.Dispose());
         await Group.StopAsync(TimeSpan.FromSeconds(5));
-        _site.Release();
-        CatalogSnapshot last = _catalog.Current;
-        _catalog.Dispose();
+        _sites.Dispose();
+        CatalogSnapshot last = Catalog.Current;
+        _site.Dispose();
         await last.Freed.WaitAsync(TimeSpan.FromSeconds(5));
 
-        Assert.Equal(0, _catalog.BakedBytesHeld);
-        Assert.Equal(0, _catalog.DescriptorsHeld);
+        Assert.Equal(0, Catalog.BakedBytesHeld);
+        Assert.Equal(0, Catalog.DescriptorsHeld);
         foreach (Reactor reactor in Group.Reactors)
         {
             Assert.Equal(0, reactor.Connections.Count);

@@ -44,7 +44,8 @@ public abstract class SiteFixture : IAsyncLifetime
     private protected async Task<RunningSite> StartAsync(
         Func<SiteOptions, SiteOptions>? site = null, WebLimits? limits = null, EngineOptions? engine = null)
     {
-        var options = new SiteOptions { Root = Folder.Root };
+        // What these tests change on disk is to be met, not to be read again first.
+        var options = new SiteOptions { Root = Folder.Root, Watch = WatchMode.Off };
         RunningSite running = await RunningSite.StartAsync(
             site?.Invoke(options) ?? options, limits ?? new WebLimits(), engine ?? new EngineOptions { Reactors = 1 });
         _sites.Add(running);
