@@ -23,6 +23,9 @@ internal static class ByteClasses
     /// <summary>unreserved and sub-delims: a reg-name but for its percent escapes, RFC 3986 section 3.2.2.</summary>
     public static readonly SearchValues<byte> RegName = Of(b => IsOneOf(b, Alphanumerics + "-._~!$&'()*+,;="));
 
+    /// <summary>etagc: what an entity-tag has between its quotes, RFC 9110 section 8.8.3.</summary>
+    public static readonly SearchValues<byte> EntityTag = Of(b => b is > 0x20 and not (byte)'"' and not 0x7F);
+
     /// <summary>The bytes an IPv6 address is spelled with.</summary>
     public static readonly SearchValues<byte> Ipv6 = Of(b => IsOneOf(b, "0123456789ABCDEFabcdef:."));
 

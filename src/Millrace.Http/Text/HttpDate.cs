@@ -34,6 +34,13 @@ internal static class HttpDate
         return written;
     }
 
+    /// <summary>Reads a date. The clock is asked only for the century of a form that nobody sends any more.</summary>
+    public static bool TryParse(ReadOnlySpan<byte> text, out long unixSeconds)
+    {
+        long nowUnixSeconds = text.IndexOf((byte)',') > 3 ? DateTimeOffset.UtcNow.ToUnixTimeSeconds() : 0;
+        return TryParse(text, nowUnixSeconds, out unixSeconds);
+    }
+
     /// <summary>Reads a date. <paramref name="nowUnixSeconds"/> decides the century of the obsolete form with two digits of year.</summary>
     public static bool TryParse(ReadOnlySpan<byte> text, long nowUnixSeconds, out long unixSeconds)
     {

@@ -1,0 +1,63 @@
+namespace Millrace.Http;
+
+/// <summary>
+/// Entity-tags, one or a list of them, against that of the selected representation (RFC 9110 sections 8.8.3, 13.1.1, 13.1.2).
+/// </summary>
+/// <remarks>
+/// A list with anything malformed in it matches nothing, its good tags neither: for a GET that is a 200 with the whole body or a
+/// 412, while a guess could leave a cache with stale bytes. A comma within quotes belongs to its tag.
+/// </remarks>
+internal static class EntityTags
+{
+    /// <summary>Whether a representation that exists matches an If-Match or If-None-Match value; <c>*</c> matches any.</summary>
+    public static bool Matches(ReadOnlySpan<byte> fieldValue, ReadOnlySpan<byte> current, TagComparison comparison)
+        => fieldValue.SequenceEqual("*"u8) || ListMatches(fieldValue, current, comparison);
+
+    /// <summary>Whether both are one tag. An empty one, which is none, equals no tag.</summary>
+    public static bool AreEqual(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right, TagComparison comparison)
+        => !left.IsEmpty
+            && OpaqueTag(left).SequenceEqual(OpaqueTag(right))
+            && (comparison == TagComparison.Weak || !(IsWeak(left) || IsWeak(right)));
+
+    /// <summary>The length of the entity-tag that the text begins with, or 0.</summary>
+    public static int LengthAt(ReadOnlySpan<byte> text)
+    {
+        int open = IsWeak(text) ? 2 : 0;
+        if (text.Length <= open || text[open] != '"')
+        {
+            return 0;
+        }
+
+        ReadOnlySpan<byte> rest = text[(open + 1)..];
+        int close = rest.IndexOf((byte)'"');
+        return close < 0 || rest[..close].ContainsAnyExcept(ByteClasses.EntityTag) ? 0 : open + 1 + close + 1;
+    }
+
+    private static bool ListMatches(ReadOnlySpan<byte> list, ReadOnlySpan<byte> current, TagComparison comparison)
+    {
+        bool matches = false;
+        ReadOnlySpan<byte> rest = list;
+        while (true)
+        {
+            // Empty elements are ignored, RFC 9110 section 5.6.1.2.
+            rest = rest.TrimStart(", \t"u8);
+            if (rest.IsEmpty)
+            {
+                return matches;
+            }
+
+            int length = LengthAt(rest);
+            matches |= AreEqual(rest[..length], current, comparison);
+            rest = rest[length..].TrimStart(" \t"u8);
+            if (length == 0 || (!rest.IsEmpty && rest[0] != ','))
+            {
+                return false;
+            }
+        }
+    }
+
+    private static ReadOnlySpan<byte> OpaqueTag(ReadOnlySpan<byte> tag) => IsWeak(tag) ? tag[2..] : tag;
+
+    // Case-sensitive, RFC 9110 section 8.8.3.
+    private static bool IsWeak(ReadOnlySpan<byte> tag) => tag.StartsWith("W/"u8);
+}

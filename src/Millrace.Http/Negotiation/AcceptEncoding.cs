@@ -1,0 +1,73 @@
+namespace Millrace.Http;
+
+/// <summary>Chooses a content coding by what Accept-Encoding allows and prefers (RFC 9110 section 12.5.3).</summary>
+/// <remarks>
+/// A malformed element is as if it were not there. Of a coding named twice the lower weight counts: no refusal is overlooked.
+/// Identity is acceptable without being named, but is then the last choice.
+/// </remarks>
+internal static class AcceptEncoding
+{
+    private const int Any = ContentCodings.Count;
+    private const int Unlisted = int.MaxValue;
+
+    // Listed weights count double, so that what is only not refused finds room below the least of them.
+    private const int NotRefused = 1;
+
+    /// <summary>Among equal weights the coding that is usually smallest comes first.</summary>
+    private static ReadOnlySpan<ContentCoding> Order => [ContentCoding.Brotli, ContentCoding.Zstd, ContentCoding.Gzip, ContentCoding.Identity];
+
+    /// <summary>
+    /// Chooses the acceptable coding of the highest weight. False: none of the available is acceptable, identity neither (406).
+    /// </summary>
+    public static bool TryChoose(ReadOnlySpan<byte> value, CodingSet available, out ContentCoding coding)
+    {
+        Span<int> weights = stackalloc int[ContentCodings.Count + 1];
+        weights.Fill(Unlisted);
+        Read(value, weights);
+
+        coding = ContentCoding.Identity;
+        int best = 0;
+        foreach (ContentCoding candidate in Order)
+        {
+            int rank = available.Has(candidate) ? Rank(candidate, weights) : 0;
+            if (rank > best)
+            {
+                best = rank;
+                coding = candidate;
+            }
+        }
+
+        return best > 0;
+    }
+
+    private static int Rank(ContentCoding coding, ReadOnlySpan<int> weights)
+    {
+        int weight = weights[(int)coding] != Unlisted ? weights[(int)coding] : weights[Any];
+        return weight != Unlisted ? weight * 2
+            : coding == ContentCoding.Identity ? NotRefused
+            : 0;
+    }
+
+    private static void Read(ReadOnlySpan<byte> value, Span<int> weights)
+    {
+        foreach (ReadOnlySpan<byte> element in new CommaList(value))
+        {
+            int semicolon = element.IndexOf((byte)';');
+            ReadOnlySpan<byte> name = semicolon < 0 ? element : element[..semicolon].TrimEnd(" \t"u8);
+            int weight = Weight.Max;
+            if (semicolon >= 0 && !Weight.TryRead(element[(semicolon + 1)..].TrimStart(" \t"u8), out weight))
+            {
+                continue;
+            }
+
+            if (ContentCodings.TryRecognize(name, out ContentCoding coding))
+            {
+                weights[(int)coding] = Math.Min(weights[(int)coding], weight);
+            }
+            else if (name.SequenceEqual("*"u8))
+            {
+                weights[Any] = Math.Min(weights[Any], weight);
+            }
+        }
+    }
+}

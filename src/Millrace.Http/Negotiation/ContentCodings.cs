@@ -1,0 +1,35 @@
+namespace Millrace.Http;
+
+/// <summary>The names of content codings, which are case-insensitive (RFC 9110 section 8.4.1), and sets of them.</summary>
+internal static class ContentCodings
+{
+    public const int Count = 4;
+
+    /// <summary>The name as Content-Encoding has it; identity, which it never has (RFC 9110 section 8.4), as Accept-Encoding has it.</summary>
+    public static ReadOnlySpan<byte> NameOf(ContentCoding coding) => coding switch
+    {
+        ContentCoding.Gzip => "gzip"u8,
+        ContentCoding.Brotli => "br"u8,
+        ContentCoding.Zstd => "zstd"u8,
+        _ => "identity"u8,
+    };
+
+    public static CodingSet SetOf(ContentCoding coding) => (CodingSet)(1 << (int)coding);
+
+    public static bool Has(this CodingSet set, ContentCoding coding) => (set & SetOf(coding)) != 0;
+
+    public static bool TryRecognize(ReadOnlySpan<byte> name, out ContentCoding coding)
+    {
+        // x-gzip is gzip, RFC 9110 section 8.4.1.3.
+        (bool isKnown, coding) = name.Length switch
+        {
+            2 => (Words.EqualsIgnoreCase(name, "br"u8), ContentCoding.Brotli),
+            4 when Words.EqualsIgnoreCase(name, "gzip"u8) => (true, ContentCoding.Gzip),
+            4 => (Words.EqualsIgnoreCase(name, "zstd"u8), ContentCoding.Zstd),
+            6 => (Words.EqualsIgnoreCase(name, "x-gzip"u8), ContentCoding.Gzip),
+            8 => (Words.EqualsIgnoreCase(name, "identity"u8), ContentCoding.Identity),
+            _ => (false, default),
+        };
+        return isKnown;
+    }
+}
