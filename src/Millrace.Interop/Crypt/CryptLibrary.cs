@@ -1,0 +1,120 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.InteropServices;
+using System.Security.Cryptography;
+
+namespace Millrace.Interop.Crypt;
+
+/// <summary>
+/// libcrypt, the system's password hashes (<c>crypt(5)</c>): bcrypt, yescrypt, SHA-512 and others. Found at run time, because not
+/// every system has it; once found it stays loaded. Any thread may call, several at once.
+/// </summary>
+internal sealed unsafe class CryptLibrary
+{
+    /// <summary>
+    /// libxcrypt is .so.1 where it stands in for glibc's old library (Debian, Ubuntu, SUSE, Arch), .so.2 where it does not (Fedora).
+    /// </summary>
+    internal static readonly string[] Names = ["libcrypt.so.1", "libcrypt.so.2"];
+
+    /// <summary><c>CRYPT_SALT_INVALID</c> and <c>CRYPT_SALT_METHOD_DISABLED</c>; the rest is usable, if only as too cheap.</summary>
+    private const int SaltInvalid = 1;
+    private const int SaltMethodDisabled = 2;
+
+    private readonly delegate* unmanaged<byte*, byte*, void*, int, byte*> _cryptRn;
+
+    /// <summary>Null before libxcrypt 4.3.</summary>
+    private readonly delegate* unmanaged<byte*, int> _checkSalt;
+
+    private CryptLibrary(nint cryptRn, nint checkSalt)
+    {
+        _cryptRn = (delegate* unmanaged<byte*, byte*, void*, int, byte*>)cryptRn;
+        _checkSalt = (delegate* unmanaged<byte*, int>)checkSalt;
+    }
+
+    /// <summary>The longest phrase, without its terminating zero.</summary>
+    public static int PhraseBytesMax => CryptData.InputBytes - 1;
+
+    /// <summary>The longest hash, without its terminating zero.</summary>
+    public static int HashBytesMax => CryptData.OutputBytes - 1;
+
+    public static bool TryLoad([NotNullWhen(true)] out CryptLibrary? library) => TryLoad(Names, out library);
+
+    internal static bool TryLoad(IEnumerable<string> names, [NotNullWhen(true)] out CryptLibrary? library)
+    {
+        foreach (string name in names)
+        {
+            if (!NativeLibrary.TryLoad(name, out nint handle))
+            {
+                continue;
+            }
+
+            // crypt_rn is told the size of its memory and checks it: a library that sees it otherwise refuses, it does not overrun.
+            if (NativeLibrary.TryGetExport(handle, "crypt_rn", out nint cryptRn))
+            {
+                _ = NativeLibrary.TryGetExport(handle, "crypt_checksalt", out nint checkSalt);
+                library = new CryptLibrary(cryptRn, checkSalt);
+                return true;
+            }
+
+            NativeLibrary.Free(handle);
+        }
+
+        library = null;
+        return false;
+    }
+
+    /// <summary>Whether this library was built with the method of a hash, by its prefix.</summary>
+    public bool Knows(ReadOnlySpan<byte> setting)
+    {
+        if (!Fits(setting, CryptData.SettingBytes) || _checkSalt == null)
+        {
+            return _checkSalt == null;
+        }
+
+        Span<byte> settingZ = stackalloc byte[setting.Length + 1];
+        setting.CopyTo(settingZ);
+        settingZ[^1] = 0;
+        fixed (byte* settingPtr = settingZ)
+        {
+            return _checkSalt(settingPtr) is not (SaltInvalid or SaltMethodDisabled);
+        }
+    }
+
+    /// <summary>
+    /// Hashes a phrase as a setting (or a whole hash, which starts with its setting) asks. Takes milliseconds to seconds and up to
+    /// tens of MiB, as the setting asks. False where the setting is none, or the phrase is too long or holds a zero byte, behind
+    /// which nothing would count.
+    /// </summary>
+    public bool TryHash(ReadOnlySpan<byte> phrase, ReadOnlySpan<byte> setting, Span<byte> hash, out int hashBytes)
+    {
+        hashBytes = 0;
+        if (!Fits(phrase, CryptData.InputBytes) || !Fits(setting, CryptData.SettingBytes))
+        {
+            return false;
+        }
+
+        var data = (CryptData*)NativeMemory.AllocZeroed((nuint)sizeof(CryptData));
+        try
+        {
+            phrase.CopyTo(new Span<byte>(data->Input, CryptData.InputBytes));
+            setting.CopyTo(new Span<byte>(data->Setting, CryptData.SettingBytes));
+            byte* output = _cryptRn(data->Input, data->Setting, data, sizeof(CryptData));
+            ReadOnlySpan<byte> made = output == null ? default : MemoryMarshal.CreateReadOnlySpanFromNullTerminated(output);
+
+            // crypt(3)'s failure token starts with '*', which no hash does.
+            if (made.IsEmpty || made[0] == '*' || !made.TryCopyTo(hash))
+            {
+                return false;
+            }
+
+            hashBytes = made.Length;
+            return true;
+        }
+        finally
+        {
+            CryptographicOperations.ZeroMemory(new Span<byte>(data, sizeof(CryptData)));
+            NativeMemory.Free(data);
+        }
+    }
+
+    private static bool Fits(ReadOnlySpan<byte> text, int roomBytes) => text.Length < roomBytes && !text.Contains((byte)0);
+}

@@ -1,0 +1,152 @@
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+using Millrace.Interop;
+using Millrace.Interop.Crypt;
+using Millrace.Interop.Files;
+using Millrace.StaticFiles.Building;
+
+namespace Millrace.StaticFiles.Access;
+
+/// <summary>
+/// A file of users and password hashes, and the table it last made. A file that cannot be read or understood any more leaves the
+/// table as it was. Any thread reads <see cref="Table"/>; refreshes wait for each other.
+/// </summary>
+internal sealed class PasswordFile
+{
+    /// <summary>Some 50,000 users; a larger file is a mistake (a log, an image) or a case for a database.</summary>
+    public const int BytesMax = 4 * 1024 * 1024;
+
+    /// <summary>
+    /// A file changed later than this before it was read may change again without its times showing it: before kernel 6.13 they move
+    /// in steps of 4 ms, on FAT of 2 s. Until then its content is compared.
+    /// </summary>
+    private const long SettledAfterNs = 3_000_000_000;
+
+    private readonly string _path;
+    private readonly CryptLibrary _library;
+    private readonly Lock _refreshing = new();
+    private FileState _state;
+    private bool _isSettled;
+    private PasswordTable _table = PasswordTable.Empty;
+
+    private PasswordFile(string path, CryptLibrary library)
+    {
+        _path = path;
+        _library = library;
+        _table = Read();
+    }
+
+    public PasswordTable Table => Volatile.Read(ref _table);
+
+    /// <summary>Why the file is not used as it is now; null while it is.</summary>
+    public SiteException? Refusal { get; private set; }
+
+    /// <summary>Throws <see cref="SiteException"/> where the file cannot be used.</summary>
+    public static PasswordFile Open(string path, CryptLibrary library) => new(path, library);
+
+    /// <summary>Reads the file again if it changed. One system call or three where it did not; true where there is a new table.</summary>
+    public bool Refresh()
+    {
+        lock (_refreshing)
+        {
+            try
+            {
+                PasswordTable table = Read();
+                Refusal = null;
+                if (ReferenceEquals(table, _table))
+                {
+                    return false;
+                }
+
+                Volatile.Write(ref _table, table);
+                return true;
+            }
+            catch (SiteException refusal)
+            {
+                // The next look reads it whatever its state: the owner may mend a permission, which changes no content.
+                _isSettled = false;
+                Refusal = refusal;
+                return false;
+            }
+        }
+    }
+
+    /// <summary>A new table, or the one there is where the file says the same.</summary>
+    private PasswordTable Read()
+    {
+        using SafeFileHandle file = Open();
+        FileState state = StateOf(file);
+        if (state.Type != FileType.Regular)
+        {
+            throw Refused("is not a regular file", "Name the file that htpasswd wrote.");
+        }
+
+        if (_isSettled && state == _state)
+        {
+            return _table;
+        }
+
+        if (state.Size > BytesMax)
+        {
+            throw Refused($"has {state.Size} bytes, more than {BytesMax}", "Name the file that htpasswd wrote.");
+        }
+
+        byte[] content = Content(file, state);
+        _state = state;
+        _isSettled = IsSettled(state);
+        return _table.Digest.AsSpan().SequenceEqual(PasswordTable.DigestOf(content))
+            ? _table
+            : PasswordFileParser.Parse(_path, content, _library);
+    }
+
+    private SafeFileHandle Open()
+    {
+        byte[] pathZ = Encoding.UTF8.GetBytes(_path + '\0');
+        // Without O_NONBLOCK a FIFO of this name would hold the thread for ever.
+        var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.NonBlock | OpenFlags.CloseOnExec };
+        int fd = FileCalls.OpenAt2(FileCalls.WorkingDirectory, pathZ, how);
+        return fd >= 0 ? new SafeFileHandle(fd, ownsHandle: true) : throw (-fd switch
+        {
+            Errno.ENOENT => Refused("does not exist", "Create it with 'htpasswd -B -c FILE USER'."),
+            Errno.EACCES => Refused("may not be read by this user", "Grant read permission on it and search permission on its parents."),
+            _ => Refused($"cannot be opened ({Errno.Describe(fd)})", "Check the path."),
+        });
+    }
+
+    private FileState StateOf(SafeFileHandle file)
+    {
+        int result = FileState.Read((int)file.DangerousGetHandle(), out FileState state);
+        return result == 0 ? state : throw Refused($"cannot be looked at ({Errno.Describe(result)})", "Check its file system.");
+    }
+
+    private byte[] Content(SafeFileHandle file, in FileState before)
+    {
+        byte[] content = new byte[before.Size];
+        try
+        {
+            int done = 0;
+            int read;
+            while (done < content.Length && (read = RandomAccess.Read(file, content.AsSpan(done), done)) > 0)
+            {
+                done += read;
+            }
+
+            // Half of one version and half of another may well parse.
+            return done == content.Length && StateOf(file) == before
+                ? content
+                : throw Refused("changed while it was read", "It is read again within a second.");
+        }
+        catch (IOException error)
+        {
+            throw Refused($"cannot be read ({error.Message})", "Check its file system.");
+        }
+    }
+
+    private static bool IsSettled(in FileState state)
+    {
+        long nowNs = (DateTime.UtcNow - DateTime.UnixEpoch).Ticks * TimeSpan.NanosecondsPerTick;
+        return Math.Max(state.ChangedAtNs, state.ModifiedAtNs) < nowNs - SettledAfterNs;
+    }
+
+    private SiteException Refused(string predicate, string remedy) => new($"The password file '{_path}' {predicate}.", remedy);
+}

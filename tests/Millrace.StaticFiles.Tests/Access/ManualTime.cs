@@ -1,0 +1,26 @@
+namespace Millrace.StaticFiles.Tests.Access;
+
+/// <summary>A clock that moves when it is told to. Its timers never fire by themselves.</summary>
+internal sealed class ManualTime : TimeProvider
+{
+    private long _timestamp = 1;
+
+    public override long TimestampFrequency => TimeSpan.TicksPerSecond;
+
+    public void Advance(TimeSpan time) => _timestamp += time.Ticks;
+
+    public override long GetTimestamp() => _timestamp;
+
+    public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) => new NoTimer();
+
+    private sealed class NoTimer : ITimer
+    {
+        public bool Change(TimeSpan dueTime, TimeSpan period) => true;
+
+        public void Dispose()
+        {
+        }
+
+        public ValueTask DisposeAsync() => ValueTask.CompletedTask;
+    }
+}
