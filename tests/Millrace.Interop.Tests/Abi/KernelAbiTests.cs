@@ -7,7 +7,8 @@ namespace Millrace.Interop.Tests.Abi;
 public class KernelAbiTests
 {
     private static readonly AbiEntry[] Table = AbiEntry.Of(
-        RingAbi.Structures, RingAbi.Constants, SocketAbi.Structures, SocketAbi.Constants, SocketAbi.Errors);
+        RingAbi.Structures, RingAbi.Constants, SocketAbi.Structures, SocketAbi.Constants, SocketAbi.Errors,
+        WatchAbi.Structures, WatchAbi.Constants, WatchAbi.FileSystems);
 
     [Fact]
     public void Ours_are_the_committed_values()

@@ -11,17 +11,23 @@ internal static class KernelHeaders
     [
         "#define _GNU_SOURCE",
         "#include <errno.h>",
+        "#include <limits.h>",
+        "#include <linux/gfs2_ondisk.h>",
         "#include <linux/io_uring.h>",
+        "#include <linux/magic.h>",
         "#include <linux/tcp.h>",
         "#include <linux/time_types.h>",
         "#include <linux/version.h>",
         "#include <netinet/in.h>",
+        "#include <poll.h>",
         "#include <stddef.h>",
         "#include <stdio.h>",
+        "#include <sys/inotify.h>",
         "#include <sys/mman.h>",
         "#include <sys/socket.h>",
         "#include <sys/syscall.h>",
         "#include <sys/uio.h>",
+        "#include <sys/vfs.h>",
     ];
 
     /// <summary>What the headers say of each row that they know; null where there is no compiler or a header is missing.</summary>

@@ -11,7 +11,8 @@ internal static class OurAbi
     private const BindingFlags Static = BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly;
     private const BindingFlags Instance = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
-    private static readonly string[] Rooms = ["Millrace.Interop.IoUring", "Millrace.Interop.Memory", "Millrace.Interop.Sockets"];
+    private static readonly string[] Rooms =
+        ["Millrace.Interop.IoUring", "Millrace.Interop.Memory", "Millrace.Interop.Sockets", "Millrace.Interop.Watching"];
 
     public static IReadOnlyDictionary<string, long> Read() =>
         Types().SelectMany(Facts).Concat(EngineConstants()).ToDictionary(fact => fact.Name, fact => fact.Value, StringComparer.Ordinal);
@@ -23,7 +24,7 @@ internal static class OurAbi
 
     private static IEnumerable<(string Name, long Value)> Facts(Type type)
     {
-        if (type is { IsValueType: true, IsEnum: false })
+        if (type is { IsValueType: true, IsEnum: false, IsByRefLike: false })
         {
             yield return (type.Name, SizeOf(type));
             foreach (FieldInfo field in type.GetFields(Instance))

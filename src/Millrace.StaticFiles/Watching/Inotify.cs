@@ -1,0 +1,103 @@
+using System.Buffers.Text;
+using System.Diagnostics;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+using Millrace.Interop.Watching;
+
+namespace Millrace.StaticFiles.Watching;
+
+/// <summary>An inotify instance, and the eventfd that ends a wait for it. Owns both.</summary>
+internal sealed class Inotify : IWatchSource
+{
+    private readonly int _fd;
+    private readonly int _wakeFd;
+
+    private Inotify(int fd, int wakeFd)
+    {
+        _fd = fd;
+        _wakeFd = wakeFd;
+    }
+
+    /// <summary>0 or -errno.</summary>
+    public static int TryCreate(out Inotify? created)
+    {
+        created = null;
+        int fd = WatchCalls.Create();
+        if (fd < 0)
+        {
+            return fd;
+        }
+
+        int wakeFd = SocketCalls.EventDescriptor();
+        if (wakeFd < 0)
+        {
+            _ = SocketCalls.Close(fd);
+            return wakeFd;
+        }
+
+        created = new Inotify(fd, wakeFd);
+        return 0;
+    }
+
+    /// <summary>
+    /// Through the descriptor's own entry in /proc, so that it is this directory which is watched and not what its name leads to by now.
+    /// </summary>
+    public int Add(int directoryFd, WatchMask mask)
+    {
+        Debug.Assert(directoryFd >= 0, "an open directory is watched");
+        ReadOnlySpan<byte> folder = "/proc/self/fd/"u8;
+        Span<byte> pathZ = stackalloc byte[folder.Length + 11];
+        folder.CopyTo(pathZ);
+        _ = Utf8Formatter.TryFormat(directoryFd, pathZ[folder.Length..], out int digits);
+        pathZ[folder.Length + digits] = 0;
+        return WatchCalls.AddWatch(_fd, pathZ[..(folder.Length + digits + 1)], mask);
+    }
+
+    public void Remove(int watch)
+    {
+        int result = WatchCalls.RemoveWatch(_fd, watch);
+        // The kernel ends the watch of a removed directory itself, perhaps a moment ago.
+        Debug.Assert(result is 0 or -Errno.EINVAL, "a watch is ended by its number");
+    }
+
+    public void Wait(int timeoutMs)
+    {
+        Span<PollRequest> requests =
+        [
+            new PollRequest { Fd = _fd, Events = PollRequest.Readable },
+            new PollRequest { Fd = _wakeFd, Events = PollRequest.Readable },
+        ];
+        int result = WatchCalls.Poll(requests, timeoutMs);
+        // A signal ends a wait like a wake does: whoever waits looks and waits again.
+        ThrowUnless(result >= 0 || result == -Errno.EINTR, "poll", result);
+        if (result > 0 && requests[1].ReturnedEvents != 0)
+        {
+            Span<byte> count = stackalloc byte[sizeof(ulong)];
+            result = WatchCalls.Read(_wakeFd, count);
+            ThrowUnless(result == count.Length, "read", result);
+        }
+    }
+
+    public void Wake() => _ = SocketCalls.SignalEvent(_wakeFd);
+
+    public int Read(Span<byte> records)
+    {
+        int result = WatchCalls.Read(_fd, records);
+        ThrowUnless(result > 0 || result is -Errno.EAGAIN or -Errno.EINTR, "read", result);
+        return Math.Max(result, 0);
+    }
+
+    public void Dispose()
+    {
+        _ = SocketCalls.Close(_fd);
+        _ = SocketCalls.Close(_wakeFd);
+    }
+
+    private static void ThrowUnless(bool holds, string call, int result)
+    {
+        if (!holds)
+        {
+            throw new IOException($"{call} on inotify failed: {Errno.Describe(result)}.");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+using System.Diagnostics;
+using Microsoft.Extensions.Logging;
+using Millrace.Interop;
+using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.StaticFiles.Watching;
+
+/// <summary>
+/// Keeps a catalogue true to its files. It is shown every directory and symlink before the catalogue reads it, watches them by inotify,
+/// and on a thread of its own has the catalogue read again what changed: visible within 100 ms, if reading takes no longer.
+/// </summary>
+/// <remarks>
+/// <para>Opened before the catalogue, which it is given to; started with the catalogue; disposed before it. The lock is held for
+/// bookkeeping only, never while the catalogue is called: whoever holds the catalogue's lock may call in.</para>
+/// <para>What inotify does not tell: a write through a hard link outside the site, and a mount over a directory.</para>
+/// </remarks>
+internal sealed class TreeWatch : IDirectoryObserver, IDisposable
+{
+    private const int RecordsBytes = 64 * 1024;
+
+    private readonly Lock _gate = new();
+    private readonly ChangeBatch _batch = new();
+    private readonly string _root;
+    private readonly WatchLog _log;
+    private volatile WatchMode _mode;
+
+    /// <summary>Null where nothing is watched, or no more. Who sets it to null wakes the thread or, where there is none, disposes it.</summary>
+    private SiteWatch? _site;
+    private Thread? _thread;
+
+    private TreeWatch(string root, WatchMode mode, WatchLog log, IWatchSource? source)
+    {
+        _root = root;
+        _log = log;
+        _site = source is null ? null : new SiteWatch(root, mode, source);
+        _mode = mode == WatchMode.Auto ? WatchMode.Inotify : mode;
+    }
+
+    /// <summary>How changes are found now, never <see cref="WatchMode.Auto"/>. Inotify may become Revalidate, and that is final.</summary>
+    public WatchMode Mode => _mode;
+
+    /// <summary>Raised on the watch's thread after <see cref="Mode"/> has changed. Before <see cref="Start"/> it changes silently.</summary>
+    public event Action? ModeChanged;
+
+    /// <summary>The inotify watches held.</summary>
+    public int WatchCount
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _site?.Table.WatchCount ?? 0;
+            }
+        }
+    }
+
+    /// <summary>Prepares to watch a site. Never fails: where the kernel gives no inotify instance, it is revalidation.</summary>
+    public static TreeWatch Open(string root, WatchMode mode, ILogger logger)
+    {
+        var log = new WatchLog(logger);
+        if (mode is WatchMode.Revalidate or WatchMode.Off)
+        {
+            return new TreeWatch(root, mode, log, source: null);
+        }
+
+        int result = Inotify.TryCreate(out Inotify? inotify);
+        if (inotify is not null)
+        {
+            return new TreeWatch(root, mode, log, inotify);
+        }
+
+        if (result == -Errno.EMFILE)
+        {
+            log.OutOfInstances(root);
+        }
+        else
+        {
+            log.CannotWatch(root, Errno.Describe(result));
+        }
+
+        return new TreeWatch(root, WatchMode.Revalidate, log, source: null);
+    }
+
+    /// <summary>The same on a source of the caller's, which it then owns.</summary>
+    public static TreeWatch Open(string root, WatchMode mode, ILogger logger, IWatchSource source) =>
+        new(root, mode, new WatchLog(logger), source);
+
+    /// <summary>Begins to tell a catalogue, which has read its site by now, of all that has changed since it began to.</summary>
+    public void Start(IRefreshable catalog)
+    {
+        lock (_gate)
+        {
+            Debug.Assert(_thread is null, "a watch is started once");
+            if (_site is SiteWatch site)
+            {
+                site.Table.Sweep();
+                _log.Started(_root, site.Table.DirectoryCount, site.Table.WatchCount);
+                _thread = new Thread(() => Run(site, catalog)) { IsBackground = true, Name = "millrace-watch" };
+                _thread.Start();
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state)
+    {
+        Refusal? refusal;
+        lock (_gate)
+        {
+            _site?.Enter(directoryFd, path, state, _batch, NowMs());
+            refusal = GiveUpIfRefused();
+        }
+
+        Log(refusal);
+    }
+
+    /// <inheritdoc/>
+    public void MetSymlink(ReadOnlySpan<byte> path)
+    {
+        Refusal? refusal;
+        lock (_gate)
+        {
+            _site?.MeetSymlink(path);
+            refusal = GiveUpIfRefused();
+        }
+
+        Log(refusal);
+    }
+
+    /// <inheritdoc/>
+    public void Left(ReadOnlySpan<byte> path)
+    {
+        lock (_gate)
+        {
+            _site?.Table.Leave(path);
+        }
+    }
+
+    /// <summary>Ends the watch. Returns when its thread has: after the refresh that it may be in the middle of.</summary>
+    public void Dispose()
+    {
+        Thread? thread;
+        lock (_gate)
+        {
+            EndWatching();
+            thread = _thread;
+        }
+
+        // Who disposes from within a refresh is that thread.
+        if (thread is not null && thread != Thread.CurrentThread)
+        {
+            thread.Join();
+        }
+    }
+
+    private static long NowMs() => (long)Stopwatch.GetElapsedTime(0).TotalMilliseconds;
+
+    private void Run(SiteWatch site, IRefreshable catalog)
+    {
+        WatchMode before = _mode;
+        var refresher = new Refresher(catalog, _root, _log);
+        try
+        {
+            byte[] records = new byte[RecordsBytes];
+            while (TryAwaitChanges(site, records, out byte[][]? directories))
+            {
+                long beganAtMs = NowMs();
+                Settle(site, directories, refresher.Read(directories), beganAtMs);
+            }
+        }
+        catch (Exception error)
+        {
+            _mode = WatchMode.Revalidate;
+            _log.WatchFailed(_root, error);
+        }
+
+        lock (_gate)
+        {
+            _site = null;
+            site.Dispose();
+        }
+
+        if (_mode != before)
+        {
+            ModeChanged?.Invoke();
+        }
+    }
+
+    /// <summary>Waits until something is to be read again: these directories, or all (null). False: it is over.</summary>
+    private bool TryAwaitChanges(SiteWatch site, byte[] records, out byte[][]? directories)
+    {
+        directories = null;
+        while (true)
+        {
+            int delayMs;
+            lock (_gate)
+            {
+                delayMs = _batch.DelayMs(NowMs());
+                if (site.IsRootBlind && delayMs is < 0 or > RootTrail.LookIntervalMs)
+                {
+                    delayMs = RootTrail.LookIntervalMs;
+                }
+            }
+
+            // A wake ends the wait also where it came before it.
+            site.Source.Wait(delayMs);
+            int recordBytes = site.Source.Read(records);
+            bool hasOverflowed;
+            bool isDue;
+            lock (_gate)
+            {
+                if (_site is null)
+                {
+                    return false;
+                }
+
+                hasOverflowed = site.Collect(records.AsSpan(0, recordBytes), _batch, NowMs());
+                isDue = _batch.DelayMs(NowMs()) == 0;
+                directories = isDue ? _batch.Take() : null;
+                if (isDue && directories is null)
+                {
+                    site.BeginWalk();
+                }
+            }
+
+            if (hasOverflowed)
+            {
+                _log.Overflowed(_root);
+            }
+
+            if (isDue)
+            {
+                return true;
+            }
+        }
+    }
+
+    private void Settle(SiteWatch site, byte[][]? directories, RefreshOutcome outcome, long beganAtMs)
+    {
+        lock (_gate)
+        {
+            if (outcome == RefreshOutcome.Failed)
+            {
+                _batch.Failed(beganAtMs, NowMs());
+                return;
+            }
+
+            _batch.Succeeded(beganAtMs, NowMs());
+            if (_site is not null)
+            {
+                site.EndRead(directories);
+            }
+        }
+    }
+
+    /// <summary>With the gate held. Of a site that cannot be watched whole, no part is: what the kernel keeps for it is given back.</summary>
+    private Refusal? GiveUpIfRefused()
+    {
+        if (_site?.Table.Refusal is not Refusal refusal)
+        {
+            return null;
+        }
+
+        _mode = WatchMode.Revalidate;
+        EndWatching();
+        return refusal;
+    }
+
+    /// <summary>With the gate held.</summary>
+    private void EndWatching()
+    {
+        SiteWatch? site = _site;
+        _site = null;
+        if (_thread is null)
+        {
+            site?.Dispose();
+        }
+        else
+        {
+            // The thread disposes it: it may be waiting for it right now.
+            site?.Source.Wake();
+        }
+    }
+
+    private void Log(Refusal? refusal)
+    {
+        switch (refusal)
+        {
+            case null:
+                break;
+            case { Error: 0 } silent:
+                _log.FileSystemIsSilent(_root, silent.FileSystem.ToString());
+                break;
+            case { Error: Errno.ENOSPC }:
+                _log.OutOfWatches(_root);
+                break;
+            case { Error: int error }:
+                _log.CannotWatch(_root, Errno.Describe(error));
+                break;
+        }
+    }
+}

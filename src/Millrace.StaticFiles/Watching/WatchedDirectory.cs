@@ -1,0 +1,12 @@
+namespace Millrace.StaticFiles.Watching;
+
+/// <summary>A directory of the site by one of its paths, with the watch that was put on what the path led to when it was listed.</summary>
+internal sealed class WatchedDirectory(byte[] path) : Dependent(WatchTable.AnyChange)
+{
+    public byte[] Path => path;
+
+    public Watch? Watch { get; set; }
+
+    /// <summary>The last walk that came by.</summary>
+    public int Walk { get; set; }
+}
