@@ -2,7 +2,7 @@ using System.CommandLine;
 using Millrace.Server;
 
 // '@name' is a folder, not a file of further arguments. What cannot be meant is answered in one line, not with a page of help.
-ParseResult parsed = ServeCommand.Create().Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
+ParseResult parsed = ServeCommand.Create().Parse(SiteFlags.Complete(args), new ParserConfiguration { ResponseFileTokenReplacer = null });
 if (parsed.Errors.Count > 0)
 {
     // The last: the first of a mistyped option is about its value, which nobody takes.

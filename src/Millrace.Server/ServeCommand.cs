@@ -5,7 +5,7 @@ using Millrace.Engine;
 
 namespace Millrace.Server;
 
-/// <summary>The command line: <c>millrace [ROOT] [--listen ADDR]... [--reactors N] [--backend auto|io_uring]</c>.</summary>
+/// <summary>The command line: <c>millrace [ROOT] [--listen ADDR]... [--host NAME=ROOT]...</c> and the flags of the site.</summary>
 internal static class ServeCommand
 {
     private const int ReactorsMax = 1024;
@@ -42,9 +42,24 @@ internal static class ServeCommand
         };
         backend.Validators.Add(RequireBackend);
 
-        var command = new RootCommand("Serves a folder over HTTP, fast and by the RFCs.") { root, listen, reactors, backend };
+        var hosts = new Option<HostedRoot[]>("--host")
+        {
+            Description = "Serve another folder for a host, with the same options. May be repeated; ROOT answers for all others.",
+            HelpName = "NAME=ROOT",
+            CustomParser = ParseHosts,
+            AllowMultipleArgumentsPerToken = false,
+        };
+        var site = new SiteFlags();
+
+        var command = new RootCommand("Serves a folder over HTTP, fast and by the RFCs.") { root, listen, hosts, reactors, backend };
+        foreach (Option flag in site.Options)
+        {
+            command.Options.Add(flag);
+        }
+
         command.SetAction((parsed, _) => Server.RunAsync(new ServeOptions(
-            parsed.GetValue(root)!,
+            site.Read(parsed, parsed.GetValue(root)!),
+            parsed.GetValue(hosts) ?? [],
             parsed.GetValue(listen) is { Length: > 0 } addresses ? addresses : [DefaultEndPoint()],
             parsed.GetValue(reactors),
             parsed.GetValue(backend) == "io_uring" ? BackendKind.IoUring : BackendKind.Auto)));
@@ -76,6 +91,28 @@ internal static class ServeCommand
         }
 
         return [.. endPoints];
+    }
+
+    private static HostedRoot[] ParseHosts(ArgumentResult result)
+    {
+        var hosts = new List<HostedRoot>();
+        foreach (Token token in result.Tokens)
+        {
+            if (!HostedRoot.TryParse(token.Value, out HostedRoot? host))
+            {
+                result.AddError($"'{token.Value}' is not a host with its folder: write {HostedRoot.Form}.");
+            }
+            else if (hosts.Exists(other => string.Equals(other.Name, host.Name, StringComparison.OrdinalIgnoreCase)))
+            {
+                result.AddError($"The host '{host.Name}' has two folders: write one.");
+            }
+            else
+            {
+                hosts.Add(host);
+            }
+        }
+
+        return [.. hosts];
     }
 
     private static int ParseReactors(ArgumentResult result)

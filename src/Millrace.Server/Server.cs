@@ -2,13 +2,12 @@ using System.Net;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Catalog;
 using Millrace.Web;
 
 namespace Millrace.Server;
 
 /// <summary>
-/// A site from start to stop: opens the catalogue, starts the reactors, listens, says so, and drains on SIGTERM or SIGINT.
+/// Sites from start to stop: opens them, starts the reactors, listens, says so, reloads on SIGHUP, and drains on SIGTERM or SIGINT.
 /// </summary>
 internal static class Server
 {
@@ -20,22 +19,22 @@ internal static class Server
         using ILoggerFactory logging = CreateLogging();
         try
         {
-            using AssetCatalog catalog = AssetCatalog.Open(new SiteOptions { Root = options.Root });
+            using HostedSites hosted = HostedSites.Open(options, logging);
             await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions
             {
                 Reactors = options.Reactors,
                 Backend = options.Backend,
                 LoggerFactory = logging,
             });
-            var site = new StaticSite(catalog, new WebLimits(), group.Reactors.Count);
-            List<Listener> listeners = await ListenAsync(group, site, options.Addresses);
+            using var sites = new StaticSites(hosted.Table, new WebLimits(), group);
+            List<Listener> listeners = await ListenAsync(group, sites, options.Addresses);
 
+            using var reload = new ReloadSignal(hosted);
             using var stop = new StopSignal();
-            Announce(options, catalog, group, listeners);
+            Announce(options, hosted, group, listeners);
             await stop.Requested;
 
             await group.StopAsync(Drain);
-            site.Release();
             return ExitCode.Done;
         }
         catch (SiteException refusal)
@@ -48,18 +47,18 @@ internal static class Server
         }
     }
 
-    private static async Task<List<Listener>> ListenAsync(ReactorGroup group, StaticSite site, IReadOnlyList<EndPoint> addresses)
+    private static async Task<List<Listener>> ListenAsync(ReactorGroup group, StaticSites sites, IReadOnlyList<EndPoint> addresses)
     {
         var listeners = new List<Listener>();
         foreach (EndPoint address in addresses)
         {
-            listeners.Add(await group.ListenAsync(address, site.ServeAsync));
+            listeners.Add(await group.ListenAsync(address, sites.ServeAsync));
         }
 
         return listeners;
     }
 
-    private static void Announce(ServeOptions options, AssetCatalog catalog, ReactorGroup group, List<Listener> listeners)
+    private static void Announce(ServeOptions options, HostedSites hosted, ReactorGroup group, List<Listener> listeners)
     {
         foreach (Listener listener in listeners)
         {
@@ -67,8 +66,12 @@ internal static class Server
         }
 
         string plural = group.Reactors.Count == 1 ? "" : "s";
-        Console.WriteLine($"Serving {Shown(options.Root)} ({catalog.Current.AssetCount:N0} assets) "
-            + $"on {group.BackendName} with {group.Reactors.Count} reactor{plural}");
+        foreach ((string? host, string root, Site site) in hosted.All)
+        {
+            string forHost = host is null ? "" : $" for {host}";
+            Console.WriteLine($"Serving {Shown(root)} ({site.Catalog.Current.AssetCount:N0} assets){forHost} "
+                + $"on {group.BackendName} with {group.Reactors.Count} reactor{plural}");
+        }
     }
 
     /// <summary>The root as people think of it: from where they are, if it is below.</summary>

@@ -1,0 +1,76 @@
+using System.CommandLine;
+using System.CommandLine.Parsing;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Options;
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.Server;
+
+/// <summary>
+/// The flags of a site, made from <see cref="SiteOptionTable"/>. A flag that may stand alone takes its value behind '=' only
+/// (<c>--listing=off</c>): otherwise <c>--listing ./public</c> would take the folder for it.
+/// </summary>
+internal sealed class SiteFlags
+{
+    /// <summary>What a text is tried on; the root itself is no flag.</summary>
+    private static readonly SiteOptions Blank = new() { Root = "." };
+
+    private readonly List<(SiteOption Row, Option<string[]> Flag)> _flags = [.. SiteOptionTable.All.Select(row => (row, FlagOf(row)))];
+
+    public IEnumerable<Option> Options => _flags.Select(static flag => flag.Flag);
+
+    /// <summary>Writes out what a flag means that stands alone, so that the parser does not look for its value behind it.</summary>
+    public static string[] Complete(string[] arguments)
+    {
+        int end = Array.IndexOf(arguments, "--");
+        return
+        [
+            .. arguments.Select((argument, index) =>
+                (end < 0 || index < end) && SiteOptionTable.All.FirstOrDefault(row => row.Flag == argument)?.BareValue is string bare
+                    ? $"{argument}={bare}"
+                    : argument),
+        ];
+    }
+
+    /// <summary>The options that the command line asked for.</summary>
+    public SiteOptions Read(ParseResult parsed, string root)
+    {
+        SiteOptions options = Blank with { Root = root };
+        foreach ((SiteOption row, Option<string[]> flag) in _flags)
+        {
+            foreach (string text in parsed.GetValue(flag) ?? [])
+            {
+                options = row.TryApply(options, text, out SiteOptions? applied, out RuleProblem? problem)
+                    ? applied
+                    : throw new SiteException(problem.Cause, problem.Remedy);
+            }
+        }
+
+        return options;
+    }
+
+    private static Option<string[]> FlagOf(SiteOption row)
+    {
+        string form = row.ValueForm;
+        var flag = new Option<string[]>(row.Flag)
+        {
+            Description = row.Help + (row.Default.Length == 0 ? "" : $" [default: {row.Default}]"),
+            HelpName = row.BareValue is null ? form : $"={form}",
+            Arity = row.Occurrence == OptionOccurrence.Repeatable ? ArgumentArity.OneOrMore : ArgumentArity.ExactlyOne,
+            AllowMultipleArgumentsPerToken = false,
+        };
+        flag.Validators.Add(result => Check(row, result));
+        return flag;
+    }
+
+    private static void Check(SiteOption row, OptionResult result)
+    {
+        foreach (Token token in result.Tokens)
+        {
+            if (!row.TryApply(Blank, token.Value, out _, out RuleProblem? problem))
+            {
+                result.AddError($"{problem.Cause} {problem.Remedy}");
+            }
+        }
+    }
+}
