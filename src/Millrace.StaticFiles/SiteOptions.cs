@@ -1,4 +1,5 @@
 using Millrace.Interop.Files;
+using Millrace.StaticFiles.Options;
 
 namespace Millrace.StaticFiles;
 
@@ -19,6 +20,93 @@ public sealed record SiteOptions
     public DotfilePolicy Dotfiles { get; init; }
 
     /// <summary>
+    /// The page of a single-page application that answers, with status 200, for what is not found, if the path's last segment has no
+    /// '.' or the client asks for HTML by name: a missing script must stay a 404. Default (null): none.
+    /// </summary>
+    public string? Fallback { get; init; }
+
+    /// <summary>
+    /// Whether <c>/about</c> is answered by <c>/about.html</c>, and the longer form redirected to it. Default: no, a path names
+    /// its file.
+    /// </summary>
+    public bool CleanUrls { get; init; }
+
+    /// <summary>
+    /// The files that are the bodies of error answers, by status. One that does not exist is as if it were not named. Default:
+    /// 404 by <c>/404.html</c>, as static site generators call it.
+    /// </summary>
+    public IReadOnlyDictionary<int, string> ErrorPages { get; init; } = new Dictionary<int, string> { [404] = "/404.html" };
+
+    /// <summary>
+    /// Whether a directory without index lists its files. Default: no, names that nothing links to should not be published
+    /// by accident.
+    /// </summary>
+    public bool Listing { get; init; }
+
+    /// <summary>
+    /// Cache-Control by path; the first that matches decides. Default: none, then names with a content hash are immutable for a
+    /// year and all others <c>no-cache</c>, which is stored but asked about, so that a changed file is seen at once.
+    /// </summary>
+    public IReadOnlyList<CacheRule> CacheControl { get; init; } = [];
+
+    /// <summary>
+    /// Response fields by path. A later rule replaces an earlier one's field of the same name, and all go before the site's own
+    /// <c>_headers</c> file: who runs the server has the last word. Default: none.
+    /// </summary>
+    public IReadOnlyList<FieldRule> Fields { get; init; } = [];
+
+    /// <summary>Which other sites' scripts may read the files. Default (null): none (RFC 6454's same origin).</summary>
+    public CorsOptions? Cors { get; init; }
+
+    /// <summary>
+    /// Whether answers carry a preset of security fields, which rules may replace one by one. Default: no, some of them (no
+    /// framing by others, no camera) would break sites that were made without them.
+    /// </summary>
+    public bool SecurityHeaders { get; init; }
+
+    /// <summary>
+    /// The charset that text types name. Default <c>utf-8</c>: without one a browser guesses by locale. Null: none is named.
+    /// </summary>
+    public string? Charset { get; init; } = "utf-8";
+
+    /// <summary>
+    /// Content types by extension (without its dot, in lower case), before the built-in table. Default: none.
+    /// </summary>
+    public IReadOnlyDictionary<string, string> ContentTypes { get; init; } = new Dictionary<string, string>();
+
+    /// <summary>
+    /// Redirects and rewrites, the first that matches; before those of the site's own <c>_redirects</c> file. Default: none.
+    /// </summary>
+    public IReadOnlyList<RedirectRule> Redirects { get; init; } = [];
+
+    /// <summary>
+    /// Whether <c>_headers</c> and <c>_redirects</c> in the root are rules in the syntax of Netlify and Cloudflare, and not
+    /// served. Default: yes, a site that was made for them works here too.
+    /// </summary>
+    public bool SiteFiles { get; init; } = true;
+
+    /// <summary>
+    /// An htpasswd file: whoever is not in it gets 401, for every path. Then <c>public</c> in the default Cache-Control becomes
+    /// <c>private</c> (RFC 9111, section 3.5). Default (null): everybody may read.
+    /// </summary>
+    public string? PasswordFile { get; init; }
+
+    /// <summary>What the browser names when it asks for a password. Default <c>Restricted</c>.</summary>
+    public string Realm { get; init; } = "Restricted";
+
+    /// <summary>
+    /// Whether files that compress well, and have no <c>.br</c>, <c>.gz</c> or <c>.zst</c> beside them, are compressed by the
+    /// server: each once, in the background, kept in memory. Default: yes.
+    /// </summary>
+    public bool Compression { get; init; } = true;
+
+    /// <summary>The memory for what the server compressed, in bytes. Default 64 MiB: the text of a large site.</summary>
+    public long CompressedBytesTotalMax { get; init; } = 64L * 1024 * 1024;
+
+    /// <summary>How changes of files are noticed. Default: by inotify where it works.</summary>
+    public WatchMode Watch { get; init; }
+
+    /// <summary>
     /// The largest file kept in memory, in bytes. Default 64 KiB: up to there reading the file costs a good part of
     /// answering at all; above it, sending dominates and the page cache serves as well.
     /// </summary>
@@ -37,6 +125,12 @@ public sealed record SiteOptions
     public int RingBytesMax { get; init; } = 256 * 1024;
 
     /// <summary>
+    /// What may be read of files at start to make their entity tags from their content, in bytes, the smallest files first.
+    /// Default 4 GiB: seconds of a fast disk. Beyond, a tag comes from size and modification time, which differ between replicas.
+    /// </summary>
+    public long HashedBytesTotalMax { get; init; } = 4L * 1024 * 1024 * 1024;
+
+    /// <summary>
     /// The descriptors held open for files that are not in memory. Default (null): half of the process's limit
     /// (RLIMIT_NOFILE), the other half is for connections. One version of the site takes at most half of it, so that the
     /// next one finds its share while the one before is still being sent. Files beyond are opened per request.
@@ -49,47 +143,8 @@ public sealed record SiteOptions
     /// </summary>
     public int EntriesMax { get; init; } = 2_000_000;
 
-    /// <summary>
-    /// Whether the files <c>_headers</c> and <c>_redirects</c> in the root are the site's rules, and not served. Default: they are.
-    /// </summary>
-    public bool SiteFiles { get; init; } = true;
-
-    /// <summary>
-    /// What is read at most of files that are not kept in memory, to make entity-tags of their content, in bytes. Default 4 GiB, some
-    /// seconds of reading; the smallest first. Beyond, tags are made of size and time.
-    /// </summary>
-    public long HashedBytesTotalMax { get; init; } = 4L * 1024 * 1024 * 1024;
-
-    /// <summary>Whether files are compressed in the background. Default: they are.</summary>
-    public bool Compression { get; init; } = true;
-
-    /// <summary>The memory for compressed bodies, in bytes. Default 64 MiB.</summary>
-    public long CompressedBytesTotalMax { get; init; } = 64L * 1024 * 1024;
-
-    /// <summary>Content types by extension, without its dot, in place of or besides those that are known. Default: none.</summary>
-    public IReadOnlyDictionary<string, string> ContentTypes { get; init; } = new Dictionary<string, string>();
-
-    /// <summary>The charset that text is said to be in; empty to say none. Default: utf-8.</summary>
-    public string Charset { get; init; } = "utf-8";
-
     /// <summary>Throws where a value makes no sense: at start, never per request.</summary>
-    internal void Validate()
-    {
-        Require(!string.IsNullOrEmpty(Root), "The root is empty.", "Name the directory to serve.");
-        Require(!Root.Contains('\0', StringComparison.Ordinal), "The root's path holds a zero byte.", "Name the directory to serve.");
-        RequireNotNegative(BakedBytesMax, nameof(BakedBytesMax));
-        RequireNotNegative(BakedBytesTotalMax, nameof(BakedBytesTotalMax));
-        RequireNotNegative(RingBytesMax, nameof(RingBytesMax));
-        RequireNotNegative(DescriptorsMax ?? 0, nameof(DescriptorsMax));
-        RequireNotNegative(EntriesMax, nameof(EntriesMax));
-        RequireNotNegative(HashedBytesTotalMax, nameof(HashedBytesTotalMax));
-        RequireNotNegative(CompressedBytesTotalMax, nameof(CompressedBytesTotalMax));
-        foreach (string name in IndexNames)
-        {
-            bool isFileName = name.Length > 0 && name.AsSpan().IndexOfAny('/', '\0') < 0;
-            Require(isFileName, $"'{name}' cannot be an index name.", "Give plain file names.");
-        }
-    }
+    internal void Validate() => SiteOptionChecks.Check(this);
 
     /// <summary>The descriptors for all living versions of the site together.</summary>
     internal int ResolveDescriptorsMax()
@@ -101,16 +156,5 @@ public sealed record SiteOptions
 
         int result = FileCalls.GetDescriptorLimit(out ResourceLimit limit);
         return result < 0 ? 0 : (int)Math.Min(limit.Soft / 2, int.MaxValue);
-    }
-
-    private static void RequireNotNegative(long value, string name) =>
-        Require(value >= 0, $"{name} is {value}.", "Give zero or more.");
-
-    private static void Require(bool holds, string cause, string remedy)
-    {
-        if (!holds)
-        {
-            throw new SiteException(cause, remedy);
-        }
     }
 }

@@ -1,0 +1,87 @@
+using System.Globalization;
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.StaticFiles.Options;
+
+/// <summary>Reads the texts of options. Each throws <see cref="SiteException"/> with cause and remedy for what it cannot read.</summary>
+internal static class OptionText
+{
+    public static bool Switch(string text) => text switch
+    {
+        "on" or "true" => true,
+        "off" or "false" => false,
+        _ => throw Refuse(text, "neither on nor off", "Write on or off."),
+    };
+
+    public static int Count(string text) =>
+        int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int count)
+            ? count
+            : throw Refuse(text, "not a number", $"Write 0 to {int.MaxValue}.");
+
+    /// <summary>A size in bytes, or with k, m, g, t for powers of 1,024, in either case.</summary>
+    public static long Size(string text)
+    {
+        int power = text.Length == 0 ? -1 : "kmgt".IndexOf(char.ToLowerInvariant(text[^1]), StringComparison.Ordinal);
+        ReadOnlySpan<char> digits = power < 0 ? text : text.AsSpan()[..^1];
+        int shift = 10 * (power + 1);
+        bool isSize = long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size) && size <= long.MaxValue >> shift;
+        return isSize ? size << shift : throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
+    }
+
+    /// <summary>A size of what one buffer or array holds.</summary>
+    public static int IntSize(string text)
+    {
+        long size = Size(text);
+        return size <= int.MaxValue ? (int)size : throw Refuse(text, "too large", "Write less than 2g.");
+    }
+
+    public static List<string> List(string text) => [.. text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)];
+
+    /// <summary>What is left and right of the first '='.</summary>
+    public static (string Left, string Right) Pair(string text, string form)
+    {
+        int equals = text.IndexOf('=', StringComparison.Ordinal);
+        return equals > 0
+            ? (text[..equals].Trim(), text[(equals + 1)..].Trim())
+            : throw Refuse(text, "incomplete", $"Write {form}.");
+    }
+
+    /// <summary><c>Name: value</c> for all paths, <c>GLOB=Name: value</c> for some.</summary>
+    public static FieldRule Field(string text)
+    {
+        int colon = text.IndexOf(':', StringComparison.Ordinal);
+        int equals = text.IndexOf('=', StringComparison.Ordinal);
+
+        // A path may hold a colon, no name of a field a slash.
+        bool hasPattern = equals > 0 && (equals < colon || text[0] is '/' or '*');
+        string pattern = hasPattern ? text[..equals].Trim() : "*";
+        string field = hasPattern ? text[(equals + 1)..] : text;
+        colon = field.IndexOf(':', StringComparison.Ordinal);
+        return colon > 0
+            ? new FieldRule(pattern, field[..colon].Trim(), field[(colon + 1)..].Trim())
+            : throw Refuse(text, "not a field", "Write 'Name: value', or 'GLOB=Name: value' for some paths.");
+    }
+
+    public static RedirectRule Redirect(string text) =>
+        RedirectLine.TryParse(text, defaultStatus: 301, out RedirectRule? rule, out RuleProblem? problem)
+            ? rule
+            : throw new SiteException(problem.Cause, problem.Remedy);
+
+    public static RedirectRule Rewrite(string text)
+    {
+        if (!RedirectLine.TryParse(text, defaultStatus: 200, out RedirectRule? rule, out RuleProblem? problem))
+        {
+            throw new SiteException(problem.Cause, problem.Remedy);
+        }
+
+        return rule.Status == 200 ? rule : throw Refuse(text, "no rewrite: it has another status", "Write 'FROM TO', or use --redirect.");
+    }
+
+    public static (int Status, string Path) ErrorPage(string text)
+    {
+        (string status, string path) = Pair(text, "STATUS=PATH, as 404=/missing.html");
+        return (Count(status), path);
+    }
+
+    public static SiteException Refuse(string text, string why, string remedy) => new($"'{FieldRefusals.Shown(text)}' is {why}.", remedy);
+}

@@ -1,0 +1,142 @@
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.StaticFiles.Options;
+
+/// <summary>What makes sense among the options of a site: at start, never per request. Throws <see cref="SiteException"/>.</summary>
+internal static class SiteOptionChecks
+{
+    public static void Check(SiteOptions options)
+    {
+        Require(!string.IsNullOrEmpty(options.Root), "The root is empty.", "Name the directory to serve.");
+        Require(!options.Root.Contains('\0', StringComparison.Ordinal), "The root's path holds a zero byte.", "Name the directory to serve.");
+        CheckValues(options);
+    }
+
+    /// <summary>All but the root.</summary>
+    public static void CheckValues(SiteOptions options)
+    {
+        CheckLimits(options);
+        CheckPages(options);
+        CheckFields(options);
+        CheckRoutes(options);
+        CheckAccess(options);
+    }
+
+    private static void CheckLimits(SiteOptions options)
+    {
+        RequireNotNegative(options.BakedBytesMax, nameof(options.BakedBytesMax));
+        RequireNotNegative(options.BakedBytesTotalMax, nameof(options.BakedBytesTotalMax));
+        RequireNotNegative(options.RingBytesMax, nameof(options.RingBytesMax));
+        RequireNotNegative(options.HashedBytesTotalMax, nameof(options.HashedBytesTotalMax));
+        RequireNotNegative(options.CompressedBytesTotalMax, nameof(options.CompressedBytesTotalMax));
+        RequireNotNegative(options.DescriptorsMax ?? 0, nameof(options.DescriptorsMax));
+        RequireNotNegative(options.EntriesMax, nameof(options.EntriesMax));
+        Require(Enum.IsDefined(options.Dotfiles), $"{options.Dotfiles} is no policy for dotfiles.", "Give a member of DotfilePolicy.");
+        Require(Enum.IsDefined(options.Watch), $"{options.Watch} is no way to watch.", "Give a member of WatchMode.");
+    }
+
+    private static void CheckPages(SiteOptions options)
+    {
+        foreach (string name in options.IndexNames)
+        {
+            bool isFileName = name.Length > 0 && name.AsSpan().IndexOfAny('/', '\0') < 0;
+            Require(isFileName, $"'{FieldRefusals.Shown(name)}' cannot be an index name.", "Give plain file names.");
+        }
+
+        if (options.Fallback is not null)
+        {
+            RequireUrlPath(options.Fallback);
+        }
+
+        foreach ((int status, string path) in options.ErrorPages)
+        {
+            Require(status is >= 400 and <= 599, $"{status} is no status of an error.", "Give 400 to 599.");
+            RequireUrlPath(path);
+        }
+
+        Require(
+            options.Charset is null || FieldRefusals.IsToken(options.Charset),
+            $"'{FieldRefusals.Shown(options.Charset ?? "")}' is not a charset.",
+            "Give a name as utf-8, or none.");
+        foreach ((string extension, string type) in options.ContentTypes)
+        {
+            bool isExtension = extension.Length > 0 && !extension.Any(char.IsUpper) && extension.AsSpan().IndexOfAny("./\0") < 0;
+            Require(isExtension, $"'{FieldRefusals.Shown(extension)}' is not an extension.", "Give it in lower case, without its dot.");
+            Require(FieldRefusals.OfValue("Content-Type", type));
+        }
+    }
+
+    private static void CheckFields(SiteOptions options)
+    {
+        RequireFew(options.CacheControl.Count, nameof(options.CacheControl));
+        foreach (CacheRule rule in options.CacheControl)
+        {
+            RequireGlob(rule.Pattern);
+            Require(FieldRefusals.Of("Cache-Control", rule.Value));
+        }
+
+        RequireFew(options.Fields.Count, nameof(options.Fields));
+        foreach (FieldRule rule in options.Fields)
+        {
+            RequireGlob(rule.Pattern);
+            Require(FieldRefusals.Of(rule.Name, rule.Value));
+            Require(options.Cors is null ? null : FieldRefusals.OfCors(rule.Name));
+        }
+
+        if (options.Cors is CorsOptions cors)
+        {
+            RequireFew(cors.Origins.Count, nameof(cors.Origins));
+            Require(cors.Origins.Count > 0, "CORS names no origin.", "Name the sites whose scripts may read, or * for any.");
+            Require(
+                cors.Origins.Count == 1 || !cors.Origins.Contains("*"), "CORS names * beside other origins.", "Name * alone, or the others.");
+            RequireNotNegative(cors.MaxAgeSeconds, nameof(cors.MaxAgeSeconds));
+            foreach (string origin in cors.Origins)
+            {
+                Require(CorsPolicy.Refusal(origin));
+            }
+        }
+    }
+
+    private static void CheckRoutes(SiteOptions options)
+    {
+        RequireFew(options.Redirects.Count, nameof(options.Redirects));
+        foreach (RedirectRule rule in options.Redirects)
+        {
+            Require(Route.TryCompile(rule, out _, out RuleProblem? problem) ? null : problem);
+        }
+    }
+
+    private static void CheckAccess(SiteOptions options)
+    {
+        Require(
+            options.PasswordFile is null || (options.PasswordFile.Length > 0 && !options.PasswordFile.Contains('\0', StringComparison.Ordinal)),
+            "The password file has no name.",
+            "Name an htpasswd file.");
+        Require(FieldRefusals.OfValue("WWW-Authenticate", options.Realm) is null, "The realm cannot be sent.", "Give a short text of ASCII.");
+    }
+
+    private static void RequireUrlPath(string path) =>
+        Require(
+            path is ['/', ..] && !path.AsSpan().ContainsAnyInRange('\0', '\x1f') && !path.Contains("//", StringComparison.Ordinal),
+            $"'{FieldRefusals.Shown(path)}' is not a path of the site.",
+            "Write it from the root, as /index.html.");
+
+    private static void RequireGlob(string pattern) =>
+        Require(PathPattern.TryParse(pattern, PatternSyntax.Glob, out _, out RuleProblem? problem) ? null : problem);
+
+    private static void RequireFew(int count, string name) =>
+        Require(count <= RuleLimits.OptionRulesMax, $"{name} has {count} entries.", $"Give at most {RuleLimits.OptionRulesMax}.");
+
+    private static void RequireNotNegative(long value, string name) =>
+        Require(value >= 0, $"{name} is {value}.", "Give zero or more.");
+
+    private static void Require(RuleProblem? problem) => Require(problem is null, problem?.Cause ?? "", problem?.Remedy ?? "");
+
+    private static void Require(bool holds, string cause, string remedy)
+    {
+        if (!holds)
+        {
+            throw new SiteException(cause, remedy);
+        }
+    }
+}

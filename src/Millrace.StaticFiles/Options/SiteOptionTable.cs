@@ -1,0 +1,261 @@
+namespace Millrace.StaticFiles.Options;
+
+/// <summary>
+/// All options of a site but its root. A setting that users can tell is one row here and one property of <see cref="SiteOptions"/>;
+/// everything that reads or explains it is made from the row.
+/// </summary>
+internal static class SiteOptionTable
+{
+    public static IReadOnlyList<SiteOption> All { get; } = [.. PageOptions(), .. FieldOptions(), .. RouteOptions(), .. ResourceOptions()];
+
+    public static SiteOption? Find(string key) => All.FirstOrDefault(option => option.Key == key);
+
+    private static IEnumerable<SiteOption> PageOptions() =>
+    [
+        new()
+        {
+            Key = "index",
+            Kind = OptionValueKind.List,
+            ValueForm = "NAME,...",
+            Help = "File names that answer for a directory, the first that exists.",
+            Default = "index.html,index.htm",
+            Apply = (options, text) => options with { IndexNames = OptionText.List(text) },
+        },
+        new()
+        {
+            Key = "dotfiles",
+            Kind = OptionValueKind.Choice,
+            ValueForm = "hide|serve",
+            Choices = ["hide", "serve"],
+            Help = "Whether names that start with a dot are served; hidden, /.well-known/ still is.",
+            Default = "hide",
+            Apply = (options, text) => options with { Dotfiles = ReadDotfiles(text) },
+        },
+        new()
+        {
+            Key = "spa",
+            Kind = OptionValueKind.UrlPath,
+            ValueForm = "PATH",
+            BareValue = "/index.html",
+            Help = "Page of a single-page application that answers, with status 200, what is not found and looks like a page.",
+            Default = "",
+            Apply = (options, text) => options with { Fallback = text },
+        },
+        Switch("clean-urls", "Answer /about with about.html, and redirect /about.html there.", "off",
+            (options, isOn) => options with { CleanUrls = isOn }),
+        new()
+        {
+            Key = "error-page",
+            Kind = OptionValueKind.Rule,
+            ValueForm = "STATUS=PATH",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = "File that is the body of errors of a status, if it exists; STATUS= for none.",
+            Default = "404=/404.html",
+            Apply = (options, text) => options with { ErrorPages = WithErrorPage(options.ErrorPages, OptionText.ErrorPage(text)) },
+        },
+        Switch("listing", "List the files of directories without an index.", "off",
+            (options, isOn) => options with { Listing = isOn }),
+        new()
+        {
+            Key = "charset",
+            Kind = OptionValueKind.Text,
+            ValueForm = "NAME",
+            Help = "Charset that text types name; none for no charset.",
+            Default = "utf-8",
+            Apply = (options, text) => options with { Charset = text == "none" ? null : text },
+        },
+        new()
+        {
+            Key = "mime",
+            Kind = OptionValueKind.Rule,
+            ValueForm = "EXT=TYPE",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = "Content type of files with an extension, before the built-in ones.",
+            Default = "",
+            Apply = (options, text) => options with { ContentTypes = WithContentType(options.ContentTypes, text) },
+        },
+    ];
+
+    private static IEnumerable<SiteOption> FieldOptions() =>
+    [
+        new()
+        {
+            Key = "cache-control",
+            Kind = OptionValueKind.Rule,
+            ValueForm = "GLOB=VALUE",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = "Cache-Control of paths, the first that matches; else a year for names with a content hash, and no-cache.",
+            Default = "",
+            Apply = (options, text) =>
+            {
+                (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
+                return options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
+            },
+        },
+        new()
+        {
+            Key = "header",
+            Kind = OptionValueKind.Rule,
+            ValueForm = "[GLOB=]Name: value",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = "Response field of all paths, or of those that match; the last of a name replaces the others.",
+            Default = "",
+            Apply = (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] },
+        },
+        new()
+        {
+            Key = "cors",
+            Kind = OptionValueKind.List,
+            ValueForm = "ORIGIN,...",
+            BareValue = "*",
+            Help = "Let scripts of other sites read the files: of these origins, or of any (*).",
+            Default = "",
+            Apply = (options, text) => options with { Cors = (options.Cors ?? new CorsOptions()) with { Origins = OptionText.List(text) } },
+        },
+        Switch("security-headers", "Send a preset of security fields (nosniff, no framing by others, and more).", "off",
+            (options, isOn) => options with { SecurityHeaders = isOn }),
+        new()
+        {
+            Key = "auth",
+            Kind = OptionValueKind.File,
+            ValueForm = "FILE",
+            Help = "Ask for a name and password of this htpasswd file, for every path.",
+            Default = "",
+            Apply = (options, text) => options with { PasswordFile = text },
+        },
+        new()
+        {
+            Key = "realm",
+            Kind = OptionValueKind.Text,
+            ValueForm = "TEXT",
+            Help = "What a browser shows when it asks for the password.",
+            Default = "Restricted",
+            Apply = (options, text) => options with { Realm = text },
+        },
+    ];
+
+    private static IEnumerable<SiteOption> RouteOptions() =>
+    [
+        new()
+        {
+            Key = "redirect",
+            Kind = OptionValueKind.Rule,
+            ValueForm = "FROM TO [STATUS]",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = "Redirect paths without a file (STATUS! even with one), as '/old/* /new/:splat 301'.",
+            Default = "",
+            Apply = (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Redirect(text)] },
+        },
+        new()
+        {
+            Key = "rewrite",
+            Kind = OptionValueKind.Rule,
+            ValueForm = "FROM TO",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = "Answer paths without a file with another file, as '/app/* /app.html'.",
+            Default = "",
+            Apply = (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] },
+        },
+        Switch("site-files", "Take _headers and _redirects in the root for rules, and do not serve them.", "on",
+            (options, isOn) => options with { SiteFiles = isOn }),
+    ];
+
+    private static IEnumerable<SiteOption> ResourceOptions() =>
+    [
+        Switch("compress", "Compress files that gain from it, each once, in the background.", "on",
+            (options, isOn) => options with { Compression = isOn }),
+        Size("compress-memory", "Memory for compressed files, in bytes.", "64m",
+            (options, text) => options with { CompressedBytesTotalMax = OptionText.Size(text) }),
+        new()
+        {
+            Key = "watch",
+            Kind = OptionValueKind.Choice,
+            ValueForm = "auto|inotify|revalidate|off",
+            Choices = ["auto", "inotify", "revalidate", "off"],
+            Help = "How changes are noticed: by inotify, by looking at each request, or only at a reload.",
+            Default = "auto",
+            Apply = (options, text) => options with { Watch = ReadWatch(text) },
+        },
+        Size("bake-max", "Largest file kept in memory, in bytes.", "64k",
+            (options, text) => options with { BakedBytesMax = OptionText.IntSize(text) }),
+        Size("bake-memory", "Memory for files kept in memory, in bytes; twice as much while a reload is adopted.", "256m",
+            (options, text) => options with { BakedBytesTotalMax = OptionText.Size(text) }),
+        Size("ring-max", "Largest file that is read in one go, in bytes; larger ones are streamed.", "256k",
+            (options, text) => options with { RingBytesMax = OptionText.IntSize(text) }),
+        Size("hash-max", "What is read of files at start for entity tags from their content, in bytes, the smallest first.", "4g",
+            (options, text) => options with { HashedBytesTotalMax = OptionText.Size(text) }),
+        Count("descriptors", "Descriptors held open for files; auto is half of the process's limit.", "auto",
+            (options, text) => options with { DescriptorsMax = text == "auto" ? null : OptionText.Count(text) }),
+        Count("entries-max", "Directory entries a walk of the root may meet.", "2000000",
+            (options, text) => options with { EntriesMax = OptionText.Count(text) }),
+    ];
+
+    private static SiteOption Switch(string key, string help, string defaultText, Func<SiteOptions, bool, SiteOptions> apply) => new()
+    {
+        Key = key,
+        Kind = OptionValueKind.Switch,
+        ValueForm = "on|off",
+        Choices = ["on", "off"],
+        BareValue = "on",
+        Help = help,
+        Default = defaultText,
+        Apply = (options, text) => apply(options, OptionText.Switch(text)),
+    };
+
+    private static SiteOption Size(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> apply) => new()
+    {
+        Key = key,
+        Kind = OptionValueKind.Size,
+        ValueForm = "BYTES",
+        Help = help,
+        Default = defaultText,
+        Apply = apply,
+    };
+
+    private static SiteOption Count(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> apply) => new()
+    {
+        Key = key,
+        Kind = OptionValueKind.Count,
+        ValueForm = "N",
+        Help = help,
+        Default = defaultText,
+        Apply = apply,
+    };
+
+    private static DotfilePolicy ReadDotfiles(string text) => text switch
+    {
+        "hide" => DotfilePolicy.HiddenExceptWellKnown,
+        "serve" => DotfilePolicy.Served,
+        _ => throw OptionText.Refuse(text, "no choice", "Write hide or serve."),
+    };
+
+    private static WatchMode ReadWatch(string text) => text switch
+    {
+        "auto" => WatchMode.Auto,
+        "inotify" => WatchMode.Inotify,
+        "revalidate" => WatchMode.Revalidate,
+        "off" => WatchMode.Off,
+        _ => throw OptionText.Refuse(text, "no choice", "Write auto, inotify, revalidate or off."),
+    };
+
+    private static Dictionary<int, string> WithErrorPage(IReadOnlyDictionary<int, string> pages, (int Status, string Path) page)
+    {
+        var changed = new Dictionary<int, string>(pages);
+        if (page.Path.Length == 0)
+        {
+            changed.Remove(page.Status);
+        }
+        else
+        {
+            changed[page.Status] = page.Path;
+        }
+
+        return changed;
+    }
+
+    private static Dictionary<string, string> WithContentType(IReadOnlyDictionary<string, string> types, string text)
+    {
+        (string extension, string type) = OptionText.Pair(text, "EXT=TYPE, as 'wasm=application/wasm'");
+        return new Dictionary<string, string>(types, StringComparer.Ordinal) { [extension.TrimStart('.').ToLowerInvariant()] = type };
+    }
+}

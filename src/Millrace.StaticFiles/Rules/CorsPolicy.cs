@@ -1,0 +1,100 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+
+namespace Millrace.StaticFiles.Rules;
+
+/// <summary>
+/// The answers of <see cref="CorsOptions"/> (Fetch standard, section 3.3). One origin, or any, is the same answer for everybody and part
+/// of the rules' field sets; of several the request's own is echoed, which the front adds, and <c>Vary: Origin</c> is in the sets.
+/// </summary>
+internal sealed class CorsPolicy
+{
+    private static readonly SearchValues<char> NeverInOrigins = SearchValues.Create("*?#@\\, ");
+
+    private readonly byte[][] _origins;
+
+    public CorsPolicy(CorsOptions options)
+    {
+        string[] origins = [.. options.Origins.Select(Normalize).Distinct(StringComparer.Ordinal)];
+        _origins = [.. origins.Select(Encoding.ASCII.GetBytes)];
+        DependsOnOrigin = origins.Length > 1;
+        Field origin = DependsOnOrigin
+            ? new Field("Vary", "Origin")
+            : new Field("Access-Control-Allow-Origin", origins[0]);
+
+        // All fields: which of them a script needs (Content-Range, ETag) is not for the server to guess, and none is secret.
+        Fields = [origin, new Field("Access-Control-Expose-Headers", "*")];
+        Preflight = new FieldSet(
+        [
+            origin,
+            new Field("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"),
+
+            // The asterisk stands for all but Authorization, which must be named (Fetch standard, section 3.3.4).
+            new Field("Access-Control-Allow-Headers", "*, Authorization"),
+            new Field("Access-Control-Max-Age", options.MaxAgeSeconds.ToString(CultureInfo.InvariantCulture)),
+        ]);
+    }
+
+    /// <summary>Whether <see cref="TryAllow"/> is to be asked for each request.</summary>
+    public bool DependsOnOrigin { get; }
+
+    /// <summary>What every answer carries.</summary>
+    public IReadOnlyList<Field> Fields { get; }
+
+    /// <summary>What the 204 to a preflight carries: OPTIONS with Origin and Access-Control-Request-Method.</summary>
+    public FieldSet Preflight { get; }
+
+    /// <summary>
+    /// Where <see cref="DependsOnOrigin"/>: the value of Access-Control-Allow-Origin for a request's Origin; false for an origin that
+    /// is not listed, whose answer has no such field.
+    /// </summary>
+    public bool TryAllow(ReadOnlySpan<byte> origin, out ReadOnlySpan<byte> allowed)
+    {
+        foreach (byte[] listed in _origins)
+        {
+            if (origin.SequenceEqual(listed))
+            {
+                allowed = listed;
+                return true;
+            }
+        }
+
+        allowed = default;
+        return false;
+    }
+
+    /// <summary>Why an origin cannot be listed, or null.</summary>
+    public static RuleProblem? Refusal(string origin)
+    {
+        if (origin == "*")
+        {
+            return null;
+        }
+
+        bool isOrigin = Uri.TryCreate(origin, UriKind.Absolute, out Uri? uri)
+            && uri.Scheme.Length > 0
+            && uri.Host.Length > 0
+            && Ascii.IsValid(origin)
+            && !origin.AsSpan().ContainsAny(NeverInOrigins)
+            && origin.TrimEnd('/').Length == origin.Length
+            && uri.AbsolutePath is "/" or ""
+            && uri.Query.Length == 0;
+        return isOrigin
+            ? null
+            : new RuleProblem(
+                $"'{FieldRefusals.Shown(origin)}' is not an origin.", "Write scheme and host, as https://app.example, or * alone for any.");
+    }
+
+    /// <summary>As browsers send it: lower case, and no port where it is the scheme's own (RFC 6454, section 6.2).</summary>
+    private static string Normalize(string origin)
+    {
+        if (origin == "*")
+        {
+            return origin;
+        }
+
+        var uri = new Uri(origin, UriKind.Absolute);
+        return uri.IsDefaultPort ? $"{uri.Scheme}://{uri.Host}" : $"{uri.Scheme}://{uri.Host}:{uri.Port}";
+    }
+}

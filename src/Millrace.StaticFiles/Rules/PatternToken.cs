@@ -1,0 +1,41 @@
+namespace Millrace.StaticFiles.Rules;
+
+/// <summary>A step of a <see cref="PathPattern"/> between two '*': bytes as they are, '?', or a placeholder.</summary>
+internal readonly struct PatternToken
+{
+    private PatternToken(PatternTokenKind kind)
+    {
+        Kind = kind;
+    }
+
+    public static PatternToken AnyByte { get; } = new(PatternTokenKind.AnyByte);
+
+    public PatternTokenKind Kind { get; }
+
+    /// <summary>Of a literal: its bytes.</summary>
+    public byte[] Bytes { get; private init; } = [];
+
+    /// <summary>Of a placeholder: how many bytes of its segment the tokens behind it need.</summary>
+    public int SuffixBytes { get; private init; }
+
+    /// <summary>Of a placeholder: its place among the captures.</summary>
+    public int Capture { get; private init; }
+
+    public int BytesMin => Kind == PatternTokenKind.Literal ? Bytes.Length : 1;
+
+    public static PatternToken Literal(byte[] bytes) => new(PatternTokenKind.Literal) { Bytes = bytes };
+
+    public static PatternToken Placeholder(int capture, int suffixBytes) =>
+        new(PatternTokenKind.Placeholder) { Capture = capture, SuffixBytes = suffixBytes };
+}
+
+internal enum PatternTokenKind : byte
+{
+    Literal,
+
+    /// <summary>One byte but '/'.</summary>
+    AnyByte,
+
+    /// <summary>One byte or more up to the end of the segment, but for what follows it there.</summary>
+    Placeholder,
+}

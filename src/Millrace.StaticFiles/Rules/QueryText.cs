@@ -1,0 +1,96 @@
+using Millrace.Http;
+
+namespace Millrace.StaticFiles.Rules;
+
+/// <summary>The parameters of a query as it was sent: <c>name=value</c> between '&amp;', percent-encoded, '+' for a space.</summary>
+internal static class QueryText
+{
+    /// <summary>Finds the first parameter of a decoded name, and where its raw value lies in the query.</summary>
+    public static bool TryFind(ReadOnlySpan<byte> query, ReadOnlySpan<byte> name, out TextRange value)
+    {
+        int at = 0;
+        while (TryNext(query, ref at, out TextRange parameterName, out value))
+        {
+            if (DecodesTo(parameterName.In(query), name))
+            {
+                return true;
+            }
+        }
+
+        value = default;
+        return false;
+    }
+
+    /// <summary>The parameter at <paramref name="at"/>, which moves behind it. False at the end.</summary>
+    public static bool TryNext(ReadOnlySpan<byte> query, ref int at, out TextRange name, out TextRange value)
+    {
+        name = value = default;
+        if (at >= query.Length)
+        {
+            return false;
+        }
+
+        int ampersand = query[at..].IndexOf((byte)'&');
+        int end = ampersand < 0 ? query.Length : at + ampersand;
+        int equals = query[at..end].IndexOf((byte)'=');
+        name = TextRange.Between(at, equals < 0 ? end : at + equals);
+        value = TextRange.Between(equals < 0 ? end : at + equals + 1, end);
+        at = end + 1;
+        return true;
+    }
+
+    /// <summary>Whether a raw name or value stands for these bytes.</summary>
+    public static bool DecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded)
+    {
+        int at = 0;
+        foreach (byte expected in decoded)
+        {
+            if (at == raw.Length || NextDecoded(raw, ref at) != expected)
+            {
+                return false;
+            }
+        }
+
+        return at == raw.Length;
+    }
+
+    /// <summary>Whether an encoded path, where '+' is itself, stands for these bytes.</summary>
+    public static bool PathDecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded)
+    {
+        int at = 0;
+        foreach (byte expected in decoded)
+        {
+            if (at == raw.Length || (raw[at] == '+' ? raw[at++] : NextDecoded(raw, ref at)) != expected)
+            {
+                return false;
+            }
+        }
+
+        return at == raw.Length;
+    }
+
+    /// <summary>The byte that the raw text at <paramref name="at"/> stands for. A '%' without two digits stands for itself.</summary>
+    public static byte NextDecoded(ReadOnlySpan<byte> raw, ref int at)
+    {
+        byte value = raw[at++];
+        if (value == '+')
+        {
+            return (byte)' ';
+        }
+
+        if (value != '%' || !IsEscape(raw, at - 1))
+        {
+            return value;
+        }
+
+        int decoded = (HexValue(raw[at]) << 4) | HexValue(raw[at + 1]);
+        at += 2;
+        return (byte)decoded;
+    }
+
+    /// <summary>Whether a '%' at <paramref name="at"/> is followed by two hexadecimal digits.</summary>
+    public static bool IsEscape(ReadOnlySpan<byte> text, int at) =>
+        at + 2 < text.Length && !text.Slice(at + 1, 2).ContainsAnyExcept(ByteClasses.HexDigits);
+
+    private static int HexValue(byte digit) => digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
+}

@@ -1,0 +1,40 @@
+namespace Millrace.StaticFiles.Rules;
+
+/// <summary>
+/// The site's <c>_redirects</c> in the syntax of Netlify and Cloudflare, a rule a line. What is not understood or supported (other
+/// hosts as a source, conditions, proxying) is named and skipped.
+/// </summary>
+internal static class RedirectsFile
+{
+    public const string Name = "_redirects";
+
+    /// <param name="bytes">The file.</param>
+    /// <param name="routes">Where its rules go, in their order, behind those that are there.</param>
+    /// <param name="warnings">What is wrong, as "file:line: cause remedy".</param>
+    public static void Parse(ReadOnlySpan<byte> bytes, List<Route> routes, out IEnumerable<string> warnings)
+    {
+        var file = new RuleFile(Name);
+        int patterns = routes.Count(route => route.ExactPath is null);
+        foreach ((int number, string text) in file.Read(bytes))
+        {
+            if (!RedirectLine.TryParse(text, defaultStatus: 301, out RedirectRule? rule, out RuleProblem? problem)
+                || !Route.TryCompile(rule, out Route? route, out problem))
+            {
+                file.Warn(number, problem);
+                continue;
+            }
+
+            patterns += route.ExactPath is null ? 1 : 0;
+            if (route.ExactPath is null && patterns > RuleLimits.PatternRoutesMax)
+            {
+                file.Warn(
+                    number, new RuleProblem($"There are more than {RuleLimits.PatternRoutesMax} rules with wildcards.", "Join some, or write them exact."));
+                continue;
+            }
+
+            routes.Add(route);
+        }
+
+        warnings = file.Warnings;
+    }
+}
