@@ -1,7 +1,7 @@
 using Microsoft.Extensions.Logging;
+using Millrace.Http;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
-using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Watching;
 
@@ -16,7 +16,6 @@ internal sealed class Site : IDisposable
     private readonly SiteLog _log;
     private readonly string _root;
     private readonly TreeWatch _watch;
-    private readonly BackgroundCompressor? _compressor;
 
     private Site(SiteOptions options, SiteLog log, TreeWatch watch, AssetCatalog catalog, BasicAuthentication? access)
     {
@@ -28,7 +27,6 @@ internal sealed class Site : IDisposable
         Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
         Catalog.Changed += WarnOfRules;
         WarnOfRules();
-        _compressor = options.Compression ? BackgroundCompressor.Start(catalog) : null;
         watch.Start(catalog);
     }
 
@@ -89,7 +87,6 @@ internal sealed class Site : IDisposable
     public void Dispose()
     {
         _watch.Dispose();
-        _compressor?.Dispose();
         Catalog.Changed -= WarnOfRules;
         Catalog.Dispose();
         Access?.Dispose();
@@ -97,13 +94,32 @@ internal sealed class Site : IDisposable
 
     private void Revalidate(byte[] targetPath)
     {
+        byte[] decoded = new byte[targetPath.Length];
+        if (TargetPath.Decode(targetPath, decoded, out ReadOnlySpan<byte> path) != PathResult.Ok)
+        {
+            return;
+        }
+
+        CatalogSnapshot snapshot = Catalog.Adopt();
         try
         {
-            Catalog.Revalidate(targetPath);
+            switch (snapshot.Check(path, out SiteDirectory? changed))
+            {
+                case Freshness.DirectoryChanged:
+                    Catalog.Refresh([changed!.Path.ToArray()]);
+                    break;
+                case Freshness.RootChanged:
+                    Catalog.Reload();
+                    break;
+            }
         }
         catch (SiteException refusal)
         {
             _log.ReloadRefused(_root, refusal.Message);
+        }
+        finally
+        {
+            snapshot.Release();
         }
     }
 

@@ -1,5 +1,4 @@
 using System.Text;
-using Millrace.Http;
 using Millrace.StaticFiles;
 
 namespace Millrace.Web;

@@ -1,6 +1,5 @@
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
-using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Planning;
@@ -88,7 +87,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     {
         plan = default;
         SiteRules rules = snapshot.Rules;
-        if (!rules.HasRedirects)
+        if (!rules.HasRoutes(phase))
         {
             return false;
         }
@@ -97,7 +96,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         {
             case RuleMatch.Redirect:
                 scratch.Add(PlanFieldName.Location, target.Location);
-                plan = Plan.Bare(target.Status, PlanBody.StatusText, rules.FieldsForError(_path));
+                plan = Plan.Bare(target.Status, PlanBody.StatusText, rules.FieldsForRedirect(_path));
                 return true;
             case RuleMatch.Rewrite when target.Status == PlanStatus.Ok:
                 // Once: rules are not asked about where a rule leads, so they cannot go in circles.
@@ -146,7 +145,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         scratch.Add(PlanFieldName.Vary, "Accept"u8);
         PlanDocument document = DirectoryDocument.Of(snapshot, directory, _path, request.Query, Accept.PrefersJson(request.Accept));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
-        var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate };
+        var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
         return Preconditions.Evaluate(request.Conditions, current) switch
         {
             PreconditionOutcome.NotModified => Plan.Of(document, PlanStatus.NotModified, fields),
@@ -172,6 +171,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         scoped in PlanRequest request, ReadOnlySpan<byte> prefix, scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix)
     {
         RedirectLocation.Add(scratch, prefix, segment, suffix, request.Query);
+        // With the errors' Cache-Control: a browser keeps a permanent redirect for good, and a directory may become a file.
         return Plan.Bare(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
     }
 }

@@ -57,7 +57,7 @@ internal sealed class Planner(SitePolicy policy)
 
     /// <summary>A browser asking whether a script may ask (Fetch standard, section 3.3.2). It comes without credentials.</summary>
     private static bool IsPreflight(scoped in PlanRequest request) =>
-        !request.Origin.IsEmpty && !request.AdmissionControlRequestMethod.IsEmpty;
+        !request.Origin.IsEmpty && !request.AccessControlRequestMethod.IsEmpty;
 
     private Plan Refuse(scoped in PlanRequest request, scoped in Answering answering, PlanScratch scratch)
     {

@@ -66,7 +66,7 @@ internal struct BodySend
     }
 
     /// <summary>The same for several parts, whose head is written already.</summary>
-    public static BodySend Begin(in BodySource source, MultipartBody multipart) =>
+    public static BodySend BeginParts(in BodySource source, MultipartBody multipart) =>
         new() { IsPending = true, _source = source, _multipart = multipart };
 
     /// <summary>Sends the rest. False when the connection is done for, or should end behind what was written.</summary>

@@ -1,4 +1,3 @@
-using System.Runtime.CompilerServices;
 using System.Text;
 using Millrace.Engine;
 using Millrace.Http;

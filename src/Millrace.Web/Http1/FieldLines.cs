@@ -1,5 +1,4 @@
 using System.Text;
-using Millrace.Http;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Web.Http1;

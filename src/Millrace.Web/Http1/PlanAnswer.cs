@@ -53,7 +53,7 @@ internal readonly ref struct PlanAnswer(
                 return PlanStatus.NotFound;
         }
 
-        if (source.HasChanged)
+        if (!source.IsAsCatalogued)
         {
             send = BeginPart(plan, source, AssetState.Changed, 0, source.Size);
         }
@@ -89,7 +89,7 @@ internal readonly ref struct PlanAnswer(
         var multipart = new MultipartBody(plan.Ranges, source.Size, partType, bench.NextBoundary());
         Span<byte> room = connection.GetSpan(AnswerHead.BytesMax(plan, bench.Scratch));
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(multipart.Bytes, multipart.ContentType)));
-        return BodySend.Begin(source, multipart);
+        return BodySend.BeginParts(source, multipart);
     }
 
     private void WriteWhole(scoped in Plan plan, ReadOnlySpan<byte> body)
