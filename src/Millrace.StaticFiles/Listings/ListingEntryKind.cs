@@ -1,0 +1,7 @@
+namespace Millrace.StaticFiles.Listings;
+
+internal enum ListingEntryKind : byte
+{
+    File,
+    Directory,
+}

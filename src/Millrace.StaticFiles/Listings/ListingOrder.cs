@@ -1,0 +1,77 @@
+namespace Millrace.StaticFiles.Listings;
+
+/// <summary>How a listing is sorted: directories first, then by a column, and what is equal there by name.</summary>
+internal readonly record struct ListingOrder(ListingColumn Column, SortDirection Direction)
+{
+    /// <summary>Reads "sort=size&amp;order=desc" out of a query; what is not understood is by name, ascending.</summary>
+    public static ListingOrder Parse(ReadOnlySpan<byte> query)
+    {
+        ListingOrder order = default;
+        foreach (Range part in query.Split((byte)'&'))
+        {
+            ReadOnlySpan<byte> parameter = query[part];
+            order = parameter switch
+            {
+                _ when parameter.SequenceEqual("sort=name"u8) => order with { Column = ListingColumn.Name },
+                _ when parameter.SequenceEqual("sort=size"u8) => order with { Column = ListingColumn.Size },
+                _ when parameter.SequenceEqual("sort=time"u8) => order with { Column = ListingColumn.Time },
+                _ when parameter.SequenceEqual("order=asc"u8) => order with { Direction = SortDirection.Ascending },
+                _ when parameter.SequenceEqual("order=desc"u8) => order with { Direction = SortDirection.Descending },
+                _ => order,
+            };
+        }
+
+        return order;
+    }
+
+    /// <summary>The order that a click on a column asks for: the other way round where it is sorted by that already.</summary>
+    public ListingOrder AfterClickOn(ListingColumn column)
+    {
+        // People look for the largest and the newest.
+        SortDirection first = column == ListingColumn.Name ? SortDirection.Ascending : SortDirection.Descending;
+        SortDirection other = Direction == SortDirection.Ascending ? SortDirection.Descending : SortDirection.Ascending;
+        return new(column, column == Column ? other : first);
+    }
+
+    /// <summary>Sorts in place. No two entries have the same name, so there is one result.</summary>
+    public void Sort(Span<ListingEntry> entries)
+    {
+        ListingOrder order = this;
+        entries.Sort((left, right) => order.Compare(left, right));
+    }
+
+    private int Compare(in ListingEntry left, in ListingEntry right)
+    {
+        if (left.IsDirectory != right.IsDirectory)
+        {
+            return left.IsDirectory ? -1 : 1;
+        }
+
+        int byColumn = Column switch
+        {
+            ListingColumn.Size when !left.IsDirectory => left.Size.CompareTo(right.Size),
+            ListingColumn.Time => left.ModifiedAtNs.CompareTo(right.ModifiedAtNs),
+            _ => 0,
+        };
+        int result = byColumn != 0 ? byColumn : CompareNames(left.Name.Span, right.Name.Span);
+        return Direction == SortDirection.Ascending ? result : -result;
+    }
+
+    /// <summary>As people look for them: the case of ASCII letters decides only between names that are equal otherwise.</summary>
+    private static int CompareNames(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right)
+    {
+        int length = Math.Min(left.Length, right.Length);
+        for (int i = left.CommonPrefixLength(right); i < length; i++)
+        {
+            int difference = Fold(left[i]) - Fold(right[i]);
+            if (difference != 0)
+            {
+                return difference;
+            }
+        }
+
+        return left.Length != right.Length ? left.Length - right.Length : left.SequenceCompareTo(right);
+    }
+
+    private static int Fold(byte value) => value is >= (byte)'A' and <= (byte)'Z' ? value | 0x20 : value;
+}

@@ -1,0 +1,139 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+
+namespace Millrace.StaticFiles.Listings;
+
+/// <summary>Writes what a file system holds into a page of HTML: any bytes become text, or a reference, and nothing else.</summary>
+internal static class ListingText
+{
+    /// <summary>Printable ASCII that means itself in HTML, in text and in quoted attributes.</summary>
+    private static readonly SearchValues<byte> Plain =
+        SearchValues.Create([.. Enumerable.Range(0x20, 0x5f).Select(value => (byte)value).Where(value => !"&<>\"'".Contains((char)value))]);
+
+    /// <summary>unreserved, RFC 3986 section 2.3. Encoding more than must be costs nothing and needs no second escaping for HTML.</summary>
+    private static readonly SearchValues<byte> Unreserved =
+        SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"u8);
+
+    /// <summary>
+    /// Text of UTF-8. What is none, and the characters that turn the direction of writing ("exe.gpj" for "jpg.exe"), become U+FFFD;
+    /// control characters their pictures.
+    /// </summary>
+    public static void WriteText(this IBufferWriter<byte> page, ReadOnlySpan<byte> text)
+    {
+        while (!text.IsEmpty)
+        {
+            int plainBytes = text.IndexOfAnyExcept(Plain);
+            if (plainBytes != 0)
+            {
+                plainBytes = plainBytes < 0 ? text.Length : plainBytes;
+                page.Write(text[..plainBytes]);
+                text = text[plainBytes..];
+                continue;
+            }
+
+            _ = Rune.DecodeFromUtf8(text, out Rune rune, out int runeBytes);
+            page.WriteRune(rune);
+            text = text[runeBytes..];
+        }
+    }
+
+    /// <summary>
+    /// A reference to an entry of the directory that is shown. "./" in front, for a name may look like a scheme ("javascript:x").
+    /// </summary>
+    public static void WriteReference(this IBufferWriter<byte> page, ReadOnlySpan<byte> name)
+    {
+        page.Write("./"u8);
+        Span<byte> span = page.GetSpan(3 * name.Length);
+        int written = 0;
+        foreach (byte value in name)
+        {
+            if (Unreserved.Contains(value))
+            {
+                span[written++] = value;
+            }
+            else
+            {
+                span[written++] = (byte)'%';
+                _ = value.TryFormat(span[written..], out int digits, "X2", CultureInfo.InvariantCulture);
+                written += digits;
+            }
+        }
+
+        page.Advance(written);
+    }
+
+    public static void WriteNumber(this IBufferWriter<byte> page, long number, ReadOnlySpan<char> format = default)
+    {
+        _ = number.TryFormat(page.GetSpan(32), out int bytes, format, CultureInfo.InvariantCulture);
+        page.Advance(bytes);
+    }
+
+    /// <summary>Bytes for people: "1.5 MiB".</summary>
+    public static void WriteSize(this IBufferWriter<byte> page, long bytes)
+    {
+        if (bytes < 1024)
+        {
+            page.WriteNumber(bytes);
+            page.Write(" B"u8);
+            return;
+        }
+
+        // In tenths, rounded: 1,048,575 bytes are 1.0 MiB and not 1024.0 KiB.
+        decimal tenths = decimal.Round(bytes * 10m / 1024);
+        int unit = 0;
+        while (tenths >= 10240)
+        {
+            unit++;
+            tenths = decimal.Round(bytes * 10m / (1L << (10 * (unit + 1))));
+        }
+
+        page.WriteNumber((long)tenths / 10);
+        page.Write("."u8);
+        page.WriteNumber((long)tenths % 10);
+        page.Write(unit switch
+        {
+            0 => " KiB"u8,
+            1 => " MiB"u8,
+            2 => " GiB"u8,
+            3 => " TiB"u8,
+            4 => " PiB"u8,
+            _ => " EiB"u8,
+        });
+    }
+
+    private static void WriteRune(this IBufferWriter<byte> page, Rune rune)
+    {
+        switch (rune.Value)
+        {
+            case '&':
+                page.Write("&amp;"u8);
+                break;
+            case '<':
+                page.Write("&lt;"u8);
+                break;
+            case '>':
+                page.Write("&gt;"u8);
+                break;
+            case '"':
+                page.Write("&quot;"u8);
+                break;
+            case '\'':
+                page.Write("&#39;"u8);
+                break;
+            default:
+                page.Advance(Visible(rune).EncodeToUtf8(page.GetSpan(4)));
+                break;
+        }
+    }
+
+    private static Rune Visible(Rune rune) => rune.Value switch
+    {
+        < 0x20 => new Rune(0x2400 + rune.Value),
+        0x7f => new Rune(0x2421),
+        >= 0x80 and < 0xa0 => Rune.ReplacementChar,
+        >= 0x202a and <= 0x202e => Rune.ReplacementChar,
+        >= 0x2066 and <= 0x2069 => Rune.ReplacementChar,
+        _ => rune,
+    };
+}
