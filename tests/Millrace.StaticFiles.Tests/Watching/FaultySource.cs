@@ -1,4 +1,3 @@
-using Millrace.Interop;
 using Millrace.Interop.Watching;
 using Millrace.StaticFiles.Tests.Kit;
 using Millrace.StaticFiles.Watching;
@@ -19,13 +18,13 @@ internal sealed class FaultySource : IWatchSource
     /// <summary>The error for a directory by its full path, 0 to let it be watched.</summary>
     public Func<string, int> ErrorFor { get; set; } = _ => 0;
 
-    public int Added { get; private set; }
+    /// <summary>What the next read throws.</summary>
+    public Exception? ReadFault { get; set; }
 
     public bool IsDisposed { get; private set; }
 
     public int Add(int directoryFd, WatchMask mask)
     {
-        Added++;
         int error = ErrorFor(TestCalls.TryReadLink($"/proc/self/fd/{directoryFd}")!);
         return error == 0 ? _inotify.Add(directoryFd, mask) : -error;
     }
@@ -36,7 +35,7 @@ internal sealed class FaultySource : IWatchSource
 
     public void Wake() => _inotify.Wake();
 
-    public int Read(Span<byte> records) => _inotify.Read(records);
+    public int Read(Span<byte> records) => ReadFault is null ? _inotify.Read(records) : throw ReadFault;
 
     public void Dispose()
     {
@@ -44,7 +43,4 @@ internal sealed class FaultySource : IWatchSource
         IsDisposed = true;
         _inotify.Dispose();
     }
-
-    /// <summary>Lets so many watches be added and no more.</summary>
-    public void LimitTo(int watches) => ErrorFor = _ => Added > watches ? Errno.ENOSPC : 0;
 }
