@@ -49,6 +49,29 @@ public sealed record SiteOptions
     /// </summary>
     public int EntriesMax { get; init; } = 2_000_000;
 
+    /// <summary>
+    /// Whether the files <c>_headers</c> and <c>_redirects</c> in the root are the site's rules, and not served. Default: they are.
+    /// </summary>
+    public bool SiteFiles { get; init; } = true;
+
+    /// <summary>
+    /// What is read at most of files that are not kept in memory, to make entity-tags of their content, in bytes. Default 4 GiB, some
+    /// seconds of reading; the smallest first. Beyond, tags are made of size and time.
+    /// </summary>
+    public long HashedBytesTotalMax { get; init; } = 4L * 1024 * 1024 * 1024;
+
+    /// <summary>Whether files are compressed in the background. Default: they are.</summary>
+    public bool Compression { get; init; } = true;
+
+    /// <summary>The memory for compressed bodies, in bytes. Default 64 MiB.</summary>
+    public long CompressedBytesTotalMax { get; init; } = 64L * 1024 * 1024;
+
+    /// <summary>Content types by extension, without its dot, in place of or besides those that are known. Default: none.</summary>
+    public IReadOnlyDictionary<string, string> ContentTypes { get; init; } = new Dictionary<string, string>();
+
+    /// <summary>The charset that text is said to be in; empty to say none. Default: utf-8.</summary>
+    public string Charset { get; init; } = "utf-8";
+
     /// <summary>Throws where a value makes no sense: at start, never per request.</summary>
     internal void Validate()
     {
@@ -59,6 +82,8 @@ public sealed record SiteOptions
         RequireNotNegative(RingBytesMax, nameof(RingBytesMax));
         RequireNotNegative(DescriptorsMax ?? 0, nameof(DescriptorsMax));
         RequireNotNegative(EntriesMax, nameof(EntriesMax));
+        RequireNotNegative(HashedBytesTotalMax, nameof(HashedBytesTotalMax));
+        RequireNotNegative(CompressedBytesTotalMax, nameof(CompressedBytesTotalMax));
         foreach (string name in IndexNames)
         {
             bool isFileName = name.Length > 0 && name.AsSpan().IndexOfAny('/', '\0') < 0;

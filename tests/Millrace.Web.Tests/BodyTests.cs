@@ -58,7 +58,7 @@ public class BodyTests : SiteFixture
 
         BodyStrategy StrategyOf(int size)
         {
-            Assert.Equal(PathMatch.Asset, site.Catalog.Current.TryFind(System.Text.Encoding.ASCII.GetBytes(SiteFolder.Target(size)), out Asset? asset));
+            Assert.Equal(PathMatch.Asset, site.Catalog.Current.TryFind(System.Text.Encoding.ASCII.GetBytes(SiteFolder.Target(size)), out Asset? asset, out _));
             return asset!.Strategy;
         }
     }

@@ -15,7 +15,10 @@ internal ref struct DirectoryEntries(ReadOnlySpan<byte> records)
     private ReadOnlySpan<byte> _rest = records;
 
     /// <summary>The name of the entry, without its terminating zero. Any bytes but zero and '/'.</summary>
-    public ReadOnlySpan<byte> Name { get; private set; }
+    public ReadOnlySpan<byte> Name => NameZ[..^1];
+
+    /// <summary>The name with its zero, as a call takes it.</summary>
+    public ReadOnlySpan<byte> NameZ { get; private set; }
 
     public bool MoveNext()
     {
@@ -24,7 +27,7 @@ internal ref struct DirectoryEntries(ReadOnlySpan<byte> records)
             // The kernel writes it in the machine's order; x64 and arm64 Linux are little-endian.
             int recordBytes = BinaryPrimitives.ReadUInt16LittleEndian(_rest[RecordLengthOffset..]);
             ReadOnlySpan<byte> name = _rest[NameOffset..recordBytes];
-            Name = name[..name.IndexOf((byte)0)];
+            NameZ = name[..(name.IndexOf((byte)0) + 1)];
             _rest = _rest[recordBytes..];
             if (!Name.SequenceEqual("."u8) && !Name.SequenceEqual(".."u8))
             {

@@ -16,6 +16,8 @@ internal static unsafe partial class FileCalls
     /// <summary><c>AT_FDCWD</c>: a path is relative to the process's working directory.</summary>
     public const int WorkingDirectory = -100;
 
+    private const int AtSymlinkNoFollow = 0x100;
+    private const int AtNoAutomount = 0x800;
     private const int AtEmptyPath = 0x1000;
     private const int RwfNoWait = 0x8;
     private const int RlimitNoFile = 7;
@@ -55,6 +57,17 @@ internal static unsafe partial class FileCalls
         }
     }
 
+    /// <summary>
+    /// <c>statx(2)</c> of an entry of a directory, of a symlink itself (AT_SYMLINK_NOFOLLOW): 0. One call where opening with O_PATH,
+    /// asking and closing are three.
+    /// </summary>
+    public static int StatEntry(int directoryFd, ReadOnlySpan<byte> nameZ, StatxMask mask, out Statx statx) =>
+        StatPath(directoryFd, nameZ, AtSymlinkNoFollow | AtNoAutomount, mask, out statx);
+
+    /// <summary><c>statx(2)</c> of what a path leads to, symlinks followed: 0.</summary>
+    public static int StatPath(int directoryFd, ReadOnlySpan<byte> pathZ, StatxMask mask, out Statx statx) =>
+        StatPath(directoryFd, pathZ, 0, mask, out statx);
+
     /// <summary><c>pread(2)</c>: the bytes read, 0 at the end of the file.</summary>
     public static nint PositionalRead(int fd, byte* buffer, nuint bufferBytes, long offset) =>
         OrError(LibcPread(fd, buffer, bufferBytes, offset));
@@ -88,6 +101,17 @@ internal static unsafe partial class FileCalls
         {
             *limitPtr = default;
             return (int)OrError(LibcGetrlimit(RlimitNoFile, limitPtr));
+        }
+    }
+
+    private static int StatPath(int directoryFd, ReadOnlySpan<byte> pathZ, int flags, StatxMask mask, out Statx statx)
+    {
+        Debug.Assert(!pathZ.IsEmpty && pathZ[^1] == 0, "a path ends with a zero byte");
+        fixed (byte* path = pathZ)
+        fixed (Statx* statxPtr = &statx)
+        {
+            *statxPtr = default;
+            return (int)OrError(LibcStatx(directoryFd, path, flags, mask, statxPtr));
         }
     }
 

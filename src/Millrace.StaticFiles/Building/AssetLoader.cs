@@ -1,4 +1,3 @@
-using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Content;
@@ -6,28 +5,35 @@ using Millrace.StaticFiles.Content;
 namespace Millrace.StaticFiles.Building;
 
 /// <summary>
-/// Makes an asset of a file: opens it, asks that descriptor for its state, and bakes it, holds the descriptor or lets it go, as size and
-/// budgets say. Head and body of an asset thus come from one descriptor, never from two looks at a name.
+/// Makes an asset of a file: opens it, asks that descriptor for its state, and reads it into memory or for its tag, holds the descriptor
+/// or lets it go, as size and budgets say. Head and body of an asset thus come from one descriptor, never from two looks at a name.
 /// </summary>
-internal sealed unsafe class AssetLoader(SnapshotResources resources, PathTable paths, SiteOptions options, SkippedEntries skipped)
+internal sealed unsafe class AssetLoader(
+    RootDirectory root, SiteOptions options, ContentTypes types, SnapshotShares shares, SkippedEntries skipped) : IDisposable
 {
     /// <summary>A file rewritten by a script is quiet by the second look; one that is a log never is.</summary>
-    private const int BakeAttemptsMax = 3;
+    private const int ReadAttemptsMax = 3;
+
+    /// <summary>As much as the largest file that is read for its tag by default.</summary>
+    private const int BufferBytes = 256 * 1024;
+
+    private readonly byte[] _buffer = new byte[BufferBytes];
+    private readonly ContentDigest _digest = new();
 
     /// <summary>The asset, or null where the file cannot be served (noted).</summary>
-    public Asset? Load(int pathIndex)
+    public Asset? Load(ListedDirectory directory, SitePath path)
     {
-        int fd = resources.Root.OpenFile(paths.RelativePathZAt(pathIndex));
+        int fd = root.OpenFile(path.RelativeZ);
         if (fd < 0)
         {
-            skipped.Note(paths.PathAt(pathIndex), -fd);
+            skipped.Note(directory, path.Bytes, -fd);
             return null;
         }
 
         Asset? asset = null;
         try
         {
-            asset = LoadOpened(pathIndex, fd);
+            asset = LoadOpened(directory, path, fd);
             return asset;
         }
         finally
@@ -39,98 +45,96 @@ internal sealed unsafe class AssetLoader(SnapshotResources resources, PathTable 
         }
     }
 
-    private Asset? LoadOpened(int pathIndex, int fd)
+    public void Dispose() => _digest.Dispose();
+
+    private Asset? LoadOpened(ListedDirectory directory, SitePath path, int fd)
     {
-        ReadOnlySpan<byte> path = paths.PathAt(pathIndex);
+        long lookedAtNs = WallClock.NowNs;
         int result = FileState.Read(fd, out FileState state);
         if (result < 0)
         {
-            skipped.Note(path, -result);
+            skipped.Note(directory, path.Bytes, -result);
             return null;
         }
 
         // It was regular when the walk looked at it; in between it may have been replaced.
         if (state.Type != FileType.Regular)
         {
-            skipped.Note(path, SkipReason.NotRegular);
+            skipped.Note(directory, path.Bytes, SkipReason.NotRegular);
             return null;
         }
 
-        ContentType type = ContentTypes.Of(path[(path.LastIndexOf((byte)'/') + 1)..]);
-        BakeOutcome outcome = Bake(path, fd, ref state, out byte* body);
-        return outcome switch
+        ContentType type = types.Of(path.Name);
+        for (int attempt = 0; attempt < ReadAttemptsMax && IsRead(state); attempt++)
         {
-            BakeOutcome.Baked => Asset.Baked(pathIndex, type, state, body),
-            BakeOutcome.LeftInFile => OnFile(pathIndex, type, state, fd),
-            _ => null,
-        };
-    }
-
-    private Asset OnFile(int pathIndex, ContentType type, in FileState state, int fd)
-    {
-        BodyStrategy strategy = state.Size <= options.RingBytesMax ? BodyStrategy.Ring : BodyStrategy.Stream;
-        return Asset.OnFile(pathIndex, type, state, strategy, resources.TryHold(fd) ? fd : Asset.NoDescriptor);
-    }
-
-    /// <summary>Reads a file into memory until its state before and after are the same.</summary>
-    private BakeOutcome Bake(ReadOnlySpan<byte> path, int fd, ref FileState state, out byte* body)
-    {
-        body = null;
-        for (int attempt = 0; attempt < BakeAttemptsMax; attempt++)
-        {
-            if (state.Size > options.BakedBytesMax || !resources.HasRoomFor(state.Size))
+            FileState before = state;
+            bool bakes = IsBaked(state);
+            byte* body = bakes ? AssetHoldings.Allocate(before.Size) : null;
+            long readBytes = Read(fd, body, bakes, before.Size, out UInt128 digest);
+            int statResult = FileState.Read(fd, out state);
+            if (readBytes == before.Size && statResult == 0 && state == before)
             {
-                return BakeOutcome.LeftInFile;
+                var file = new LoadedFile(path, type, state, lookedAtNs, AssetValidators.OfContent(digest, state, lookedAtNs));
+                shares.TakeHashing(state.Size);
+                return bakes ? Baked(file, body) : OnFile(file, fd);
             }
 
-            body = resources.Reserve(state.Size);
-            FileState before = state;
-            long readBytes = ReadWhole(fd, body, before.Size);
-            int statResult = FileState.Read(fd, out state);
+            if (bakes)
+            {
+                AssetHoldings.Release(body, before.Size);
+            }
+
             if (readBytes < 0 || statResult < 0)
             {
-                skipped.Note(path, (int)-Math.Min(readBytes, statResult));
-                return BakeOutcome.Failed;
+                skipped.Note(directory, path.Bytes, (int)-Math.Min(readBytes, statResult));
+                return null;
             }
 
-            if (readBytes == before.Size && state == before)
-            {
-                resources.Commit(state.Size);
-                return BakeOutcome.Baked;
-            }
+            lookedAtNs = WallClock.NowNs;
         }
 
-        skipped.Note(path, SkipReason.KeptChanging);
-        return BakeOutcome.LeftInFile;
-    }
-
-    /// <summary>The bytes read: fewer than wanted where the file ends before; or -errno.</summary>
-    private static long ReadWhole(int fd, byte* buffer, long bytesWanted)
-    {
-        long done = 0;
-        while (done < bytesWanted)
+        if (IsRead(state))
         {
-            nint result = FileCalls.PositionalRead(fd, buffer + done, (nuint)(bytesWanted - done), done);
-            if (result == 0)
-            {
-                break;
-            }
-
-            if (result < 0 && result != -Errno.EINTR)
-            {
-                return result;
-            }
-
-            done += Math.Max(result, 0);
+            skipped.Note(directory, path.Bytes, SkipReason.KeptChanging);
         }
 
-        return done;
+        return OnFile(new LoadedFile(path, type, state, lookedAtNs, AssetValidators.OfState(state, lookedAtNs)), fd);
     }
 
-    private enum BakeOutcome
+    private bool IsBaked(in FileState state) => state.Size <= options.BakedBytesMax && shares.HasMemoryFor(state.Size);
+
+    private bool IsRead(in FileState state) =>
+        IsBaked(state) || (state.Size <= options.RingBytesMax && shares.HasHashingFor(state.Size));
+
+    private long Read(int fd, byte* body, bool bakes, long bytes, out UInt128 digest)
     {
-        Baked,
-        LeftInFile,
-        Failed,
+        if (bakes)
+        {
+            long read = FileContent.Read(fd, body, bytes, 0);
+            digest = read == bytes ? ContentDigest.Of(new ReadOnlySpan<byte>(body, (int)bytes)) : default;
+            return read;
+        }
+
+        long readThrough = FileContent.ReadThrough(fd, _buffer, bytes, _digest);
+        digest = _digest.Finish();
+        return readThrough;
+    }
+
+    private Asset Baked(in LoadedFile file, byte* body)
+    {
+        shares.TakeMemory(file.State.Size);
+        return Asset.Baked(file, body);
+    }
+
+    private Asset OnFile(in LoadedFile file, int fd)
+    {
+        BodyStrategy strategy = file.State.Size <= options.RingBytesMax ? BodyStrategy.Ring : BodyStrategy.Stream;
+        if (!shares.HasDescriptor)
+        {
+            return Asset.OnFile(file, strategy, Asset.NoDescriptor);
+        }
+
+        shares.TakeDescriptor();
+        return Asset.OnFile(file, strategy, fd);
     }
 }

@@ -3,10 +3,10 @@ using System.Diagnostics;
 namespace Millrace.StaticFiles.Building;
 
 /// <summary>
-/// A resource that the living snapshots of a site share: memory, or descriptors. Builds take from it one after the other, a
-/// snapshot that ends returns its part from any thread.
+/// A resource that the living snapshots of a site share: memory, or descriptors. Builds take from it one after the other; what is
+/// freed is returned from any thread.
 /// </summary>
-/// <param name="perSnapshotMax">What one snapshot may hold.</param>
+/// <param name="perSnapshotMax">What one snapshot may hold, that which it shares with others included.</param>
 /// <param name="totalMax">What all living ones may hold: old ones live for as long as their slowest client.</param>
 internal sealed class Budget(long perSnapshotMax, long totalMax)
 {
@@ -14,8 +14,9 @@ internal sealed class Budget(long perSnapshotMax, long totalMax)
 
     public long Held => Interlocked.Read(ref _held);
 
-    /// <summary>What the next snapshot may take. It can only grow until then, as builds do not overlap.</summary>
-    public long Available => Math.Clamp(totalMax - Held, 0, perSnapshotMax);
+    /// <summary>Whether a snapshot that holds so much may take more. It stays true until taken, as builds do not overlap.</summary>
+    public bool HasRoomFor(long amount, long heldBySnapshot) =>
+        heldBySnapshot + amount <= perSnapshotMax && Held + amount <= totalMax;
 
     public void Take(long amount)
     {

@@ -8,7 +8,7 @@ namespace Millrace.StaticFiles.Building;
 /// <summary>
 /// The root of a site, held open by a descriptor of its own. Everything below is opened through it by its path from the root, so
 /// that the kernel itself keeps every component, symlinks included, inside. (Relative to its own directory, a symlink
-/// to <c>../shared/x</c> would count as an escape.) Owned by a snapshot; any thread may open, one disposes.
+/// to <c>../shared/x</c> would count as an escape.) Retired with the last snapshot that has it; any thread may open, one disposes.
 /// </summary>
 internal sealed class RootDirectory : IDisposable
 {
@@ -22,7 +22,13 @@ internal sealed class RootDirectory : IDisposable
 
     private readonly int _fd;
 
-    private RootDirectory(int fd) => _fd = fd;
+    private readonly byte[] _nameZ;
+
+    private RootDirectory(int fd, byte[] nameZ)
+    {
+        _fd = fd;
+        _nameZ = nameZ;
+    }
 
     /// <summary>What the root was when it was opened.</summary>
     public FileState State { get; private set; }
@@ -38,7 +44,7 @@ internal sealed class RootDirectory : IDisposable
             throw Refused(root, -fd);
         }
 
-        var opened = new RootDirectory(fd);
+        var opened = new RootDirectory(fd, pathZ);
         // A root that may be read but not searched opens, and then hides every file.
         int result = opened.Look(".\0"u8, out FileState state);
         if (result < 0)
@@ -79,6 +85,9 @@ internal sealed class RootDirectory : IDisposable
         _ = FileCalls.Close(fd);
         return result;
     }
+
+    /// <summary>The state of what its name leads to now, which may be another directory. 0 or -errno.</summary>
+    public int LookByName(out FileState state) => FileState.ReadPath(_nameZ, out state);
 
     public void Dispose() => _ = FileCalls.Close(_fd);
 

@@ -4,30 +4,27 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Building;
 
-/// <summary>Collects what a build skips: counts all, remembers the first hundred (a log, not a second catalogue).</summary>
+/// <summary>Collects what a build skips, by the directory it was met in: counts all, remembers as many as a log keeps.</summary>
 internal sealed class SkippedEntries
 {
-    public const int KeptMax = 100;
+    private readonly List<(SitePath Directory, SkippedEntry Entry)> _kept = [];
 
-    private readonly List<SkippedEntry> _kept = [];
-
-    public int Count { get; private set; }
-
-    public IReadOnlyList<SkippedEntry> Kept => _kept;
+    public IReadOnlyCollection<(SitePath Directory, SkippedEntry Entry)> Kept => _kept;
 
     /// <summary>Notes an entry the kernel refused.</summary>
-    public void Note(ReadOnlySpan<byte> path, int error)
+    public void Note(ListedDirectory directory, ReadOnlySpan<byte> path, int error)
     {
         ThrowIfExhausted(error);
-        Note(path, ReasonFor(error), error);
+        Note(directory, path, ReasonFor(error), error);
     }
 
-    public void Note(ReadOnlySpan<byte> path, SkipReason reason, int error = 0)
+    public void Note(ListedDirectory directory, ReadOnlySpan<byte> path, SkipReason reason, int error = 0)
     {
-        Count++;
-        if (_kept.Count < KeptMax)
+        directory.SkippedCount++;
+        if (_kept.Count < SkippedLog.KeptMax)
         {
-            _kept.Add(new SkippedEntry(Encoding.UTF8.GetString(path), reason, error));
+            string text = path.IsEmpty ? "/" : Encoding.UTF8.GetString(path);
+            _kept.Add((directory.Path, new SkippedEntry(text, reason, error)));
         }
     }
 

@@ -1,76 +1,114 @@
 using System.Text;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Content;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Building;
 
 /// <summary>
-/// Builds a snapshot of a root: walk it, load its files from the smallest to the largest, give each directory its index. Throws
-/// <see cref="SiteException"/> and leaves nothing behind where the root cannot be read.
+/// Builds what the next snapshot consists of: list directories, give their files assets, compile the rules if their files changed, and
+/// compare with what was. Throws <see cref="SiteException"/> and leaves nothing behind where the root cannot be read. One build at a time.
 /// </summary>
-internal static class SnapshotBuilder
+internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holdings, IDirectoryObserver? observer)
 {
-    public static CatalogSnapshot Build(SiteOptions options, Budget memory, Budget descriptors)
+    private readonly ContentTypes _types = new(options);
+    private readonly byte[][] _indexNames = [.. options.IndexNames.Select(Encoding.UTF8.GetBytes)];
+
+    /// <summary>The whole site, from its root's name.</summary>
+    public SnapshotChange All(SnapshotContent? previous)
     {
-        var resources = new SnapshotResources(RootDirectory.Open(options.Root), memory, descriptors);
+        var root = RootDirectory.Open(options.Root);
         try
         {
             var skipped = new SkippedEntries();
-            var walk = new TreeWalk(resources.Root, options, skipped);
-            walk.Run();
-            PathTable paths = walk.Paths;
-            Asset?[] assets = LoadFiles(walk, new AssetLoader(resources, paths, options, skipped));
-            AssignIndexes(walk, assets, options);
-            return new CatalogSnapshot(paths, assets, resources, skipped);
+            var walk = new SiteWalk(root, options, previous?.Table ?? DirectoryTable.Empty, skipped, observer);
+            walk.All();
+            return Build(walk, root, previous, skipped)!;
         }
         catch
         {
-            resources.Dispose();
+            root.Dispose();
             throw;
         }
     }
 
-    /// <summary>
-    /// Smaller files first, for memory and for descriptors alike. What a request saves is a read, or an open and a close, the same
-    /// for every file; what it costs is the file's size. So a budget saves most on the smallest files, where these calls are also the
-    /// largest part of an answer. Equal sizes go by path, so that replicas of a site decide alike.
-    /// </summary>
-    private static Asset?[] LoadFiles(TreeWalk walk, AssetLoader loader)
+    /// <summary>Some directories and what is new below them, or null where nothing changed.</summary>
+    public SnapshotChange? Some(SnapshotContent previous, IReadOnlyCollection<byte[]> directoryPaths)
     {
-        PathTable paths = walk.Paths;
-        walk.Files.Sort((left, right) =>
-        {
-            int bySize = left.Size.CompareTo(right.Size);
-            return bySize != 0 ? bySize : paths.PathAt(left.PathIndex).SequenceCompareTo(paths.PathAt(right.PathIndex));
-        });
-
-        var assets = new Asset?[paths.Count];
-        foreach (WalkedFile file in walk.Files)
-        {
-            assets[file.PathIndex] = loader.Load(file.PathIndex);
-        }
-
-        return assets;
+        var skipped = new SkippedEntries();
+        var walk = new SiteWalk(previous.Root, options, previous.Table, skipped, observer);
+        walk.Some(directoryPaths, previous.Totals.Entries);
+        return Build(walk, previous.Root, previous, skipped);
     }
 
-    /// <summary>Gives each directory the asset that answers for it, if one does.</summary>
-    private static void AssignIndexes(TreeWalk walk, Asset?[] assets, SiteOptions options)
+    private SnapshotChange? Build(SiteWalk walk, RootDirectory root, SnapshotContent? previous, SkippedEntries skipped)
     {
-        byte[][] indexNames = [.. options.IndexNames.Select(name => Encoding.UTF8.GetBytes('/' + name))];
-        byte[] path = new byte[PathTable.PathBytesMax + indexNames.Select(name => name.Length).DefaultIfEmpty().Max()];
-        foreach (int directory in walk.Directories)
+        SnapshotTotals kept = TotalsWithout(walk, previous);
+        var shares = new SnapshotShares(holdings, options, kept);
+        using var loader = new AssetLoader(root, options, _types, shares, skipped);
+        using var build = new AssetBuild(options, loader, holdings, shares);
+        build.Run(walk.Listed);
+
+        (SiteRules rules, RuleFileStates? states) = ReadRules(walk, root, previous, skipped);
+        var changed = new List<SiteDirectory>();
+        var dropped = new List<Asset>();
+        SnapshotTotals totals = kept;
+        foreach (ListedDirectory listed in walk.Listed)
         {
-            ReadOnlySpan<byte> directoryPath = walk.Paths.PathAt(directory);
-            directoryPath.CopyTo(path);
-            foreach (byte[] name in indexNames)
+            SiteDirectory directory = listed.Finish(_indexNames);
+            totals = totals.Plus(directory);
+            if (listed.Previous?.IsSameAs(directory) != true)
             {
-                name.CopyTo(path, directoryPath.Length);
-                int index = walk.Paths.Find(path.AsSpan(0, directoryPath.Length + name.Length));
-                if (index != PathTable.Missing && walk.Paths.KindAt(index) == PathKind.File && assets[index] is Asset asset)
-                {
-                    assets[directory] = asset;
-                    break;
-                }
+                changed.Add(directory);
+                dropped.AddRange(DroppedFrom(listed.Previous, directory));
             }
         }
+
+        dropped.AddRange(walk.Left.SelectMany(path => DroppedFrom(previous!.Table.Find(path.Bytes), null)));
+        build.Commit();
+        if (changed.Count == 0 && walk.Left.Count == 0 && previous is not null
+            && root == previous.Root && rules == previous.Rules && states == previous.RuleFiles)
+        {
+            return null;
+        }
+
+        DirectoryTable table = (previous?.Table ?? DirectoryTable.Empty).With(changed, walk.Left);
+        SkippedLog log = (previous?.Skipped ?? SkippedLog.Empty).With(
+            skipped.Kept, directory => walk.Left.Contains(directory) || walk.IsListed(directory));
+        return new SnapshotChange(new SnapshotContent(root, table, rules, states, log, totals), dropped, [.. walk.Left]);
+    }
+
+    private (SiteRules Rules, RuleFileStates? States) ReadRules(
+        SiteWalk walk, RootDirectory root, SnapshotContent? previous, SkippedEntries skipped) =>
+        walk.RootListed is ListedDirectory listed
+            ? new RuleFiles(root, options).Read(previous, listed, skipped)
+            : (previous!.Rules, previous.RuleFiles);
+
+    /// <summary>What the directories add up to that nobody looked at.</summary>
+    private static SnapshotTotals TotalsWithout(SiteWalk walk, SnapshotContent? previous)
+    {
+        if (previous is null)
+        {
+            return default;
+        }
+
+        SnapshotTotals totals = previous.Totals;
+        foreach (ListedDirectory listed in walk.Listed)
+        {
+            totals = listed.Previous is SiteDirectory known ? totals.Minus(known) : totals;
+        }
+
+        foreach (SitePath path in walk.Left)
+        {
+            totals = totals.Minus(previous.Table.Find(path.Bytes)!);
+        }
+
+        return totals;
+    }
+
+    private static IEnumerable<Asset> DroppedFrom(SiteDirectory? before, SiteDirectory? after)
+    {
+        Asset[] assets = before is null ? [] : before.Assets.ToArray();
+        return assets.Where(asset => after?.Find(asset.SitePath.Name) != asset);
     }
 }

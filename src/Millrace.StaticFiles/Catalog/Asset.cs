@@ -1,30 +1,54 @@
 using System.Diagnostics;
+using Millrace.Http;
 using Millrace.StaticFiles.Building;
 using Millrace.StaticFiles.Content;
 
 namespace Millrace.StaticFiles.Catalog;
 
 /// <summary>
-/// A file of the site as it was when its snapshot was built. Immutable, but for the fronts' caches. Its memory and its descriptor
-/// belong to the snapshot: they may be used only under a lease on it.
+/// A representation: a file of the site as it was when it was loaded, or a coded variant of one. Part of every snapshot from the one it
+/// was loaded for to the one before it changed; immutable, but for its published variants and the fronts' caches. Its memory and its
+/// descriptor may be used only under a lease on a snapshot that holds it.
 /// </summary>
 internal sealed unsafe class Asset
 {
     /// <summary>What <see cref="Descriptor"/> is for an asset that holds none.</summary>
     public const int NoDescriptor = -1;
 
+    private readonly SitePath _path;
     private readonly byte* _bytes;
+    private readonly FileState _state;
+    private readonly AssetValidators _validators;
+    private VariantSet? _variants;
 
-    private Asset(int pathIndex, ContentType type, in FileState state, BodyStrategy strategy, byte* bytes, int descriptor)
+    private Asset(
+        SitePath path,
+        ContentType type,
+        in FileState state,
+        in AssetValidators validators,
+        BodyStrategy strategy,
+        byte* bytes,
+        int descriptor,
+        long size)
     {
-        PathIndex = pathIndex;
+        _path = path;
         ContentType = type;
-        Size = state.Size;
-        ModifiedAtNs = state.ModifiedAtNs;
+        _state = state;
+        _validators = validators;
         Strategy = strategy;
         _bytes = bytes;
         Descriptor = descriptor;
+        Size = size;
     }
+
+    /// <summary>
+    /// The path of its file from the root with a leading '/', for rules and for opening it. A published variant has that of the file it
+    /// was made of.
+    /// </summary>
+    public ReadOnlySpan<byte> Path => _path.Bytes;
+
+    /// <summary>The path as a key.</summary>
+    public SitePath SitePath => _path;
 
     /// <summary>
     /// The bytes of the file when it was read or opened. Of a Ring or Stream asset the file may have changed in place
@@ -33,7 +57,10 @@ internal sealed unsafe class Asset
     public long Size { get; }
 
     /// <summary>Nanoseconds since 1970, from the same statx as <see cref="Size"/>.</summary>
-    public long ModifiedAtNs { get; }
+    public long ModifiedAtNs => _state.ModifiedAtNs;
+
+    /// <summary>The file when it was read or opened. To compare with another look at it.</summary>
+    public ref readonly FileState State => ref _state;
 
     public ContentType ContentType { get; }
 
@@ -45,8 +72,46 @@ internal sealed unsafe class Asset
     /// </summary>
     public int Descriptor { get; }
 
-    /// <summary>Its place in the snapshot's <see cref="PathTable"/>.</summary>
-    public int PathIndex { get; }
+    /// <summary>What its bytes are coded with; its <see cref="ContentType"/> is of what they decode to.</summary>
+    public ContentCoding Coding { get; private init; }
+
+    public AssetOrigin Origin { get; private init; }
+
+    /// <summary>As in the field, with quotes; empty where there is none.</summary>
+    public ReadOnlySpan<byte> EntityTag => _validators.EntityTag;
+
+    /// <summary>Seconds since 1970, or <see cref="Validators.NoDate"/>.</summary>
+    public long LastModified => _validators.LastModified(_state);
+
+    /// <summary>Whether it was modified at least 2 s before it was looked at (RFC 9110 section 8.8.2.2).</summary>
+    public bool IsDateStrong => _validators.IsDateStrong;
+
+    /// <summary>Whether it has variants or may get them: then every answer owes Vary, also one without a coding.</summary>
+    public bool IsNegotiable { get; private set; }
+
+    /// <summary>Identity, and its variants'. An asset that is a variant has itself only.</summary>
+    public CodingSet Codings =>
+        Coding != ContentCoding.Identity ? (CodingSet)(1 << (int)Coding) : Variants?.Codings ?? CodingSet.Identity;
+
+    /// <summary>Whether its type and size promise that a coding saves something, and the site compresses.</summary>
+    public bool MayBeCompressed { get; private set; }
+
+    public VariantSet? Variants => Volatile.Read(ref _variants);
+
+    /// <summary>Whether background compression has had its say, also if that was that nothing is gained.</summary>
+    public bool IsPublished { get; private set; }
+
+    /// <summary>The memory its body takes, what alignment costs included.</summary>
+    public long BakedBytes => Strategy == BodyStrategy.Baked ? AssetHoldings.RoundUp(Size) : 0;
+
+    /// <summary>The bytes that were read for its tag.</summary>
+    public long HashedBytes => _validators.IsOfContent ? Size : 0;
+
+    /// <summary>No snapshot to come holds it. Guarded by the catalogue's lock.</summary>
+    public bool IsRetired { get; set; }
+
+    /// <summary>Whether an equal state later means equal content, see <see cref="FileState.IsSettledAt"/>.</summary>
+    public bool IsSettled { get; private init; }
 
     /// <summary>
     /// HTTP/1.1's own encoding of the fields of this asset, null until somebody asked for it. Any thread may set it: two that race
@@ -67,12 +132,64 @@ internal sealed unsafe class Asset
     /// <summary>The address of <see cref="BakedBody"/>, for a send that takes memory by reference.</summary>
     public byte* BakedBodyAddress => _bytes;
 
-    public static Asset Baked(int pathIndex, ContentType type, in FileState state, byte* bytes) =>
-        new(pathIndex, type, state, BodyStrategy.Baked, bytes, NoDescriptor);
+    /// <summary>The asset itself for identity, its variant for a coding it has, or null.</summary>
+    public Asset? VariantFor(ContentCoding coding) => coding == Coding ? this : Variants?.For(coding);
 
-    public static Asset OnFile(int pathIndex, ContentType type, in FileState state, BodyStrategy strategy, int descriptor)
+    public static Asset Baked(in LoadedFile file, byte* bytes) =>
+        new(file.Path, file.Type, file.State, file.Validators, BodyStrategy.Baked, bytes, NoDescriptor, file.State.Size)
+        {
+            IsSettled = file.State.IsSettledAt(file.LookedAtNs),
+        };
+
+    public static Asset OnFile(in LoadedFile file, BodyStrategy strategy, int descriptor)
     {
         Debug.Assert(strategy != BodyStrategy.Baked, "a baked asset has bytes");
-        return new(pathIndex, type, state, strategy, null, descriptor);
+        return new(file.Path, file.Type, file.State, file.Validators, strategy, null, descriptor, file.State.Size)
+        {
+            IsSettled = file.State.IsSettledAt(file.LookedAtNs),
+        };
+    }
+
+    /// <summary>This file as a coded variant of another, whose type it then has.</summary>
+    public Asset AsSiblingOf(Asset original, ContentCoding coding) =>
+        new(_path, original.ContentType, _state, _validators.For(coding), Strategy, _bytes, Descriptor, Size)
+        {
+            Coding = coding,
+            Origin = AssetOrigin.Sibling,
+            IsNegotiable = true,
+            IsSettled = IsSettled,
+        };
+
+    /// <summary>A coded variant of this asset that was made in memory, which it takes over.</summary>
+    public Asset WithCodedBody(ContentCoding coding, UInt128 digest, byte* bytes, int size, long nowNs) =>
+        new(_path, ContentType, _state, AssetValidators.OfContent(digest, _state, nowNs).For(coding), BodyStrategy.Baked, bytes, NoDescriptor, size)
+        {
+            Coding = coding,
+            Origin = AssetOrigin.Published,
+            IsNegotiable = true,
+            IsSettled = IsSettled,
+        };
+
+    /// <summary>Whether a variant shows the bytes of this asset, and not of one that had its name before.</summary>
+    public bool IsShownBy(Asset variant) =>
+        variant.Origin == AssetOrigin.Sibling && variant._state == _state && variant._bytes == _bytes && variant.Descriptor == Descriptor;
+
+    /// <summary>Before it is part of a snapshot: the siblings found beside it, and whether compression may add to them.</summary>
+    public void BeginWith(VariantSet? siblings, bool mayBeCompressed)
+    {
+        _variants = siblings;
+        MayBeCompressed = mayBeCompressed;
+        IsNegotiable = siblings is not null || mayBeCompressed;
+    }
+
+    /// <summary>Adds variants at any time; readers see all of them or none. Under the catalogue's lock.</summary>
+    public void Publish(IReadOnlyCollection<Asset> variants)
+    {
+        Debug.Assert(IsNegotiable && !IsRetired, "Vary was said from the start, and nobody frees variants of what is gone");
+        IsPublished = true;
+        if (variants.Count > 0)
+        {
+            Volatile.Write(ref _variants, _variants?.With(variants) ?? new VariantSet(variants));
+        }
     }
 }

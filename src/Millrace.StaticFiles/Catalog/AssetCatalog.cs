@@ -3,41 +3,52 @@ using Millrace.StaticFiles.Building;
 namespace Millrace.StaticFiles.Catalog;
 
 /// <summary>
-/// The current snapshot of a site. Reload builds the next one and swaps it in atomically; the one before lives until its last
-/// adopter has released it. Any thread may use it; reloads wait for each other.
+/// The current snapshot of a site. A reload or a refresh builds the next one and swaps it in atomically; what did not change is part of
+/// both, and what did lives until the last adopter of a snapshot that has it has released it. Any thread may use it; changes wait for
+/// each other.
 /// </summary>
-internal sealed class AssetCatalog : IDisposable
+internal sealed class AssetCatalog : IRefreshable, IDisposable
 {
-    private readonly SiteOptions _options;
-    private readonly Budget _memory;
-    private readonly Budget _descriptors;
-    private readonly Lock _reloading = new();
+    private readonly AssetHoldings _holdings;
+    private readonly SnapshotBuilder _builder;
+    private readonly RetirementOrder _order;
+    private readonly IDirectoryObserver? _observer;
+    private readonly Lock _changing = new();
     private CatalogSnapshot _current;
     private bool _disposed;
 
-    private AssetCatalog(SiteOptions options)
+    private AssetCatalog(SiteOptions options, IDirectoryObserver? observer)
     {
-        int descriptorsMax = options.ResolveDescriptorsMax();
-        _options = options;
-        _memory = new Budget(options.BakedBytesTotalMax, 2 * options.BakedBytesTotalMax);
-        _descriptors = new Budget(descriptorsMax / 2, descriptorsMax);
-        _current = SnapshotBuilder.Build(options, _memory, _descriptors);
+        _observer = observer;
+        _holdings = new AssetHoldings(options);
+        _builder = new SnapshotBuilder(options, _holdings, observer);
+        _order = new RetirementOrder(_holdings);
+        _current = new CatalogSnapshot(_builder.All(null).Next, _order);
+        _order.Enter(_current);
     }
+
+    /// <summary>Raised after each swap, on the thread that made it.</summary>
+    public event Action? Changed;
 
     /// <summary>The latest snapshot, without a lease: to compare with the one adopted, not to use.</summary>
     public CatalogSnapshot Current => Volatile.Read(ref _current);
 
-    /// <summary>The native memory of all living snapshots.</summary>
-    public long BakedBytesHeld => _memory.Held;
+    /// <summary>The native memory of all living assets, published variants apart.</summary>
+    public long BakedBytesHeld => _holdings.Memory.Held;
 
-    /// <summary>The descriptors of all living snapshots, besides their roots'.</summary>
-    public long DescriptorsHeld => _descriptors.Held;
+    /// <summary>The native memory of all living published variants.</summary>
+    public long CompressedBytesHeld => _holdings.Compressed.Held;
+
+    /// <summary>The descriptors of all living assets, besides the roots'.</summary>
+    public long DescriptorsHeld => _holdings.Descriptors.Held;
 
     /// <summary>Opens a root and walks it. Throws <see cref="SiteException"/> where it cannot be served.</summary>
-    public static AssetCatalog Open(SiteOptions options)
+    /// <param name="options">What to serve, and how.</param>
+    /// <param name="observer">Is shown each directory, now and at every change.</param>
+    public static AssetCatalog Open(SiteOptions options, IDirectoryObserver? observer = null)
     {
         options.Validate();
-        return new AssetCatalog(options);
+        return new AssetCatalog(options, observer);
     }
 
     /// <summary>Leases the latest snapshot; the caller releases it.</summary>
@@ -56,30 +67,76 @@ internal sealed class AssetCatalog : IDisposable
     }
 
     /// <summary>
-    /// Reads the root anew, by its name, so that a symlink which was pointed elsewhere is followed. Throws
-    /// <see cref="SiteException"/> where it cannot be read, and then the current snapshot stays.
+    /// Reads the root anew, by its name, so that a symlink which was pointed elsewhere is followed. What is still the same file is not
+    /// read again. Throws <see cref="SiteException"/> where the root cannot be read, and then the current snapshot stays.
     /// </summary>
-    public void Reload()
+    public void Reload() => Change(previous => _builder.All(previous));
+
+    /// <summary>
+    /// Reads some directories anew, and what is new below them. Throws <see cref="SiteException"/> where the site cannot be served as
+    /// it is now, and then the current snapshot stays.
+    /// </summary>
+    /// <param name="directoryPaths">From the root with a leading '/'; the root's own is empty. Unknown ones are passed over.</param>
+    public void Refresh(IReadOnlyCollection<byte[]> directoryPaths) => Change(previous => _builder.Some(previous, directoryPaths));
+
+    /// <summary>Adds coded variants to an asset that <see cref="CatalogSnapshot.AssetsToCompress"/> gave; all of them or none.</summary>
+    /// <param name="asset">An asset of a file. It need not be leased any more.</param>
+    /// <param name="bodies">Its body in codings it does not have yet. None says that nothing is gained.</param>
+    public PublishOutcome Publish(Asset asset, IReadOnlyCollection<CodedBody> bodies)
     {
-        lock (_reloading)
+        lock (_changing)
         {
-            ObjectDisposedException.ThrowIf(_disposed, this);
-            CatalogSnapshot next = SnapshotBuilder.Build(_options, _memory, _descriptors);
-            CatalogSnapshot previous = Interlocked.Exchange(ref _current, next);
-            previous.Release();
+            return asset.IsRetired ? PublishOutcome.Retired : Publication.Add(asset, bodies, _holdings.Compressed);
         }
     }
 
     /// <summary>Gives up the current snapshot; its adopters keep it alive until they release it.</summary>
     public void Dispose()
     {
-        lock (_reloading)
+        lock (_changing)
         {
             if (!_disposed)
             {
                 Volatile.Write(ref _disposed, true);
+                Retire(_current, [.. _current.Content.Table.Directories.ToArray().SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
                 _current.Release();
             }
         }
+    }
+
+    private void Change(Func<SnapshotContent, SnapshotChange?> build)
+    {
+        lock (_changing)
+        {
+            ObjectDisposedException.ThrowIf(_disposed, this);
+            CatalogSnapshot previous = _current;
+            if (build(previous.Content) is not SnapshotChange change)
+            {
+                return;
+            }
+
+            var next = new CatalogSnapshot(change.Next, _order);
+            _order.Enter(next);
+            Retire(previous, change.Dropped, isRootDropped: change.Next.Root != previous.Content.Root);
+            Volatile.Write(ref _current, next);
+            foreach (SitePath path in change.Left)
+            {
+                _observer?.Left(path.Bytes);
+            }
+
+            previous.Release();
+        }
+
+        Changed?.Invoke();
+    }
+
+    private static void Retire(CatalogSnapshot last, IReadOnlyCollection<Asset> assets, bool isRootDropped)
+    {
+        foreach (Asset asset in assets)
+        {
+            asset.IsRetired = true;
+        }
+
+        last.Retire(assets, isRootDropped ? last.Content.Root : null);
     }
 }

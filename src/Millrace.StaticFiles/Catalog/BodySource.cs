@@ -41,13 +41,19 @@ internal readonly struct BodySource
 
     public int Descriptor { get; }
 
+    /// <summary>
+    /// Whether the file is still the one the asset was made of. Where not, the asset's validators are those of another body: of an asset
+    /// that is opened on demand, by its state when it was opened.
+    /// </summary>
+    public bool IsAsCatalogued { get; private init; }
+
     /// <summary>Begins a request on the asset and opens its file where the snapshot holds none.</summary>
     public static BodyOpening TryOpen(Adoption adoption, Asset asset, out BodySource source)
     {
         if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
         {
             adoption.BeginRequest();
-            source = new BodySource(adoption, asset, asset.Size, asset.Descriptor, ownsDescriptor: false);
+            source = new BodySource(adoption, asset, asset.Size, asset.Descriptor, ownsDescriptor: false) { IsAsCatalogued = true };
             return BodyOpening.Opened;
         }
 
@@ -59,7 +65,10 @@ internal readonly struct BodySource
         }
 
         adoption.BeginRequest();
-        source = new BodySource(adoption, asset, state.Size, descriptor, ownsDescriptor: true);
+        source = new BodySource(adoption, asset, state.Size, descriptor, ownsDescriptor: true)
+        {
+            IsAsCatalogued = state == asset.State,
+        };
         return BodyOpening.Opened;
     }
 

@@ -1,92 +1,133 @@
 using System.Diagnostics;
+using Millrace.Http;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Catalog;
 
 /// <summary>
-/// A site at one moment: its paths and assets, immutable, read by any thread that holds a lease. A lease is taken once per adopter (a
-/// reactor), not per request. When the last is released, memory and descriptors are freed on the thread pool:
-/// closing ten thousand files would stall a reactor for milliseconds.
+/// A site at one moment: its directories, their assets, its rules; read by any thread that holds a lease. A lease is taken once per
+/// adopter (a reactor), not per request. What only this snapshot and older ones hold is freed when all of them are released, on the thread
+/// pool: closing ten thousand files would stall a reactor for milliseconds.
 /// </summary>
 internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 {
-    private readonly PathTable _paths;
-
-    /// <summary>By place in the path table: a file's asset, a directory's index, or null.</summary>
-    private readonly Asset?[] _assets;
-    private readonly SnapshotResources _resources;
+    private readonly DirectoryTable _table;
+    private readonly RetirementOrder _order;
     private readonly TaskCompletionSource _freed = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private IReadOnlyCollection<Asset> _retired = [];
+    private RootDirectory? _retiredRoot;
 
     /// <summary>One from the start: the builder's, which the catalogue takes over.</summary>
     private int _leases = 1;
 
-    internal CatalogSnapshot(PathTable paths, Asset?[] assets, SnapshotResources resources, SkippedEntries skipped)
+    internal CatalogSnapshot(SnapshotContent content, RetirementOrder order)
     {
-        _paths = paths;
-        _assets = assets;
-        _resources = resources;
-        Skipped = skipped.Kept;
-        SkippedCount = skipped.Count;
-        DirectoryCount = Enumerable.Range(0, paths.Count).Count(index => paths.KindAt(index) == PathKind.Directory);
-        AssetCount = assets.Where((asset, index) => asset?.PathIndex == index).Count();
-        BakedBytes = resources.BakedBytes;
-        DescriptorCount = resources.DescriptorCount;
+        Content = content;
+        _table = content.Table;
+        _order = order;
     }
 
-    public int AssetCount { get; }
+    public SiteRules Rules => Content.Rules;
 
-    public int DirectoryCount { get; }
+    public int AssetCount => Content.Totals.Assets;
 
-    /// <summary>The native memory of its bodies.</summary>
-    public long BakedBytes { get; }
+    public int DirectoryCount => Content.Totals.Directories;
 
-    /// <summary>The descriptors it holds for assets, besides the one of its root.</summary>
-    public int DescriptorCount { get; }
+    /// <summary>The native memory of its bodies, those it shares with other snapshots included, published variants not.</summary>
+    public long BakedBytes => Content.Totals.BakedBytes;
 
-    /// <summary>What of the root is not served and why: the first hundred of <see cref="SkippedCount"/>.</summary>
-    public IReadOnlyList<SkippedEntry> Skipped { get; }
+    /// <summary>The descriptors it holds for assets, those it shares included, besides the one of its root.</summary>
+    public int DescriptorCount => Content.Totals.Descriptors;
 
-    public int SkippedCount { get; }
+    /// <summary>What of the root is not served and why: a hundred of <see cref="SkippedCount"/>.</summary>
+    public IReadOnlyList<SkippedEntry> Skipped => Content.Skipped.Entries;
 
-    /// <summary>Completes when the last lease is released and everything native is freed.</summary>
+    public int SkippedCount => Content.Totals.Skipped;
+
+    /// <summary>Completes when the last lease is released, on this and all older ones, and what they alone held is freed.</summary>
     public Task Freed => _freed.Task;
 
+    /// <summary>What the next snapshot is made of.</summary>
+    internal SnapshotContent Content { get; }
+
+    /// <summary>Guarded by the order of retirement.</summary>
+    internal bool IsReleased { get; set; }
+
     /// <summary>Finds what a decoded URL path names. Case and bytes must match; "/dir/" is the directory's index.</summary>
-    public PathMatch TryFind(ReadOnlySpan<byte> decodedPath, out Asset? asset)
+    /// <param name="decodedPath">Percent-decoded once, without dot segments.</param>
+    /// <param name="asset">The file, or the index of the directory that was named with its slash.</param>
+    /// <param name="directory">The directory that was named, with or without its slash, or the one the file is in.</param>
+    public PathMatch TryFind(ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)
     {
         AssertLeased();
         asset = null;
+        directory = null;
         if (decodedPath.IsEmpty || decodedPath[0] != '/')
         {
             return PathMatch.None;
         }
 
-        bool endsWithSlash = decodedPath[^1] == '/';
-        int index = _paths.Find(endsWithSlash ? decodedPath[..^1] : decodedPath);
-        if (index == PathTable.Missing)
+        int slash = decodedPath.LastIndexOf((byte)'/');
+        SiteDirectory? holder = _table.Find(decodedPath[..slash]);
+        if (holder is null)
         {
             return PathMatch.None;
         }
 
-        bool isDirectory = _paths.KindAt(index) == PathKind.Directory;
-        if (endsWithSlash != isDirectory)
+        ReadOnlySpan<byte> name = decodedPath[(slash + 1)..];
+        asset = name.IsEmpty ? holder.Index : holder.Find(name);
+        if (asset is not null || name.IsEmpty)
         {
-            return isDirectory ? PathMatch.DirectoryWithoutSlash : PathMatch.None;
+            directory = holder;
+            return asset is not null ? PathMatch.Asset : PathMatch.DirectoryWithoutIndex;
         }
 
-        asset = _assets[index];
-        if (asset is not null)
-        {
-            return PathMatch.Asset;
-        }
-
-        return isDirectory ? PathMatch.DirectoryWithoutIndex : PathMatch.None;
+        directory = _table.Find(decodedPath);
+        return directory is not null ? PathMatch.DirectoryWithoutSlash : PathMatch.None;
     }
 
-    /// <summary>The path of an asset's file from the root, with a leading '/'.</summary>
-    public ReadOnlySpan<byte> PathOf(Asset asset) => _paths.PathAt(asset.PathIndex);
+    /// <summary>The visible entries of a directory of this snapshot.</summary>
+    public DirectoryListing List(SiteDirectory directory)
+    {
+        AssertLeased();
+        return new DirectoryListing(directory, _table);
+    }
+
+    /// <summary>
+    /// Compares what is known of a path with the disk, where nothing tells of changes. System calls: not for every request of a site
+    /// that is watched.
+    /// </summary>
+    /// <param name="decodedPath">As in <see cref="TryFind"/>, found or not.</param>
+    /// <param name="changed">The directory to refresh, by its path, if that is the outcome.</param>
+    public Freshness Check(ReadOnlySpan<byte> decodedPath, out SiteDirectory? changed)
+    {
+        AssertLeased();
+        return FreshnessCheck.Of(decodedPath, Content, out changed);
+    }
+
+    /// <summary>
+    /// What background compression can work on: files whose type and size promise a gain and that it has not had its say on.
+    /// <see cref="Asset.Codings"/> tells which ones are there already, from siblings.
+    /// </summary>
+    public IEnumerable<Asset> AssetsToCompress()
+    {
+        const CodingSet All = CodingSet.Identity | CodingSet.Gzip | CodingSet.Brotli | CodingSet.Zstd;
+        for (int i = 0; i < _table.Directories.Length; i++)
+        {
+            SiteDirectory directory = _table.Directories[i];
+            for (int j = 0; j < directory.Assets.Length; j++)
+            {
+                Asset asset = directory.Assets[j];
+                if (asset is { MayBeCompressed: true, IsPublished: false } && asset.Codings != All)
+                {
+                    yield return asset;
+                }
+            }
+        }
+    }
 
     /// <summary>
     /// Opens the file of an asset that holds no descriptor: a descriptor the caller closes, or -errno. The file may have been
@@ -96,7 +137,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     public int OpenOnDemand(Asset asset, out FileState state)
     {
         AssertLeased();
-        int fd = _resources.Root.OpenFile(_paths.RelativePathZAt(asset.PathIndex));
+        int fd = Content.Root.OpenFile(asset.SitePath.RelativeZ);
         if (fd < 0)
         {
             state = default;
@@ -142,11 +183,26 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         }
     }
 
-    void IThreadPoolWorkItem.Execute()
+    /// <summary>What this snapshot was the last to hold. Before the catalogue releases it.</summary>
+    internal void Retire(IReadOnlyCollection<Asset> assets, RootDirectory? root)
     {
-        _resources.Dispose();
+        _retired = assets;
+        _retiredRoot = root;
+    }
+
+    /// <summary>Called once, when no lease is left on this snapshot or an older one.</summary>
+    internal void FreeRetired(AssetHoldings holdings)
+    {
+        foreach (Asset asset in _retired)
+        {
+            holdings.Free(asset);
+        }
+
+        _retiredRoot?.Dispose();
         _freed.SetResult();
     }
+
+    void IThreadPoolWorkItem.Execute() => _order.OnReleased(this);
 
     [Conditional("DEBUG")]
     private void AssertLeased() => Debug.Assert(Volatile.Read(ref _leases) > 0, "a snapshot is used under a lease");

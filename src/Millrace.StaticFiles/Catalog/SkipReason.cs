@@ -27,6 +27,9 @@ internal enum SkipReason
     /// <summary>Longer than the kernel takes in one call (PATH_MAX).</summary>
     PathTooLong,
 
+    /// <summary>A file of rules beyond what such a file may have. The rules from before stay.</summary>
+    TooLarge,
+
     /// <summary>It changed each time it was read, so it is not kept in memory, and read per request instead.</summary>
     KeptChanging,
 

@@ -11,11 +11,29 @@ internal sealed class ContentType
     {
         Value = value;
         _value = Encoding.ASCII.GetBytes(value);
+        IsCompressible = IsCompressibleType(value.Split(';')[0].Trim().ToLowerInvariant());
     }
 
     public string Value { get; }
 
+    /// <summary>
+    /// Whether coding such a body usually saves much: text, and the formats that are text or raw data inside. What is compressed already
+    /// (images, video, archives, woff) only costs.
+    /// </summary>
+    public bool IsCompressible { get; }
+
     public ReadOnlySpan<byte> Bytes => _value;
 
     public override string ToString() => Value;
+
+    private static bool IsCompressibleType(string type) =>
+        type.StartsWith("text/", StringComparison.Ordinal)
+        || type.EndsWith("+json", StringComparison.Ordinal)
+        || type.EndsWith("+xml", StringComparison.Ordinal)
+        || type is "application/json" or "application/xml" or "application/javascript" or "application/ecmascript"
+            or "application/yaml" or "application/toml" or "application/rtf" or "application/postscript"
+            or "application/wasm" or "application/vnd.apple.mpegurl" or "application/vnd.ms-fontobject"
+            or "font/ttf" or "font/otf" or "font/collection"
+            or "image/bmp" or "image/x-icon" or "image/vnd.microsoft.icon"
+            or "model/stl";
 }

@@ -2,9 +2,14 @@ using System.Collections.Frozen;
 
 namespace Millrace.StaticFiles.Content;
 
-/// <summary>Extension to content type, as the IANA registry and today's browsers have it.</summary>
-internal static class ContentTypes
+/// <summary>
+/// Extension to content type, as the IANA registry and today's browsers have it, with what a site's options change of that. One instance
+/// per site, so that all its assets of a type share one.
+/// </summary>
+internal sealed class ContentTypes
 {
+    private const string TableCharset = "; charset=utf-8";
+
     /// <summary>For what is not known: a browser offers to save it, and guesses nothing.</summary>
     public static readonly ContentType OctetStream = new("application/octet-stream");
 
@@ -122,15 +127,40 @@ internal static class ContentTypes
         ("model/stl", "stl"),
     ];
 
-    private static readonly FrozenDictionary<string, ContentType> ByExtension = Intern();
-    private static readonly int ExtensionCharsMax = ByExtension.Keys.Max(extension => extension.Length);
+    private readonly FrozenDictionary<string, ContentType> _byExtension;
+    private readonly int _extensionCharsMax;
+
+    /// <summary>The table, with the site's charset in place of its own, and the site's types before those of the table.</summary>
+    public ContentTypes(SiteOptions options)
+    {
+        // Add, not the indexer: an extension listed twice is a mistake in the table and must not be decided by its order.
+        var types = new Dictionary<string, string>(StringComparer.OrdinalIgnoreCase);
+        foreach ((string type, string extensions) in Table)
+        {
+            foreach (string extension in extensions.Split(' '))
+            {
+                types.Add(extension, type.Replace(TableCharset, CharsetOf(options), StringComparison.Ordinal));
+            }
+        }
+
+        foreach ((string extension, string type) in options.ContentTypes)
+        {
+            types[extension] = WithCharset(type, options);
+        }
+
+        var interned = types.Values.Distinct().ToDictionary(type => type, type => new ContentType(type));
+        _byExtension = types.ToFrozenDictionary(pair => pair.Key, pair => interned[pair.Value], StringComparer.OrdinalIgnoreCase);
+        _extensionCharsMax = types.Keys.Max(extension => extension.Length);
+    }
+
+    internal int ExtensionCount => _byExtension.Count;
 
     /// <summary>The type of a file by its name: what follows the last dot, in any case. A leading dot starts no extension.</summary>
-    public static ContentType Of(ReadOnlySpan<byte> fileName)
+    public ContentType Of(ReadOnlySpan<byte> fileName)
     {
         int dot = fileName.LastIndexOf((byte)'.');
         ReadOnlySpan<byte> extension = dot > 0 ? fileName[(dot + 1)..] : default;
-        if (extension.IsEmpty || extension.Length > ExtensionCharsMax)
+        if (extension.IsEmpty || extension.Length > _extensionCharsMax)
         {
             return OctetStream;
         }
@@ -141,24 +171,14 @@ internal static class ContentTypes
             chars[i] = (char)extension[i];
         }
 
-        return ByExtension.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(chars, out ContentType? type) ? type : OctetStream;
+        return _byExtension.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(chars, out ContentType? type) ? type : OctetStream;
     }
 
-    internal static int ExtensionCount => ByExtension.Count;
+    /// <summary>A site's own text gets its charset too, unless it names one.</summary>
+    private static string WithCharset(string type, SiteOptions options) =>
+        type.StartsWith("text/", StringComparison.OrdinalIgnoreCase) && !type.Contains("charset=", StringComparison.OrdinalIgnoreCase)
+            ? type + CharsetOf(options)
+            : type;
 
-    private static FrozenDictionary<string, ContentType> Intern()
-    {
-        // Add, not the indexer: an extension listed twice is a mistake in the table and must not be decided by its order.
-        var types = new Dictionary<string, ContentType>();
-        foreach ((string type, string extensions) in Table)
-        {
-            var interned = new ContentType(type);
-            foreach (string extension in extensions.Split(' '))
-            {
-                types.Add(extension, interned);
-            }
-        }
-
-        return types.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
-    }
+    private static string CharsetOf(SiteOptions options) => options.Charset.Length == 0 ? "" : $"; charset={options.Charset}";
 }

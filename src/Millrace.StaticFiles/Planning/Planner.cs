@@ -27,7 +27,7 @@ internal static class Planner
                 break;
         }
 
-        return snapshot.TryFind(decodedPath, out Asset? asset) switch
+        return snapshot.TryFind(decodedPath, out Asset? asset, out _) switch
         {
             PathMatch.Asset => Planning.Plan.Serve(asset!, method == RequestMethod.Get ? PlanBody.Asset : PlanBody.None),
             PathMatch.DirectoryWithoutSlash => Planning.Plan.Redirect(RedirectLocation.WithSlash(decodedPath, query)),

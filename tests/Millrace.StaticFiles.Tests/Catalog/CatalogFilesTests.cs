@@ -25,7 +25,7 @@ public sealed class CatalogFilesTests : IDisposable
         Assert.Equal((modifiedAt - DateTime.UnixEpoch).Ticks * 100, asset.ModifiedAtNs);
         Assert.Equal("text/html; charset=utf-8", asset.ContentType.Value);
         Assert.Equal("<p>hello</p>", catalog.Current.Body("/a/b/page.html"));
-        Assert.Equal("/a/b/page.html"u8, catalog.Current.PathOf(asset));
+        Assert.Equal("/a/b/page.html"u8, asset.Path);
     }
 
     [Fact]
@@ -147,7 +147,7 @@ public sealed class CatalogFilesTests : IDisposable
         using AssetCatalog catalog = _site.Open();
         TestCalls.RemoveFile(_site.Root, name);
 
-        Assert.Equal(PathMatch.Asset, catalog.Current.TryFind([(byte)'/', .. name], out Asset? asset));
+        Assert.Equal(PathMatch.Asset, catalog.Current.TryFind([(byte)'/', .. name], out Asset? asset, out _));
         Assert.Equal("text/css; charset=utf-8", asset!.ContentType.Value);
         Assert.Equal(PathMatch.None, catalog.Current.Match("/\ufffd\ufffd\ufffd.css"));
     }

@@ -62,7 +62,7 @@ public class LargeSiteTests(ITestOutputHelper output)
             {
                 foreach (byte[] path in paths)
                 {
-                    _ = snapshot.TryFind(path, out _);
+                    _ = snapshot.TryFind(path, out _, out _);
                     foreach (RequestMethod method in methods)
                     {
                         Plan plan = Planner.Plan(method, path, "a=b"u8, snapshot);
@@ -162,7 +162,7 @@ public class LargeSiteTests(ITestOutputHelper output)
     }
 
     private static int CountOf(CatalogSnapshot snapshot, List<byte[]> paths, BodyStrategy strategy) =>
-        paths.Count(path => snapshot.TryFind(path, out Asset? asset) == PathMatch.Asset && asset!.Strategy == strategy);
+        paths.Count(path => snapshot.TryFind(path, out Asset? asset, out _) == PathMatch.Asset && asset!.Strategy == strategy);
 
     private static T Measure<T>(Func<T> make, out long bytes)
     {

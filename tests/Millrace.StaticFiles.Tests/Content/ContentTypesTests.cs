@@ -5,6 +5,8 @@ namespace Millrace.StaticFiles.Tests.Content;
 
 public class ContentTypesTests
 {
+    private static readonly ContentTypes Types = new(new SiteOptions { Root = "/" });
+
     [Theory]
     [InlineData("a.html", "text/html; charset=utf-8")]
     [InlineData("a.HTML", "text/html; charset=utf-8")]
@@ -36,7 +38,7 @@ public class ContentTypesTests
     [InlineData("käse.html", "text/html; charset=utf-8")]
     public void The_extension_decides(string name, string type)
     {
-        ContentType found = ContentTypes.Of(Encoding.UTF8.GetBytes(name));
+        ContentType found = Types.Of(Encoding.UTF8.GetBytes(name));
 
         Assert.Equal(type, found.Value);
         Assert.Equal(Encoding.ASCII.GetBytes(type), found.Bytes.ToArray());
@@ -44,8 +46,8 @@ public class ContentTypesTests
 
     [Fact]
     public void One_instance_answers_for_a_type() =>
-        Assert.Same(ContentTypes.Of("a.jpg"u8), ContentTypes.Of("b.JPEG"u8));
+        Assert.Same(Types.Of("a.jpg"u8), Types.Of("b.JPEG"u8));
 
     [Fact]
-    public void About_a_hundred_and_forty_extensions_are_known() => Assert.InRange(ContentTypes.ExtensionCount, 100, 200);
+    public void About_a_hundred_and_forty_extensions_are_known() => Assert.InRange(Types.ExtensionCount, 100, 200);
 }

@@ -7,11 +7,11 @@ namespace Millrace.StaticFiles.Tests.Kit;
 
 internal static class SnapshotExtensions
 {
-    public static PathMatch Match(this CatalogSnapshot snapshot, string path) => snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _);
+    public static PathMatch Match(this CatalogSnapshot snapshot, string path) => snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out _);
 
     public static Asset Asset(this CatalogSnapshot snapshot, string path)
     {
-        PathMatch match = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out Asset? asset);
+        PathMatch match = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out Asset? asset, out _);
         Assert.True(match == PathMatch.Asset, $"{path} is {match}");
         return asset!;
     }

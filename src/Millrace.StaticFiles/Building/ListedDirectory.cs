@@ -1,0 +1,85 @@
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.StaticFiles.Building;
+
+/// <summary>A directory while a walk reads it: what is going to be its <see cref="SiteDirectory"/>.</summary>
+/// <param name="path">Its path.</param>
+/// <param name="previous">What stood at that path in the snapshot before.</param>
+/// <param name="parent">The directories it lies in.</param>
+internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Place? parent)
+{
+    public SitePath Path { get; } = path;
+
+    public SiteDirectory? Previous { get; } = previous;
+
+    public Place? Parent { get; } = parent;
+
+    /// <summary>
+    /// Whether it is another directory than the one before, or lies in such a one: then nothing below it is taken for known, as
+    /// relative symlinks lead elsewhere now.
+    /// </summary>
+    public bool IsNew { get; set; }
+
+    /// <summary>From the descriptor it is listed by, before it is.</summary>
+    public FileState State { get; set; }
+
+    /// <summary>A time before it was listed.</summary>
+    public long LookedAtNs { get; set; }
+
+    public bool IsComplete { get; set; } = true;
+
+    public int EntryCount { get; set; }
+
+    public int SkippedCount { get; set; }
+
+    public List<ListedFile> Files { get; private set; } = [];
+
+    public HashSet<SitePath> Subdirectories { get; } = [];
+
+    public Place Place => new(State, Parent);
+
+    /// <summary>
+    /// Orders the files by name, for lookups among them and for listings; a directory that is renamed into while it is listed may show
+    /// one twice.
+    /// </summary>
+    public void Order()
+    {
+        Files.Sort((left, right) => left.Path.Name.SequenceCompareTo(right.Path.Name));
+        Files = [.. Files.Where((file, i) => i == 0 || !file.Path.Equals(Files[i - 1].Path))];
+    }
+
+    /// <summary>A file by its name, once they are ordered.</summary>
+    public ListedFile? Find(ReadOnlySpan<byte> name)
+    {
+        int low = 0;
+        int high = Files.Count - 1;
+        while (low <= high)
+        {
+            int middle = (low + high) / 2;
+            int order = Files[middle].Path.Name.SequenceCompareTo(name);
+            if (order == 0)
+            {
+                return Files[middle];
+            }
+
+            (low, high) = order < 0 ? (middle + 1, high) : (low, middle - 1);
+        }
+
+        return null;
+    }
+
+    /// <summary>The directory as a part of a snapshot, once its files have their assets.</summary>
+    public SiteDirectory Finish(IEnumerable<byte[]> indexNames) =>
+        new(
+            Path,
+            State,
+            [.. Files.Select(file => file.Asset).OfType<Asset>()],
+            [.. Subdirectories.Order(Comparer<SitePath>.Create((left, right) => left.Bytes.SequenceCompareTo(right.Bytes)))])
+        {
+            Index = indexNames.Select(name => Find(name)?.Asset).FirstOrDefault(asset => asset is not null),
+            IsComplete = IsComplete,
+            IsSettled = State.IsSettledAt(LookedAtNs),
+            EntryCount = EntryCount,
+            SkippedCount = SkippedCount,
+        };
+}

@@ -1,0 +1,65 @@
+using Millrace.Http;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.StaticFiles.Building;
+
+/// <summary>
+/// Coded files beside their original: <c>x.br</c>, <c>x.gz</c> and <c>x.zst</c> are variants of <c>x</c> as long as they are not older.
+/// </summary>
+internal static class Siblings
+{
+    private const long NsPerSecond = 1_000_000_000;
+
+    /// <summary>The coding a file's name tells of, and the name of its original.</summary>
+    public static bool TryParse(ReadOnlySpan<byte> name, out ReadOnlySpan<byte> originalName, out ContentCoding coding)
+    {
+        int dot = name.LastIndexOf((byte)'.');
+        originalName = dot > 0 ? name[..dot] : default;
+        ReadOnlySpan<byte> extension = dot > 0 ? name[(dot + 1)..] : default;
+        coding = extension.SequenceEqual("br"u8) ? ContentCoding.Brotli
+            : extension.SequenceEqual("gz"u8) ? ContentCoding.Gzip
+            : extension.SequenceEqual("zst"u8) ? ContentCoding.Zstd
+            : ContentCoding.Identity;
+        return coding != ContentCoding.Identity;
+    }
+
+    /// <summary>Whether a coded file can have been made of this original.</summary>
+    /// <remarks>
+    /// Tools that keep an original's time may cut it to whole seconds (tar, zip, rsync to some file systems): such a time counts as the
+    /// whole of its second. Any other is compared as it is: in the second of its making an original may have been rewritten.
+    /// </remarks>
+    public static bool IsNotOlder(Asset coded, Asset original)
+    {
+        bool isCut = coded.ModifiedAtNs % NsPerSecond == 0;
+        long latestNs = isCut ? SaturatingAdd(coded.ModifiedAtNs, NsPerSecond - 1) : coded.ModifiedAtNs;
+        return latestNs >= original.ModifiedAtNs;
+    }
+
+    /// <summary>For each original of a directory, whose files are ordered and have their assets, its coded ones.</summary>
+    public static ILookup<ListedFile, (ContentCoding Coding, Asset Coded)> In(ListedDirectory directory) =>
+        Pairs(directory).ToLookup(pair => pair.Original, pair => (pair.Coding, pair.Coded));
+
+    /// <summary>Whether an asset has just these as its variants, with the bytes they have now.</summary>
+    public static bool AreShownBy(Asset original, IEnumerable<(ContentCoding Coding, Asset Coded)> siblings)
+    {
+        int shown = (original.Variants?.All ?? []).Count(variant => variant.Origin == AssetOrigin.Sibling);
+        return shown == siblings.Count()
+            && siblings.All(sibling => original.VariantFor(sibling.Coding) is Asset variant && sibling.Coded.IsShownBy(variant));
+    }
+
+    private static IEnumerable<(ListedFile Original, ContentCoding Coding, Asset Coded)> Pairs(ListedDirectory directory)
+    {
+        foreach (ListedFile file in directory.Files)
+        {
+            if (file.Asset is Asset coded
+                && TryParse(file.Path.Name, out ReadOnlySpan<byte> originalName, out ContentCoding coding)
+                && directory.Find(originalName) is { Asset: Asset original } found
+                && IsNotOlder(coded, original))
+            {
+                yield return (found, coding, coded);
+            }
+        }
+    }
+
+    private static long SaturatingAdd(long value, long addend) => value > long.MaxValue - addend ? long.MaxValue : value + addend;
+}

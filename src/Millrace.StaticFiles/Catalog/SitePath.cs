@@ -1,0 +1,73 @@
+using System.Diagnostics;
+
+namespace Millrace.StaticFiles.Catalog;
+
+/// <summary>
+/// A path of the site from its root, with a leading '/'; the root's own is empty. Kept with a zero behind it, so that the kernel takes
+/// it as it stands. Bytes, not characters: Linux names are no text.
+/// </summary>
+internal readonly struct SitePath : IEquatable<SitePath>
+{
+    /// <summary>PATH_MAX, which counts a zero where a path has its leading '/': none beyond can be opened through the root.</summary>
+    public const int BytesMax = 4096;
+
+    /// <summary>NAME_MAX of every file system Linux has.</summary>
+    public const int NameBytesMax = 255;
+
+    public static readonly SitePath Root = new([0]);
+
+    private readonly byte[] _pathZ;
+
+    private SitePath(byte[] pathZ) => _pathZ = pathZ;
+
+    public ReadOnlySpan<byte> Bytes => _pathZ.AsSpan(0, _pathZ.Length - 1);
+
+    /// <summary>The path below the root as the kernel takes it: no leading '/', a zero at its end. The root's is ".".</summary>
+    public ReadOnlySpan<byte> RelativeZ => IsRoot ? ".\0"u8 : _pathZ.AsSpan(1);
+
+    /// <summary>What follows the last '/'.</summary>
+    public ReadOnlySpan<byte> Name => Bytes[(Bytes.LastIndexOf((byte)'/') + 1)..];
+
+    public bool IsRoot => _pathZ.Length == 1;
+
+    public static SitePath Of(ReadOnlySpan<byte> path)
+    {
+        Debug.Assert(path.IsEmpty || path[0] == '/', "a path starts at the root");
+        byte[] pathZ = new byte[path.Length + 1];
+        path.CopyTo(pathZ);
+        return new SitePath(pathZ);
+    }
+
+    /// <summary>The path of an entry of this directory, unless it is longer than a path can be.</summary>
+    public bool TryAppend(ReadOnlySpan<byte> name, out SitePath path)
+    {
+        if (Bytes.Length + 1 + name.Length > BytesMax)
+        {
+            path = this;
+            return false;
+        }
+
+        byte[] pathZ = new byte[_pathZ.Length + 1 + name.Length];
+        Bytes.CopyTo(pathZ);
+        pathZ[Bytes.Length] = (byte)'/';
+        name.CopyTo(pathZ.AsSpan(Bytes.Length + 1));
+        path = new SitePath(pathZ);
+        return true;
+    }
+
+    /// <summary>The path of the directory an entry is in; only the root is in none.</summary>
+    public ReadOnlySpan<byte> Parent
+    {
+        get
+        {
+            Debug.Assert(!IsRoot, "the root is in no directory of the site");
+            return Bytes[..Bytes.LastIndexOf((byte)'/')];
+        }
+    }
+
+    public bool Equals(SitePath other) => Bytes.SequenceEqual(other.Bytes);
+
+    public override bool Equals(object? obj) => obj is SitePath other && Equals(other);
+
+    public override int GetHashCode() => (int)PathHash.Of(Bytes);
+}
