@@ -1,0 +1,65 @@
+using System.Diagnostics;
+using Millrace.StaticFiles.Tests.Catalog;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Watching;
+
+/// <summary>What a watch takes from the process, it gives back.</summary>
+[Collection(nameof(MeasuredAlone))]
+public class DescriptorTests
+{
+    [Fact]
+    public async Task Watches_that_come_and_go_leave_no_descriptor()
+    {
+        await WatchOnceAsync();
+        int before = Count();
+        for (int i = 0; i < 20; i++)
+        {
+            await WatchOnceAsync();
+        }
+
+        Assert.Equal(before, Count());
+    }
+
+    [Fact]
+    public void A_watch_that_was_never_started_leaves_none_either()
+    {
+        int before = Count();
+        for (int i = 0; i < 20; i++)
+        {
+            using var lab = new WatchLab();
+            lab.Enter("");
+        }
+
+        Assert.Equal(before, Count());
+    }
+
+    [Fact]
+    public void Disposing_is_prompt_while_nothing_happens()
+    {
+        var lab = new WatchLab();
+        lab.Start("");
+        long began = Stopwatch.GetTimestamp();
+
+        lab.Dispose();
+
+        Assert.True(Stopwatch.GetElapsedTime(began) < TimeSpan.FromSeconds(1));
+    }
+
+    private static async Task WatchOnceAsync()
+    {
+        using var lab = new WatchLab();
+        lab.Site.File(".data/f", "");
+        lab.Site.Symlink("l", ".data/f");
+        lab.Start("");
+        lab.Meet("/l");
+        lab.Write(".data/f");
+        await lab.Catalog.RefreshAsync("");
+    }
+
+    private static int Count() => Directory.GetFileSystemEntries("/proc/self/fd")
+        .Select(TestCalls.TryReadLink)
+        .Count(target => target is not null
+            && (target.Contains("inotify", StringComparison.Ordinal) || target.Contains("eventfd", StringComparison.Ordinal)
+                || target.Contains("millrace-site", StringComparison.Ordinal)));
+}

@@ -1,0 +1,46 @@
+using Millrace.Interop.Watching;
+using Millrace.StaticFiles.Tests.Kit;
+using Millrace.StaticFiles.Watching;
+
+namespace Millrace.StaticFiles.Tests.Watching;
+
+/// <summary>The kernel's inotify, which refuses the watches that a test says.</summary>
+internal sealed class FaultySource : IWatchSource
+{
+    private readonly Inotify _inotify;
+
+    public FaultySource()
+    {
+        Assert.Equal(0, Inotify.TryCreate(out Inotify? inotify));
+        _inotify = inotify!;
+    }
+
+    /// <summary>The error for a directory by its full path, 0 to let it be watched.</summary>
+    public Func<string, int> ErrorFor { get; set; } = _ => 0;
+
+    /// <summary>What the next read throws.</summary>
+    public Exception? ReadFault { get; set; }
+
+    public bool IsDisposed { get; private set; }
+
+    public int Add(int directoryFd, WatchMask mask)
+    {
+        int error = ErrorFor(TestCalls.TryReadLink($"/proc/self/fd/{directoryFd}")!);
+        return error == 0 ? _inotify.Add(directoryFd, mask) : -error;
+    }
+
+    public void Remove(int watch) => _inotify.Remove(watch);
+
+    public void Wait(int timeoutMs) => _inotify.Wait(timeoutMs);
+
+    public void Wake() => _inotify.Wake();
+
+    public int Read(Span<byte> records) => ReadFault is null ? _inotify.Read(records) : throw ReadFault;
+
+    public void Dispose()
+    {
+        Assert.False(IsDisposed);
+        IsDisposed = true;
+        _inotify.Dispose();
+    }
+}

@@ -1,0 +1,59 @@
+using System.Collections.Concurrent;
+using System.Text;
+using System.Threading.Channels;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.StaticFiles.Tests.Watching;
+
+/// <summary>Stands in for a catalogue: keeps what it is told. A test may have it do something at each call, on the watch's thread.</summary>
+internal sealed class RecordingCatalog : IRefreshable
+{
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+
+    private readonly Channel<string[]?> _calls = Channel.CreateUnbounded<string[]?>();
+
+    /// <summary>What it does when it is told, with the directories or null for all.</summary>
+    public Action<string[]?> OnTold { get; set; } = _ => { };
+
+    /// <summary>All that was told, in order; null for a reload.</summary>
+    public ConcurrentQueue<string[]?> Told { get; } = new();
+
+    public void Refresh(IReadOnlyCollection<byte[]> directoryPaths) => Tell([.. directoryPaths.Select(Encoding.UTF8.GetString)]);
+
+    public void Reload() => Tell(null);
+
+    /// <summary>What it is told next, null for a reload.</summary>
+    public async Task<string[]?> NextAsync() => await _calls.Reader.ReadAsync().AsTask().WaitAsync(Patience);
+
+    /// <summary>Waits until all of these have been told, be it in several calls; returns all that came meanwhile.</summary>
+    public async Task<IReadOnlySet<string>> RefreshAsync(params string[] directories)
+    {
+        SortedSet<string> told = new(StringComparer.Ordinal);
+        while (!told.IsSupersetOf(directories))
+        {
+            told.UnionWith(await NextAsync() ?? throw new InvalidOperationException("A reload came, where directories were awaited."));
+        }
+
+        return told;
+    }
+
+    public async Task ReloadAsync()
+    {
+        while (await NextAsync() is not null)
+        {
+        }
+    }
+
+    private void Tell(string[]? directories)
+    {
+        Told.Enqueue(directories);
+        try
+        {
+            OnTold(directories);
+        }
+        finally
+        {
+            Assert.True(_calls.Writer.TryWrite(directories));
+        }
+    }
+}

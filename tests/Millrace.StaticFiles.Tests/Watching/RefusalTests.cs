@@ -1,0 +1,150 @@
+using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Interop.Watching;
+using Millrace.StaticFiles.Watching;
+
+namespace Millrace.StaticFiles.Tests.Watching;
+
+/// <summary>A site that cannot be watched whole is looked at for each request, and the log says why.</summary>
+public sealed class RefusalTests
+{
+    [Fact]
+    public void No_watches_left_at_the_start_means_revalidation_and_one_line()
+    {
+        using var lab = new WatchLab();
+        lab.Site.EmptyDirectory("a");
+        lab.Site.EmptyDirectory("b");
+        lab.Source.ErrorFor = path => path == lab.Site.PathOf("a") ? Errno.ENOSPC : 0;
+
+        lab.Start("", "/a", "/b");
+
+        Assert.Equal(WatchMode.Revalidate, lab.Watch.Mode);
+        Assert.Contains("fs.inotify.max_user_watches", Assert.Single(lab.Log.Entries).Text, StringComparison.Ordinal);
+        Assert.True(lab.Source.IsDisposed);
+        Assert.Equal(0, lab.Watch.WatchCount);
+    }
+
+    [Fact]
+    public async Task No_watches_left_later_switches_to_revalidation_and_says_so()
+    {
+        using var lab = new WatchLab();
+        lab.Site.EmptyDirectory("a");
+        var changed = new TaskCompletionSource<WatchMode>();
+        lab.Watch.ModeChanged += () => changed.SetResult(lab.Watch.Mode);
+        lab.Start("");
+        lab.Source.ErrorFor = _ => Errno.ENOSPC;
+        lab.Catalog.OnTold = _ =>
+        {
+            lab.Enter("/a");
+            lab.Enter("/b");
+        };
+
+        lab.Site.EmptyDirectory("b");
+
+        Assert.Equal(WatchMode.Revalidate, await changed.Task.WaitAsync(TimeSpan.FromSeconds(20)));
+        Assert.Single(lab.Log.Lines(401));
+        Assert.True(lab.Source.IsDisposed);
+        Assert.Equal(0, lab.Watch.WatchCount);
+    }
+
+    [Fact]
+    public async Task Somebody_elses_reload_that_finds_no_watches_left_ends_the_watch_as_well()
+    {
+        using var lab = new WatchLab();
+        var changed = new TaskCompletionSource();
+        lab.Watch.ModeChanged += changed.SetResult;
+        lab.Start("");
+        lab.Source.ErrorFor = _ => Errno.ENOSPC;
+
+        lab.Enter("");
+
+        await changed.Task.WaitAsync(TimeSpan.FromSeconds(20));
+        Assert.True(lab.Source.IsDisposed);
+    }
+
+    [Fact]
+    public void Forced_inotify_gives_way_too_when_there_are_no_watches_left()
+    {
+        using var lab = new WatchLab { Mode = WatchMode.Inotify };
+        lab.Source.ErrorFor = _ => Errno.ENOSPC;
+
+        lab.Start("");
+
+        Assert.Equal(WatchMode.Revalidate, lab.Watch.Mode);
+    }
+
+    [Fact]
+    public void Watches_run_out_for_a_symlinks_way_like_for_a_directory()
+    {
+        using var lab = new WatchLab();
+        lab.Site.File(".data/f", "");
+        lab.Site.Symlink("f", ".data/f");
+        lab.Source.ErrorFor = path => path == lab.Site.PathOf(".data") ? Errno.ENOSPC : 0;
+        lab.Start("");
+
+        lab.Meet("/f");
+
+        Assert.Equal(WatchMode.Revalidate, lab.Watch.Mode);
+        Assert.Single(lab.Log.Lines(401));
+    }
+
+    [Fact]
+    public void Any_other_refusal_is_called_by_its_name()
+    {
+        using var lab = new WatchLab();
+        lab.Source.ErrorFor = path => path == lab.Site.Root ? Errno.ENOMEM : 0;
+
+        lab.Start("");
+
+        Assert.Equal(WatchMode.Revalidate, lab.Watch.Mode);
+        Assert.Contains(Errno.Describe(Errno.ENOMEM), Assert.Single(lab.Log.Lines(404)), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(WatchMode.Auto, WatchMode.Revalidate)]
+    [InlineData(WatchMode.Inotify, WatchMode.Inotify)]
+    public void A_file_system_that_tells_nothing_is_watched_only_where_that_is_forced(WatchMode told, WatchMode mode)
+    {
+        using var lab = new WatchLab { Mode = told, RootName = "/proc/sys/fs" };
+
+        lab.Start("");
+
+        Assert.Equal(mode, lab.Watch.Mode);
+        Assert.Equal(mode == WatchMode.Revalidate, lab.Log.Lines(403).Any(line => line.Contains("Proc", StringComparison.Ordinal)));
+    }
+
+    [Theory]
+    [InlineData(0x6969, true)]
+    [InlineData(0xff534d42, true)]
+    [InlineData(0xfe534d42, true)]
+    [InlineData(0x65735546, true)]
+    [InlineData(0x01021997, true)]
+    [InlineData(0xef53, false)]
+    [InlineData(0x58465342, false)]
+    [InlineData(0x9123683e, false)]
+    [InlineData(0x01021994, false)]
+    [InlineData(0x794c7630, false)]
+    public void Shared_file_systems_tell_nothing_and_local_ones_all(long magic, bool isSilent) =>
+        Assert.Equal(isSilent, Enum.IsDefined((FileSystemMagic)magic));
+
+    [Theory]
+    [InlineData(WatchMode.Revalidate)]
+    [InlineData(WatchMode.Off)]
+    public void Whoever_wants_no_watch_gets_none(WatchMode mode)
+    {
+        var log = new RecordingLog();
+        using var site = Kit.TempSite.InMemory();
+        using var watch = TreeWatch.Open(site.Root, mode, log);
+        int fd = WatchLab.Open(site.Root);
+        Assert.Equal(0, Building.FileState.Read(fd, out Building.FileState state));
+        watch.Entering(fd, [], state);
+        watch.MetSymlink("/a"u8);
+        watch.Left("/a"u8);
+        watch.Start(new RecordingCatalog());
+        Assert.Equal(0, FileCalls.Close(fd));
+
+        Assert.Equal(mode, watch.Mode);
+        Assert.Equal(0, watch.WatchCount);
+        Assert.Empty(log.Entries);
+    }
+}
