@@ -58,6 +58,9 @@ internal sealed class SiteFlags
             HelpName = row.BareValue is null ? form : $"={form}",
             Arity = row.Occurrence == OptionOccurrence.Repeatable ? ArgumentArity.OneOrMore : ArgumentArity.ExactlyOne,
             AllowMultipleArgumentsPerToken = false,
+
+            // One value is a list of one too.
+            CustomParser = static result => [.. result.Tokens.Select(static token => token.Value)],
         };
         flag.Validators.Add(result => Check(row, result));
         return flag;
