@@ -14,7 +14,8 @@ internal static class AcceptEncoding
     private const int NotRefused = 1;
 
     /// <summary>Among equal weights the coding that is usually smallest comes first.</summary>
-    private static ReadOnlySpan<ContentCoding> Order => [ContentCoding.Brotli, ContentCoding.Zstd, ContentCoding.Gzip, ContentCoding.Identity];
+    private static ReadOnlySpan<ContentCoding> Order
+        => [ContentCoding.Brotli, ContentCoding.Zstd, ContentCoding.Gzip, ContentCoding.Identity];
 
     /// <summary>
     /// Chooses the acceptable coding of the highest weight. False: none of the available is acceptable, identity neither (406).

@@ -13,7 +13,7 @@ internal static partial class ReferenceEncodings
         => value.Split(',')
             .Select(element => Element().Match(element.Trim(' ', '\t')))
             .Where(element => element.Success)
-            .GroupBy(element => element.Groups["name"].Value.ToLowerInvariant() is "x-gzip" ? "gzip" : element.Groups["name"].Value.ToLowerInvariant())
+            .GroupBy(NameOf)
             .ToDictionary(elements => elements.Key, elements => elements.Min(WeightOf));
 
     public static string Choose(Dictionary<string, decimal> weights, CodingSet available)
@@ -28,6 +28,9 @@ internal static partial class ReferenceEncodings
             .Select(coding => coding.Name)
             .FirstOrDefault("406");
     }
+
+    private static string NameOf(Match element)
+        => element.Groups["name"].Value.ToLowerInvariant() is var name && name == "x-gzip" ? "gzip" : name;
 
     private static decimal WeightOf(Match element)
         => element.Groups["weight"] is { Success: true, Value: var weight }

@@ -9,15 +9,15 @@ public class ByteRangePropertyTests
     [Fact]
     public void Every_set_of_two_small_ranges_agrees_with_the_reference()
     {
-        string[] specs = [.. Specs(7), "x", ""];
-        Compare(from one in specs from other in specs select $"{one},{other}", sizesMax: 6);
+        string[] specs = [.. Specs(13), "x", ""];
+        Compare(from one in specs from other in specs select $"{one},{other}", sizesMax: 12);
     }
 
     [Fact]
     public void Every_set_of_three_tiny_ranges_agrees_with_the_reference()
     {
-        string[] specs = [.. Specs(4)];
-        Compare(from one in specs from other in specs from third in specs select $"{one}, {other}, {third}", sizesMax: 3);
+        string[] specs = [.. Specs(5)];
+        Compare(from one in specs from other in specs from third in specs select $"{one}, {other}, {third}", sizesMax: 4);
     }
 
     [Fact]
@@ -31,7 +31,7 @@ public class ByteRangePropertyTests
     });
 
     [Fact]
-    public void Sets_of_many_single_bytes_agree_with_the_reference() => Cases.Run(10_000, random =>
+    public void Sets_of_many_single_bytes_agree_with_the_reference() => Cases.Run(2_000, random =>
     {
         int size = random.Next(1, 100);
         int[] positions = [.. Enumerable.Range(0, size)];
