@@ -5,7 +5,7 @@ internal static class ContentCodings
 {
     public const int Count = 4;
 
-    /// <summary>The name in Content-Encoding. Identity, which that never holds (RFC 9110 section 8.4), has its name in Accept-Encoding.</summary>
+    /// <summary>The name in Content-Encoding. That of identity never is there (RFC 9110 section 8.4), only in Accept-Encoding.</summary>
     public static ReadOnlySpan<byte> NameOf(ContentCoding coding) => coding switch
     {
         ContentCoding.Gzip => "gzip"u8,

@@ -6,6 +6,9 @@ namespace Millrace.Http.Tests;
 /// <summary>The steps of RFC 9110 section 13.2.2, written down one after the other, over strings and regular expressions.</summary>
 internal static class ReferenceConditions
 {
+    private static readonly string[] DateForms =
+        ["ddd, dd MMM yyyy HH:mm:ss 'GMT'", "dddd, dd-MMM-yy HH:mm:ss 'GMT'", "ddd MMM  d HH:mm:ss yyyy", "ddd MMM dd HH:mm:ss yyyy"];
+
     public static PreconditionOutcome Evaluate(Conditional request)
     {
         int step = 1;
@@ -92,19 +95,14 @@ internal static class ReferenceConditions
         string[] tags = [.. value.Split(',').Select(tag => tag.Trim(' ', '\t')).Where(tag => tag != "")];
         return tags.All(IsTag) && tags.Any(tag => isStrong
             ? tag == current && !tag.StartsWith('W')
-            : current != "" && tag[tag.IndexOf('"', StringComparison.Ordinal)..] == current[current.IndexOf('"', StringComparison.Ordinal)..]);
+            : tag.TrimStart('W', '/') == current.TrimStart('W', '/'));
     }
 
     private static bool IsTag(string text) => Regex.IsMatch(text, @"^(W/)?""[\x21\x23-\x7E\x80-\xFF]*""\z");
 
     private static long? DateOf(string? text, Conditional request)
         => request.LastModified != Validators.NoDate
-            && DateTime.TryParseExact(
-                text,
-                ["ddd, dd MMM yyyy HH:mm:ss 'GMT'", "dddd, dd-MMM-yy HH:mm:ss 'GMT'", "ddd MMM  d HH:mm:ss yyyy", "ddd MMM dd HH:mm:ss yyyy"],
-                CultureInfo.InvariantCulture,
-                DateTimeStyles.None,
-                out DateTime time)
+            && DateTime.TryParseExact(text, DateForms, CultureInfo.InvariantCulture, DateTimeStyles.None, out DateTime time)
             ? (time.Ticks - DateTime.UnixEpoch.Ticks) / TimeSpan.TicksPerSecond
             : null;
 }

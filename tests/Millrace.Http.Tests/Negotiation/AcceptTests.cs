@@ -9,6 +9,7 @@ public class AcceptTests
     [InlineData("application/json;charset=utf-8")]
     [InlineData("application/json;q=0.001")]
     [InlineData("application/*")]
+    [InlineData("application/json;, application/json;v=1;q=0")]
     [InlineData("application/json, text/javascript, */*; q=0.01")]
     [InlineData("application/json, text/plain, */*")]
     [InlineData("*/*, application/json")]
@@ -44,6 +45,8 @@ public class AcceptTests
     [InlineData("*")]
     [InlineData("a/b;c=\", application/json, \"")]
     [InlineData("application/json, application/json;q=0")]
+    [InlineData("application/json;q=0, application/json")]
+    [InlineData("application/json;q=0.4, text/html;q=x, */*;q=0.5")]
     public void Json_is_not_preferred_otherwise(string value) => Assert.False(PrefersJson(value));
 
     // The example of section 12.5.1: text/html;level=1 is 1, text/html 0.7, text/html;level=3 0.7, image/jpeg 0.5.

@@ -101,6 +101,7 @@ public class ByteRangeTests
     [InlineData("bytes=- 1")]
     [InlineData("bytes=4-2")]
     [InlineData("bytes=1-0")]
+    [InlineData("bytes=4-002")]
     [InlineData("bytes=1;2-3")]
     [InlineData("bytes==1-2")]
     [InlineData("bytes=x,y,4-2")]

@@ -9,20 +9,20 @@ public class ContentRangeTests
     [InlineData(0, 0, 1, "bytes 0-0/1")]
     [InlineData(5368709120, 5368709124, 6000000000, "bytes 5368709120-5368709124/6000000000")]
     public void A_range_is_written_with_the_size(long first, long last, long size, string value)
-        => Assert.Equal(value, Write(ContentRange.MaxBytes, destination => ContentRange.Write(destination, new ByteRange(first, last), size)));
+        => Assert.Equal(value, Write(destination => ContentRange.Write(destination, new ByteRange(first, last), size)));
 
     [Theory]
     [InlineData(0, "bytes */0")]
     [InlineData(1234, "bytes */1234")]
     [InlineData(long.MaxValue, "bytes */9223372036854775807")]
     public void What_cannot_be_satisfied_is_written_as_the_size_alone(long size, string value)
-        => Assert.Equal(value, Write(ContentRange.MaxBytes, destination => ContentRange.WriteUnsatisfied(destination, size)));
+        => Assert.Equal(value, Write(destination => ContentRange.WriteUnsatisfied(destination, size)));
 
     [Fact]
     public void The_longest_value_needs_all_of_the_room()
     {
         var range = new ByteRange(long.MaxValue - 1, long.MaxValue - 1);
-        string value = Write(ContentRange.MaxBytes, destination => ContentRange.Write(destination, range, long.MaxValue));
+        string value = Write(destination => ContentRange.Write(destination, range, long.MaxValue));
         Assert.Equal("bytes 9223372036854775806-9223372036854775806/9223372036854775807", value);
         Assert.Equal(ContentRange.MaxBytes, value.Length);
         Assert.Throws<ArgumentException>(
@@ -36,9 +36,9 @@ public class ContentRangeTests
         Assert.Equal(6_000_000_000, new ByteRange(0, 5_999_999_999).Length);
     }
 
-    private static string Write(int room, Func<byte[], int> write)
+    private static string Write(Func<byte[], int> write)
     {
-        byte[] destination = new byte[room];
+        byte[] destination = new byte[ContentRange.MaxBytes];
         int written = write(destination);
         return Heads.Text(destination.AsSpan(0, written));
     }
