@@ -48,11 +48,8 @@ public sealed partial class Connection
     {
         ArgumentOutOfRangeException.ThrowIfNegative(offset);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(bytesMax);
-        if (_flushRequested && _sending is null)
-        {
-            // What was flushed need not wait for the file: it is sent meanwhile.
-            SendFlushed();
-        }
+        // What was flushed need not wait for the file: it is sent meanwhile.
+        SendFlushedNow();
 
         OutputBatch batch = Filling();
         _ = batch.GetSpan(bytesMax);

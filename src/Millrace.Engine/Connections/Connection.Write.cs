@@ -101,6 +101,17 @@ public sealed partial class Connection
         return IsFlushDone ? new ValueTask<FlushOutcome>(FlushResult) : _flush.Begin();
     }
 
+    /// <summary>
+    /// Hands to the kernel now what was flushed, if it is free. What is written next can then be taken back until it is flushed itself.
+    /// </summary>
+    internal void SendFlushedNow()
+    {
+        if (_flushRequested && _sending is null)
+        {
+            SendFlushed();
+        }
+    }
+
     /// <summary>Ends a pending wait from outside, as PipeWriter.CancelPendingFlush wants it. What was flushed is still sent.</summary>
     internal void TryEndFlush()
     {

@@ -72,6 +72,13 @@ internal readonly struct BodySource
         return BodyOpening.Opened;
     }
 
+    /// <summary>The bytes of the file behind its descriptor at this moment, or -errno.</summary>
+    public long SizeNow()
+    {
+        int result = FileState.Read(Descriptor, out FileState state);
+        return result < 0 ? result : state.Size;
+    }
+
     public void Close()
     {
         if (_ownsDescriptor)

@@ -1,80 +1,59 @@
 using System.Buffers.Text;
 using System.Diagnostics;
-using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.Web.Bodies;
 
 /// <summary>
-/// The rest of a file whose length nobody knows, because it is growing: in chunks (RFC 9112, section 7.1) of what each read brings, or
-/// bare for HTTP/1.0, until a read brings nothing.
+/// The rest of a file that turned out longer than announced: up to its size at that moment, in chunks (RFC 9112, section 7.1), or
+/// bare for HTTP/1.0.
 /// </summary>
 internal static class ChunkedBody
 {
-    /// <summary>"40000" and CRLF: the digits of the largest chunk.</summary>
+    /// <summary>The hexadecimal digits of the largest chunk, and CRLF.</summary>
     private const int SizeBytesMax = 10;
-
-    private const int UnsentBytesMax = StreamBody.ChunkBytes + (32 * 1024);
 
     public static async ValueTask<bool> SendRestAsync(Connection connection, BodySource source, long offset, bool inChunks)
     {
-        while (true)
+        long end = Math.Max(source.SizeNow(), offset);
+        while (offset < end)
         {
-            // The size stands before the bytes and is known after: it is written padded, and corrected (leading zeros are digits too).
-            nint size = inChunks ? ReserveSize(connection) : 0;
-            int count = await connection.ReadFileAsync(source.Descriptor, offset, StreamBody.ChunkBytes);
-            if (count == 0)
-            {
-                return End(connection, inChunks);
-            }
-
-            offset += count;
+            int bytes = (int)Math.Min(StreamBody.ChunkBytes, end - offset);
             if (inChunks)
             {
-                FillSize(size, count);
-                connection.Write("\r\n"u8);
+                WriteSize(connection, bytes);
             }
 
-            if (await connection.FlushAsync(UnsentBytesMax) == FlushOutcome.Closed)
+            if (!await StreamBody.SendPartAsync(connection, source, offset, bytes))
             {
                 return false;
             }
+
+            if (inChunks)
+            {
+                connection.Write("\r\n"u8);
+            }
+
+            offset += bytes;
         }
-    }
 
-    public static void WriteSize(Connection connection, int bytes)
-    {
-        Span<byte> room = connection.GetSpan(SizeBytesMax);
-        connection.Advance(FormatSize(room, bytes));
-    }
-
-    private static bool End(Connection connection, bool inChunks)
-    {
         if (inChunks)
         {
-            connection.Retract(SizeBytesMax);
             connection.Write("0\r\n\r\n"u8);
         }
 
         return true;
     }
 
-    private static unsafe nint ReserveSize(Connection connection)
+    /// <summary>The line before a chunk of that many bytes, at least one.</summary>
+    public static void WriteSize(Connection connection, int bytes)
     {
+        Debug.Assert(bytes > 0, "a chunk of no bytes is the last one");
         Span<byte> room = connection.GetSpan(SizeBytesMax);
-        nint address = (nint)Unsafe.AsPointer(ref room[0]);
-        connection.Advance(FormatSize(room, 0));
-        return address;
-    }
-
-    private static unsafe void FillSize(nint address, int bytes) => FormatSize(new Span<byte>((void*)address, SizeBytesMax), bytes);
-
-    private static int FormatSize(Span<byte> room, int bytes)
-    {
-        bool formatted = Utf8Formatter.TryFormat(bytes, room, out int digits, new('x', SizeBytesMax - 2));
-        Debug.Assert(formatted && digits == SizeBytesMax - 2);
+        bool formatted = Utf8Formatter.TryFormat(bytes, room, out int digits, new('x'));
+        Debug.Assert(formatted);
         "\r\n"u8.CopyTo(room[digits..]);
-        return SizeBytesMax;
+        connection.Advance(digits + 2);
     }
 }

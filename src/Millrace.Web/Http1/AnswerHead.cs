@@ -57,7 +57,10 @@ internal static class AnswerHead
         writer.Lines(fields.Lines);
         foreach (PlanField field in scratch.Fields)
         {
-            writer.Field(field.Name.Text(), scratch.ValueOf(field));
+            if (field.Name != PlanFieldName.ContentRange || state == AssetState.AsPlanned)
+            {
+                writer.Field(field.Name.Text(), scratch.ValueOf(field));
+            }
         }
 
         writer.Lines(date);

@@ -76,6 +76,12 @@ internal readonly ref struct PlanAnswer(
     private BodySend BeginPart(scoped in Plan plan, in BodySource source, AssetState state, long first, long bytes)
     {
         long sentBytes = includesBody ? bytes : 0;
+        if (source.Asset.Strategy == BodyStrategy.Ring)
+        {
+            // Its head may be taken back: it must not go out with what is flushed already.
+            connection.SendFlushedNow();
+        }
+
         int headBytesMax = AnswerHead.BytesMax(plan, bench.Scratch);
         Span<byte> room = connection.GetSpan(headBytesMax + BodySend.CopiedBytes(source, sentBytes));
         int headBytes = WriteHead(room, plan, state, new BodyDescription(bytes));

@@ -37,45 +37,6 @@ public class LargeSiteTests(ITestOutputHelper output)
     }
 
     [Fact]
-    public void Finding_and_planning_allocate_nothing()
-    {
-        using var site = new TempSite();
-        site.File("dir/index.html", "x");
-        using AssetCatalog catalog = site.Open();
-        CatalogSnapshot snapshot = catalog.Current;
-        byte[][] paths = [.. new[] { "/dir/index.html", "/dir/", "/dir", "/nothing", "" }.Select(Encoding.ASCII.GetBytes)];
-        RequestMethod[] methods = Enum.GetValues<RequestMethod>();
-        byte[] location = new byte[100];
-        _ = PlanAll();
-
-        long before = GC.GetAllocatedBytesForCurrentThread();
-        int planned = PlanAll();
-        long after = GC.GetAllocatedBytesForCurrentThread();
-
-        Assert.Equal(10_000 * paths.Length * methods.Length, planned);
-        Assert.Equal(0, after - before);
-
-        int PlanAll()
-        {
-            int count = 0;
-            for (int i = 0; i < 10_000; i++)
-            {
-                foreach (byte[] path in paths)
-                {
-                    _ = snapshot.TryFind(path, out _, out _);
-                    foreach (RequestMethod method in methods)
-                    {
-                        Plan plan = Planner.Plan(method, path, "a=b"u8, snapshot);
-                        count += plan.Location.IsEmpty ? 1 : Math.Min(1, plan.Location.Write(location));
-                    }
-                }
-            }
-
-            return count;
-        }
-    }
-
-    [Fact]
     public async Task Native_memory_does_not_grow_with_reloads()
     {
         using var site = new TempSite();

@@ -1,59 +1,37 @@
 using System.Text;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
-using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Planning;
 
 public sealed class PlannerTests : IDisposable
 {
-    private readonly TempSite _site = new();
-    private AssetCatalog? _catalog;
+    private readonly PlannedSite _site = new();
 
-    private CatalogSnapshot Snapshot => (_catalog ??= _site.Open()).Current;
-
-    public void Dispose()
-    {
-        _catalog?.Dispose();
-        _site.Dispose();
-    }
+    public void Dispose() => _site.Dispose();
 
     [Fact]
-    public void Get_of_an_asset_sends_it_and_head_only_speaks_of_it()
+    public void Head_is_planned_like_get()
     {
-        _site.File("a.txt", "a");
+        _site.Files.File("a.txt", "a");
 
-        Plan get = PlanFor(RequestMethod.Get, "/a.txt");
-        Plan head = PlanFor(RequestMethod.Head, "/a.txt");
+        Planned get = _site.Get("/a.txt");
+        Planned head = _site.Plan(RequestMethod.Head, "/a.txt");
 
-        Assert.Equal(PlanStatus.Ok, get.Status);
-        Assert.Equal(PlanStatus.Ok, head.Status);
-        Assert.Same(Snapshot.Asset("/a.txt"), get.Asset);
-        Assert.Same(get.Asset, head.Asset);
-        Assert.Equal(PlanBody.Asset, get.Body);
-        Assert.Equal(PlanBody.None, head.Body);
-        Assert.True(get.Allow.IsEmpty);
-        Assert.True(get.Location.IsEmpty);
+        Assert.Equal((PlanStatus.Ok, PlanBody.Asset), (get.Status, get.Body));
+        Assert.Equal((get.Status, get.Body, get.Asset), (head.Status, head.Body, head.Asset));
+        Assert.Same(_site.Asset("/a.txt"), get.Asset);
+        Assert.Empty(get.Added);
     }
 
     [Fact]
     public void A_directory_with_slash_serves_its_index_and_is_404_without_one()
     {
-        _site.File("dir/index.html", "x");
-        _site.EmptyDirectory("empty");
+        _site.Files.File("dir/index.html", "x");
+        _site.Files.EmptyDirectory("empty");
 
-        Assert.Same(Snapshot.Asset("/dir/index.html"), PlanFor(RequestMethod.Get, "/dir/").Asset);
-        Assert.Equal(PlanStatus.NotFound, PlanFor(RequestMethod.Get, "/empty/").Status);
-    }
-
-    [Fact]
-    public void What_is_not_there_is_404_without_body()
-    {
-        Plan plan = PlanFor(RequestMethod.Get, "/nothing");
-
-        Assert.Equal(PlanStatus.NotFound, plan.Status);
-        Assert.Null(plan.Asset);
-        Assert.Equal(PlanBody.None, plan.Body);
+        Assert.Same(_site.Asset("/dir/index.html"), _site.Get("/dir/").Asset);
+        Assert.Equal(PlanStatus.NotFound, _site.Get("/empty/").Status);
+        Assert.Equal(PlanStatus.NotFound, _site.Get("/empty").Status);
     }
 
     [Theory]
@@ -62,30 +40,46 @@ public sealed class PlannerTests : IDisposable
     [InlineData("/nothing")]
     public void Methods_no_file_takes_are_405_with_allow_and_unknown_ones_501(string path)
     {
-        _site.File("a.txt", "a");
-        _site.EmptyDirectory("dir");
+        _site.Files.File("a.txt", "a");
+        _site.Files.File("dir/index.html", "a");
 
-        Plan other = PlanFor(RequestMethod.Other, path);
-        Plan unknown = PlanFor(RequestMethod.Unknown, path);
-        Plan options = PlanFor(RequestMethod.Options, path);
+        Planned other = _site.Plan(RequestMethod.Other, path);
+        Planned unknown = _site.Plan(RequestMethod.Unknown, path);
+        Planned options = _site.Plan(RequestMethod.Options, path);
 
-        Assert.Equal(PlanStatus.MethodNotAllowed, other.Status);
-        Assert.Equal("GET, HEAD, OPTIONS"u8, other.Allow);
-        Assert.Equal(PlanStatus.NotImplemented, unknown.Status);
-        Assert.True(unknown.Allow.IsEmpty);
-        Assert.Equal(PlanStatus.NoContent, options.Status);
-        Assert.Equal("GET, HEAD, OPTIONS"u8, options.Allow);
-        Assert.Null(other.Asset);
-        Assert.True(other.Location.IsEmpty);
+        Assert.Equal((PlanStatus.MethodNotAllowed, "GET, HEAD, OPTIONS"), (other.Status, other.Field("Allow")));
+        Assert.Equal((PlanStatus.NotImplemented, null), (unknown.Status, unknown.Field("Allow")));
+        Assert.Equal((PlanStatus.NoContent, PlanBody.None, "GET, HEAD, OPTIONS"), (options.Status, options.Body, options.Field("Allow")));
+    }
+
+    [Theory]
+    [InlineData("/%zz", PlanStatus.BadRequest)]
+    [InlineData("/a%00", PlanStatus.BadRequest)]
+    [InlineData("/../a.txt", PlanStatus.BadRequest)]
+    [InlineData("/%2e%2e/a.txt", PlanStatus.BadRequest)]
+    [InlineData("//a.txt", PlanStatus.NotFound)]
+    [InlineData("/dir%2findex.html", PlanStatus.NotFound)]
+    [InlineData("/a.txt/", PlanStatus.NotFound)]
+    [InlineData("/A.TXT", PlanStatus.NotFound)]
+    [InlineData("/a.txt.", PlanStatus.NotFound)]
+    [InlineData("/a%2etxt", PlanStatus.Ok)]
+    [InlineData("/dir/../a.txt", PlanStatus.Ok)]
+    [InlineData("/./a.txt", PlanStatus.Ok)]
+    public void A_path_is_decoded_once_and_then_must_match(string target, int status)
+    {
+        _site.Files.File("a.txt", "a");
+        _site.Files.File("dir/index.html", "a");
+
+        Assert.Equal(status, _site.Get(target).Status);
     }
 
     [Theory]
     [InlineData("dir", "", "dir/")]
-    [InlineData("dir", "a=b&c", "dir/?a=b&c")]
-    [InlineData("dir", "a=%20%41?/:@", "dir/?a=%20%41?/:@")]
-    [InlineData("dir", "a\r\nSet-Cookie: x", "dir/?a%0D%0ASet-Cookie:%20x")]
-    [InlineData("dir", "ä\"<>#\u007f", "dir/?%C3%A4%22%3C%3E%23%7F")]
-    [InlineData("a/b/dir", "q", "dir/?q")]
+    [InlineData("dir", "?a=b&c", "dir/?a=b&c")]
+    [InlineData("dir", "?a=%20%41?/:@", "dir/?a=%20%41?/:@")]
+    [InlineData("dir", "?a\r\nSet-Cookie: x", "dir/?a%0D%0ASet-Cookie:%20x")]
+    [InlineData("dir", "?ä\"<>#\u007f", "dir/?%E4%22%3C%3E%23%7F")]
+    [InlineData("a/b/dir", "?q", "dir/?q")]
     [InlineData("with space", "", "with%20space/")]
     [InlineData("käse", "", "k%C3%A4se/")]
     [InlineData("100%25", "", "100%2525/")]
@@ -95,20 +89,158 @@ public sealed class PlannerTests : IDisposable
     [InlineData("line\r\nfeed", "", "line%0D%0Afeed/")]
     public void A_directory_without_slash_redirects_to_it_and_keeps_the_query(string directory, string query, string location)
     {
-        _site.EmptyDirectory(directory);
-        byte[] path = Encoding.UTF8.GetBytes('/' + directory);
-
-        Plan plan = Planner.Plan(RequestMethod.Get, path, Encoding.UTF8.GetBytes(query), Snapshot);
-
-        Assert.Equal(PlanStatus.MovedPermanently, plan.Status);
-        Assert.Equal(PlanBody.None, plan.Body);
-        byte[] written = new byte[plan.Location.BytesMax];
-        Assert.Equal(location, Encoding.ASCII.GetString(written, 0, plan.Location.Write(written)));
+        _site.Files.File(directory + "/index.html", "x");
         string asked = string.Join('/', directory.Split('/').Select(Uri.EscapeDataString));
+
+        Planned plan = _site.Get('/' + asked + query);
+
+        Assert.Equal(PlanStatus.PermanentRedirect, plan.Status);
+        Assert.Equal(location, plan.Field("Location"));
         var followed = new Uri(new Uri($"http://host.example/{asked}"), location);
         Assert.Equal("host.example", followed.Host);
         Assert.Equal($"/{directory}/", Uri.UnescapeDataString(followed.AbsolutePath));
     }
 
-    private Plan PlanFor(RequestMethod method, string path) => Planner.Plan(method, Encoding.UTF8.GetBytes(path), default, Snapshot);
+    [Fact]
+    public void An_error_has_its_page_with_its_status_and_neither_conditions_nor_ranges_change_that()
+    {
+        _site.Files.File("404.html", "missing");
+        _site.Files.File("sorry.html", "no such method");
+        _site.Options = _site.Options with
+        {
+            ErrorPages = new Dictionary<int, string> { [404] = "/404.html", [405] = "/sorry.html", [501] = "/none.html" },
+        };
+
+        Planned missing = _site.Get("/nothing", "If-None-Match: *", "Range: bytes=0-0", "If-Match: \"x\"");
+
+        Assert.Equal((PlanStatus.NotFound, PlanBody.Asset), (missing.Status, missing.Body));
+        Assert.Same(_site.Asset("/404.html"), missing.Asset);
+        Assert.Same(_site.Asset("/sorry.html"), _site.Plan(RequestMethod.Other, "/").Asset);
+        Assert.Equal(PlanBody.StatusText, _site.Plan(RequestMethod.Unknown, "/").Body);
+    }
+
+    [Theory]
+    [InlineData("/deep/link", "", PlanStatus.Ok)]
+    [InlineData("/deep/link", "application/json", PlanStatus.Ok)]
+    [InlineData("/assets/app.js", "*/*", PlanStatus.NotFound)]
+    [InlineData("/user/jane.doe", "text/html,*/*;q=0.8", PlanStatus.Ok)]
+    [InlineData("/v1.2/guide", "*/*", PlanStatus.Ok)]
+    [InlineData("/empty", "", PlanStatus.Ok)]
+    [InlineData("/empty/", "", PlanStatus.Ok)]
+    public void The_fallback_answers_for_pages_and_not_for_missing_files(string target, string accept, int status)
+    {
+        _site.Files.File("index.html", "app");
+        _site.Files.EmptyDirectory("empty");
+        _site.Options = _site.Options with { Fallback = "/index.html" };
+
+        Planned plan = _site.Get(target, $"Accept: {accept}");
+
+        Assert.Equal(status, plan.Status);
+        Assert.Equal(status == PlanStatus.Ok, ReferenceEquals(_site.Asset("/index.html"), plan.Asset));
+        bool dependsOnAccept = target[(target.LastIndexOf('/') + 1)..].Contains('.', StringComparison.Ordinal);
+        Assert.Equal(dependsOnAccept ? "Accept" : null, plan.Field("Vary"));
+    }
+
+    [Theory]
+    [InlineData("/about", PlanStatus.Ok, null)]
+    [InlineData("/about.html", PlanStatus.PermanentRedirect, "about")]
+    [InlineData("/about.html?a=b", PlanStatus.PermanentRedirect, "about?a=b")]
+    [InlineData("/about/", PlanStatus.PermanentRedirect, "../about")]
+    [InlineData("/docs/index.html", PlanStatus.PermanentRedirect, "./")]
+    [InlineData("/docs/", PlanStatus.Ok, null)]
+    [InlineData("/docs", PlanStatus.PermanentRedirect, "docs/")]
+    [InlineData("/", PlanStatus.Ok, null)]
+    [InlineData("/index.html", PlanStatus.PermanentRedirect, "./")]
+    [InlineData("/both", PlanStatus.PermanentRedirect, "both/")]
+    [InlineData("/both.html", PlanStatus.Ok, null)]
+    [InlineData("/a:b.html", PlanStatus.PermanentRedirect, "a%3Ab")]
+    [InlineData("/none", PlanStatus.NotFound, null)]
+    [InlineData("/none/", PlanStatus.NotFound, null)]
+    [InlineData("/dir/.html", PlanStatus.NotFound, null)]
+    public void Clean_urls_have_one_address_for_each_page(string target, int status, string? location)
+    {
+        foreach (string name in (string[])["index.html", "about.html", "docs/index.html", "both.html", "both/index.html", "a:b.html"])
+        {
+            _site.Files.File(name, name);
+        }
+
+        _site.Options = _site.Options with { CleanUrls = true };
+
+        Planned plan = _site.Get(target);
+
+        Assert.Equal((status, location), (plan.Status, plan.Field("Location")));
+    }
+
+    [Fact]
+    public void Forced_rules_go_before_files_and_others_behind_them()
+    {
+        _site.Files.File("page.html", "page");
+        _site.Files.File("other.html", "other");
+        _site.Files.File("gone.html", "gone");
+        _site.Options = _site.Options with
+        {
+            Redirects =
+            [
+                new RedirectRule("/page.html", "/never.html"),
+                new RedirectRule("/other.html", "/page.html") { Forced = true },
+                new RedirectRule("/old/*", "/new/:splat", 302),
+                new RedirectRule("/app/*", "/page.html", 200),
+                new RedirectRule("/lost", "/gone.html", 410),
+            ],
+        };
+
+        Assert.Equal(PlanStatus.Ok, _site.Get("/page.html").Status);
+        Assert.Equal((301, "/page.html"), (_site.Get("/other.html").Status, _site.Get("/other.html").Field("Location")));
+        Assert.Equal((302, "/new/a/b?q"), (_site.Get("/old/a/b?q").Status, _site.Get("/old/a/b?q").Field("Location")));
+        Assert.Same(_site.Asset("/page.html"), _site.Get("/app/x").Asset);
+        Assert.Equal((410, _site.Asset("/gone.html")), (_site.Get("/lost").Status, _site.Get("/lost").Asset));
+    }
+
+    [Fact]
+    public void Who_is_not_admitted_sees_nothing_but_may_ask_for_methods()
+    {
+        _site.Files.File("a.txt", "a");
+
+        Planned denied = _site.Plan(RequestMethod.Get, "/a.txt", Admission.Denied, []);
+        Assert.Equal((PlanStatus.Unauthorized, "Basic realm=\"r\"", null), (denied.Status, denied.Field("WWW-Authenticate"), denied.Asset));
+        Assert.Equal(PlanStatus.Unauthorized, _site.Plan(RequestMethod.Get, "/nothing", Admission.Denied, []).Status);
+        Assert.True(_site.Plan(RequestMethod.Get, "/a.txt", Admission.Unverified, []).NeedsVerification);
+        Planned overloaded = _site.Plan(RequestMethod.Get, "/a.txt", Admission.Overloaded, []);
+        Assert.Equal((PlanStatus.ServiceUnavailable, "1", null), (overloaded.Status, overloaded.Field("Retry-After"), overloaded.Asset));
+        Assert.Equal(PlanStatus.NoContent, _site.Plan(RequestMethod.Options, "/a.txt", Admission.Denied, []).Status);
+    }
+
+    [Fact]
+    public void A_preflight_is_answered_for_the_origins_that_are_listed()
+    {
+        _site.Files.File("a.txt", "a");
+        _site.Options = _site.Options with { Cors = new CorsOptions { Origins = ["https://a.example", "https://b.example"] } };
+
+        Planned preflight = _site.Plan(
+            RequestMethod.Options, "/a.txt", "Origin: https://b.example", "Access-Control-Request-Method: GET");
+        Assert.Equal("https://b.example", preflight.Field("Access-Control-Allow-Origin"));
+        Assert.NotNull(preflight.Fields.Find("Access-Control-Allow-Methods"));
+        Assert.Equal("https://a.example", _site.Get("/a.txt", "Origin: https://a.example").Field("Access-Control-Allow-Origin"));
+        Assert.Null(_site.Get("/a.txt", "Origin: https://c.example").Field("Access-Control-Allow-Origin"));
+        Assert.Equal("Origin", _site.Get("/a.txt").Fields.Find("Vary")?.Value);
+    }
+
+    [Fact]
+    public void A_directory_without_index_is_listed_as_page_or_as_json_and_can_be_asked_for_again()
+    {
+        _site.Files.File("dir/a.txt", "a");
+        _site.Options = _site.Options with { Listing = true };
+
+        Planned page = _site.Get("/dir/");
+        Planned json = _site.Get("/dir/", "Accept: application/json");
+
+        Assert.Equal((PlanStatus.Ok, PlanBody.Document, "Accept"), (page.Status, page.Body, page.Field("Vary")));
+        Assert.Contains("a.txt", Encoding.UTF8.GetString(page.Document!.Bytes), StringComparison.Ordinal);
+        Assert.StartsWith("[{\"name\":\"a.txt\"", Encoding.UTF8.GetString(json.Document!.Bytes), StringComparison.Ordinal);
+        string tag = Encoding.ASCII.GetString(page.Document.EntityTag);
+        Planned again = _site.Get("/dir/", $"If-None-Match: {tag}");
+        Assert.Equal((PlanStatus.NotModified, PlanBody.None), (again.Status, again.Body));
+        Assert.Equal(PlanStatus.PreconditionFailed, _site.Get("/dir/", "If-Match: \"x\"").Status);
+        Assert.Equal((PlanStatus.PermanentRedirect, "dir/"), (_site.Get("/dir").Status, _site.Get("/dir").Field("Location")));
+    }
 }
