@@ -108,6 +108,7 @@ public sealed class CarryOverTests : IDisposable
     public async Task What_stays_counts_before_what_is_new()
     {
         _site.File("a/stays", new byte[640]);
+        await TempSite.SettleAsync();
         using var catalog = AssetCatalog.Open(
             _site.Options with { BakedBytesMax = 640, BakedBytesTotalMax = 640, DescriptorsMax = 2, RingBytesMax = 0 });
         _site.File("b/new", new byte[1]);
@@ -139,6 +140,7 @@ public sealed class CarryOverTests : IDisposable
         _site.File("d/e/5", new byte[100_000]);
         _site.Symlink("d/dangling", "nowhere");
         await TempSite.SettleAsync();
+        CatalogSnapshot before = catalog.Current;
 
         catalog.Refresh("/a", "/a/b", "");
 
@@ -146,6 +148,7 @@ public sealed class CarryOverTests : IDisposable
         Assert.Equal(fresh.Current.Content.Totals, catalog.Current.Content.Totals);
         catalog.Reload();
         Assert.Equal(fresh.Current.Content.Totals, catalog.Current.Content.Totals);
+        await before.WhenFreedAsync();
         Assert.Equal(2, catalog.DescriptorsHeld);
     }
 }
