@@ -218,9 +218,9 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
                 hasOverflowed = site.Collect(records.AsSpan(0, recordBytes), _batch, NowMs());
                 isDue = _batch.DelayMs(NowMs()) == 0;
                 directories = isDue ? _batch.Take() : null;
-                if (isDue && directories is null)
+                if (isDue)
                 {
-                    site.BeginWalk();
+                    site.BeginRead(directories);
                 }
             }
 
@@ -249,7 +249,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             _batch.Succeeded(beganAtMs, NowMs());
             if (_site is not null)
             {
-                site.EndRead(directories);
+                site.Table.EndRead(directories);
             }
         }
     }
