@@ -48,7 +48,8 @@ internal sealed class LiveSite : IDisposable
     }
 
     /// <summary>Waits until a path has this body (null: until it has none).</summary>
-    public Task ServesAsync(string path, string? body) => UntilAsync(() => Body(path) == body, () => $"{path} is '{Body(path)}', not '{body}'");
+    public Task ServesAsync(string path, string? body) =>
+        UntilAsync(() => Body(path) == body, () => $"{path} is '{Body(path)}', not '{body}'");
 
     public async Task UntilAsync(Func<bool> holds, Func<string> otherwise)
     {

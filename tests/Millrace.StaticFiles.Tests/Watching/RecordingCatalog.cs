@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
-/// <summary>Stands in for a catalogue: keeps what it is told. A test may have it do something at each call, on the watch's thread.</summary>
+/// <summary>Stands in for a catalogue: keeps what it is told. A test may have it do more at each call, on the watch's thread.</summary>
 /// <param name="read">Reads directories, or all (null), as a catalogue does.</param>
 internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
 {
