@@ -177,7 +177,8 @@ internal sealed class SiteWalk(
         path = known?.SitePath ?? path;
         bool isSame = known is not null && known.State.IsSameFile(state);
         directory.Subdirectories.Add(path);
-        if (isSame && known!.IsComplete && !directory.IsNew)
+        // By its whole state: a directory made in place of another may be given that one's inode.
+        if (known is { IsComplete: true, IsSettled: true } && known.State == state && !directory.IsNew)
         {
             return;
         }
