@@ -10,7 +10,9 @@ namespace Millrace.StaticFiles.Watching;
 /// </summary>
 internal sealed class RootTrail(string root, WatchTable table)
 {
-    /// <summary>How often the name is looked up where a directory above the root cannot be watched: twice in the time a change may take.</summary>
+    /// <summary>
+    /// How often the name is looked up where a directory above the root cannot be watched: twice in the 100 ms a change may take.
+    /// </summary>
     public const int LookIntervalMs = 50;
 
     private readonly byte[] _path = Encoding.UTF8.GetBytes(root);

@@ -55,22 +55,17 @@ internal sealed class SiteWatch : IDisposable
         return Table.Collect(records, batch, nowMs);
     }
 
-    /// <summary>A walk of all begins. A root that is not there is waited for, whatever is put in the way to it.</summary>
-    public void BeginWalk()
+    /// <summary>
+    /// The catalogue is about to read these directories, or all (null). A root that is not there is waited for, whatever is put in the
+    /// way to it.
+    /// </summary>
+    public void BeginRead(byte[][]? directories)
     {
-        Table.BeginWalk();
-        _rootTrail.Follow();
-    }
-
-    /// <summary>What was to be read has been: these directories, or all (null).</summary>
-    public void EndRead(byte[][]? directories)
-    {
+        Table.BeginRead();
         if (directories is null)
         {
-            Table.EndWalk();
+            _rootTrail.Follow();
         }
-
-        Table.Sweep();
     }
 
     public void Dispose()

@@ -25,7 +25,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     private readonly WatchLog _log;
     private volatile WatchMode _mode;
 
-    /// <summary>Null where nothing is watched, or no more. Who sets it to null wakes the thread or, where there is none, disposes it.</summary>
+    /// <summary>Null where nothing is watched, or no more: the thread disposes it, or who sets it to null before there is one.</summary>
     private SiteWatch? _site;
     private Thread? _thread;
 
@@ -40,7 +40,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     /// <summary>How changes are found now, never <see cref="WatchMode.Auto"/>. Inotify may become Revalidate, and that is final.</summary>
     public WatchMode Mode => _mode;
 
-    /// <summary>Raised on the watch's thread after <see cref="Mode"/> has changed. Before <see cref="Start"/> it changes silently.</summary>
+    /// <summary>Raised on the watch's thread when <see cref="Mode"/> has changed; before <see cref="Start"/> it changes silently.</summary>
     public event Action? ModeChanged;
 
     /// <summary>The inotify watches held.</summary>
@@ -96,6 +96,11 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             {
                 site.Table.Sweep();
                 _log.Started(_root, site.Table.DirectoryCount, site.Table.WatchCount);
+                if (site.IsRootBlind)
+                {
+                    _log.LooksUpRoot(_root, RootTrail.LookIntervalMs);
+                }
+
                 _thread = new Thread(() => Run(site, catalog)) { IsBackground = true, Name = "millrace-watch" };
                 _thread.Start();
             }
@@ -218,9 +223,9 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
                 hasOverflowed = site.Collect(records.AsSpan(0, recordBytes), _batch, NowMs());
                 isDue = _batch.DelayMs(NowMs()) == 0;
                 directories = isDue ? _batch.Take() : null;
-                if (isDue && directories is null)
+                if (isDue)
                 {
-                    site.BeginWalk();
+                    site.BeginRead(directories);
                 }
             }
 
@@ -249,12 +254,14 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             _batch.Succeeded(beganAtMs, NowMs());
             if (_site is not null)
             {
-                site.EndRead(directories);
+                site.Table.EndRead(directories);
             }
         }
     }
 
-    /// <summary>With the gate held. Of a site that cannot be watched whole, no part is: what the kernel keeps for it is given back.</summary>
+    /// <summary>
+    /// With the gate held. Of a site that cannot be watched whole no part is: what the kernel keeps for it is given back.
+    /// </summary>
     private Refusal? GiveUpIfRefused()
     {
         if (_site?.Table.Refusal is not Refusal refusal)

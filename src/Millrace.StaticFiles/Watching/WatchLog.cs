@@ -34,7 +34,8 @@ internal sealed partial class WatchLog(ILogger logger)
     public partial void LooksUpRoot(string root, int intervalMs);
 
     [LoggerMessage(410, LogLevel.Warning,
-        "Files of {Root} changed faster than they were read, and the kernel dropped records (fs.inotify.max_queued_events): all is read anew.")]
+        "Files of {Root} changed faster than they were read, and the kernel dropped records (fs.inotify.max_queued_events): all of it is "
+        + "read anew.")]
     public partial void Overflowed(string root);
 
     [LoggerMessage(411, LogLevel.Error, "{Root} cannot be read anew: {Cause} What was read before stays; it is tried again.")]

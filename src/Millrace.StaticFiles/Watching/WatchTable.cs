@@ -23,7 +23,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
     private readonly Dictionary<int, Watch> _watches = [];
     private readonly Dictionary<byte[], WatchedDirectory> _directories = new(PathBytes.Comparer);
     private readonly List<Watch> _released = [];
-    private int _walk;
+    private int _read;
 
     /// <summary>Set by the first directory that cannot be watched: from then on the table is of no use.</summary>
     public Refusal? Refusal { get; private set; }
@@ -43,7 +43,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         }
 
         WatchedDirectory directory = FindOrCreate(path);
-        directory.Walk = _walk;
+        directory.EnteredAt = _read;
         directory.ForgetPassages(_released.Add);
         if (directory.Watch != watch)
         {
@@ -113,15 +113,22 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         return hasOverflowed;
     }
 
-    /// <summary>A walk of the whole site begins: what it does not come by is not part of it any more.</summary>
-    public void BeginWalk() => _walk++;
+    /// <summary>The catalogue is about to read again.</summary>
+    public void BeginRead() => _read++;
 
-    public void EndWalk()
+    /// <summary>
+    /// It has read these directories, or all (null). What it was asked for and did not enter is not part of the site, even if it never
+    /// said that it left: it was moved away between being entered and being served.
+    /// </summary>
+    public void EndRead(byte[][]? directories)
     {
-        foreach (WatchedDirectory directory in _directories.Values.Where(directory => directory.Walk != _walk).ToArray())
+        IEnumerable<WatchedDirectory?> asked = directories is null ? _directories.Values : directories.Select(path => Find(path));
+        foreach (WatchedDirectory? directory in asked.Where(directory => directory is not null && directory.EnteredAt != _read).ToArray())
         {
-            Leave(directory.Path);
+            Leave(directory!.Path);
         }
+
+        Sweep();
     }
 
     /// <summary>

@@ -7,6 +7,6 @@ internal sealed class WatchedDirectory(byte[] path) : Dependent(WatchTable.AnyCh
 
     public Watch? Watch { get; set; }
 
-    /// <summary>The last walk that came by.</summary>
-    public int Walk { get; set; }
+    /// <summary>During which of the catalogue's reads it was listed last.</summary>
+    public int EnteredAt { get; set; }
 }

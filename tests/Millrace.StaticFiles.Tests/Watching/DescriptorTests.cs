@@ -52,7 +52,6 @@ public class DescriptorTests
         lab.Site.File(".data/f", "");
         lab.Site.Symlink("l", ".data/f");
         lab.Start("");
-        lab.Meet("/l");
         lab.Write(".data/f");
         await lab.Catalog.RefreshAsync("");
     }

@@ -1,3 +1,6 @@
+using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using Millrace.Interop.Watching;
 using Millrace.StaticFiles.Tests.Kit;
 using Millrace.StaticFiles.Watching;
@@ -7,6 +10,7 @@ namespace Millrace.StaticFiles.Tests.Watching;
 /// <summary>The kernel's inotify, which refuses the watches that a test says.</summary>
 internal sealed class FaultySource : IWatchSource
 {
+    private readonly ConcurrentQueue<InotifyEvent> _injected = new();
     private readonly Inotify _inotify;
 
     public FaultySource()
@@ -35,7 +39,28 @@ internal sealed class FaultySource : IWatchSource
 
     public void Wake() => _inotify.Wake();
 
-    public int Read(Span<byte> records) => ReadFault is null ? _inotify.Read(records) : throw ReadFault;
+    public int Read(Span<byte> records)
+    {
+        if (ReadFault is not null)
+        {
+            throw ReadFault;
+        }
+
+        if (!_injected.TryDequeue(out InotifyEvent injected))
+        {
+            return _inotify.Read(records);
+        }
+
+        MemoryMarshal.Write(records, injected);
+        return Unsafe.SizeOf<InotifyEvent>();
+    }
+
+    /// <summary>Has this record read next.</summary>
+    public void Inject(InotifyEvent record)
+    {
+        _injected.Enqueue(record);
+        Wake();
+    }
 
     public void Dispose()
     {

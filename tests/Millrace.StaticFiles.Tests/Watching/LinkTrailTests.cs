@@ -1,5 +1,3 @@
-using Millrace.StaticFiles.Tests.Kit;
-
 namespace Millrace.StaticFiles.Tests.Watching;
 
 /// <summary>The directory of a symlink is read again when what the symlink leads to becomes another, wherever on its way.</summary>
@@ -14,7 +12,7 @@ public sealed class LinkTrailTests : IDisposable
     {
         _lab.Site.File(".data/f", "old");
         _lab.Site.Symlink("a/f", "../.data/f");
-        StartAt("", "/a");
+        _lab.Start("", "/a");
 
         _lab.Write(".data/f");
 
@@ -27,7 +25,7 @@ public sealed class LinkTrailTests : IDisposable
         _lab.Site.File("b/f", "old");
         _lab.Site.File("b/g", "new");
         _lab.Site.Symlink("a/f", "../b/f");
-        StartAt("", "/b", "/a");
+        _lab.Start("", "/b", "/a");
 
         _lab.Rename("b/g", "b/f");
 
@@ -39,7 +37,7 @@ public sealed class LinkTrailTests : IDisposable
     {
         _lab.Site.File(".data/f", "old");
         _lab.Site.Symlink("a/f", "../.data/f");
-        StartAt("", "/a");
+        _lab.Start("", "/a");
 
         _lab.Write(".data/other");
         _lab.Write("last");
@@ -53,7 +51,7 @@ public sealed class LinkTrailTests : IDisposable
         _lab.Site.File("releases/41/index.html", "41");
         _lab.Site.File("releases/42/index.html", "42");
         _lab.Site.Symlink("current", "releases/41");
-        StartAt("", "/current", "/releases", "/releases/41", "/releases/42");
+        _lab.Start("", "/current", "/releases", "/releases/41", "/releases/42");
 
         _lab.Swap("current", "releases/42");
 
@@ -66,7 +64,7 @@ public sealed class LinkTrailTests : IDisposable
         _lab.Site.File(".releases/42/index.html", "old");
         _lab.Site.File(".next/index.html", "new");
         _lab.Site.Symlink("a/current", "../.releases/42");
-        StartAt("", "/a", "/a/current");
+        _lab.Start("", "/a", "/a/current");
         _lab.Rename(".releases/42", ".releases/41");
         await _lab.Catalog.RefreshAsync("/a");
 
@@ -84,7 +82,7 @@ public sealed class LinkTrailTests : IDisposable
         _lab.Site.Symlink("..data", "..2026_01");
         _lab.Site.Symlink("index.html", "..data/index.html");
         _lab.Site.Symlink("sub/page.html", "../index.html");
-        StartAt("", "/sub");
+        _lab.Start("", "/sub");
 
         _lab.Swap("..data", "..2026_02");
 
@@ -95,9 +93,7 @@ public sealed class LinkTrailTests : IDisposable
     public async Task A_target_that_comes_to_be_is_seen_step_by_step()
     {
         _lab.Site.Symlink("a/f", "../.later/on/f");
-        StartAt("", "/a");
-        // What a catalogue does when it is told.
-        _lab.Catalog.OnTold = _ => EnterWithLinks("/a");
+        _lab.Start("", "/a");
 
         Directory.CreateDirectory(_lab.Site.PathOf(".later"));
         await _lab.Catalog.RefreshAsync("/a");
@@ -115,7 +111,7 @@ public sealed class LinkTrailTests : IDisposable
         _lab.Site.File("x/y/target", "old");
         _lab.Site.Symlink("x/y/real/f", "../target");
         _lab.Site.Symlink("link", "x/y/real");
-        StartAt("", "/link");
+        _lab.Start("", "/link");
 
         _lab.Write("x/target");
         _lab.Write("last");
@@ -133,14 +129,12 @@ public sealed class LinkTrailTests : IDisposable
         _lab.Site.Symlink("absolute", Path.Combine(_lab.Site.Outside, "elsewhere/f"));
         _lab.Site.Symlink("winding", "a/../../root/a");
         _lab.Site.EmptyDirectory("a");
-        _lab.Start("");
-        int before = _lab.Watch.WatchCount;
+        using var bare = new WatchLab();
+        bare.Start("");
 
-        _lab.Meet("/up");
-        _lab.Meet("/absolute");
-        Assert.Equal(before, _lab.Watch.WatchCount);
-        _lab.Meet("/winding");
-        Assert.Equal(before, _lab.Watch.WatchCount);
+        _lab.Start("");
+
+        Assert.Equal(bare.Watch.WatchCount, _lab.Watch.WatchCount);
     }
 
     [Fact]
@@ -149,10 +143,8 @@ public sealed class LinkTrailTests : IDisposable
         _lab.Site.Symlink("a", "b");
         _lab.Site.Symlink("b", "a");
         _lab.Site.Symlink("deep", "deep/deep");
-        _lab.Start("");
 
-        _lab.Meet("/a");
-        _lab.Meet("/deep");
+        _lab.Start("");
 
         Assert.Equal(WatchMode.Inotify, _lab.Watch.Mode);
     }
@@ -162,9 +154,8 @@ public sealed class LinkTrailTests : IDisposable
     {
         _lab.Site.File(".data/f", "old");
         _lab.Site.Symlink("f", ".data/f");
-        StartAt("");
+        _lab.Start("");
         int before = _lab.Watch.WatchCount;
-        _lab.Catalog.OnTold = _ => EnterWithLinks("");
 
         File.Delete(_lab.Site.PathOf("f"));
         await _lab.Catalog.RefreshAsync("");
@@ -179,8 +170,7 @@ public sealed class LinkTrailTests : IDisposable
     {
         _lab.Site.File(".data/f", "old");
         _lab.Site.Symlink("a/f", "../.data/f");
-        StartAt("", "/a");
-        _lab.Catalog.OnTold = _ => EnterWithLinks("/a");
+        _lab.Start("", "/a");
         _lab.Write("a/other");
         await _lab.Catalog.RefreshAsync("/a");
         int before = _lab.Watch.WatchCount;
@@ -201,28 +191,10 @@ public sealed class LinkTrailTests : IDisposable
             _lab.Site.Symlink($"b/{i}", "../.data/f");
         }
 
-        StartAt("", "/a", "/b");
+        _lab.Start("", "/a", "/b");
 
         _lab.Write(".data/f");
 
         Assert.Equal(["/a", "/b"], await _lab.Catalog.RefreshAsync("/a", "/b"));
-    }
-
-    private void StartAt(params string[] directories)
-    {
-        Array.ForEach(directories, EnterWithLinks);
-        _lab.Start();
-    }
-
-    private void EnterWithLinks(string directory)
-    {
-        _lab.Enter(directory);
-        foreach (string entry in Directory.GetFileSystemEntries(_lab.Site.Root + directory))
-        {
-            if (TestCalls.TryReadLink(entry) is not null)
-            {
-                _lab.Meet($"{directory}/{Path.GetFileName(entry)}");
-            }
-        }
     }
 }

@@ -5,15 +5,19 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
-/// <summary>Stands in for a catalogue: keeps what it is told. A test may have it do something at each call, on the watch's thread.</summary>
-internal sealed class RecordingCatalog : IRefreshable
+/// <summary>Stands in for a catalogue: keeps what it is told. A test may have it do more at each call, on the watch's thread.</summary>
+/// <param name="read">Reads directories, or all (null), as a catalogue does.</param>
+internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
 
     private readonly Channel<string[]?> _calls = Channel.CreateUnbounded<string[]?>();
 
-    /// <summary>What it does when it is told, with the directories or null for all.</summary>
+    /// <summary>What it does before it reads, with the directories or null for all.</summary>
     public Action<string[]?> OnTold { get; set; } = _ => { };
+
+    /// <summary>What it does after it has read.</summary>
+    public Action OnRead { get; set; } = () => { };
 
     /// <summary>All that was told, in order; null for a reload.</summary>
     public ConcurrentQueue<string[]?> Told { get; } = new();
@@ -50,6 +54,8 @@ internal sealed class RecordingCatalog : IRefreshable
         try
         {
             OnTold(directories);
+            read(directories);
+            OnRead();
         }
         finally
         {

@@ -80,9 +80,8 @@ public sealed class RefusalTests
         lab.Site.File(".data/f", "");
         lab.Site.Symlink("f", ".data/f");
         lab.Source.ErrorFor = path => path == lab.Site.PathOf(".data") ? Errno.ENOSPC : 0;
-        lab.Start("");
 
-        lab.Meet("/f");
+        lab.Start("");
 
         Assert.Equal(WatchMode.Revalidate, lab.Watch.Mode);
         Assert.Single(lab.Log.Lines(401));
@@ -140,7 +139,7 @@ public sealed class RefusalTests
         watch.Entering(fd, [], state);
         watch.MetSymlink("/a"u8);
         watch.Left("/a"u8);
-        watch.Start(new RecordingCatalog());
+        watch.Start(new RecordingCatalog(_ => { }));
         Assert.Equal(0, FileCalls.Close(fd));
 
         Assert.Equal(mode, watch.Mode);

@@ -79,10 +79,8 @@ public sealed class RootTrailTests : IDisposable
             {
                 throw new SiteException("It is gone.", "");
             }
-
-            lab.Enter("");
-            isBack.TrySetResult();
         };
+        lab.Catalog.OnRead = () => isBack.TrySetResult();
 
         Directory.Delete(_place.PathOf("a"), recursive: true);
         foreach (string step in (string[])["a", "a/b", "a/b/site"])

@@ -17,11 +17,10 @@ public sealed class TroubleTests : IDisposable
         _lab.Start("");
         using var isBusy = new SemaphoreSlim(0);
         using var isFull = new SemaphoreSlim(0);
-        _lab.Catalog.OnTold = told =>
+        _lab.Catalog.OnTold = _ =>
         {
             isBusy.Release();
             Assert.True(isFull.Wait(TimeSpan.FromSeconds(60)));
-            WalkIfTold(told);
         };
         _lab.Write("f");
         Assert.True(await isBusy.WaitAsync(TimeSpan.FromSeconds(20)));
@@ -47,11 +46,7 @@ public sealed class TroubleTests : IDisposable
     {
         _lab.Start("");
         int left = 2;
-        _lab.Catalog.OnTold = told =>
-        {
-            ThrowWhile(left-- > 0, new SiteException("It is gone.", "Put it back."));
-            WalkIfTold(told);
-        };
+        _lab.Catalog.OnTold = _ => ThrowWhile(left-- > 0, new SiteException("It is gone.", "Put it back."));
         long began = Stopwatch.GetTimestamp();
         _lab.Write("f");
 
@@ -175,15 +170,6 @@ public sealed class TroubleTests : IDisposable
         Assert.Equal(WatchMode.Revalidate, _lab.Watch.Mode);
         Assert.Single(_lab.Log.Lines(405));
         Assert.True(_lab.Source.IsDisposed);
-    }
-
-    /// <summary>A watch that is told of no directory in a reload takes the site for empty.</summary>
-    private void WalkIfTold(string[]? directories)
-    {
-        if (directories is null)
-        {
-            _lab.Enter("");
-        }
     }
 
     private static void ThrowWhile(bool holds, Exception error)

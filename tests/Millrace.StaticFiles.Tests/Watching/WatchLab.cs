@@ -9,11 +9,14 @@ namespace Millrace.StaticFiles.Tests.Watching;
 /// <summary>A site of real files and a watch on it, which the test shows what a catalogue would.</summary>
 internal sealed class WatchLab : IDisposable
 {
+    private readonly HashSet<string> _directories = new(StringComparer.Ordinal);
     private TreeWatch? _watch;
+
+    public WatchLab() => Catalog = new RecordingCatalog(Read);
 
     public TempSite Site { get; } = TempSite.InMemory();
 
-    public RecordingCatalog Catalog { get; } = new();
+    public RecordingCatalog Catalog { get; }
 
     public RecordingLog Log { get; } = new();
 
@@ -26,24 +29,44 @@ internal sealed class WatchLab : IDisposable
 
     public TreeWatch Watch => _watch ??= TreeWatch.Open(RootName ?? Site.Root, Mode, Log, Source);
 
-    /// <summary>Shows the watch these directories and lets it begin.</summary>
+    private string Root => RootName ?? Site.Root;
+
+    /// <summary>Makes these directories the site, shows them to the watch and lets it begin.</summary>
     public void Start(params string[] directories)
     {
-        foreach (string directory in directories)
-        {
-            Enter(directory);
-        }
-
+        Array.ForEach(directories, Enter);
         Watch.Start(Catalog);
     }
 
+    /// <summary>A directory becomes part of the site, and is shown to the watch with its symlinks whenever it is read.</summary>
     public void Enter(string directory)
     {
-        int fd = Open((RootName ?? Site.Root) + directory);
+        lock (_directories)
+        {
+            _directories.Add(directory);
+        }
+
+        int fd = TryOpen(Root + directory);
+        // It may be gone by now, as it may be for a catalogue.
+        if (fd < 0)
+        {
+            return;
+        }
+
         Enter(directory, fd);
+        // By its descriptor: .NET takes "a/.." out of a path, whatever a is.
+        foreach (string entry in Directory.GetFileSystemEntries($"/proc/self/fd/{fd}/"))
+        {
+            if (TestCalls.TryReadLink(entry) is not null)
+            {
+                Meet($"{directory}/{Path.GetFileName(entry)}");
+            }
+        }
+
         Assert.Equal(0, FileCalls.Close(fd));
     }
 
+    /// <summary>Shows the watch a directory by a descriptor of the test's own.</summary>
     public void Enter(string directory, int fd)
     {
         Assert.Equal(0, FileState.Read(fd, out FileState state));
@@ -52,7 +75,20 @@ internal sealed class WatchLab : IDisposable
 
     public void Meet(string symlink) => Watch.MetSymlink(Encoding.UTF8.GetBytes(symlink));
 
-    public void Leave(string directory) => Watch.Left(Encoding.UTF8.GetBytes(directory));
+    public void Leave(string directory)
+    {
+        Forget(directory);
+        Watch.Left(Encoding.UTF8.GetBytes(directory));
+    }
+
+    /// <summary>A directory is no part of the site any more, and nobody says so.</summary>
+    public void Forget(string directory)
+    {
+        lock (_directories)
+        {
+            _directories.Remove(directory);
+        }
+    }
 
     public void Write(string path, string content = "new") => File.WriteAllText(Site.PathOf(path), content);
 
@@ -67,10 +103,7 @@ internal sealed class WatchLab : IDisposable
 
     public static int Open(string path)
     {
-        int fd = FileCalls.OpenAt2(
-            FileCalls.WorkingDirectory,
-            Encoding.UTF8.GetBytes(path + '\0'),
-            new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec });
+        int fd = TryOpen(path);
         Assert.True(fd >= 0);
         return fd;
     }
@@ -80,5 +113,21 @@ internal sealed class WatchLab : IDisposable
         Watch.Dispose();
         Assert.True(Source.IsDisposed);
         Site.Dispose();
+    }
+
+    private static int TryOpen(string path) => FileCalls.OpenAt2(
+        FileCalls.WorkingDirectory,
+        Encoding.UTF8.GetBytes(path + '\0'),
+        new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec });
+
+    private void Read(string[]? directories)
+    {
+        string[] known;
+        lock (_directories)
+        {
+            known = [.. (directories ?? [.. _directories]).Where(_directories.Contains)];
+        }
+
+        Array.ForEach(known, Enter);
     }
 }
