@@ -16,16 +16,12 @@ internal sealed class PasswordFile
     /// <summary>Some 50,000 users; a larger file is a mistake (a log, an image) or a case for a database.</summary>
     public const int BytesMax = 4 * 1024 * 1024;
 
-    /// <summary>
-    /// A file changed later than this before it was read may change again without its times showing it: before kernel 6.13 they move
-    /// in steps of 4 ms, on FAT of 2 s. Until then its content is compared.
-    /// </summary>
-    private const long SettledAfterNs = 3_000_000_000;
-
     private readonly string _path;
     private readonly CryptLibrary _library;
     private readonly Lock _refreshing = new();
     private FileState _state;
+
+    /// <summary>Whether an equal state later means equal content; until it does, the content is compared.</summary>
     private bool _isSettled;
     private PasswordTable _table = PasswordTable.Empty;
 
@@ -91,9 +87,10 @@ internal sealed class PasswordFile
             throw Refused($"has {state.Size} bytes, more than {BytesMax}", "Name the file that htpasswd wrote.");
         }
 
+        long lookedAtNs = WallClock.NowNs;
         byte[] content = Content(file, state);
         _state = state;
-        _isSettled = IsSettled(state);
+        _isSettled = state.IsSettledAt(lookedAtNs);
         return _table.Digest.AsSpan().SequenceEqual(PasswordTable.DigestOf(content))
             ? _table
             : PasswordFileParser.Parse(_path, content, _library);
@@ -122,30 +119,16 @@ internal sealed class PasswordFile
     private byte[] Content(SafeFileHandle file, in FileState before)
     {
         byte[] content = new byte[before.Size];
-        try
+        long result = FileContent.Read((int)file.DangerousGetHandle(), content);
+        if (result < 0)
         {
-            int done = 0;
-            int read;
-            while (done < content.Length && (read = RandomAccess.Read(file, content.AsSpan(done), done)) > 0)
-            {
-                done += read;
-            }
-
-            // Half of one version and half of another may well parse.
-            return done == content.Length && StateOf(file) == before
-                ? content
-                : throw Refused("changed while it was read", "It is read again within a second.");
+            throw Refused($"cannot be read ({Errno.Describe((int)result)})", "Check its file system.");
         }
-        catch (IOException error)
-        {
-            throw Refused($"cannot be read ({error.Message})", "Check its file system.");
-        }
-    }
 
-    private static bool IsSettled(in FileState state)
-    {
-        long nowNs = (DateTime.UtcNow - DateTime.UnixEpoch).Ticks * TimeSpan.NanosecondsPerTick;
-        return Math.Max(state.ChangedAtNs, state.ModifiedAtNs) < nowNs - SettledAfterNs;
+        // Half of one version and half of another may well parse.
+        return result == content.Length && StateOf(file) == before
+            ? content
+            : throw Refused("changed while it was read", "It is read again within a second.");
     }
 
     private SiteException Refused(string predicate, string remedy) => new($"The password file '{_path}' {predicate}.", remedy);

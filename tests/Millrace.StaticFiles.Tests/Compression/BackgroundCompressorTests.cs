@@ -1,0 +1,116 @@
+using System.Diagnostics;
+using Millrace.Http;
+using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Compression;
+
+public sealed class BackgroundCompressorTests : IDisposable
+{
+    private readonly TempSite _site = new();
+    private readonly List<Exception> _failures = [];
+
+    public void Dispose() => _site.Dispose();
+
+    [Fact]
+    public async Task The_site_is_compressed_at_start_and_after_each_change_without_being_asked()
+    {
+        _site.File("a.txt", TestText.Of(5_000));
+        using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, _failures.Add);
+        await WhenCompressedAsync(catalog, "/a.txt");
+
+        for (int i = 0; i < 5; i++)
+        {
+            _site.File($"{i}.txt", TestText.Of(5_000, seed: i));
+            catalog.Reload();
+            await WhenCompressedAsync(catalog, $"/{i}.txt");
+        }
+
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public async Task It_stops_in_the_middle_of_its_work_and_leaves_no_thread()
+    {
+        for (int i = 0; i < 40; i++)
+        {
+            _site.File($"{i}.txt", TestText.Of(1_000_000, seed: i));
+        }
+
+        _site.File("first.txt", TestText.Of(5_000));
+        using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        using (BackgroundCompressor.Start(catalog, _site.Options, _failures.Add))
+        {
+            await WhenCompressedAsync(catalog, "/first.txt");
+        }
+
+        using AssetCatalogLease lease = new(catalog);
+        Assert.Contains(Enumerable.Range(0, 40), i => !lease.Snapshot.Asset($"/{i}.txt").IsPublished);
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public async Task Its_thread_is_the_nicest()
+    {
+        _site.File("a.txt", TestText.Of(5_000));
+        using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, _failures.Add);
+        await WhenCompressedAsync(catalog, "/a.txt");
+
+        Assert.Contains(Directory.GetDirectories("/proc/self/task"), IsNiceCompressor);
+    }
+
+    [Fact]
+    public async Task What_nobody_expected_is_told_and_ends_the_compressor_only()
+    {
+        AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        catalog.Dispose();
+        var told = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, told.SetResult);
+
+        Assert.IsType<ObjectDisposedException>(await told.Task.WaitAsync(TimeSpan.FromSeconds(30), TestContext.Current.CancellationToken));
+    }
+
+    /// <summary>Name and niceness are the 2nd and the 19th field of stat (proc(5)); names are cut to 15 characters.</summary>
+    private static bool IsNiceCompressor(string task)
+    {
+        try
+        {
+            string stat = File.ReadAllText($"{task}/stat");
+            return stat.Contains("(millrace-compre)", StringComparison.Ordinal) && stat[(stat.LastIndexOf(')') + 2)..].Split(' ')[16] == "19";
+        }
+        catch (IOException)
+        {
+            // A thread of another test that ended meanwhile.
+            return false;
+        }
+    }
+
+    private static async Task WhenCompressedAsync(AssetCatalog catalog, string path)
+    {
+        var waited = Stopwatch.StartNew();
+        while (true)
+        {
+            using (AssetCatalogLease lease = new(catalog))
+            {
+                if (lease.Snapshot.Asset(path).Codings == (CodingSet.Identity | CodingSet.Brotli | CodingSet.Gzip))
+                {
+                    return;
+                }
+            }
+
+            Assert.True(waited.Elapsed < TimeSpan.FromSeconds(60), $"{path} is not compressed");
+            await Task.Delay(5, TestContext.Current.CancellationToken);
+        }
+    }
+
+    private sealed class AssetCatalogLease(AssetCatalog catalog) : IDisposable
+    {
+        public CatalogSnapshot Snapshot { get; } = catalog.Adopt();
+
+        public void Dispose() => Snapshot.Release();
+    }
+}
