@@ -189,9 +189,9 @@ internal ref struct PatternReader
     /// <summary>A placeholder is told how much of its segment comes behind it.</summary>
     private void EndSegment()
     {
-        EndLiteral();
         if (_placeholder >= 0)
         {
+            EndLiteral();
             int suffix = 0;
             for (int i = _placeholder + 1; i < _tokens.Count; i++)
             {
@@ -217,6 +217,7 @@ internal ref struct PatternReader
     private void EndPiece()
     {
         EndSegment();
+        EndLiteral();
         _pieces.Add(new PatternPiece([.. _tokens]));
         _tokens.Clear();
     }
