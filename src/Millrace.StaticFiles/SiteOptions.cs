@@ -65,9 +65,9 @@ public sealed record SiteOptions
     public bool SecurityHeaders { get; init; }
 
     /// <summary>
-    /// The charset that text types name. Default <c>utf-8</c>: without one a browser guesses by locale. Null: none is named.
+    /// The charset that text types name; empty for none. Default <c>utf-8</c>: without one a browser guesses by locale.
     /// </summary>
-    public string? Charset { get; init; } = "utf-8";
+    public string Charset { get; init; } = "utf-8";
 
     /// <summary>
     /// Content types by extension (without its dot, in lower case), before the built-in table. Default: none.

@@ -1,17 +1,20 @@
 namespace Millrace.StaticFiles;
 
-/// <summary>How changes of the root's files are noticed.</summary>
+/// <summary>How changes of files are found.</summary>
 public enum WatchMode
 {
-    /// <summary>By inotify where the file system tells of changes, by looking at each request where it does not (NFS, CIFS, FUSE).</summary>
+    /// <summary>By inotify where it sees every change, else by revalidation. The default.</summary>
     Auto,
 
-    /// <summary>By inotify only: a change made on another machine of a network file system is seen at the next reload.</summary>
+    /// <summary>
+    /// By inotify, on any file system. On one that is shared with other machines their changes go unseen. Where the kernel takes no
+    /// more watches, it is revalidation all the same.
+    /// </summary>
     Inotify,
 
-    /// <summary>By looking at the file at each request: two system calls that inotify saves.</summary>
+    /// <summary>By looking at the file and its directory at each request.</summary>
     Revalidate,
 
-    /// <summary>Not at all: the site changes when it is reloaded (SIGHUP).</summary>
+    /// <summary>Not at all: only a reload shows changes.</summary>
     Off,
 }

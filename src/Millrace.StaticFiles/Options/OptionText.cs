@@ -24,7 +24,8 @@ internal static class OptionText
         int power = text.Length == 0 ? -1 : "kmgt".IndexOf(char.ToLowerInvariant(text[^1]), StringComparison.Ordinal);
         ReadOnlySpan<char> digits = power < 0 ? text : text.AsSpan()[..^1];
         int shift = 10 * (power + 1);
-        bool isSize = long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size) && size <= long.MaxValue >> shift;
+        bool isSize = long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size)
+            && size <= long.MaxValue >> shift;
         return isSize ? size << shift : throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
     }
 
@@ -35,7 +36,16 @@ internal static class OptionText
         return size <= int.MaxValue ? (int)size : throw Refuse(text, "too large", "Write less than 2g.");
     }
 
-    public static List<string> List(string text) => [.. text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)];
+    /// <summary>A name, or none for the empty one.</summary>
+    public static string Charset(string text) => text switch
+    {
+        "none" => "",
+        "" => throw Refuse(text, "empty", "Write a name as utf-8, or none."),
+        _ => text,
+    };
+
+    public static List<string> List(string text) =>
+        [.. text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)];
 
     /// <summary>What is left and right of the first '='.</summary>
     public static (string Left, string Right) Pair(string text, string form)

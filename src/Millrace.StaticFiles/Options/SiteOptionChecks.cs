@@ -8,7 +8,7 @@ internal static class SiteOptionChecks
     public static void Check(SiteOptions options)
     {
         Require(!string.IsNullOrEmpty(options.Root), "The root is empty.", "Name the directory to serve.");
-        Require(!options.Root.Contains('\0', StringComparison.Ordinal), "The root's path holds a zero byte.", "Name the directory to serve.");
+        Require(!HasNul(options.Root), "The root's path holds a zero byte.", "Name the directory to serve.");
         CheckValues(options);
     }
 
@@ -55,8 +55,8 @@ internal static class SiteOptionChecks
         }
 
         Require(
-            options.Charset is null || FieldRefusals.IsToken(options.Charset),
-            $"'{FieldRefusals.Shown(options.Charset ?? "")}' is not a charset.",
+            options.Charset.Length == 0 || FieldRefusals.IsToken(options.Charset),
+            $"'{FieldRefusals.Shown(options.Charset)}' is not a charset.",
             "Give a name as utf-8, or none.");
         foreach ((string extension, string type) in options.ContentTypes)
         {
@@ -88,7 +88,9 @@ internal static class SiteOptionChecks
             RequireFew(cors.Origins.Count, nameof(cors.Origins));
             Require(cors.Origins.Count > 0, "CORS names no origin.", "Name the sites whose scripts may read, or * for any.");
             Require(
-                cors.Origins.Count == 1 || !cors.Origins.Contains("*"), "CORS names * beside other origins.", "Name * alone, or the others.");
+                cors.Origins.Count == 1 || !cors.Origins.Contains("*"),
+                "CORS names * beside other origins.",
+                "Name * alone, or the others.");
             RequireNotNegative(cors.MaxAgeSeconds, nameof(cors.MaxAgeSeconds));
             foreach (string origin in cors.Origins)
             {
@@ -109,11 +111,14 @@ internal static class SiteOptionChecks
     private static void CheckAccess(SiteOptions options)
     {
         Require(
-            options.PasswordFile is null || (options.PasswordFile.Length > 0 && !options.PasswordFile.Contains('\0', StringComparison.Ordinal)),
+            options.PasswordFile is null || (options.PasswordFile.Length > 0 && !HasNul(options.PasswordFile)),
             "The password file has no name.",
             "Name an htpasswd file.");
-        Require(FieldRefusals.OfValue("WWW-Authenticate", options.Realm) is null, "The realm cannot be sent.", "Give a short text of ASCII.");
+        bool isRealm = FieldRefusals.OfValue("WWW-Authenticate", options.Realm) is null;
+        Require(isRealm, "The realm cannot be sent.", "Give a short text of ASCII.");
     }
+
+    private static bool HasNul(string path) => path.Contains('\0', StringComparison.Ordinal);
 
     private static void RequireUrlPath(string path) =>
         Require(

@@ -62,7 +62,7 @@ internal static class SiteOptionTable
             ValueForm = "NAME",
             Help = "Charset that text types name; none for no charset.",
             Default = "utf-8",
-            Apply = (options, text) => options with { Charset = text == "none" ? null : text },
+            Apply = (options, text) => options with { Charset = OptionText.Charset(text) },
         },
         new()
         {

@@ -32,7 +32,7 @@ internal static class CachePolicy
             dot = name.LastIndexOf((byte)'.');
         }
 
-        if (dot < HashCharactersMin + 1)
+        if (dot < HashCharactersMin + 1 || dot == name.Length - 1)
         {
             return false;
         }

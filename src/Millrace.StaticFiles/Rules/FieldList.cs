@@ -14,7 +14,8 @@ internal sealed class FieldList
         int index = IndexOf(edit.Field.Name);
         if (index < 0 || edit.Kind == FieldEditKind.Add)
         {
-            if (edit.Kind != FieldEditKind.Remove)
+            // Beyond the limit are cookies only, of many blocks: names are fewer.
+            if (edit.Kind != FieldEditKind.Remove && _fields.Count < RuleLimits.FieldsMax + SecurityPreset.Fields.Length)
             {
                 _fields.Add(edit.Field);
             }
@@ -24,6 +25,9 @@ internal sealed class FieldList
 
         switch (edit.Kind)
         {
+            case FieldEditKind.Join when _fields[index].Value.Length + edit.Field.Value.Length >= FieldRefusals.ValueCharactersMax:
+                // Hundreds of blocks on one path: what is there already stays.
+                break;
             case FieldEditKind.Join:
                 _fields[index] = new Field(_fields[index].Name, $"{_fields[index].Value}, {edit.Field.Value}");
                 break;

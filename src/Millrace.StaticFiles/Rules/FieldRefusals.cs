@@ -75,7 +75,8 @@ internal static class FieldRefusals
         if (value.AsSpan().ContainsAnyExceptInRange(' ', '~') && value.Any(character => character != '\t' && character is < ' ' or > '~'))
         {
             return new RuleProblem(
-                $"The value of {name} holds a control character or one beyond ASCII.", "Write it in ASCII, percent-encoded where it is a URL.");
+                $"The value of {name} holds a control character or one beyond ASCII.",
+                "Write it in ASCII, percent-encoded where it is a URL.");
         }
 
         if (value[0] is ' ' or '\t' || value[^1] is ' ' or '\t')
@@ -88,7 +89,9 @@ internal static class FieldRefusals
             : null;
     }
 
-    /// <summary>Why a field cannot be set where the server answers for CORS itself: two of its origins refuse a browser all, or null.</summary>
+    /// <summary>
+    /// Why a field cannot be set where the server answers for CORS itself, or null: a browser refuses an answer with two of them.
+    /// </summary>
     public static RuleProblem? OfCors(string name) =>
         name.Equals("Access-Control-Allow-Origin", StringComparison.OrdinalIgnoreCase)
         || name.Equals("Access-Control-Allow-Credentials", StringComparison.OrdinalIgnoreCase)

@@ -24,7 +24,7 @@ internal sealed class FieldRules
     private readonly ConcurrentDictionary<ulong[], FieldSet>.AlternateLookup<ReadOnlySpan<ulong>> _setsByWords;
     private int _setCount;
 
-    public FieldRules(SiteOptions options, CorsPolicy? cors, IReadOnlyCollection<FieldBlock> siteBlocks)
+    public FieldRules(SiteOptions options, CorsPolicy? cors, IReadOnlyList<FieldBlock> siteBlocks)
     {
         IEnumerable<FieldBlock> cacheBlocks = options.CacheControl.Select(rule => Compile(rule.Pattern, "Cache-Control", rule.Value));
         IEnumerable<FieldBlock> fieldBlocks = options.Fields.Select(rule => Compile(rule.Pattern, rule.Name, rule.Value));

@@ -33,6 +33,9 @@ internal sealed class FieldSet
     /// </summary>
     public object? Http1Lines { get; set; }
 
+    /// <summary>The bytes of all as lines of a head: name, ": ", value, CRLF.</summary>
+    public int LineBytes => _fields.Sum(line => line.Name.Length + line.Value.Length + 4);
+
     /// <summary>The first field of that name, in any case, or null.</summary>
     public Field? Find(string name) => Array.Find(_fields, field => field.Is(name));
 }

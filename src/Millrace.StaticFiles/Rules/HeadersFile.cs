@@ -8,89 +8,101 @@ namespace Millrace.StaticFiles.Rules;
 /// A name that comes twice in a block is joined with a comma. Of blocks that match the same path the later one replaces a field,
 /// or adds to it where it is a list (<see cref="FieldEdit"/>).
 /// </remarks>
-internal static class HeadersFile
+internal sealed class HeadersFile
 {
     public const string Name = "_headers";
 
-    /// <param name="bytes">The file.</param>
-    /// <param name="hasCors">Whether the server answers for CORS by itself, and a site must not contradict it.</param>
-    /// <param name="warnings">What is wrong, as "file:line: cause remedy".</param>
-    public static List<FieldBlock> Parse(ReadOnlySpan<byte> bytes, bool hasCors, out IEnumerable<string> warnings)
-    {
-        var file = new RuleFile(Name);
-        var blocks = new List<FieldBlock>();
-        var state = BlockState.None;
-        List<FieldEdit> edits = [];
-        foreach ((int number, string text) in file.Read(bytes))
-        {
-            // No field's name starts like a path, so indentation need not be told apart, as neither Netlify nor Cloudflare does.
-            RuleProblem? problem;
-            if (text[0] is '/' or '*' || text.Contains("://", StringComparison.Ordinal) && text.StartsWith("http", StringComparison.Ordinal))
-            {
-                edits = [];
-                problem = Open(text, blocks, edits);
-                state = problem is null ? BlockState.Open : BlockState.Skipped;
-            }
-            else
-            {
-                problem = state switch
-                {
-                    BlockState.Open => AddLine(text, edits, hasCors),
-                    BlockState.Skipped => null,
-                    _ => new RuleProblem("No path comes before this line.", "Write the path first, as /*, on a line of its own."),
-                };
-            }
+    /// <summary>Whether the server answers for CORS by itself, and a site must not contradict it.</summary>
+    private readonly bool _hasCors;
+    private readonly RuleFile _file = new(Name);
+    private readonly List<FieldBlock> _blocks = [];
+    private readonly HashSet<string> _names = new(StringComparer.OrdinalIgnoreCase);
 
-            if (problem is not null)
+    /// <summary>The fields of the block being read; null before the first, and in one whose path was not understood.</summary>
+    private List<FieldEdit>? _edits;
+    private bool _isAfterPath;
+
+    private HeadersFile(bool hasCors)
+    {
+        _hasCors = hasCors;
+    }
+
+    /// <param name="bytes">The file.</param>
+    /// <param name="cors">The options' own, or null.</param>
+    /// <param name="warnings">What is wrong, as "file:line: cause remedy".</param>
+    public static IReadOnlyList<FieldBlock> Parse(ReadOnlySpan<byte> bytes, CorsOptions? cors, out IEnumerable<string> warnings)
+    {
+        var headers = new HeadersFile(cors is not null);
+        foreach ((int number, string text) in headers._file.Read(bytes))
+        {
+            if (headers.ReadLine(text) is RuleProblem problem)
             {
-                file.Warn(number, problem);
+                headers._file.Warn(number, problem);
             }
         }
 
-        warnings = file.Warnings;
-        return blocks;
+        warnings = headers._file.Warnings;
+        return headers._blocks;
     }
 
-    private static RuleProblem? Open(string text, List<FieldBlock> blocks, List<FieldEdit> edits)
+    private RuleProblem? ReadLine(string text)
     {
-        if (text.StartsWith("http", StringComparison.Ordinal))
+        // No field's name starts like a path, so indentation says nothing; Netlify and Cloudflare do not look at it either.
+        bool isPath = text[0] is '/' or '*'
+            || text.StartsWith("https://", StringComparison.OrdinalIgnoreCase)
+            || text.StartsWith("http://", StringComparison.OrdinalIgnoreCase);
+        if (isPath)
+        {
+            _edits = null;
+            _isAfterPath = true;
+            return ReadPath(text);
+        }
+
+        if (_edits is not null)
+        {
+            return text[0] == '!' ? ReadRemoval(text) : ReadField(text);
+        }
+
+        // A path that was not understood was named, and its fields belong to nobody.
+        return _isAfterPath
+            ? null
+            : new RuleProblem("No path comes before this line.", "Write the path first, as /*, on a line of its own.");
+    }
+
+    private RuleProblem? ReadPath(string text)
+    {
+        if (text[0] is not ('/' or '*'))
         {
             return new RuleProblem("Rules for a host are not supported.", "Write the path alone; give each host a root of its own.");
         }
 
-        if (text[0] != '/')
+        if (text[0] == '*')
         {
             return new RuleProblem("The path does not start with '/'.", $"Write /{FieldRefusals.Shown(text)}.");
         }
 
-        if (blocks.Count == RuleLimits.HeaderBlocksMax)
+        if (_blocks.Count == RuleLimits.HeaderBlocksMax)
         {
             return new RuleProblem($"There are more than {RuleLimits.HeaderBlocksMax} paths.", "Join some with *.");
         }
 
-        if (!PathPattern.TryParse(text, PatternSyntax.Glob, out PathPattern? pattern, out RuleProblem? problem))
+        if (PathPattern.TryParse(text, PatternSyntax.Glob, out PathPattern? pattern, out RuleProblem? problem))
         {
-            return problem;
+            _edits = [];
+            _blocks.Add(new FieldBlock(pattern, _edits));
         }
 
-        blocks.Add(new FieldBlock(pattern, edits));
-        return null;
+        return problem;
     }
 
-    private static RuleProblem? AddLine(string text, List<FieldEdit> edits, bool hasCors)
+    private RuleProblem? ReadRemoval(string text)
     {
-        if (text[0] == '!')
-        {
-            string removed = text[1..].Trim(' ', '\t');
-            RuleProblem? refusal = FieldRefusals.OfName(removed);
-            if (refusal is null)
-            {
-                edits.Add(new FieldEdit(FieldEditKind.Remove, new Field(removed, "")));
-            }
+        string name = text[1..].Trim(' ', '\t');
+        return FieldRefusals.OfName(name) ?? Add(new FieldEdit(FieldEditKind.Remove, new Field(name, "")));
+    }
 
-            return refusal;
-        }
-
+    private RuleProblem? ReadField(string text)
+    {
         int colon = text.IndexOf(':', StringComparison.Ordinal);
         if (colon < 0)
         {
@@ -99,31 +111,41 @@ internal static class HeadersFile
 
         string name = text[..colon].TrimEnd(' ', '\t');
         string value = text[(colon + 1)..].Trim(' ', '\t');
-        RuleProblem? problem = FieldRefusals.Of(name, value) ?? (hasCors ? FieldRefusals.OfCors(name) : null);
-        return problem ?? Add(edits, new Field(name, value));
-    }
-
-    private static RuleProblem? Add(List<FieldEdit> edits, Field field)
-    {
-        int before = edits.FindLastIndex(edit => edit.Field.Is(field.Name));
-        if (before < 0 || edits[before].Kind is FieldEditKind.Add or FieldEditKind.Remove)
+        RuleProblem? problem = FieldRefusals.Of(name, value) ?? (_hasCors ? FieldRefusals.OfCors(name) : null);
+        if (problem is not null)
         {
-            edits.Add(FieldEdit.OfBlock(field));
-            return null;
+            return problem;
         }
 
-        FieldEdit joined = edits[before];
-        string value = $"{joined.Field.Value}, {field.Value}";
-        edits[before] = joined with { Field = new Field(joined.Field.Name, value) };
-        return FieldRefusals.OfValue(field.Name, value);
+        var field = new Field(name, value);
+        int before = _edits!.FindLastIndex(edit => edit.Field.Is(name));
+        bool isAgain = before >= 0 && _edits[before].Kind is FieldEditKind.Replace or FieldEditKind.Join;
+        return isAgain ? Join(before, field) : Add(FieldEdit.OfBlock(field));
     }
 
-    private enum BlockState
+    private RuleProblem? Join(int place, Field field)
     {
-        None,
-        Open,
+        Field first = _edits![place].Field;
+        if (first.Value.Length + field.Value.Length >= FieldRefusals.ValueCharactersMax)
+        {
+            return new RuleProblem(
+                $"The values of {field.Name} are too long together.", $"Write at most {FieldRefusals.ValueCharactersMax} characters.");
+        }
 
-        /// <summary>Its path was not understood: its fields belong to nobody.</summary>
-        Skipped,
+        _edits[place] = _edits[place] with { Field = new Field(first.Name, $"{first.Value}, {field.Value}") };
+        return null;
+    }
+
+    private RuleProblem? Add(FieldEdit edit)
+    {
+        bool isKnown = _names.Contains(edit.Field.Name);
+        if (_edits!.Count == RuleLimits.FieldsMax || (!isKnown && _names.Count == RuleLimits.FieldsMax))
+        {
+            return new RuleProblem($"There are more than {RuleLimits.FieldsMax} fields.", "Leave some out: no client takes so many.");
+        }
+
+        _ = _names.Add(edit.Field.Name);
+        _edits.Add(edit);
+        return null;
     }
 }

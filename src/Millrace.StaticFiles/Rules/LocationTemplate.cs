@@ -126,6 +126,10 @@ internal sealed class LocationTemplate
         return (first < 0 ? path.Length : first) - 1;
     }
 
+    public static RuleProblem NoTarget(string text) => new(
+        $"The target '{FieldRefusals.Shown(text)}' is neither a path nor an http(s) URL.",
+        "Write /path for a place on this site, https://host/path for another.");
+
     private static void Write(ref UrlText text, Part[] parts, scoped RouteCaptures captures)
     {
         foreach (ref readonly Part part in parts.AsSpan())
@@ -194,9 +198,7 @@ internal sealed class LocationTemplate
             : 0;
         if (host == 0)
         {
-            return new RuleProblem(
-                $"The target '{FieldRefusals.Shown(text)}' is neither a path nor an http(s) URL.",
-                "Write /path for a place on this site, https://host/path for another.");
+            return NoTarget(text);
         }
 
         int length = text.AsSpan(host).IndexOfAny('/', '?', '#');

@@ -30,14 +30,10 @@ internal sealed class PathPattern
         _pieces = pieces;
         _captureNames = captureNames;
         Literal = pieces.Length == 1 ? pieces[0].Literal : null;
-        MatchesEverything = pieces is [{ Literal: [] or [(byte)'/'] }, { Literal: [] }];
     }
 
     /// <summary>The only path it matches, where it has no wildcards, or null.</summary>
     public byte[]? Literal { get; }
-
-    /// <summary>Whether it is <c>*</c> or <c>/*</c>.</summary>
-    public bool MatchesEverything { get; }
 
     /// <summary>The names of placeholders in their order, and then <see cref="SplatName"/> if a route has a '*'.</summary>
     public IReadOnlyList<string> CaptureNames => _captureNames;

@@ -3,7 +3,9 @@ using System.Text;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>The decoded path of a rewrite, with places for captures. A query or fragment of the target says nothing to a file and is left out.</summary>
+/// <summary>
+/// The decoded path of a rewrite, with places for captures. A query or fragment of the target says nothing to a file and is left out.
+/// </summary>
 internal sealed class PathTemplate
 {
     private readonly Part[] _parts;

@@ -101,8 +101,9 @@ internal ref struct PatternReader
         return _syntax switch
         {
             PatternSyntax.Route when _text[0] != '/' => Refuse("does not start with '/'.", "Write the path from the root, as /old/*."),
-            PatternSyntax.Route when _text.AsSpan().ContainsAny('?', '#') =>
-                Refuse("holds a '?' or '#'.", "Write query parameters as name=value behind the path; a fragment is never sent to a server."),
+            PatternSyntax.Route when _text.AsSpan().ContainsAny('?', '#') => Refuse(
+                "holds a '?' or '#'.",
+                "Write query parameters as name=value behind the path; a fragment is never sent to a server."),
             _ => null,
         };
     }
@@ -150,7 +151,9 @@ internal ref struct PatternReader
 
         EndPiece();
         _hasStar = true;
-        return _syntax == PatternSyntax.Route && _pieces.Count > 1 ? Refuse("holds more than one '*'.", "Use :name for single segments.") : null;
+        return _syntax == PatternSyntax.Route && _pieces.Count > 1
+            ? Refuse("holds more than one '*'.", "Use :name for single segments.")
+            : null;
     }
 
     private RuleProblem? ReadPlaceholder(int nameCharacters)
@@ -189,9 +192,9 @@ internal ref struct PatternReader
     /// <summary>A placeholder is told how much of its segment comes behind it.</summary>
     private void EndSegment()
     {
-        EndLiteral();
         if (_placeholder >= 0)
         {
+            EndLiteral();
             int suffix = 0;
             for (int i = _placeholder + 1; i < _tokens.Count; i++)
             {
@@ -217,6 +220,7 @@ internal ref struct PatternReader
     private void EndPiece()
     {
         EndSegment();
+        EndLiteral();
         _pieces.Add(new PatternPiece([.. _tokens]));
         _tokens.Clear();
     }

@@ -33,6 +33,12 @@ internal static class RedirectLine
 
         int to = FindTarget(words);
         string target = to < words.Length && !IsStatus(words[to]) ? words[to] : "";
+        if (target.Length > 0 && target[0] != '/' && !IsAbsolute(target))
+        {
+            problem = LocationTemplate.NoTarget(target);
+            return false;
+        }
+
         if (!TryReadQuery(words[0], words[1..to], out string from, out List<QueryCondition> query, out problem)
             || !TryReadStatus(words[(target.Length == 0 ? to : to + 1)..], defaultStatus, out int status, out bool forced, out problem))
         {

@@ -27,8 +27,8 @@ internal static class RedirectsFile
             patterns += route.ExactPath is null ? 1 : 0;
             if (route.ExactPath is null && patterns > RuleLimits.PatternRoutesMax)
             {
-                file.Warn(
-                    number, new RuleProblem($"There are more than {RuleLimits.PatternRoutesMax} rules with wildcards.", "Join some, or write them exact."));
+                string cause = $"There are more than {RuleLimits.PatternRoutesMax} rules with wildcards.";
+                file.Warn(number, new RuleProblem(cause, "Join some, or write them exact."));
                 continue;
             }
 

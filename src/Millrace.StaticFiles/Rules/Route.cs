@@ -163,6 +163,7 @@ internal sealed class Route
         return names.Count <= RuleLimits.CapturesMax
             ? null
             : new RuleProblem(
-                $"The rule for '{FieldRefusals.Shown(rule.From)}' has {names.Count} placeholders.", $"Use at most {RuleLimits.CapturesMax}.");
+                $"The rule for '{FieldRefusals.Shown(rule.From)}' has {names.Count} placeholders.",
+                $"Use at most {RuleLimits.CapturesMax}.");
     }
 }

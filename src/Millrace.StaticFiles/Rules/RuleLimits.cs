@@ -6,6 +6,9 @@ internal static class RuleLimits
     /// <summary>Each is tried for each request: 2,000 take some ten microseconds.</summary>
     public const int HeaderBlocksMax = 2000;
 
+    /// <summary>Fields of a block of <c>_headers</c>, different names in all of it, and fields of an answer.</summary>
+    public const int FieldsMax = 250;
+
     /// <summary>Of each list of rules among the options.</summary>
     public const int OptionRulesMax = 1000;
 

@@ -42,7 +42,7 @@ internal sealed class SiteRules
                 : throw new SiteException(problem.Cause, problem.Remedy));
         }
 
-        List<FieldBlock> blocks = HeadersFile.Parse(headersFile, options.Cors is not null, out IEnumerable<string> headersWarnings);
+        IReadOnlyList<FieldBlock> blocks = HeadersFile.Parse(headersFile, options.Cors, out IEnumerable<string> headersWarnings);
         RedirectsFile.Parse(redirectsFile, routes, out IEnumerable<string> redirectsWarnings);
         CorsPolicy? cors = options.Cors is null ? null : new CorsPolicy(options.Cors);
         return new SiteRules(new FieldRules(options, cors, blocks), routes, cors, [.. headersWarnings, .. redirectsWarnings]);

@@ -1,0 +1,236 @@
+using System.Collections;
+using System.Reflection;
+using Millrace.StaticFiles.Options;
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Options;
+
+public class SiteOptionTableTests
+{
+    public static TheoryData<string> Keys => [.. SiteOptionTable.All.Select(option => option.Key)];
+
+    [Theory]
+    [InlineData("index", "a.html, b.html", "IndexNames: a.html,b.html")]
+    [InlineData("dotfiles", "serve", "Dotfiles: Served")]
+    [InlineData("spa", null, "Fallback: /index.html")]
+    [InlineData("spa", "/app.html", "Fallback: /app.html")]
+    [InlineData("clean-urls", null, "CleanUrls: True")]
+    [InlineData("clean-urls", "true", "CleanUrls: True")]
+    [InlineData("error-page", "500=/oops.html", "ErrorPages: [404, /404.html],[500, /oops.html]")]
+    [InlineData("error-page", "404=/oops.html", "ErrorPages: [404, /oops.html]")]
+    [InlineData("error-page", "404=", "ErrorPages: ")]
+    [InlineData("listing", "on", "Listing: True")]
+    [InlineData("charset", "iso-8859-1", "Charset: iso-8859-1")]
+    [InlineData("charset", "none", "Charset: ")]
+    [InlineData("mime", ".WASM=application/x-wasm", "ContentTypes: [wasm, application/x-wasm]")]
+    [InlineData("cache-control", "*.css=max-age=3600", "CacheControl: CacheRule { Pattern = *.css, Value = max-age=3600 }")]
+    [InlineData("header", "X-A: b=c", "Fields: FieldRule { Pattern = *, Name = X-A, Value = b=c }")]
+    [InlineData("header", "*.js=X-A: b: c", "Fields: FieldRule { Pattern = *.js, Name = X-A, Value = b: c }")]
+    [InlineData("header", "/:x/*=X-A:b", "Fields: FieldRule { Pattern = /:x/*, Name = X-A, Value = b }")]
+    [InlineData("header", "feed.xml=X-A: b", "Fields: FieldRule { Pattern = feed.xml, Name = X-A, Value = b }")]
+    [InlineData("security-headers", null, "SecurityHeaders: True")]
+    [InlineData("auth", "/etc/users", "PasswordFile: /etc/users")]
+    [InlineData("realm", "Staff only", "Realm: Staff only")]
+    [InlineData("site-files", "off", "SiteFiles: False")]
+    [InlineData("compress", "off", "Compression: False")]
+    [InlineData("compress-memory", "1g", "CompressedBytesTotalMax: 1073741824")]
+    [InlineData("watch", "off", "Watch: Off")]
+    [InlineData("watch", "revalidate", "Watch: Revalidate")]
+    [InlineData("watch", "inotify", "Watch: Inotify")]
+    [InlineData("bake-max", "4096", "BakedBytesMax: 4096")]
+    [InlineData("bake-memory", "2T", "BakedBytesTotalMax: 2199023255552")]
+    [InlineData("ring-max", "0", "RingBytesMax: 0")]
+    [InlineData("hash-max", "10M", "HashedBytesTotalMax: 10485760")]
+    [InlineData("descriptors", "100", "DescriptorsMax: 100")]
+    [InlineData("entries-max", "5", "EntriesMax: 5")]
+    public void A_text_sets_its_property_and_no_other(string key, string? text, string expected)
+    {
+        SiteOptions applied = Apply(Rulebook.Options, key, text);
+
+        Dictionary<string, string> before = Describe(Rulebook.Options);
+        Assert.Equal([expected], Describe(applied).Where(pair => before[pair.Key] != pair.Value).Select(pair => $"{pair.Key}: {pair.Value}"));
+    }
+
+    [Fact]
+    public void Rules_and_origins_are_read_too()
+    {
+        SiteOptions applied = Apply(Rulebook.Options, "redirect", "/s?id=:id /p/:id 308!");
+        applied = Apply(applied, "rewrite", "/app/* /app.html");
+        applied = Apply(applied, "redirect", "/a /b");
+        applied = Apply(applied, "cors", "https://a.example,https://b.example");
+
+        Assert.Equal(["https://a.example", "https://b.example"], applied.Cors!.Origins);
+        Assert.Equal(["*"], Apply(Rulebook.Options, "cors", null).Cors!.Origins);
+        Assert.Equal([("/s", "/p/:id", 308, true), ("/app/*", "/app.html", 200, false), ("/a", "/b", 301, false)],
+            applied.Redirects.Select(rule => (rule.From, rule.To, rule.Status, rule.Forced)));
+        Assert.Equal([new QueryCondition("id", ":id")], applied.Redirects[0].Query);
+        Assert.Equal("308 /p/5", Rulebook.Compile(options: applied).Ask("/s?id=5", RulePhase.BeforeFiles));
+    }
+
+    [Theory]
+    [InlineData("index", "a/b")]
+    [InlineData("dotfiles", "maybe")]
+    [InlineData("spa", "index.html")]
+    [InlineData("spa", "//evil")]
+    [InlineData("clean-urls", "yes")]
+    [InlineData("error-page", "404")]
+    [InlineData("error-page", "200=/a.html")]
+    [InlineData("error-page", "x=/a.html")]
+    [InlineData("error-page", "404=a.html")]
+    [InlineData("listing", "")]
+    [InlineData("charset", "utf 8")]
+    [InlineData("charset", "")]
+    [InlineData("mime", "wasm")]
+    [InlineData("mime", "wasm=wasm")]
+    [InlineData("mime", "tar.gz=application/gzip")]
+    [InlineData("cache-control", "no-store")]
+    [InlineData("cache-control", "*.css=")]
+    [InlineData("cache-control", "/a b=no-store")]
+    [InlineData("header", "X-A")]
+    [InlineData("header", "X-A:")]
+    [InlineData("header", "Content-Length: 5")]
+    [InlineData("header", "*.js=ETag: \"a\"")]
+    [InlineData("header", "X-A: b\r\nX-B: c")]
+    [InlineData("header", "/%zz=X-A: b")]
+    [InlineData("cors", "")]
+    [InlineData("cors", "*,https://a.example")]
+    [InlineData("cors", "a.example")]
+    [InlineData("auth", "")]
+    [InlineData("realm", "")]
+    [InlineData("realm", "a\nb")]
+    [InlineData("redirect", "")]
+    [InlineData("redirect", "# nothing")]
+    [InlineData("redirect", "/a")]
+    [InlineData("redirect", "/a //evil.example")]
+    [InlineData("redirect", "/a /b 500")]
+    [InlineData("rewrite", "/a /b 301")]
+    [InlineData("rewrite", "/a https://other.example/")]
+    [InlineData("rewrite", "/a")]
+    [InlineData("compress-memory", "-1")]
+    [InlineData("compress-memory", "")]
+    [InlineData("compress-memory", "k")]
+    [InlineData("compress-memory", "1.5g")]
+    [InlineData("compress-memory", "1e3")]
+    [InlineData("compress-memory", "9999999t")]
+    [InlineData("compress-memory", "99999999999999999999")]
+    [InlineData("watch", "sometimes")]
+    [InlineData("bake-max", "2g")]
+    [InlineData("descriptors", "-1")]
+    [InlineData("descriptors", "many")]
+    [InlineData("entries-max", "2147483648")]
+    public void A_text_that_cannot_be_meant_is_refused_with_cause_and_remedy(string key, string text)
+    {
+        Assert.False(SiteOptionTable.Find(key)!.TryApply(Rulebook.Options, text, out SiteOptions? applied, out RuleProblem? problem));
+
+        Assert.Null(applied);
+        Assert.StartsWith($"--{key}: ", problem.Cause, StringComparison.Ordinal);
+        Assert.EndsWith(".", problem.Cause, StringComparison.Ordinal);
+        Assert.NotEmpty(problem.Remedy);
+    }
+
+    [Theory]
+    [MemberData(nameof(Keys))]
+    public void Each_option_s_default_is_what_holds_without_it(string key)
+    {
+        SiteOption option = SiteOptionTable.Find(key)!;
+        if (option.Default.Length > 0)
+        {
+            Assert.Equal(Describe(Rulebook.Options), Describe(Apply(Rulebook.Options, key, option.Default)));
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(Keys))]
+    public void Each_option_is_explained_in_a_sentence_and_its_choices_are_valid(string key)
+    {
+        SiteOption option = SiteOptionTable.Find(key)!;
+
+        Assert.Matches("^[a-z][a-z-]*[a-z]$", option.Key);
+        Assert.Matches(@"^[A-Z].*[^.]\.$", option.Help);
+        Assert.InRange(option.Help.Length, 20, 110);
+        Assert.NotEmpty(option.ValueForm);
+        Assert.All(option.Choices, choice => Apply(Rulebook.Options, key, choice));
+        Assert.Equal(option.Kind is OptionValueKind.Switch or OptionValueKind.Choice, option.Choices.Count > 0);
+        if (option.BareValue is not null)
+        {
+            Apply(Rulebook.Options, key, null);
+        }
+        else
+        {
+            Assert.False(option.TryApply(Rulebook.Options, null, out _, out _));
+        }
+    }
+
+    [Fact]
+    public void Each_property_but_the_root_has_an_option_and_keys_are_unique()
+    {
+        // A text that differs from the default, for each kind.
+        Dictionary<string, string> texts = new()
+        {
+            ["index"] = "a",
+            ["dotfiles"] = "serve",
+            ["spa"] = "/a",
+            ["error-page"] = "500=/a",
+            ["charset"] = "none",
+            ["mime"] = "a=b/c",
+            ["cache-control"] = "*=no-store",
+            ["header"] = "X: y",
+            ["cors"] = "*",
+            ["auth"] = "a",
+            ["realm"] = "a",
+            ["redirect"] = "/a /b",
+            ["rewrite"] = "/a /b",
+            ["site-files"] = "off",
+            ["compress"] = "off",
+            ["watch"] = "off",
+        };
+        HashSet<string> set = [];
+        Dictionary<string, string> before = Describe(Rulebook.Options);
+        foreach (SiteOption option in SiteOptionTable.All)
+        {
+            string text = texts.GetValueOrDefault(option.Key, option.Kind == OptionValueKind.Switch ? "on" : "1");
+            set.UnionWith(Describe(Apply(Rulebook.Options, option.Key, text)).Except(before).Select(pair => pair.Key));
+        }
+
+        Assert.Equal(before.Keys.Where(name => name != nameof(SiteOptions.Root)).Order(), set.Order());
+        Assert.Equal(SiteOptionTable.All.Count, SiteOptionTable.All.Select(option => option.Key).Distinct().Count());
+        Assert.Null(SiteOptionTable.Find("root"));
+    }
+
+    [Fact]
+    public void Only_what_is_repeatable_adds_up()
+    {
+        foreach (SiteOption option in SiteOptionTable.All.Where(option => option.Occurrence == OptionOccurrence.Repeatable))
+        {
+            string[] texts = option.Key switch
+            {
+                "error-page" => ["500=/a", "501=/b"],
+                "mime" => ["a=b/c", "d=e/f"],
+                "header" => ["X: y", "Y: z"],
+                "cache-control" => ["*=no-store", "/a=no-cache"],
+                _ => ["/a /b", "/c /d"],
+            };
+            SiteOptions once = Apply(Rulebook.Options, option.Key, texts[0]);
+            int added = Describe(Apply(once, option.Key, texts[1])).Sum(pair => pair.Value.Length)
+                - Describe(Apply(Rulebook.Options, option.Key, texts[1])).Sum(pair => pair.Value.Length);
+            Assert.True(added > 0, option.Key);
+        }
+    }
+
+    private static SiteOptions Apply(SiteOptions options, string key, string? text) =>
+        SiteOptionTable.Find(key)!.TryApply(options, text, out SiteOptions? applied, out RuleProblem? problem)
+            ? applied
+            : throw new InvalidOperationException(problem.ToString());
+
+    private static Dictionary<string, string> Describe(SiteOptions options) =>
+        typeof(SiteOptions).GetProperties(BindingFlags.Public | BindingFlags.Instance)
+            .ToDictionary(property => property.Name, property => property.GetValue(options) switch
+            {
+                string text => text,
+                IEnumerable items => string.Join(',', items.Cast<object>()),
+                CorsOptions cors => string.Join(',', cors.Origins),
+                object value => value.ToString()!,
+                null => "",
+            });
+}
