@@ -2,6 +2,7 @@ using Microsoft.Extensions.Logging;
 using Millrace.Http;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Watching;
 
@@ -16,6 +17,7 @@ internal sealed class Site : IDisposable
     private readonly SiteLog _log;
     private readonly string _root;
     private readonly TreeWatch _watch;
+    private readonly BackgroundCompressor? _compressor;
 
     private Site(SiteOptions options, SiteLog log, TreeWatch watch, AssetCatalog catalog, BasicAuthentication? access)
     {
@@ -27,6 +29,7 @@ internal sealed class Site : IDisposable
         Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
         Catalog.Changed += WarnOfRules;
         WarnOfRules();
+        _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.CompressionFailed) : null;
         watch.Start(catalog);
     }
 
@@ -87,6 +90,7 @@ internal sealed class Site : IDisposable
     public void Dispose()
     {
         _watch.Dispose();
+        _compressor?.Dispose();
         Catalog.Changed -= WarnOfRules;
         Catalog.Dispose();
         Access?.Dispose();

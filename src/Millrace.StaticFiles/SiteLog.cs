@@ -26,6 +26,9 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(421, LogLevel.Error, "The password file is not read: {Cause} Who was known before still is.")]
     public partial void PasswordFileRefused(string cause);
 
+    [LoggerMessage(422, LogLevel.Error, "Compressing in the background failed; files are served as they are.")]
+    public partial void CompressionFailed(Exception error);
+
     [LoggerMessage(430, LogLevel.Information, "{Root} is read anew: {Assets} assets.")]
     public partial void Reloaded(string root, int assets);
 

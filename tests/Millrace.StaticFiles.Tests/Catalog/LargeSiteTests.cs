@@ -3,7 +3,6 @@ using System.Diagnostics;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 using Millrace.StaticFiles.Catalog;
-using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Catalog;
