@@ -18,7 +18,8 @@ internal sealed class HostTable
         Sites = [.. hosts.Select(static host => host.Site)];
         (byte[] Name, int Site)[] named =
         [
-            .. hosts.Select(static (host, index) => (Name: Encoding.ASCII.GetBytes(host.Name ?? ""), Site: index)).Where(host => host.Name.Length > 0),
+            .. hosts.Select(static (host, index) => (Name: Encoding.ASCII.GetBytes(host.Name ?? ""), Site: index))
+                .Where(static host => host.Name.Length > 0),
         ];
         _names = [.. named.Where(static host => !host.Name.AsSpan().StartsWith("*."u8))];
         // The longest first: "*.a.example.org" before "*.example.org".

@@ -54,9 +54,7 @@ internal sealed class StaticSites : IDisposable
     {
         foreach (Reactor reactor in _group.Reactors)
         {
-            reactor.Post(static state => (((StaticSites, Reactor))state!).Item1.AdoptOn((((StaticSites, Reactor))state!).Item2), (this, reactor));
+            reactor.Post(_ => _benches[reactor.Index]?.AdoptLatest(), null);
         }
     }
-
-    private void AdoptOn(Reactor reactor) => _benches[reactor.Index]?.AdoptLatest();
 }

@@ -49,7 +49,7 @@ internal static class RingBody
         return true;
     }
 
-    /// <summary>A part of the file. Nothing has gone out yet, but what the head says cannot be had any more where the file ends early.</summary>
+    /// <summary>A part of the file. Where the file ends early, what its head says cannot be had any more: a reset.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public static async ValueTask<bool> SendPartAsync(Connection connection, BodySource source, long first, long bytes)
     {

@@ -1,8 +1,8 @@
 namespace Millrace.Web.Bodies;
 
 /// <summary>
-/// A head that was written and not flushed, in memory of the connection's output: it stays where it is until it is flushed, so that a body's
-/// first read can still change it.
+/// A head that was written and not flushed, in memory of the connection's output: it stays where it is until it is flushed, so that
+/// a body's first read can still change it.
 /// </summary>
 /// <param name="Address">Where it starts.</param>
 /// <param name="Bytes">Its length, the empty line included.</param>

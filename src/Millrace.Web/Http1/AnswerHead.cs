@@ -7,7 +7,7 @@ namespace Millrace.Web.Http1;
 internal static class AnswerHead
 {
     /// <summary>
-    /// What everything takes that is not counted one by one: the lines of an asset, Date, Connection and Content-Length, the names of fields.
+    /// What is not counted one by one: the lines of an asset, Date, Connection and Content-Length, the names of fields.
     /// </summary>
     private const int OwnBytesMax = AssetHead.BytesMax + 512;
 

@@ -212,7 +212,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     private void WritePlain(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) =>
         PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(version), includesBody);
 
-    /// <summary>New credentials take tens of milliseconds to verify, so the request waits off the reactor and is then planned again.</summary>
+    /// <summary>New credentials take tens of milliseconds to verify: the request waits off the reactor and is then planned again.</summary>
     private async Task VerifyAsync(BasicAuthentication access, byte[] authorization) =>
         _verdict = await access.VerifyAsync(authorization).ConfigureAwait(false) switch
         {

@@ -3,7 +3,7 @@ using Millrace.Http;
 
 namespace Millrace.Web.Http1;
 
-/// <summary>Errors of the connection, which no plan decides on: refused heads, what cannot be opened now. With a line of text for people.</summary>
+/// <summary>Errors that no plan decides on: refused heads, what cannot be opened now. With a line of text for people.</summary>
 internal static class PlainAnswer
 {
     /// <summary>Status lines, names and the body are all short.</summary>
