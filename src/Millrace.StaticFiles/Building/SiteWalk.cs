@@ -221,7 +221,9 @@ internal sealed class SiteWalk(
         }
     }
 
-    /// <summary>What a listing does not show any more is gone with all below it. From the top, so that it is gone before that is asked.</summary>
+    /// <summary>
+    /// What a listing does not show any more is gone with all below it. From the top, so that it is gone before that is asked.
+    /// </summary>
     private void Finish()
     {
         foreach (ListedDirectory directory in _listed.Values.OrderBy(directory => directory.Path.Bytes.Length).ToArray())
