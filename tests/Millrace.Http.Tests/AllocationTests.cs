@@ -94,6 +94,51 @@ public class AllocationTests
         });
     }
 
+    [Fact]
+    public void Judging_conditions_allocates_nothing()
+    {
+        byte[] tags = Heads.Bytes("\"a\", W/\"b,c\", \"d\"");
+        byte[] date = Heads.Bytes("Sunday, 06-Nov-94 08:49:37 GMT");
+        AllocatesNothing(() =>
+        {
+            var current = new Validators { EntityTag = "\"d\""u8, LastModified = 784111777, IsDateStrong = true };
+            var byTag = new ConditionFields { IfMatch = tags, IfNoneMatch = tags, IfRange = "\"d\""u8 };
+            var byDate = new ConditionFields { IfUnmodifiedSince = date, IfModifiedSince = date, IfRange = date };
+            Assert.True(Preconditions.Evaluate(byTag, current) == PreconditionOutcome.NotModified);
+            Assert.True(Preconditions.Evaluate(byDate, current) == PreconditionOutcome.NotModified);
+            Assert.True(Preconditions.RangeApplies(byTag, current) && Preconditions.RangeApplies(byDate, current));
+        });
+    }
+
+    [Fact]
+    public void Selecting_ranges_allocates_nothing()
+    {
+        byte[] range = Heads.Bytes("bytes=0-0, 5-6,,7-9 ,-1, 99999999999999999999-");
+        var ranges = new ByteRange[ByteRanges.Max];
+        byte[] destination = new byte[ContentRange.MaxBytes];
+        AllocatesNothing(() =>
+        {
+            Assert.True(ByteRanges.Select(range, 100, ranges, out int count) == RangeOutcome.Partial && count == 3);
+            ContentRange.Write(destination, ranges[1], 100);
+            ContentRange.WriteUnsatisfied(destination, 100);
+        });
+    }
+
+    [Fact]
+    public void Negotiating_and_reading_credentials_allocates_nothing()
+    {
+        byte[] codings = Heads.Bytes("gzip;q=0.5, deflate, br;q=oops, *;q=0.1, identity;q=0");
+        byte[] types = Heads.Bytes("text/html;level=\"1,2\";q=0.5, application/json, */*;q=0.1");
+        byte[] authorization = Heads.Bytes("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        byte[] destination = new byte[100];
+        AllocatesNothing(() =>
+        {
+            Assert.True(AcceptEncoding.TryChoose(codings, CodingSet.Identity | CodingSet.Gzip, out _));
+            Assert.True(Accept.PrefersJson(types) && Accept.NamesHtml(types));
+            Assert.True(BasicCredentials.TryDecode(authorization, destination, out _, out _));
+        });
+    }
+
     private static void AllocatesNothing(Action action)
     {
         action();

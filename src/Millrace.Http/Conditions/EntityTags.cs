@@ -19,20 +19,6 @@ internal static class EntityTags
             && OpaqueTag(left).SequenceEqual(OpaqueTag(right))
             && (comparison == TagComparison.Weak || !(IsWeak(left) || IsWeak(right)));
 
-    /// <summary>The length of the entity-tag that the text begins with, or 0.</summary>
-    public static int LengthAt(ReadOnlySpan<byte> text)
-    {
-        int open = IsWeak(text) ? 2 : 0;
-        if (text.Length <= open || text[open] != '"')
-        {
-            return 0;
-        }
-
-        ReadOnlySpan<byte> rest = text[(open + 1)..];
-        int close = rest.IndexOf((byte)'"');
-        return close < 0 || rest[..close].ContainsAnyExcept(ByteClasses.EntityTag) ? 0 : open + 1 + close + 1;
-    }
-
     private static bool ListMatches(ReadOnlySpan<byte> list, ReadOnlySpan<byte> current, TagComparison comparison)
     {
         bool matches = false;
@@ -54,6 +40,20 @@ internal static class EntityTags
                 return false;
             }
         }
+    }
+
+    // The length of the entity-tag that the text begins with, or 0.
+    private static int LengthAt(ReadOnlySpan<byte> text)
+    {
+        int open = IsWeak(text) ? 2 : 0;
+        if (text.Length <= open || text[open] != '"')
+        {
+            return 0;
+        }
+
+        ReadOnlySpan<byte> rest = text[(open + 1)..];
+        int close = rest.IndexOf((byte)'"');
+        return close < 0 || rest[..close].ContainsAnyExcept(ByteClasses.EntityTag) ? 0 : open + 1 + close + 1;
     }
 
     private static ReadOnlySpan<byte> OpaqueTag(ReadOnlySpan<byte> tag) => IsWeak(tag) ? tag[2..] : tag;

@@ -16,18 +16,9 @@ internal static class Preconditions
     /// a weak validator, of either side, makes it false. So does a value that is no single tag and no date.
     /// </summary>
     public static bool RangeApplies(in ConditionFields fields, in Validators current)
-    {
-        ReadOnlySpan<byte> validator = fields.IfRange;
-        if (validator.IsEmpty)
-        {
-            return true;
-        }
-
-        int tagLength = EntityTags.LengthAt(validator);
-        return tagLength > 0
-            ? tagLength == validator.Length && EntityTags.AreEqual(validator, current.EntityTag, TagComparison.Strong)
-            : current.IsDateStrong && TryGetDate(validator, current, out long date) && date == current.LastModified;
-    }
+        => fields.IfRange.IsEmpty
+            || EntityTags.AreEqual(fields.IfRange, current.EntityTag, TagComparison.Strong)
+            || (current.IsDateStrong && TryGetDate(fields.IfRange, current, out long date) && date == current.LastModified);
 
     // Steps 1 and 2: the client expects this representation, or one at most this new.
     private static bool IsExpected(in ConditionFields fields, in Validators current)

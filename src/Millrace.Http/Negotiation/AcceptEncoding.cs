@@ -10,11 +10,12 @@ internal static class AcceptEncoding
     private const int Any = ContentCodings.Count;
     private const int Unlisted = int.MaxValue;
 
-    // Listed weights count double, so that what is only not refused finds room below the least of them.
+    // No weight but 0 is less, and identity is the last of the order.
     private const int NotRefused = 1;
 
     /// <summary>Among equal weights the coding that is usually smallest comes first.</summary>
-    private static ReadOnlySpan<ContentCoding> Order => [ContentCoding.Brotli, ContentCoding.Zstd, ContentCoding.Gzip, ContentCoding.Identity];
+    private static ReadOnlySpan<ContentCoding> Order
+        => [ContentCoding.Brotli, ContentCoding.Zstd, ContentCoding.Gzip, ContentCoding.Identity];
 
     /// <summary>
     /// Chooses the acceptable coding of the highest weight. False: none of the available is acceptable, identity neither (406).
@@ -29,10 +30,10 @@ internal static class AcceptEncoding
         int best = 0;
         foreach (ContentCoding candidate in Order)
         {
-            int rank = available.Has(candidate) ? Rank(candidate, weights) : 0;
-            if (rank > best)
+            int weight = available.Has(candidate) ? WeightOf(candidate, weights) : 0;
+            if (weight > best)
             {
-                best = rank;
+                best = weight;
                 coding = candidate;
             }
         }
@@ -40,10 +41,10 @@ internal static class AcceptEncoding
         return best > 0;
     }
 
-    private static int Rank(ContentCoding coding, ReadOnlySpan<int> weights)
+    private static int WeightOf(ContentCoding coding, ReadOnlySpan<int> weights)
     {
         int weight = weights[(int)coding] != Unlisted ? weights[(int)coding] : weights[Any];
-        return weight != Unlisted ? weight * 2
+        return weight != Unlisted ? weight
             : coding == ContentCoding.Identity ? NotRefused
             : 0;
     }

@@ -5,7 +5,7 @@ internal static class ContentCodings
 {
     public const int Count = 4;
 
-    /// <summary>The name as Content-Encoding has it; identity, which it never has (RFC 9110 section 8.4), as Accept-Encoding has it.</summary>
+    /// <summary>The name in Content-Encoding. That of identity never is there (RFC 9110 section 8.4), only in Accept-Encoding.</summary>
     public static ReadOnlySpan<byte> NameOf(ContentCoding coding) => coding switch
     {
         ContentCoding.Gzip => "gzip"u8,

@@ -10,7 +10,9 @@ namespace Millrace.StaticFiles.Building;
 internal sealed class AssetBuild(
     SiteOptions options, AssetLoader loader, AssetHoldings holdings, SnapshotShares shares) : IDisposable
 {
-    /// <summary>Below, a coded body saves nothing: it all fits one packet with its head, and a coding's own frame takes some 20 bytes.</summary>
+    /// <summary>
+    /// Below, a coded body saves nothing: it all fits one packet with its head, and a coding's own frame takes some 20 bytes.
+    /// </summary>
     private const int CompressibleBytesMin = 256;
 
     private readonly List<Asset> _loaded = [];

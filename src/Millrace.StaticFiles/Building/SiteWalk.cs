@@ -177,7 +177,8 @@ internal sealed class SiteWalk(
         path = known?.SitePath ?? path;
         bool isSame = known is not null && known.State.IsSameFile(state);
         directory.Subdirectories.Add(path);
-        if (isSame && known!.IsComplete && !directory.IsNew)
+        // By its whole state: a directory made in place of another may be given that one's inode.
+        if (known is { IsComplete: true, IsSettled: true } && known.State == state && !directory.IsNew)
         {
             return;
         }
@@ -220,7 +221,9 @@ internal sealed class SiteWalk(
         }
     }
 
-    /// <summary>What a listing does not show any more is gone with all below it. From the top, so that it is gone before that is asked.</summary>
+    /// <summary>
+    /// What a listing does not show any more is gone with all below it. From the top, so that it is gone before that is asked.
+    /// </summary>
     private void Finish()
     {
         foreach (ListedDirectory directory in _listed.Values.OrderBy(directory => directory.Path.Bytes.Length).ToArray())

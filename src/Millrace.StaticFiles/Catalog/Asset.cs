@@ -162,7 +162,7 @@ internal sealed unsafe class Asset
 
     /// <summary>A coded variant of this asset that was made in memory, which it takes over.</summary>
     public Asset WithCodedBody(ContentCoding coding, UInt128 digest, byte* bytes, int size, long nowNs) =>
-        new(_path, ContentType, _state, AssetValidators.OfContent(digest, _state, nowNs).For(coding), BodyStrategy.Baked, bytes, NoDescriptor, size)
+        new(_path, ContentType, _state, ValidatorsOf(coding, digest, nowNs), BodyStrategy.Baked, bytes, NoDescriptor, size)
         {
             Coding = coding,
             Origin = AssetOrigin.Published,
@@ -192,4 +192,7 @@ internal sealed unsafe class Asset
             Volatile.Write(ref _variants, _variants?.With(variants) ?? new VariantSet(variants));
         }
     }
+
+    private AssetValidators ValidatorsOf(ContentCoding coding, UInt128 digest, long nowNs) =>
+        AssetValidators.OfContent(digest, _state, nowNs).For(coding);
 }

@@ -98,7 +98,8 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             if (!_disposed)
             {
                 Volatile.Write(ref _disposed, true);
-                Retire(_current, [.. _current.Content.Table.Directories.ToArray().SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
+                IEnumerable<SiteDirectory> directories = _current.Content.Table.Directories.ToArray();
+                Retire(_current, [.. directories.SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
                 _current.Release();
             }
         }
@@ -119,12 +120,11 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             _order.Enter(next);
             Retire(previous, change.Dropped, isRootDropped: change.Next.Root != previous.Content.Root);
             Volatile.Write(ref _current, next);
+            previous.Release();
             foreach (SitePath path in change.Left)
             {
                 _observer?.Left(path.Bytes);
             }
-
-            previous.Release();
         }
 
         Changed?.Invoke();

@@ -39,7 +39,9 @@ internal static class FreshnessCheck
         return Freshness.Current;
     }
 
-    /// <summary>The directory of a path, or the deepest it leads through: as long as that one is the same, nothing appeared in it.</summary>
+    /// <summary>
+    /// The directory of a path, or the deepest it leads through: as long as that one is the same, nothing appeared in it.
+    /// </summary>
     private static SiteDirectory NearestKnown(DirectoryTable table, ReadOnlySpan<byte> path)
     {
         while (true)

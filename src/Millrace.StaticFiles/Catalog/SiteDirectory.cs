@@ -51,7 +51,7 @@ internal sealed class SiteDirectory
     /// <summary>Its files, ordered by name.</summary>
     public ReadOnlySpan<Asset> Assets => _assets;
 
-    /// <summary>The paths of the directories in it, ordered by name. One that vanished meanwhile may be missing from the snapshot.</summary>
+    /// <summary>The paths of the directories in it, ordered by name.</summary>
     public IReadOnlyList<SitePath> Subdirectories { get; }
 
     /// <summary>Whether another listing has shown nothing else.</summary>

@@ -86,6 +86,25 @@ public class HttpDateTests
         => Assert.Equal(year, DateTime.UnixEpoch.AddSeconds(Parse(text)!.Value).Year);
 
     [Fact]
+    public void Without_a_time_given_the_clock_decides_the_century()
+    {
+        DateTime ahead = DateTime.UtcNow.AddYears(40);
+        DateTime past = DateTime.UtcNow.AddYears(-40);
+        foreach (DateTime time in new[] { ahead, past })
+        {
+            string text = time.ToString("dddd, dd-MMM-yy HH:mm:ss 'GMT'", CultureInfo.InvariantCulture);
+            Assert.True(HttpDate.TryParse(Encoding.ASCII.GetBytes(text), out long seconds));
+            Assert.Equal(Unix(time), seconds);
+        }
+
+        Assert.True(HttpDate.TryParse("Sun, 06 Nov 1994 08:49:37 GMT"u8, out long example));
+        Assert.Equal(Example, example);
+        Assert.True(HttpDate.TryParse("Sun Nov  6 08:49:37 1994"u8, out example));
+        Assert.Equal(Example, example);
+        Assert.False(HttpDate.TryParse("Sunday"u8, out _));
+    }
+
+    [Fact]
     public void Dates_round_trip_and_agree_with_the_runtime() => Cases.Run(30_000, random =>
     {
         long seconds = random.NextInt64(Unix(DateTime.MinValue), Unix(DateTime.MaxValue));

@@ -190,7 +190,7 @@ public sealed class CatalogRefusalTests : IDisposable
         _site.Close("closed");
         TempSite.Unlock(_site.Outside);
 
-        using AssetCatalog catalog = OpenAsNobody(_site.Options);
+        using AssetCatalog catalog = TestThread.AsNobody(_site.Open);
 
         Assert.Equal("x", catalog.Current.Body("/open.txt"));
         Assert.Equal("fallback", catalog.Current.Body("/"));
@@ -214,7 +214,7 @@ public sealed class CatalogRefusalTests : IDisposable
         Assert.Equal(0, TestCalls.ChangeMode(_site.Root, mode));
         try
         {
-            var thrown = Assert.Throws<SiteException>(() => OpenAsNobody(_site.Options));
+            var thrown = Assert.Throws<SiteException>(() => TestThread.AsNobody(_site.Open));
             Assert.Contains("EACCES", thrown.Cause, StringComparison.Ordinal);
             Assert.Contains("permission", thrown.Remedy, StringComparison.Ordinal);
         }
@@ -267,27 +267,5 @@ public sealed class CatalogRefusalTests : IDisposable
 
         Assert.Equal(SkippedLog.KeptMax, catalog.Current.Skipped.Count);
         Assert.Equal(SkippedLog.KeptMax + 50, catalog.Current.SkippedCount);
-    }
-
-    /// <summary>Opens on a thread that has no rights of root: tests run as root too, whom no permission stops.</summary>
-    private static AssetCatalog OpenAsNobody(SiteOptions options)
-    {
-        AssetCatalog? catalog = null;
-        SiteException? refused = null;
-        var thread = new Thread(() =>
-        {
-            _ = TestCalls.SetFileSystemUser(65534);
-            try
-            {
-                catalog = AssetCatalog.Open(options);
-            }
-            catch (SiteException exception)
-            {
-                refused = exception;
-            }
-        });
-        thread.Start();
-        thread.Join();
-        return catalog ?? throw refused!;
     }
 }

@@ -50,4 +50,38 @@ public class ContentTypesTests
 
     [Fact]
     public void About_a_hundred_and_forty_extensions_are_known() => Assert.InRange(Types.ExtensionCount, 100, 200);
+
+    [Fact]
+    public void A_sites_own_types_come_before_and_beside_those_of_the_table()
+    {
+        var types = new ContentTypes(With(new() { ["HTML"] = "application/x-page", ["foo"] = "application/foo", ["bar"] = "text/bar" }));
+
+        Assert.Equal("application/x-page", types.Of("a.html"u8).Value);
+        Assert.Equal("application/foo", types.Of("a.FOO"u8).Value);
+        Assert.Equal("text/bar; charset=utf-8", types.Of("a.bar"u8).Value);
+        Assert.Equal("image/png", types.Of("a.png"u8).Value);
+    }
+
+    [Theory]
+    [InlineData("iso-8859-1", "text/html; charset=iso-8859-1", "text/foo; charset=iso-8859-1")]
+    [InlineData("", "text/html", "text/foo")]
+    public void The_charset_is_the_sites(string charset, string html, string own)
+    {
+        var types = new ContentTypes(With(new() { ["foo"] = "text/foo", ["bar"] = "text/bar; charset=UTF-16" }) with { Charset = charset });
+
+        Assert.Equal(html, types.Of("a.html"u8).Value);
+        Assert.Equal(own, types.Of("a.foo"u8).Value);
+        Assert.Equal("text/bar; charset=UTF-16", types.Of("a.bar"u8).Value);
+        Assert.Equal("image/png", types.Of("a.png"u8).Value);
+    }
+
+    [Theory]
+    [InlineData("html css js json map xml svg txt md csv wasm ttf otf eot ico bmp webmanifest rss atom gltf yaml m3u8", true)]
+    [InlineData("png jpg gif webp avif woff woff2 mp3 mp4 webm zip gz zst br pdf unknown", false)]
+    public void What_is_compressible_is_known_by_type(string extensions, bool isCompressible) =>
+        Assert.All(
+            extensions.Split(' '),
+            extension => Assert.Equal(isCompressible, Types.Of(Encoding.ASCII.GetBytes("a." + extension)).IsCompressible));
+
+    private static SiteOptions With(Dictionary<string, string> types) => new() { Root = "/", ContentTypes = types };
 }

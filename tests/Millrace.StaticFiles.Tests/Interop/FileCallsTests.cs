@@ -27,6 +27,24 @@ public sealed unsafe class FileCallsTests : IDisposable
     }
 
     [Fact]
+    public void An_entry_is_looked_at_itself_and_a_path_through_its_symlinks()
+    {
+        _site.File("target", "12345");
+        _site.Symlink("link", "target");
+        using var root = new Descriptor(Open(_site.Root, OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec));
+        const StatxMask Mask = StatxMask.Type | StatxMask.Size;
+
+        Assert.Equal(0, FileCalls.StatEntry(root.Fd, "target\0"u8, Mask, out Statx entry));
+        Assert.Equal((FileType.Regular, 5UL), (entry.Type, entry.SizeBytes));
+        Assert.Equal(0, FileCalls.StatEntry(root.Fd, "link\0"u8, Mask, out entry));
+        Assert.Equal(FileType.Symlink, entry.Type);
+        Assert.Equal(0, FileCalls.StatPath(root.Fd, "link\0"u8, Mask, out Statx followed));
+        Assert.Equal((FileType.Regular, 5UL), (followed.Type, followed.SizeBytes));
+        Assert.Equal(-Errno.ENOENT, FileCalls.StatEntry(root.Fd, "nothing\0"u8, Mask, out entry));
+        Assert.Equal(-Errno.ENOENT, FileCalls.StatPath(root.Fd, "nothing\0"u8, Mask, out followed));
+    }
+
+    [Fact]
     public void Resolve_flags_reach_the_kernel()
     {
         _site.Symlink("up", "..");

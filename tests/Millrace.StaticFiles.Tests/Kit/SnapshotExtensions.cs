@@ -16,10 +16,33 @@ internal static class SnapshotExtensions
         return asset!;
     }
 
+    /// <summary>Refreshes directories by their paths as text; the root's is empty.</summary>
+    public static void Refresh(this AssetCatalog catalog, params string[] paths) =>
+        catalog.Refresh([.. paths.Select(Encoding.UTF8.GetBytes)]);
+
+    /// <summary>The names of a listing; those of directories end with '/'.</summary>
+    public static List<string> Names(this CatalogSnapshot snapshot, string path)
+    {
+        _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);
+        var names = new List<string>();
+        foreach (ListedEntry entry in snapshot.List(directory!))
+        {
+            names.Add(Encoding.UTF8.GetString(entry.Name) + (entry.IsDirectory ? "/" : ""));
+        }
+
+        return names;
+    }
+
+    public static string Tag(this Asset asset) => Encoding.ASCII.GetString(asset.EntityTag);
+
     /// <summary>The body of an asset, by whatever way its strategy says.</summary>
     public static string Body(this CatalogSnapshot snapshot, string path)
     {
-        Asset asset = snapshot.Asset(path);
+        return snapshot.Body(snapshot.Asset(path));
+    }
+
+    public static string Body(this CatalogSnapshot snapshot, Asset asset)
+    {
         if (asset.Strategy == BodyStrategy.Baked)
         {
             return Encoding.UTF8.GetString(asset.BakedBody);
@@ -31,7 +54,7 @@ internal static class SnapshotExtensions
         }
 
         int fd = snapshot.OpenOnDemand(asset, out FileState state);
-        Assert.True(fd >= 0, $"{path}: {fd}");
+        Assert.True(fd >= 0, $"{Encoding.UTF8.GetString(asset.Path)}: {fd}");
         string body = ReadDescriptor(fd, state.Size);
         Assert.Equal(0, FileCalls.Close(fd));
         return body;

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Text;
+using Millrace.StaticFiles.Building;
 using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Tests.Kit;
@@ -45,6 +46,18 @@ internal sealed class TempSite : IDisposable
         return full;
     }
 
+    public void Move(string from, string to) => Assert.Equal(0, TestCalls.Rename(PathOf(from), PathOf(to)));
+
+    /// <summary>Waits until what was written so far is old enough for its times to tell of any later change.</summary>
+    public static async Task SettleAsync()
+    {
+        long writtenNs = WallClock.NowNs;
+        while (WallClock.NowNs - writtenNs < 60_000_000)
+        {
+            await Task.Delay(10);
+        }
+    }
+
     public void EmptyDirectory(string path) => Directory.CreateDirectory(PathOf(path));
 
     public void Symlink(string path, string target)
@@ -67,6 +80,13 @@ internal sealed class TempSite : IDisposable
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         socket.Bind(new UnixDomainSocketEndPoint(PathOf(path)));
         return socket;
+    }
+
+    /// <summary>Opens the site when all that was written so far has settled.</summary>
+    public async Task<AssetCatalog> OpenSettledAsync()
+    {
+        await SettleAsync();
+        return Open();
     }
 
     public AssetCatalog Open() => AssetCatalog.Open(Options);

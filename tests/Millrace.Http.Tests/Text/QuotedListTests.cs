@@ -1,0 +1,33 @@
+namespace Millrace.Http.Tests;
+
+/// <summary>RFC 9110 sections 5.6.1 and 5.6.4.</summary>
+public class QuotedListTests
+{
+    [Theory]
+    [InlineData("", new[] { "" })]
+    [InlineData(" a\t,b , c d", new[] { "a", "b", "c d" })]
+    [InlineData(",a,,b,", new[] { "", "a", "", "b", "" })]
+    [InlineData("a;b=\"c,d\",e", new[] { "a;b=\"c,d\"", "e" })]
+    [InlineData("a=\"\\\",\\\\\",b", new[] { "a=\"\\\",\\\\\"", "b" })]
+    [InlineData("a\\,b", new[] { "a\\", "b" })]
+    [InlineData("a\",b", new[] { "a\",b" })]
+    [InlineData("a\",\\", new[] { "a\",\\" })]
+    public void A_delimiter_within_quotes_separates_nothing(string text, string[] elements)
+    {
+        Assert.Equal(elements, Split(text, ','));
+        Assert.Equal(elements.Select(Swap), Split(Swap(text), ';'));
+    }
+
+    private static string Swap(string text) => text.Replace(',', '\0').Replace(';', ',').Replace('\0', ';');
+
+    private static List<string> Split(string text, char delimiter)
+    {
+        var found = new List<string>();
+        foreach (ReadOnlySpan<byte> element in new QuotedList(Heads.Bytes(text), (byte)delimiter))
+        {
+            found.Add(Heads.Text(element));
+        }
+
+        return found;
+    }
+}

@@ -1,0 +1,105 @@
+using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Catalog;
+
+/// <summary>The files with which a site brings its own rules.</summary>
+public sealed class RuleFilesTests : IDisposable
+{
+    private readonly TempSite _site = TempSite.InMemory();
+
+    public void Dispose() => _site.Dispose();
+
+    [Fact]
+    public void They_are_not_served_nor_listed_in_the_root()
+    {
+        _site.File("_headers", "x");
+        _site.File("_redirects", "x");
+        _site.File("d/_headers", "served");
+        using AssetCatalog catalog = _site.Open();
+
+        Assert.Equal(PathMatch.None, catalog.Current.Match("/_headers"));
+        Assert.Equal(PathMatch.None, catalog.Current.Match("/_redirects"));
+        Assert.Equal(["d/"], catalog.Current.Names("/"));
+        Assert.Equal("served", catalog.Current.Body("/d/_headers"));
+        Assert.Equal(0, catalog.Current.SkippedCount);
+    }
+
+    [Fact]
+    public void They_are_files_like_others_where_they_are_off()
+    {
+        _site.File("_headers", "x");
+        using var catalog = AssetCatalog.Open(_site.Options with { SiteFiles = false });
+
+        Assert.Equal("x", catalog.Current.Body("/_headers"));
+    }
+
+    [Fact]
+    public async Task They_are_compiled_again_when_they_change_and_only_then()
+    {
+        _site.File("_headers", "one");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        SiteRules first = catalog.Current.Rules;
+        _site.File("f.txt", "x");
+        catalog.Refresh("");
+        catalog.Reload();
+        Assert.Same(first, catalog.Current.Rules);
+
+        _site.File("_headers", "two");
+        await TempSite.SettleAsync();
+        catalog.Refresh("");
+        SiteRules second = catalog.Current.Rules;
+        Assert.NotSame(first, second);
+        catalog.Refresh("");
+        Assert.Same(second, catalog.Current.Rules);
+
+        _site.File("_redirects", "x");
+        catalog.Refresh("");
+        Assert.NotSame(second, catalog.Current.Rules);
+    }
+
+    [Fact]
+    public void One_that_is_too_large_or_unreadable_is_refused_at_start()
+    {
+        _site.File("_headers", new byte[(1024 * 1024) + 1]);
+        var tooLarge = Assert.Throws<SiteException>(_site.Open);
+        Assert.Contains("_headers", tooLarge.Cause, StringComparison.Ordinal);
+        Assert.Contains(nameof(SiteOptions.SiteFiles), tooLarge.Remedy, StringComparison.Ordinal);
+        _site.File("_headers", new byte[1024 * 1024]);
+        _site.Open().Dispose();
+
+        _site.File("_redirects", "x");
+        _site.Close("_redirects");
+        TempSite.Unlock(_site.Outside);
+        Assert.Contains("_redirects", Assert.Throws<SiteException>(() => TestThread.AsNobody(_site.Open)).Cause, StringComparison.Ordinal);
+        Assert.Equal(0, _site.OpenDescriptorCount());
+    }
+
+    [Fact]
+    public void One_that_cannot_be_read_later_leaves_the_rules_as_they_were_and_is_noted()
+    {
+        _site.File("_headers", "x");
+        using AssetCatalog catalog = _site.Open();
+        SiteRules rules = catalog.Current.Rules;
+        _site.File("_headers", new byte[(1024 * 1024) + 1]);
+        _site.File("f.txt", "new");
+
+        catalog.Refresh("");
+
+        Assert.Same(rules, catalog.Current.Rules);
+        Assert.Equal(SkipReason.TooLarge, catalog.Current.ReasonFor("/_headers"));
+        Assert.Equal("new", catalog.Current.Body("/f.txt"));
+    }
+
+    [Fact]
+    public void One_that_leads_out_of_the_root_is_refused_and_a_directory_of_that_name_is_just_one()
+    {
+        File.WriteAllText(Path.Combine(_site.Outside, "secret"), "x");
+        _site.File("_redirects/index.html", "directory");
+        _site.Open().Dispose();
+
+        _site.Symlink("_headers", "../secret");
+        Assert.Throws<SiteException>(_site.Open);
+    }
+}

@@ -1,0 +1,38 @@
+using System.Text;
+using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.StaticFiles.Tests.Kit;
+
+/// <summary>Writes down what a watcher would be shown.</summary>
+internal sealed class RecordingObserver : IDirectoryObserver
+{
+    public List<string> Entered { get; } = [];
+
+    public List<string> Symlinks { get; } = [];
+
+    public List<string> WentAway { get; } = [];
+
+    /// <summary>Called before a directory is listed, with its path.</summary>
+    public Action<string> OnEntering { get; set; } = _ => { };
+
+    public void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state)
+    {
+        Assert.Equal(0, FileState.Read(directoryFd, out FileState now));
+        Assert.True(now.IsSameFile(state));
+        string text = Encoding.UTF8.GetString(path);
+        Entered.Add(text);
+        OnEntering(text);
+    }
+
+    public void MetSymlink(ReadOnlySpan<byte> path) => Symlinks.Add(Encoding.UTF8.GetString(path));
+
+    public void Left(ReadOnlySpan<byte> path) => WentAway.Add(Encoding.UTF8.GetString(path));
+
+    public void Clear()
+    {
+        Entered.Clear();
+        Symlinks.Clear();
+        WentAway.Clear();
+    }
+}
