@@ -62,12 +62,17 @@ internal sealed unsafe class CryptLibrary
         return false;
     }
 
-    /// <summary>Whether this library was built with the method of a hash, by its prefix.</summary>
+    /// <summary>Whether this library was built with the method of a hash, by its prefix. An old one that cannot tell says yes.</summary>
     public bool Knows(ReadOnlySpan<byte> setting)
     {
-        if (!Fits(setting, CryptData.SettingBytes) || _checkSalt == null)
+        if (_checkSalt == null)
         {
-            return _checkSalt == null;
+            return true;
+        }
+
+        if (!Fits(setting, CryptData.SettingBytes))
+        {
+            return false;
         }
 
         Span<byte> settingZ = stackalloc byte[setting.Length + 1];

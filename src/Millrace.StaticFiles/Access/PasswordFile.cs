@@ -9,7 +9,7 @@ namespace Millrace.StaticFiles.Access;
 
 /// <summary>
 /// A file of users and password hashes, and the table it last made. A file that cannot be read or understood any more leaves the
-/// table as it was. Any thread reads <see cref="Table"/>; refreshes wait for each other.
+/// table as it was. Any thread may call.
 /// </summary>
 internal sealed class PasswordFile
 {
@@ -40,30 +40,35 @@ internal sealed class PasswordFile
     /// <summary>Throws <see cref="SiteException"/> where the file cannot be used.</summary>
     public static PasswordFile Open(string path, CryptLibrary library) => new(path, library);
 
-    /// <summary>Reads the file again if it changed. One system call or three where it did not; true where there is a new table.</summary>
+    /// <summary>
+    /// Reads the file again if it changed: true where there is a new table. Does nothing while another thread is at it, which may wait
+    /// for a file server.
+    /// </summary>
     public bool Refresh()
     {
-        lock (_refreshing)
+        if (!_refreshing.TryEnter())
         {
-            try
-            {
-                PasswordTable table = Read();
-                Refusal = null;
-                if (ReferenceEquals(table, _table))
-                {
-                    return false;
-                }
+            return false;
+        }
 
-                Volatile.Write(ref _table, table);
-                return true;
-            }
-            catch (SiteException refusal)
-            {
-                // The next look reads it whatever its state: the owner may mend a permission, which changes no content.
-                _isSettled = false;
-                Refusal = refusal;
-                return false;
-            }
+        try
+        {
+            PasswordTable table = Read();
+            Refusal = null;
+            bool isNew = !ReferenceEquals(table, _table);
+            Volatile.Write(ref _table, table);
+            return isNew;
+        }
+        catch (SiteException refusal)
+        {
+            // The next look reads it whatever its state: the owner may mend a permission, which changes no content.
+            _isSettled = false;
+            Refusal = refusal;
+            return false;
+        }
+        finally
+        {
+            _refreshing.Exit();
         }
     }
 
