@@ -16,7 +16,10 @@ internal interface IWatchSource : IDisposable
     /// <summary>Waits for records, for <see cref="Wake"/>, or for the time to be over (never where it is negative).</summary>
     void Wait(int timeoutMs);
 
-    /// <summary>Ends a wait, this one or the next. Any thread.</summary>
+    /// <summary>Waits for the time to be over, or for <see cref="Wake"/>; records may gather meanwhile.</summary>
+    void Rest(int durationMs);
+
+    /// <summary>Ends a wait or a rest, this one or the next. Any thread.</summary>
     void Wake();
 
     /// <summary>The bytes of the records there are, 0 where there are none.</summary>

@@ -60,23 +60,10 @@ internal sealed class Inotify : IWatchSource
         Debug.Assert(result is 0 or -Errno.EINVAL, "a watch is ended by its number");
     }
 
-    public void Wait(int timeoutMs)
-    {
-        Span<PollRequest> requests =
-        [
-            new PollRequest { Fd = _fd, Events = PollRequest.Readable },
-            new PollRequest { Fd = _wakeFd, Events = PollRequest.Readable },
-        ];
-        int result = WatchCalls.Poll(requests, timeoutMs);
-        // A signal ends a wait like a wake does: whoever waits looks and waits again.
-        ThrowUnless(result >= 0 || result == -Errno.EINTR, "poll", result);
-        if (result > 0 && requests[1].ReturnedEvents != 0)
-        {
-            Span<byte> count = stackalloc byte[sizeof(ulong)];
-            result = WatchCalls.Read(_wakeFd, count);
-            ThrowUnless(result == count.Length, "read", result);
-        }
-    }
+    public void Wait(int timeoutMs) =>
+        Poll([Readable(_wakeFd), Readable(_fd)], timeoutMs);
+
+    public void Rest(int durationMs) => Poll([Readable(_wakeFd)], durationMs);
 
     public void Wake() => _ = SocketCalls.SignalEvent(_wakeFd);
 
@@ -92,6 +79,22 @@ internal sealed class Inotify : IWatchSource
         _ = SocketCalls.Close(_fd);
         _ = SocketCalls.Close(_wakeFd);
     }
+
+    /// <summary>The first request is the eventfd's.</summary>
+    private void Poll(Span<PollRequest> requests, int timeoutMs)
+    {
+        int result = WatchCalls.Poll(requests, timeoutMs);
+        // A signal ends a wait like a wake does: whoever waits looks and waits again.
+        ThrowUnless(result >= 0 || result == -Errno.EINTR, "poll", result);
+        if (result > 0 && requests[0].ReturnedEvents != 0)
+        {
+            Span<byte> count = stackalloc byte[sizeof(ulong)];
+            result = WatchCalls.Read(_wakeFd, count);
+            ThrowUnless(result == count.Length, "read", result);
+        }
+    }
+
+    private static PollRequest Readable(int fd) => new() { Fd = fd, Events = PollRequest.Readable };
 
     private static void ThrowUnless(bool holds, string call, int result)
     {

@@ -198,18 +198,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         directories = null;
         while (true)
         {
-            int delayMs;
-            lock (_gate)
-            {
-                delayMs = _batch.DelayMs(NowMs());
-                if (site.IsRootBlind && delayMs is < 0 or > RootTrail.LookIntervalMs)
-                {
-                    delayMs = RootTrail.LookIntervalMs;
-                }
-            }
-
-            // A wake ends the wait also where it came before it.
-            site.Source.Wait(delayMs);
+            AwaitRecords(site);
             int recordBytes = site.Source.Read(records);
             bool hasOverflowed;
             bool isDue;
@@ -238,6 +227,27 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             {
                 return true;
             }
+        }
+    }
+
+    private void AwaitRecords(SiteWatch site)
+    {
+        int delayMs;
+        int timeoutMs;
+        lock (_gate)
+        {
+            delayMs = _batch.DelayMs(NowMs());
+            timeoutMs = site.IsRootBlind ? RootTrail.LookIntervalMs : -1;
+        }
+
+        if (delayMs < 0)
+        {
+            site.Source.Wait(timeoutMs);
+        }
+        else if (delayMs > 0)
+        {
+            // Not for the next record: of a log that is written without a pause there may be a hundred thousand a second.
+            site.Source.Rest(Math.Min(delayMs, ChangeBatch.QuietMs));
         }
     }
 

@@ -25,6 +25,8 @@ internal sealed class FaultySource : IWatchSource
     /// <summary>What the next read throws.</summary>
     public Exception? ReadFault { get; set; }
 
+    public int ReadCount { get; private set; }
+
     public bool IsDisposed { get; private set; }
 
     public int Add(int directoryFd, WatchMask mask)
@@ -37,10 +39,13 @@ internal sealed class FaultySource : IWatchSource
 
     public void Wait(int timeoutMs) => _inotify.Wait(timeoutMs);
 
+    public void Rest(int durationMs) => _inotify.Rest(durationMs);
+
     public void Wake() => _inotify.Wake();
 
     public int Read(Span<byte> records)
     {
+        ReadCount++;
         if (ReadFault is not null)
         {
             throw ReadFault;

@@ -42,6 +42,26 @@ public sealed class TroubleTests : IDisposable
     }
 
     [Fact]
+    public async Task A_storm_is_read_a_hundred_times_a_second_and_not_a_record_at_a_time()
+    {
+        _lab.Site.File("a", "");
+        _lab.Start("");
+        int readCount = _lab.Source.ReadCount;
+        long began = Stopwatch.GetTimestamp();
+
+        for (int i = 0; i < 2000 || _lab.Catalog.Told.Count < 3; i++)
+        {
+            _lab.Rename("a", "b");
+            _lab.Rename("b", "a");
+        }
+
+        await _lab.Catalog.RefreshAsync("");
+        double tookMs = Stopwatch.GetElapsedTime(began).TotalMilliseconds;
+        // Each batch of 50 ms rests 5 times and reads once more when it is begun.
+        Assert.InRange(_lab.Source.ReadCount - readCount, 3, (tookMs / 50 * 7) + 7);
+    }
+
+    [Fact]
     public async Task What_cannot_be_read_is_logged_once_and_tried_again_after_a_second()
     {
         _lab.Start("");

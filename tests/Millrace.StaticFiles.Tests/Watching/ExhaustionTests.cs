@@ -1,0 +1,94 @@
+using System.ComponentModel;
+using System.Diagnostics;
+using System.Globalization;
+using System.Runtime.CompilerServices;
+using Millrace.Interop;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Watching;
+
+/// <summary>
+/// The kernel's own limits, of a user namespace of their own so that nobody else feels them: each test runs itself once more in there.
+/// </summary>
+public sealed class ExhaustionTests
+{
+    private const string Marker = "MILLRACE_TEST_IN_NAMESPACE";
+
+    [Fact]
+    public async Task Max_user_watches_is_named_and_the_site_is_revalidated()
+    {
+        if (await RunsOutsideAsync("max_inotify_watches", 12))
+        {
+            return;
+        }
+
+        using TempSite files = TempSite.InMemory();
+        files.File("f.txt", "one");
+        using var site = new LiveSite(files);
+        Assert.Equal(WatchMode.Inotify, site.Watch.Mode);
+        var changed = new TaskCompletionSource();
+        site.Watch.ModeChanged += changed.SetResult;
+        for (int i = 0; i < 20; i++)
+        {
+            files.File($"{i}/f.txt", "");
+        }
+
+        await changed.Task.WaitAsync(TimeSpan.FromSeconds(20));
+        Assert.Equal(WatchMode.Revalidate, site.Watch.Mode);
+        Assert.Contains("fs.inotify.max_user_watches", Assert.Single(site.Log.Lines(401)), StringComparison.Ordinal);
+        // What it held is free again for others.
+        using TempSite more = TempSite.InMemory();
+        using var other = new LiveSite(more);
+        Assert.Equal(WatchMode.Inotify, other.Watch.Mode);
+    }
+
+    [Fact]
+    public async Task Max_user_instances_is_named_and_the_site_is_revalidated()
+    {
+        if (await RunsOutsideAsync("max_inotify_instances", 0))
+        {
+            return;
+        }
+
+        using TempSite files = TempSite.InMemory();
+        using var site = new LiveSite(files);
+
+        Assert.Equal(WatchMode.Revalidate, site.Watch.Mode);
+        Assert.Contains("fs.inotify.max_user_instances", Assert.Single(site.Log.Entries).Text, StringComparison.Ordinal);
+    }
+
+    /// <summary>Outside: runs the calling test in a namespace with this limit, and says true. Inside: false.</summary>
+    private static async Task<bool> RunsOutsideAsync(string limit, int value, [CallerMemberName] string test = "")
+    {
+        if (Environment.GetEnvironmentVariable(Marker) == test)
+        {
+            return false;
+        }
+
+        string set = string.Create(CultureInfo.InvariantCulture, $"echo {value} > /proc/sys/user/{limit} && exec \"$@\"");
+        (int exitCode, string output) = await RunAsync(
+            test, "unshare", "--user", "--map-root-user", "sh", "-c", set, "sh",
+            Environment.ProcessPath!, "-method", $"{typeof(ExhaustionTests).FullName}.{test}", "-noColor");
+        Assert.SkipWhen(output.StartsWith("unshare:", StringComparison.Ordinal), $"no user namespaces here: {output}");
+        Assert.True(exitCode == 0 && output.Contains("Total: 1, Errors: 0, Failed: 0, Skipped: 0", StringComparison.Ordinal), output);
+        return true;
+    }
+
+    private static async Task<(int ExitCode, string Output)> RunAsync(string test, string program, params string[] arguments)
+    {
+        var start = new ProcessStartInfo(program, arguments) { RedirectStandardOutput = true, RedirectStandardError = true };
+        start.Environment[Marker] = test;
+        try
+        {
+            using Process process = Process.Start(start)!;
+            Task<string> errors = process.StandardError.ReadToEndAsync();
+            string output = await process.StandardOutput.ReadToEndAsync();
+            await process.WaitForExitAsync();
+            return (process.ExitCode, await errors + output);
+        }
+        catch (Win32Exception missing) when (missing.NativeErrorCode == Errno.ENOENT)
+        {
+            return (-1, $"unshare: {missing.Message}");
+        }
+    }
+}
