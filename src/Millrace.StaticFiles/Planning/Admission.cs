@@ -1,6 +1,6 @@
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>Whether a request may be answered with what is on the site. The first is the safe one: what nobody decided is refused.</summary>
+/// <summary>Whether a request may be answered with what is on the site. The first is the safe one: what is undecided is refused.</summary>
 internal enum Admission : byte
 {
     /// <summary>No credentials, or wrong ones: 401.</summary>
