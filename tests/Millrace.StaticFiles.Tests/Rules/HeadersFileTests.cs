@@ -118,6 +118,16 @@ public class HeadersFileTests
     }
 
     [Fact]
+    public void Fields_below_a_path_that_was_not_understood_go_with_no_other_path()
+    {
+        SiteRules rules = Rulebook.Compile("/*\n X-Good: 1\n/a//b\n X-Lost: 1\n/c\n X-C: 1\n");
+
+        Assert.Single(rules.Warnings);
+        Assert.Equal(["Cache-Control: no-cache", "X-Good: 1"], rules.Fields("/x"));
+        Assert.Equal(["Cache-Control: no-cache", "X-Good: 1", "X-C: 1"], rules.Fields("/c"));
+    }
+
+    [Fact]
     public void Odd_files_are_read_as_far_as_they_make_sense()
     {
         Assert.Contains("X-A: 1", Rulebook.Compile("\uFEFF/*\r\n\tX-A:1\r\n").Fields("/"));
