@@ -21,6 +21,9 @@ internal static class Expect
         That(same == expected.Length, $"wrong bytes from {same} on");
     }
 
+    /// <summary>For what is awaited: a span does not wait.</summary>
+    public static void Same(byte[] expected, byte[] actual) => Bytes(expected, actual);
+
     /// <summary>Runs all cases and tells of the first that were answered wrong.</summary>
     public static async Task EachAsync(IReadOnlyCollection<string> cases, Func<string, Task> check)
     {

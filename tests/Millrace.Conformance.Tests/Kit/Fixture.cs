@@ -20,6 +20,9 @@ internal sealed class Fixture
 
     public string Root { get; }
 
+    /// <summary>An htpasswd file: everybody's password is in <see cref="Passwords"/>.</summary>
+    public string PasswordFile => Path.Combine(Path.GetDirectoryName(Root)!, "passwords");
+
     /// <summary>The bytes of a file by its path below the root.</summary>
     public byte[] this[string path] => _contents[path];
 
@@ -37,8 +40,12 @@ internal sealed class Fixture
         fixture.AddTimes();
         fixture.AddLinks();
         fixture.AddSpecials();
+        fixture.AddSites();
         return fixture;
     }
+
+    /// <summary>Whether these are the bytes of a file of the root.</summary>
+    public bool Holds(byte[] bytes) => _contents.Values.Any(content => content.AsSpan().SequenceEqual(bytes));
 
     public string PathOf(string path) => Path.Combine(Root, path.TrimStart('/'));
 
@@ -76,6 +83,7 @@ internal sealed class Fixture
     {
         string outside = Path.Combine(Path.GetDirectoryName(Root)!, "outside");
         Directory.CreateDirectory(outside);
+        File.WriteAllText(PasswordFile, Passwords.File);
         foreach (string name in (string[])["secret.txt", "index.html", "secret.txt.gz"])
         {
             File.WriteAllText(Path.Combine(outside, name), Secret);
@@ -206,6 +214,25 @@ internal sealed class Fixture
 
         Add("/unreadable.txt", Utf8("nobody may read this\n"));
         File.SetUnixFileMode(PathOf("/unreadable.txt"), UnixFileMode.None);
+    }
+
+    /// <summary>What the tests of flags need, where nothing else sees it.</summary>
+    private void AddSites()
+    {
+        Add("/about.html", Content.Page("about"));
+        Add("/no-index/.secret", Utf8("hidden content\n"));
+        Add("/sites/files/index.html", Content.Page("site files"));
+        Add("/sites/files/one.txt", "1"u8.ToArray());
+        Add("/sites/files/assets/app.css", Content.Text("app", 300));
+        Add("/sites/files/_headers", Utf8("/*\n  X-All: yes\n\n/assets/*\n  X-Asset: one\n  Cache-Control: public, max-age=60\n"));
+        Add("/sites/files/_redirects", Utf8(
+            "# comment\n/old /one.txt 301\n/blog/* /news/:splat 302\n/user/:name /people/:name 308\n/one.txt /elsewhere 301\n"
+            + "/forced/* /one.txt 302!\n/app/* /index.html 200\n/assets/app.css /one.txt 301!\n"));
+        Add("/sites/errors/index.html", Content.Page("errors"));
+        Add("/sites/errors/sorry.html", Content.Page("sorry"));
+        Add("/sites/errors/home.htm", Content.Page("home"));
+        Link("/sites/errors/way-out.txt", "../../../outside/secret.txt");
+        Unix.MakeFifo(PathOf("/sites/errors/pipe.txt"));
     }
 
     private void Link(string path, string target)

@@ -43,8 +43,8 @@ public sealed class Run : IAsyncLifetime
         }
     }
 
-    /// <summary>Where a front serves the files, started on first use. A flag may name a folder of its own as <c>ROOT=path</c>.</summary>
-    internal async Task<EndPoint> EndPointAsync(string front, string[] flags)
+    /// <summary>Where a front serves a folder of the files with these flags; started on first use.</summary>
+    internal async Task<EndPoint> EndPointAsync(string front, string folder, string[] flags)
     {
         if (Fronts.Target is { } target)
         {
@@ -52,8 +52,8 @@ public sealed class Run : IAsyncLifetime
         }
 
         ServerProcess server = await _servers.GetOrAdd(
-            string.Join('\0', [front, .. flags]),
-            _ => new Lazy<Task<ServerProcess>>(() => ServerProcess.StartAsync(front, Files.Root, flags))).Value;
+            string.Join('\0', [front, folder, .. flags]),
+            _ => new Lazy<Task<ServerProcess>>(() => ServerProcess.StartAsync(front, Files.PathOf(folder), flags))).Value;
         return server.EndPoint;
     }
 }

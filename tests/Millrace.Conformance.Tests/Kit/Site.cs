@@ -7,6 +7,7 @@ namespace Millrace.Conformance.Tests.Kit;
 public sealed class Site : IXunitSerializable
 {
     private string[] _flags = [];
+    private string _folder = "/";
 
     public Site() => Front = "";
 
@@ -23,14 +24,17 @@ public sealed class Site : IXunitSerializable
     public override string ToString() => Front;
 
     /// <summary>The same files served by Millrace with these flags. Other servers have none of them.</summary>
-    internal Site With(params string[] flags)
+    internal Site With(params string[] flags) => WithFolder("/", flags);
+
+    /// <summary>A folder below the root served by Millrace as a site of its own.</summary>
+    internal Site WithFolder(string folder, params string[] flags)
     {
         Assert.SkipWhen(Fronts.IsForeign, "A flag of Millrace.");
-        return new Site(Front) { _flags = flags };
+        return new Site(Front) { _flags = flags, _folder = folder };
     }
 
     internal async Task<Wire> ConnectAsync(int receiveBufferBytes = 0) =>
-        await Wire.ConnectAsync(await Run.Current.EndPointAsync(Front, _flags), receiveBufferBytes);
+        await Wire.ConnectAsync(await Run.Current.EndPointAsync(Front, _folder, _flags), receiveBufferBytes);
 
     internal async Task<Answer> AskAsync(string method, string target, params string[] fields) =>
         await SendAsync(Request(method, target, fields), method);

@@ -150,6 +150,19 @@ internal sealed class Wire : IDisposable
         }
     }
 
+    /// <summary>Demands that the connection takes another request, or ends where the answer said so.</summary>
+    public async Task GoesOnAfterAsync(Answer answer)
+    {
+        if (answer.Lists("Connection", "close"))
+        {
+            await EndsAsync();
+        }
+        else
+        {
+            (await GetAsync("/one.txt")).IsWhole(Site.Files["/one.txt"]);
+        }
+    }
+
     public void Dispose()
     {
         _socket.Dispose();

@@ -154,11 +154,7 @@ public class ConnectionTests
         {
             using Wire wire = await site.ConnectAsync();
             string[] words = line.Split(' ');
-            Answer answer = (await wire.AskAsync(words[0], words[1])).Is(400, 403, 404);
-            if (!answer.Lists("Connection", "close"))
-            {
-                (await wire.GetAsync("/one.txt")).IsWhole(Site.Files["/one.txt"]);
-            }
+            await wire.GoesOnAfterAsync((await wire.AskAsync(words[0], words[1])).Is(400, 403, 404));
         });
 
     [Theory]
@@ -173,11 +169,11 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 9.6", 26, "A malformed request is answered with 400, Connection: close and the end.")]
-    public async Task A_malformed_request_ends_the_connection(Site site)
+    [Behaviour("RFC 9112 6.3", 26, "A request of unknown length is answered with 400, Connection: close and the end.")]
+    public async Task A_request_of_unknown_length_ends_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();
-        await wire.SendAsync("GET /one.txt HTTP/1.1\r\nHost: localhost\r\nnonsense\r\n\r\n" + Site.Request("GET", "/text.txt"));
+        await wire.SendAsync("GET /one.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n" + Site.Request("GET", "/text.txt"));
         Answer answer = (await wire.ReadAnswerAsync()).Is(400);
         Expect.That(answer.Lists("Connection", "close"), "400 without Connection: close");
         await wire.EndsAsync();
@@ -218,11 +214,11 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync("POST /one.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
-        Answer answer = (await wire.ReadAnswerAsync("POST")).Is(100, 403, 405, 417, 501);
+        Answer answer = (await wire.ReadAnswerAsync("POST")).Is(100, 200, 403, 405, 417, 501);
         if (answer.Status == 100)
         {
             await wire.SendAsync("hello");
-            (await wire.ReadAnswerAsync("POST")).Is(403, 405, 501);
+            (await wire.ReadAnswerAsync("POST")).Is(200, 403, 405, 501);
         }
     }
 
@@ -238,8 +234,11 @@ public class ConnectionTests
 
     [Theory]
     [Behaviour("RFC 9110 10.1.1", 27, "HTTP/1.0 gets no 100.")]
-    public async Task Http_1_0_gets_no_100(Site site) =>
-        (await site.SendAsync("POST /one.txt HTTP/1.0\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello", "POST")).Is(403, 405, 501);
+    public async Task Http_1_0_gets_no_100(Site site)
+    {
+        Answer answer = await site.SendAsync("POST /one.txt HTTP/1.0\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello", "POST");
+        Expect.That(answer.Status >= 200, $"{answer.Status}");
+    }
 
     [Theory]
     [Behaviour("RFC 9110 10.1.1", 27, "An expectation that is not known is ignored or answered with 417.")]

@@ -83,7 +83,7 @@ public class HostTests
         (await site.SendAsync("GET * HTTP/1.1\r\nHost: localhost\r\n\r\n")).Is(400, 404);
 
     [Theory]
-    [Behaviour("RFC 9112 3.2.4", 25, "OPTIONS * is answered with success.")]
+    [Behaviour(BehaviourAttribute.Choice, 25, "OPTIONS * is answered with success.")]
     public async Task Options_asterisk_succeeds(Site site) => (await site.AskAsync("OPTIONS", "*")).Is(200, 204);
 
     [Theory]

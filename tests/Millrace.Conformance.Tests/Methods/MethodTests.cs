@@ -9,7 +9,7 @@ public class MethodTests
     public async Task Get_is_answered_with_the_file(Site site) => (await site.GetAsync("/text.txt")).IsWhole(Site.Files["/text.txt"]);
 
     [Theory]
-    [Behaviour("RFC 9110 9.3.7", 27, "OPTIONS of a file succeeds and tells the methods in Allow.")]
+    [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS of a file succeeds and tells the methods in Allow.")]
     public async Task Options_tells_the_methods(Site site)
     {
         Answer answer = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
@@ -51,7 +51,7 @@ public class MethodTests
     });
 
     [Theory]
-    [Behaviour("RFC 9110 10.2.1", 27, "OPTIONS and 405 tell the same methods.")]
+    [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS and 405 tell the same methods.")]
     public async Task Options_and_405_agree(Site site)
     {
         Answer options = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
@@ -72,7 +72,7 @@ public class MethodTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 15.6.2", 27, "A method that nobody knows is answered with 501.")]
+    [Behaviour("RFC 9110 9.1", 27, "A method that nobody knows is answered with 501.")]
     public async Task An_unknown_method_is_501(Site site) => (await site.AskAsync("BREW", "/text.txt")).Is(501);
 
     [Theory]
@@ -84,5 +84,5 @@ public class MethodTests
     [Theory]
     [Behaviour("RFC 9110 14.2", 20, "A Range with another method than GET is ignored.")]
     public async Task A_405_ignores_ranges(Site site) =>
-        (await site.AskAsync("POST", "/text.txt", "Content-Length: 0", "Range: bytes=0-0")).Is(405).Lacks("Content-Range");
+        (await site.AskAsync("POST", "/text.txt", "Content-Length: 0", "Range: bytes=0-0")).Is(200, 403, 405, 501).Lacks("Content-Range");
 }

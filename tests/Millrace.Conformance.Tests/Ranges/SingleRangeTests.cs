@@ -56,7 +56,7 @@ public class SingleRangeTests
     [Behaviour("RFC 9110 14.2", 19, "A Range that is malformed is ignored (200) or refused (416), and never served as another.")]
     public Task A_malformed_range_is_ignored_or_refused(Site site) => Expect.EachAsync(
         ["bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes 0-4", "bytes=0-4-6", "bytes=--5", "bytes=0x0-4", "bytes=1.5-3", "bytes=0", "0-4",
-            "bytes", "=0-4", "bytes=0 -4", "bytes=0- 4", "bytes==0-4", "bytes=+0-4", "bytes=0-+4", ""],
+            "bytes", "=0-4", "bytes==0-4", "bytes=+0-4", "bytes=0-+4", ""],
         async range => (await AskAsync(site, range)).Is(200, 416));
 
     [Theory]
@@ -72,7 +72,7 @@ public class SingleRangeTests
     [Theory]
     [Behaviour("RFC 9110 5.6.1.2", 19, "White space and empty elements around a range are ignored.")]
     public Task White_space_around_a_range_is_ignored(Site site) => Expect.EachAsync(
-        ["bytes= 10-19", "bytes=10-19 ", "bytes=,10-19", "bytes=10-19,", "bytes= , 10-19 ,\t"],
+        ["bytes=10-19 ", "bytes=,10-19", "bytes=10-19,", "bytes= , 10-19 ,\t"],
         async range => (await AskAsync(site, range)).IsPart(Text, 10, 19));
 
     [Theory]
@@ -115,8 +115,7 @@ public class SingleRangeTests
     public async Task A_416_keeps_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();
-        (await wire.GetAsync("/text.txt", "Range: bytes=999999-")).Is(416);
-        (await wire.GetAsync("/one.txt")).IsWhole(Site.Files["/one.txt"]);
+        await wire.GoesOnAfterAsync((await wire.GetAsync("/text.txt", "Range: bytes=999999-")).Is(416));
     }
 
     [Theory]
