@@ -65,7 +65,7 @@ public class DownloadTests
         string link = Site.Files.PathOf(download.Folder + "current");
         Directory.CreateDirectory(Site.Files.PathOf(download.Folder + "other"));
         File.CreateSymbolicLink(link + "~", "other");
-        File.Move(link + "~", link, overwrite: true);
+        Unix.Rename(link + "~", link);
         await download.IsWholeAsync();
     }
 

@@ -76,13 +76,13 @@ public class FileTests
     });
 
     [Theory]
-    [Behaviour("RFC 9111 4.2.2", 24, "Pages and other names without a hash are to be validated before they are used again.")]
+    [Behaviour(BehaviourAttribute.Choice, 24, "Pages and other names without a hash are to be validated before they are used again.")]
     public Task Pages_are_validated(Site site) => Expect.EachAsync(
         ["/", "/text.txt", "/assets/app.js", "/types/file.css"],
         async target => (await site.GetAsync(target)).Is(200).Has("Cache-Control", "no-cache"));
 
     [Theory]
-    [Behaviour("RFC 8246 2", 24, "Names with a hash are good for a year and never change.")]
+    [Behaviour(BehaviourAttribute.Choice, 24, "Names with a hash are good for a year and never change (RFC 8246).")]
     public Task Hashed_names_are_immutable(Site site) => Expect.EachAsync(
         ["/assets/app.3f9a1c2b.js", "/assets/index-BkX3f9aQ.css"],
         async target =>
@@ -93,7 +93,7 @@ public class FileTests
         });
 
     [Theory]
-    [Behaviour("RFC 9111 4.2.2", 24, "What does not exist may exist soon: a 404 is not kept for long.")]
+    [Behaviour(BehaviourAttribute.Choice, 24, "What does not exist may exist soon: a 404 is not kept for long.")]
     public Task A_404_is_not_kept(Site site) => Expect.EachAsync(["/missing.txt", "/assets/missing.3f9a1c2b.js"], async target =>
     {
         Answer answer = (await site.GetAsync(target)).Is(404);

@@ -34,21 +34,53 @@ internal static class Content
 
     public static byte[] Brotli(byte[] bytes) => Through(bytes, static stream => new BrotliStream(stream, CompressionLevel.Optimal));
 
-    /// <summary>One frame of one raw block (RFC 8878 3.1.1), which is all that a reader needs to see that it is zstd.</summary>
+    /// <summary>One frame (RFC 8878 3.1.1): a raw block, and one for the run of equal bytes at the end, which makes it smaller than the file.</summary>
     public static byte[] Zstd(byte[] bytes)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan(bytes.Length, ushort.MaxValue);
+        int raw = bytes.AsSpan().LastIndexOfAnyExcept(bytes[^1]) + 1;
         using var stream = new MemoryStream();
         using var writer = new BinaryWriter(stream);
         writer.Write(0xFD2FB528u);
         writer.Write((byte)0xA0); // A single segment, its size in four bytes.
         writer.Write((uint)bytes.Length);
-        uint block = ((uint)bytes.Length << 3) | 1; // Raw, and the last.
+        WriteBlockHeader(writer, (uint)raw << 3);
+        writer.Write(bytes.AsSpan(0, raw));
+        WriteBlockHeader(writer, ((uint)(bytes.Length - raw) << 3) | 0b011); // A run, and the last.
+        writer.Write(bytes[^1]);
+        return stream.ToArray();
+    }
+
+    /// <summary>What an answer means without its coding; null for what no framework here decodes.</summary>
+    public static byte[]? Decoded(Answer answer)
+    {
+        using var coded = new MemoryStream(answer.Body);
+        using var plain = new MemoryStream();
+        using Stream? decoder = answer["Content-Encoding"]?.ToLowerInvariant() switch
+        {
+            null or "identity" => coded,
+            "gzip" or "x-gzip" => new GZipStream(coded, CompressionMode.Decompress),
+            "br" => new BrotliStream(coded, CompressionMode.Decompress),
+            "deflate" => new ZLibStream(coded, CompressionMode.Decompress),
+            _ => null,
+        };
+        try
+        {
+            decoder?.CopyTo(plain);
+        }
+        catch (Exception broken) when (broken is InvalidDataException or InvalidOperationException)
+        {
+            throw new Nonconformance($"what is no {answer["Content-Encoding"]}");
+        }
+
+        return decoder is null ? null : plain.ToArray();
+    }
+
+    private static void WriteBlockHeader(BinaryWriter writer, uint block)
+    {
         writer.Write((byte)block);
         writer.Write((byte)(block >> 8));
         writer.Write((byte)(block >> 16));
-        writer.Write(bytes);
-        return stream.ToArray();
     }
 
     private static byte[] Through(byte[] bytes, Func<Stream, Stream> coder)

@@ -58,7 +58,7 @@ internal sealed partial class ServerProcess : IAsyncDisposable
             line = await _process.StandardOutput.ReadLineAsync().WaitAsync(StartLimit);
             if (line is null)
             {
-                throw new Nonconformance($"did not start: {(await _error).Trim()}");
+                throw new Nonconformance($"did not start: {(await _error).Replace("millrace: ", "", StringComparison.Ordinal).Trim()}");
             }
 
             if (Address().Match(line) is { Success: true } match)

@@ -31,6 +31,18 @@ internal static partial class Unix
         File.Delete(spare);
     }
 
+    /// <summary>rename(2): .NET's own refuses a symlink that leads to a directory.</summary>
+    public static void Rename(string from, string to)
+    {
+        if (RenamePath(from, to) != 0)
+        {
+            throw new IOException($"rename {from} {to}: errno {Marshal.GetLastPInvokeError()}");
+        }
+    }
+
+    [LibraryImport("libc", EntryPoint = "rename", StringMarshalling = StringMarshalling.Utf8, SetLastError = true)]
+    private static partial int RenamePath(string from, string to);
+
     [LibraryImport("libc", EntryPoint = "mkfifo", StringMarshalling = StringMarshalling.Utf8, SetLastError = true)]
     private static partial int MkFifo(string path, uint mode);
 

@@ -1,4 +1,3 @@
-using System.IO.Compression;
 using Millrace.Conformance.Tests.Kit;
 
 namespace Millrace.Conformance.Tests.Negotiation;
@@ -37,13 +36,32 @@ public class VariantTests
     {
         string plain = (await site.GetAsync("/app.js")).Is(200).Has("ETag").ETag!;
         Answer answer = await site.GetAsync("/app.js", "Accept-Encoding: gzip", $"If-None-Match: {plain}");
-        answer.IsCoded("gzip", Site.Files["/app.js.gz"]);
+        answer.IsCoded("gzip", Site.Files["/app.js"]);
     }
 
     [Theory]
     [Behaviour("RFC 9110 8.6", 23, "A coded answer has the coded length.")]
-    public async Task A_coded_answer_has_the_coded_length(Site site) => (await site.GetAsync("/style.css", "Accept-Encoding: gzip"))
-        .Is(200).Has("Content-Encoding", "gzip").Has("Content-Length", $"{Site.Files["/style.css.gz"].Length}");
+    public async Task A_coded_answer_has_the_coded_length(Site site)
+    {
+        Answer answer = (await site.GetAsync("/style.css", "Accept-Encoding: gzip")).IsCoded("gzip", Site.Files["/style.css"]);
+        answer.Has("Content-Length", $"{answer.Body.Length}");
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 23, "A sibling is sent byte for byte: app.js.gz, .br and .zst.")]
+    public async Task A_sibling_is_sent_byte_for_byte(Site site)
+    {
+        foreach ((string coding, string file) in ((string, string)[])[("gzip", "/app.js.gz"), ("br", "/app.js.br"), ("zstd", "/app.js.zst")])
+        {
+            Answer answer = (await site.GetAsync("/app.js", $"Accept-Encoding: {coding}")).Is(200).Has("Content-Encoding", coding);
+            Expect.Same(Site.Files[file], answer.Body);
+        }
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 22, "A range of a file with siblings is served (RFC 9110 14.2 allows to ignore it).")]
+    public async Task A_range_of_a_coding_is_served(Site site) =>
+        (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=10-29")).Is(206);
 
     [Theory]
     [Behaviour("RFC 9110 8.3", 23, "A coded answer has the type of the file that it codes.")]
@@ -58,7 +76,8 @@ public class VariantTests
     public async Task A_larger_sibling_is_whole(Site site)
     {
         Answer answer = (await site.GetAsync("/small.js", "Accept-Encoding: gzip")).Is(200);
-        Expect.Bytes(answer["Content-Encoding"] is null ? Site.Files["/small.js"] : Site.Files["/small.js.gz"], answer.Body);
+        Expect.Bytes(Site.Files["/small.js"], Content.Decoded(answer));
+        Expect.Equal($"{answer.Body.Length}", answer["Content-Length"] ?? $"{answer.Body.Length}", "Content-Length");
     }
 
     [Theory]
@@ -66,7 +85,8 @@ public class VariantTests
     public async Task An_older_sibling_is_not_served(Site site)
     {
         Answer answer = (await site.GetAsync("/stale.js", "Accept-Encoding: gzip")).Is(200);
-        Expect.Bytes(Site.Files["/stale.js"], Decoded(answer));
+        Expect.That(!answer.Body.AsSpan().SequenceEqual(Site.Files["/stale.js.gz"]), "the older sibling");
+        Expect.Bytes(Site.Files["/stale.js"], Content.Decoded(answer));
     }
 
     [Theory]
@@ -96,13 +116,19 @@ public class VariantTests
     [Theory]
     [Behaviour("RFC 9110 12.1", 23, "An index page is negotiated like every file.")]
     public async Task An_index_page_is_negotiated(Site site) =>
-        (await site.GetAsync("/coded/", "Accept-Encoding: gzip")).IsCoded("gzip", Site.Files["/coded/index.html.gz"]);
+        (await site.GetAsync("/coded/", "Accept-Encoding: gzip")).IsCoded("gzip", Site.Files["/coded/index.html"]);
 
     [Theory]
     [Behaviour("RFC 9110 14.2", 22, "A range of a file with siblings is of the bytes of one coding, with its entity-tag and length.")]
     public async Task A_range_is_of_one_coding(Site site)
     {
-        Answer part = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=10-29")).Is(206);
+        Answer part = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=10-29")).Is(200, 206);
+        if (part.Status == 200)
+        {
+            Expect.Bytes(Site.Files["/app.js"], Content.Decoded(part));
+            return;
+        }
+
         bool isCoded = part["Content-Encoding"] is not null;
         part.IsPart(isCoded ? Site.Files["/app.js.gz"] : Site.Files["/app.js"], 10, 29);
         Answer whole = await site.GetAsync("/app.js", isCoded ? "Accept-Encoding: gzip" : "X: y");
@@ -113,7 +139,12 @@ public class VariantTests
     [Behaviour("RFC 9110 13.1.5", 22, "A range of a coding goes on with its own entity-tag in If-Range.")]
     public async Task A_range_of_a_coding_goes_on(Site site)
     {
-        Answer first = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=0-9")).Is(206).Has("ETag");
+        Answer first = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=0-9")).Is(200, 206).Has("ETag");
+        if (first.Status == 200)
+        {
+            return;
+        }
+
         byte[] file = first["Content-Encoding"] is null ? Site.Files["/app.js"] : Site.Files["/app.js.gz"];
         first.IsPart(file, 0, 9);
         (await site.GetAsync("/app.js", "Accept-Encoding: gzip", $"If-Range: {first.ETag}", "Range: bytes=10-19")).IsPart(file, 10, 19);
@@ -124,6 +155,12 @@ public class VariantTests
     public async Task Several_ranges_are_of_one_coding(Site site)
     {
         Answer answer = await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=0-9,100-199");
+        if (answer.Is(200, 206).Status == 200)
+        {
+            Expect.Bytes(Site.Files["/app.js"], Content.Decoded(answer));
+            return;
+        }
+
         byte[] file = answer["Content-Encoding"] is null ? Site.Files["/app.js"] : Site.Files["/app.js.gz"];
         foreach (Part part in Multipart.Parse(answer))
         {
@@ -137,23 +174,7 @@ public class VariantTests
     public async Task A_range_behind_a_codings_end_names_its_size(Site site)
     {
         string[] sizes = [$"bytes */{Site.Files["/app.js"].Length}", $"bytes */{Site.Files["/app.js.gz"].Length}"];
-        Answer answer = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=999999-")).Is(416).Has("Content-Range");
-        Expect.That(sizes.Contains(answer["Content-Range"]), $"Content-Range: {answer["Content-Range"]}");
-    }
-
-    private static byte[] Decoded(Answer answer)
-    {
-        if (answer["Content-Encoding"] is null)
-        {
-            return answer.Body;
-        }
-
-        using var plain = new MemoryStream();
-        using (var gzip = new GZipStream(new MemoryStream(answer.Body), CompressionMode.Decompress))
-        {
-            gzip.CopyTo(plain);
-        }
-
-        return plain.ToArray();
+        Answer answer = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=999999-")).Is(200, 416);
+        Expect.That(answer.Status == 200 || sizes.Contains(answer["Content-Range"]), $"Content-Range: {answer["Content-Range"]}");
     }
 }

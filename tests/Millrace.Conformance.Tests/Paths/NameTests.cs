@@ -149,7 +149,7 @@ public class NameTests
     [Theory]
     [Behaviour("RFC 3986 3.4", 12, "A query selects nothing: the file is served.")]
     public Task A_query_is_ignored(Site site) => Expect.EachAsync(
-        ["/one.txt?", "/one.txt?v=1", "/one.txt?a=b&c=d", "/one.txt??", "/one.txt?/x/../y", "/one.txt?%zz", "/one.txt?%00", "/one.txt?a=%2e%2e/"],
+        ["/one.txt?", "/one.txt?v=1", "/one.txt?a=b&c=d", "/one.txt??", "/one.txt?/x/../y", "/one.txt?a=%2e%2e/", "/one.txt?%C3%BC"],
         async target => (await site.GetAsync(target)).IsWhole(Site.Files["/one.txt"]));
 
     [Theory]
