@@ -5,7 +5,10 @@ namespace Millrace.Conformance.Tests.Changes;
 /// <summary>What is on disk is what is served, soon; and every answer is of one version, whole.</summary>
 public class ChangeTests
 {
-    /// <summary>How long after a change its like may still be served: watching coalesces for some milliseconds, and the machine is shared.</summary>
+    /// <summary>
+    /// How long after a change its like may still be served: watching coalesces for some milliseconds, and the
+    /// machine is shared.
+    /// </summary>
     private static readonly TimeSpan Soon = TimeSpan.FromSeconds(1);
 
     private static readonly byte[] Old = Content.Text("old", 3000);
@@ -200,7 +203,8 @@ public class ChangeTests
                 Answer answer = (await wire.GetAsync(path)).Is(200).Has("ETag");
                 bool isVersion = versions.Append(Old).Any(one => one.AsSpan().SequenceEqual(answer.Body));
                 Expect.That(isVersion, $"{answer.Body.Length} bytes that are no version");
-                Expect.That(seen.GetValueOrDefault(answer.ETag!, answer.Body).AsSpan().SequenceEqual(answer.Body), "one ETag for two versions");
+                byte[] before = seen.GetValueOrDefault(answer.ETag!, answer.Body);
+                Expect.That(before.AsSpan().SequenceEqual(answer.Body), "one ETag for two versions");
                 seen[answer.ETag!] = answer.Body;
             }
         }

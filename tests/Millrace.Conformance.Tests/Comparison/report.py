@@ -35,8 +35,12 @@ def main() -> None:
     folder, servers = Path(sys.argv[1]), sys.argv[2:]
     results = {server: read(folder / f"{server}.xml") for server in servers}
     versions = {server: (folder / f"{server}.version").read_text().strip() for server in servers}
-    rows = sorted({row for cells in results.values() for row in cells}, key=lambda row: (row.group, order(row.section), row.sentence, row.test))
+    rows = sorted({row for cells in results.values() for row in cells}, key=place)
     print("\n".join(document(rows, servers, versions, results)))
+
+
+def place(row: Row) -> tuple[int, tuple[str, list[int]], str, str]:
+    return (row.group, order(row.section), row.sentence, row.test)
 
 
 def document(rows: list[Row], servers: list[str], versions: dict[str, str], results: dict[str, dict[Row, str]]) -> list[str]:
@@ -46,10 +50,11 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
         "",
         "Written by `tests/Millrace.Conformance.Tests/compare`; change the tests, not this page. Every row is a test that speaks over raw",
         "sockets to a server with the same files: `ok`, or what was seen instead (a bare number is a status). `-` is what only Millrace is",
-        f"asked: its flags. Rows of \"{CHOICE}\" are not in the documents; they say what Millrace wants, and others may well choose otherwise.",
+        f"asked: its flags. Rows of \"{CHOICE}\" are not in the documents; they say what Millrace wants, and others may well choose",
+        "otherwise.",
         "",
-        f"Asked: {named}. The peers run with the configurations in `tests/Millrace.Conformance.Tests/Comparison/`, which switch on",
-        "what they have for files.",
+        f"Asked: {named}. The peers run with the configurations in",
+        "`tests/Millrace.Conformance.Tests/Comparison/`, which switch on what they have for files.",
         "",
         "| | " + " | ".join(NAMES[server] for server in servers) + " |",
         "|---|" + "---|" * len(servers),

@@ -11,7 +11,7 @@ public class ModifiedSinceTests
         date.ToString("dddd, dd-MMM-yy HH:mm:ss 'GMT'", CultureInfo.InvariantCulture);
 
     private static string Asctime(DateTime date) =>
-        date.ToString("ddd MMM ", CultureInfo.InvariantCulture) + $"{date.Day,2}" + date.ToString(" HH:mm:ss yyyy", CultureInfo.InvariantCulture);
+        string.Create(CultureInfo.InvariantCulture, $"{date:ddd MMM} {date.Day,2} {date:HH:mm:ss yyyy}");
 
     [Theory]
     [Behaviour(Section, 16, "If-Modified-Since with the file's own date is answered with 304.")]

@@ -13,7 +13,8 @@ internal enum Framing
 }
 
 /// <summary>An answer, byte for byte as it came over the wire.</summary>
-internal sealed record Answer(string StatusLine, int Status, IReadOnlyList<(string Name, string Value)> Fields, Framing Framing, byte[] Body)
+internal sealed record Answer(
+    string StatusLine, int Status, IReadOnlyList<(string Name, string Value)> Fields, Framing Framing, byte[] Body)
 {
     public string Text => Encoding.Latin1.GetString(Body);
 
@@ -57,6 +58,13 @@ internal sealed record Answer(string StatusLine, int Status, IReadOnlyList<(stri
     public Answer Lacks(string name)
     {
         Expect.That(this[name] is null, $"{Status} with {name}: {Expect.Printable(this[name] ?? "")}");
+        return this;
+    }
+
+    public Answer HasType(string type)
+    {
+        string? told = this["Content-Type"]?.Split(';')[0].Trim();
+        Expect.That(string.Equals(told, type, StringComparison.OrdinalIgnoreCase), $"Content-Type: {this["Content-Type"] ?? "missing"}");
         return this;
     }
 

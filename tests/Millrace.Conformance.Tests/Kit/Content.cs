@@ -28,13 +28,17 @@ internal static class Content
     }
 
     public static byte[] Page(string title) => Encoding.ASCII.GetBytes(
-        $"<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{title}</title></head>\n<body><h1>{title}</h1></body>\n</html>\n");
+        $"<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{title}</title></head>\n"
+        + $"<body><h1>{title}</h1></body>\n</html>\n");
 
     public static byte[] Gzip(byte[] bytes) => Through(bytes, static stream => new GZipStream(stream, CompressionLevel.Optimal));
 
     public static byte[] Brotli(byte[] bytes) => Through(bytes, static stream => new BrotliStream(stream, CompressionLevel.Optimal));
 
-    /// <summary>One frame (RFC 8878 3.1.1): a raw block, and one for the run of equal bytes at the end, which makes it smaller than the file.</summary>
+    /// <summary>
+    /// One frame (RFC 8878 3.1.1): a raw block, and one for the run of equal bytes at the end, which makes it
+    /// smaller than the file.
+    /// </summary>
     public static byte[] Zstd(byte[] bytes)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan(bytes.Length, ushort.MaxValue);

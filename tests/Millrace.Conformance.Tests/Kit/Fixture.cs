@@ -3,7 +3,10 @@ using System.Text;
 
 namespace Millrace.Conformance.Tests.Kit;
 
-/// <summary>The folder that is served: one file for each thing that can be asked of a file. Every byte and time of it follows from here.</summary>
+/// <summary>
+/// The folder that is served: one file for each thing that can be asked of a file. Every byte and time of it
+/// follows from here.
+/// </summary>
 internal sealed class Fixture
 {
     /// <summary>In every file that lies outside the root: no answer may ever hold it.</summary>
@@ -128,7 +131,7 @@ internal sealed class Fixture
         Add("/a dir/index.html", Content.Page("a dir"));
         Add("/50% größe?/index.html", Content.Page("size"));
         Add("/evil.example/index.html", Content.Page("not a host"));
-        Add("/" + string.Join('/', Enumerable.Range(1, 30).Select(static depth => $"level{depth}")) + "/deep.txt", Content.Text("deep", 100));
+        Add(Names.Deep, Content.Text("deep", 100));
     }
 
     private void AddTypes()

@@ -46,16 +46,18 @@ internal static partial class Multipart
         long first = long.Parse(range.Groups["first"].Value);
         long last = long.Parse(range.Groups["last"].Value);
         int length = checked((int)(last - first + 1));
-        Expect.That(
-            rest.Length >= length + 2 + delimiter.Length && rest[length..].StartsWith("\r\n"u8) && rest[(length + 2)..].StartsWith(delimiter),
-            $"the part of {first}-{last} is not {length} bytes long");
+        bool isLong = rest.Length >= length + 2 + delimiter.Length;
+        bool isExact = isLong && rest[length..].StartsWith("\r\n"u8) && rest[(length + 2)..].StartsWith(delimiter);
+        Expect.That(isExact, $"the part of {first}-{last} is not {length} bytes long");
         Match type = PartType().Match(head);
-        parts.Add(new Part(
-            first, last, long.Parse(range.Groups["size"].Value), type.Success ? type.Groups["type"].Value : null, rest[..length].ToArray()));
+        long size = long.Parse(range.Groups["size"].Value);
+        parts.Add(new Part(first, last, size, type.Success ? type.Groups["type"].Value : null, rest[..length].ToArray()));
         return rest[(length + 2 + delimiter.Length)..];
     }
 
-    [GeneratedRegex("""\Amultipart/byteranges;\s*boundary=(?:"(?<boundary>[^"]{1,70})"|(?<boundary>[^"\s;]{1,70}))\z""", RegexOptions.IgnoreCase)]
+    [GeneratedRegex(
+        """\Amultipart/byteranges;\s*boundary=(?:"(?<boundary>[^"]{1,70})"|(?<boundary>[^"\s;]{1,70}))\z""",
+        RegexOptions.IgnoreCase)]
     private static partial Regex ContentType();
 
     [GeneratedRegex(@"^content-range: bytes (?<first>\d+)-(?<last>\d+)/(?<size>\d+)\r?$", RegexOptions.IgnoreCase | RegexOptions.Multiline)]

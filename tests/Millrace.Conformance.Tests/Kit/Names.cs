@@ -26,6 +26,9 @@ internal static class Names
     /// <summary>As many bytes as a name may have.</summary>
     public static readonly string Longest = new string('n', 251) + ".txt";
 
+    /// <summary>A whole path, not below /names/.</summary>
+    public static readonly string Deep = $"/{string.Join('/', Enumerable.Range(1, 30).Select(static depth => $"level{depth}"))}/deep.txt";
+
     public static readonly string[] All =
     [
         Space, Percent, PercentEscape, Question, Hash, Plus, Semicolon, Ampersand, Umlaut, Japanese, Emoji, Quote, Backslash, Colon,

@@ -1,6 +1,9 @@
 namespace Millrace.Conformance.Tests.Kit;
 
-/// <summary>An htpasswd file with the hashes that the tool of that name and crypt(3) make. All but two passwords are <c>secret</c>.</summary>
+/// <summary>
+/// An htpasswd file with the hashes that the tool of that name and crypt(3) make. All but two passwords are
+/// <c>secret</c>.
+/// </summary>
 internal static class Passwords
 {
     public static readonly IReadOnlyDictionary<string, string> All = new Dictionary<string, string>(StringComparer.Ordinal)

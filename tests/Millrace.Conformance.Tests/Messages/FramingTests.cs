@@ -23,7 +23,9 @@ public class FramingTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 26, "Content-Length with Transfer-Encoding is refused, in either order (RFC 9112 6.3 allows it).")]
+    [Behaviour(
+        BehaviourAttribute.Choice, 26,
+        "Content-Length with Transfer-Encoding is refused, in either order (RFC 9112 6.3 allows it).")]
     public Task A_length_with_a_transfer_coding_is_400(Site site) => Expect.EachAsync(
         ["Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5"],
         fields => site.RefusesAsync($"{Post}{fields}\r\n\r\n0\r\n\r\n{Smuggled}", 400));
@@ -116,7 +118,8 @@ public class FramingTests
     [Theory]
     [Behaviour("RFC 9112 7.1", 26, "A malformed chunk gives no answer to what lies behind it.")]
     public Task A_malformed_chunk_ends_the_connection(Site site) => Expect.EachAsync(
-        ["zz\r\nhello", "-1\r\nhello", "0x5\r\nhello", "+5\r\nhello", "\r\n", "5\r\nhelloX\r\n", "fffffffffffffffff\r\nhello", "5 5\r\nhello"],
+        ["zz\r\nhello", "-1\r\nhello", "0x5\r\nhello", "+5\r\nhello", "\r\n", "5\r\nhelloX\r\n", "fffffffffffffffff\r\nhello",
+            "5 5\r\nhello"],
         async chunk =>
         {
             using Wire wire = await site.ConnectAsync();

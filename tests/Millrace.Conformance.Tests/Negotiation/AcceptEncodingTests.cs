@@ -50,7 +50,9 @@ public class AcceptEncodingTests
     public async Task Identity_of_the_highest_weight_wins(Site site) => (await AskAsync(site, "identity;q=1, gzip;q=0.5")).IsPlain(Plain);
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 23, "Of equal weights, the coding that is smallest on disk or best known to be wins: br before gzip.")]
+    [Behaviour(
+        BehaviourAttribute.Choice, 23,
+        "Of equal weights, the coding that is smallest on disk or best known to be wins: br before gzip.")]
     public async Task Brotli_wins_among_equals(Site site) =>
         (await AskAsync(site, "gzip, deflate, br")).IsCoded("br", Plain);
 
@@ -81,7 +83,8 @@ public class AcceptEncodingTests
 
     [Theory]
     [Behaviour(Section, 23, "Only codings that are not there leave the file as it is.")]
-    public async Task Unknown_codings_leave_the_file_plain(Site site) => (await AskAsync(site, "deflate, compress;q=0.9, snappy")).IsPlain(Plain);
+    public async Task Unknown_codings_leave_the_file_plain(Site site) =>
+        (await AskAsync(site, "deflate, compress;q=0.9, snappy")).IsPlain(Plain);
 
     [Theory]
     [Behaviour("RFC 9110 8.4.1", 23, "Codings have no case.")]

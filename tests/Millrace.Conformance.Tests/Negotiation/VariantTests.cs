@@ -51,7 +51,8 @@ public class VariantTests
     [Behaviour(BehaviourAttribute.Choice, 23, "A sibling is sent byte for byte: app.js.gz, .br and .zst.")]
     public async Task A_sibling_is_sent_byte_for_byte(Site site)
     {
-        foreach ((string coding, string file) in ((string, string)[])[("gzip", "/app.js.gz"), ("br", "/app.js.br"), ("zstd", "/app.js.zst")])
+        (string, string)[] siblings = [("gzip", "/app.js.gz"), ("br", "/app.js.br"), ("zstd", "/app.js.zst")];
+        foreach ((string coding, string file) in siblings)
         {
             Answer answer = (await site.GetAsync("/app.js", $"Accept-Encoding: {coding}")).Is(200).Has("Content-Encoding", coding);
             Expect.Same(Site.Files[file], answer.Body);

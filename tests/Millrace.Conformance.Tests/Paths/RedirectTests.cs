@@ -47,14 +47,14 @@ public class RedirectTests
     [Behaviour("RFC 3986 4.2", 13, "A Location never leads to another host, however many slashes were asked for.")]
     public Task A_redirect_stays_on_its_host(Site site) => Expect.EachAsync(
         ["//evil.example", "///evil.example", "////evil.example", "//evil.example/%2e%2e", "//dir", "/%2fevil.example", "/\\evil.example",
-            "/%5cevil.example", "//evil.example/..", "/.//evil.example", "/dir/..//evil.example", "//evil.example%2f%2e%2e", "//evil.example/?a"],
+            "/%5cevil.example", "//evil.example/..", "/.//evil.example", "/dir/..//evil.example", "//evil.example%2f%2e%2e",
+                "//evil.example/?a"],
         async target =>
         {
             Answer answer = await site.GetAsync(target);
             if (answer["Location"] is { } location)
             {
-                bool isElsewhere = location.StartsWith("//", StringComparison.Ordinal) || location.StartsWith("/\\", StringComparison.Ordinal)
-                    || location.StartsWith("http://evil", StringComparison.Ordinal);
+                bool isElsewhere = location is ['/', '/' or '\\', ..] || location.StartsWith("http://evil", StringComparison.Ordinal);
                 Expect.That(!isElsewhere, $"Location: {location}");
             }
         });
@@ -79,7 +79,7 @@ public class RedirectTests
     public async Task An_index_has_the_fields_of_a_file(Site site)
     {
         Answer answer = (await site.GetAsync("/dir/")).Is(200).Has("ETag").Has("Last-Modified");
-        Expect.That(answer["Content-Type"]?.StartsWith("text/html", StringComparison.Ordinal) == true, $"Content-Type: {answer["Content-Type"]}");
+        answer.HasType("text/html");
     }
 
     [Theory]

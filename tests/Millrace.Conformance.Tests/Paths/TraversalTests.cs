@@ -2,7 +2,10 @@ using Millrace.Conformance.Tests.Kit;
 
 namespace Millrace.Conformance.Tests.Paths;
 
-/// <summary>No way of writing a path leads out of the root. Outside lie <c>../outside/secret.txt</c> and a folder whose name begins with the root's.</summary>
+/// <summary>
+/// No way of writing a path leads out of the root. Outside lie <c>../outside/secret.txt</c> and a folder whose
+/// name begins with the root's.
+/// </summary>
 public class TraversalTests
 {
     private const string Section = "RFC 9110 17.3";
@@ -26,13 +29,15 @@ public class TraversalTests
     [Theory]
     [Behaviour(Section, 12, "Paths that are escaped twice do not lead out of the root.")]
     public Task Double_escapes_stay_inside(Site site) => StaysInsideAsync(
-        site, [.. DotDots("%252e%252e"), "/..%252foutside/secret.txt", "/%25252e%25252e/outside/secret.txt", "/%%32%65%%32%65/outside/secret.txt"]);
+        site, [.. DotDots("%252e%252e"), "/..%252foutside/secret.txt", "/%25252e%25252e/outside/secret.txt",
+            "/%%32%65%%32%65/outside/secret.txt"]);
 
     [Theory]
     [Behaviour(Section, 12, "Backslashes do not lead out of the root.")]
     public Task Backslashes_stay_inside(Site site) => StaysInsideAsync(
         site,
-        ["/..\\outside\\secret.txt", "/..%5coutside%5csecret.txt", "/..%5Coutside/secret.txt", "/%2e%2e%5coutside%5csecret.txt", "\\..\\outside"]);
+        ["/..\\outside\\secret.txt", "/..%5coutside%5csecret.txt", "/..%5Coutside/secret.txt", "/%2e%2e%5coutside%5csecret.txt",
+            "\\..\\outside"]);
 
     [Theory]
     [Behaviour(Section, 12, "Overlong and other bad UTF-8 does not lead out of the root.")]
@@ -52,14 +57,16 @@ public class TraversalTests
     [Behaviour(Section, 12, "Dots in other numbers do not lead out of the root.")]
     public Task Other_dots_stay_inside(Site site) => StaysInsideAsync(
         site,
-        ["/.../outside/secret.txt", "/..../outside/secret.txt", "/....//outside/secret.txt", "/./../outside/secret.txt", "/.//..//outside/secret.txt",
+        ["/.../outside/secret.txt", "/..../outside/secret.txt", "/....//outside/secret.txt", "/./../outside/secret.txt",
+            "/.//..//outside/secret.txt",
             "/.././outside/secret.txt", "//../outside/secret.txt", "/..//outside/secret.txt", "/dir/../..//outside/secret.txt"]);
 
     [Theory]
     [Behaviour(Section, 12, "Absolute paths of the system are below the root like all others.")]
     public Task Absolute_paths_stay_inside(Site site) => StaysInsideAsync(
         site,
-        ["//etc/passwd", "/%2fetc/passwd", "/%2Fetc%2Fpasswd", "/etc/passwd", "file:///etc/passwd", "/dir//etc/passwd", "/proc/self/environ",
+        ["//etc/passwd", "/%2fetc/passwd", "/%2Fetc%2Fpasswd", "/etc/passwd", "file:///etc/passwd", "/dir//etc/passwd",
+            "/proc/self/environ",
             "/" + string.Concat(Enumerable.Repeat("../", 20)) + "etc/passwd"]);
 
     [Theory]
@@ -92,20 +99,22 @@ public class TraversalTests
     [Theory]
     [Behaviour(Section, 12, "A query leads nowhere.")]
     public Task A_query_stays_inside(Site site) => StaysInsideAsync(
-        site, ["/?../outside/secret.txt", "/one.txt?/../../outside/secret.txt", "/dir/?file=../../outside/secret.txt", "/?/../outside/secret.txt"]);
+        site, ["/?../outside/secret.txt", "/one.txt?/../../outside/secret.txt", "/dir/?file=../../outside/secret.txt",
+            "/?/../outside/secret.txt"]);
 
     private static string[] DotDots(string up) =>
     [
         $"/{up}/outside/secret.txt", $"/dir/{up}/{up}/outside/secret.txt", $"/one.txt/{up}/{up}/outside/secret.txt",
-        $"/missing/{up}/{up}/outside/secret.txt", $"/{up}/{up}/{up}/{up}/{up}/{up}/{up}/{up}/etc/passwd", $"/{up}/site/{up}/outside/secret.txt",
+        $"/missing/{up}/{up}/outside/secret.txt", $"/{up}/{up}/{up}/{up}/{up}/{up}/{up}/{up}/etc/passwd",
+            $"/{up}/site/{up}/outside/secret.txt",
         $"/{up}", $"/{up}/", $"/dir/{up}/{up}/", $"/link-dir/{up}/{up}/outside/secret.txt",
     ];
 
     private static Task StaysInsideAsync(Site site, string[] targets) => Expect.EachAsync(targets, async target =>
     {
         Answer answer = await site.GetAsync(target);
-        bool isOutside = answer.Text.Contains(Fixture.Secret, StringComparison.Ordinal) || answer.Text.Contains("root:x:", StringComparison.Ordinal)
-            || answer.Text.Contains("site-twin", StringComparison.Ordinal);
+        string[] outside = [Fixture.Secret, "root:x:", "site-twin"];
+        bool isOutside = outside.Any(text => answer.Text.Contains(text, StringComparison.Ordinal));
         Expect.That(!isOutside, "served what is outside of the root");
         answer.Is(200, 301, 302, 307, 308, 400, 403, 404);
         Expect.That(answer.Status != 200 || Site.Files.Holds(answer.Body), "200 with a body that is no file of the root");

@@ -26,7 +26,8 @@ public class IfRangeTests
 
     [Theory]
     [Behaviour(Section, 18, "If-Range with a later date gives the whole file.")]
-    public async Task If_range_with_a_later_date_is_200(Site site) => (await AskAsync(site, $"{Fixture.Modified.AddDays(1):R}")).IsWhole(Text);
+    public async Task If_range_with_a_later_date_is_200(Site site) =>
+        (await AskAsync(site, $"{Fixture.Modified.AddDays(1):R}")).IsWhole(Text);
 
     [Theory]
     [Behaviour(Section, 18, "If-Range with an earlier date gives the whole file.")]

@@ -36,7 +36,8 @@ public class SingleRangeTests
 
     [Theory]
     [Behaviour(Section, 19, "An end past the file's is the file's.")]
-    public async Task An_end_past_the_files_is_clamped(Site site) => (await AskAsync(site, "bytes=4300-999999")).IsPart(Text, 4300, Size - 1);
+    public async Task An_end_past_the_files_is_clamped(Site site) =>
+        (await AskAsync(site, "bytes=4300-999999")).IsPart(Text, 4300, Size - 1);
 
     [Theory]
     [Behaviour(Section, 19, "bytes=0- is the whole file, as 206.")]
@@ -50,12 +51,14 @@ public class SingleRangeTests
 
     [Theory]
     [Behaviour(Section, 19, "A suffix of no bytes cannot be satisfied: 416.")]
-    public async Task A_suffix_of_nothing_is_416(Site site) => (await AskAsync(site, "bytes=-0")).Is(416).Has("Content-Range", $"bytes */{Size}");
+    public async Task A_suffix_of_nothing_is_416(Site site) =>
+        (await AskAsync(site, "bytes=-0")).Is(416).Has("Content-Range", $"bytes */{Size}");
 
     [Theory]
     [Behaviour("RFC 9110 14.2", 19, "A Range that is malformed is ignored (200) or refused (416), and never served as another.")]
     public Task A_malformed_range_is_ignored_or_refused(Site site) => Expect.EachAsync(
-        ["bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes 0-4", "bytes=0-4-6", "bytes=--5", "bytes=0x0-4", "bytes=1.5-3", "bytes=0", "0-4",
+        ["bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes 0-4", "bytes=0-4-6", "bytes=--5", "bytes=0x0-4", "bytes=1.5-3",
+            "bytes=0", "0-4",
             "bytes", "=0-4", "bytes==0-4", "bytes=+0-4", "bytes=0-+4", ""],
         async range => (await AskAsync(site, range)).Is(200, 416));
 
@@ -168,7 +171,8 @@ public class SingleRangeTests
         Expect.Bytes("last"u8, suffix.Body);
         Answer end = (await site.GetAsync("/huge.bin", $"Range: bytes={Fixture.HugeBytes - 4}-")).Is(206);
         Expect.Bytes("last"u8, end.Body);
-        (await site.GetAsync("/huge.bin", $"Range: bytes={Fixture.HugeBytes}-")).Is(416).Has("Content-Range", $"bytes */{Fixture.HugeBytes}");
+        Answer behind = (await site.GetAsync("/huge.bin", $"Range: bytes={Fixture.HugeBytes}-")).Is(416);
+        behind.Has("Content-Range", $"bytes */{Fixture.HugeBytes}");
     }
 
     private static Task<Answer> AskAsync(Site site, string range) => site.GetAsync("/text.txt", $"Range: {range}");

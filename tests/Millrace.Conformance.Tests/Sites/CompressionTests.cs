@@ -22,7 +22,8 @@ public class CompressionTests
     public Task A_compressed_form_has_its_own_tag(Site site) => SoonAsync(async () =>
     {
         string plain = (await Compressing(site).GetAsync("/other.txt")).Is(200).Has("ETag").ETag!;
-        Answer coded = (await Compressing(site).GetAsync("/other.txt", "Accept-Encoding: gzip")).Is(200).Has("Content-Encoding", "gzip").Has("ETag");
+        Answer coded = (await Compressing(site).GetAsync("/other.txt", "Accept-Encoding: gzip")).Is(200).Has("ETag");
+        coded.Has("Content-Encoding", "gzip");
         Expect.That(coded.ETag != plain, "the ETag of the file");
         (await Compressing(site).GetAsync("/other.txt", "Accept-Encoding: gzip", $"If-None-Match: {coded.ETag}")).Is(304);
         (await Compressing(site).GetAsync("/other.txt", $"If-None-Match: {coded.ETag}")).Is(200);

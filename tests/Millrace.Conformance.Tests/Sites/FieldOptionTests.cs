@@ -29,7 +29,8 @@ public class FieldOptionTests
             (await listed.GetAsync("/text.txt", $"Origin: {origin}")).Is(200).Has("Access-Control-Allow-Origin", origin);
         }
 
-        foreach (string origin in (string[])["https://c.example", "http://a.example", "https://a.example.evil.example", "https://b.example", "null"])
+        string[] others = ["https://c.example", "http://a.example", "https://a.example.evil.example", "https://b.example", "null"];
+        foreach (string origin in others)
         {
             Answer answer = (await listed.GetAsync("/text.txt", $"Origin: {origin}")).Is(200).Lacks("Access-Control-Allow-Origin");
             Expect.That(answer.Lists("Vary", "Origin"), "no Vary: Origin");
@@ -43,9 +44,10 @@ public class FieldOptionTests
     public async Task A_preflight_succeeds(Site site)
     {
         Answer answer = (await site.With("--cors").AskAsync(
-            "OPTIONS", "/text.txt", "Origin: https://a.example", "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: range"));
+            "OPTIONS", "/text.txt", "Origin: https://a.example", "Access-Control-Request-Method: GET",
+                "Access-Control-Request-Headers: range"));
         answer.Is(200, 204).Has("Access-Control-Allow-Origin", "*").Has("Access-Control-Allow-Methods");
-        Expect.That(answer.Lists("Access-Control-Allow-Methods", "GET"), $"Access-Control-Allow-Methods: {answer["Access-Control-Allow-Methods"]}");
+        Expect.That(answer.Lists("Access-Control-Allow-Methods", "GET"), $"methods: {answer["Access-Control-Allow-Methods"]}");
         Expect.That(
             answer["Access-Control-Allow-Headers"] == "*" || answer.Lists("Access-Control-Allow-Headers", "range"),
             $"Access-Control-Allow-Headers: {answer["Access-Control-Allow-Headers"] ?? "missing"}");
@@ -57,7 +59,8 @@ public class FieldOptionTests
         ["/text.txt", "/", "/dir", "/missing.txt", "/types/file.svg"],
         async target =>
         {
-            Answer answer = (await site.With("--security-headers").GetAsync(target)).Has("X-Content-Type-Options", "nosniff").Has("Referrer-Policy");
+            Answer answer = await site.With("--security-headers").GetAsync(target);
+            answer.Has("X-Content-Type-Options", "nosniff").Has("Referrer-Policy");
             Expect.That(answer["X-Frame-Options"] is not null || answer["Content-Security-Policy"] is not null, "nothing about frames");
         });
 
@@ -70,7 +73,7 @@ public class FieldOptionTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--header: a field of every answer, with spaces in its value.")]
     public Task A_field_is_added(Site site) => Expect.EachAsync(
         ["/text.txt", "/", "/missing.txt", "/dir"],
-        async target => (await site.With("--header", "X-Mill: a race", "--header", "/assets/*=X-Asset: 1").GetAsync(target)).Has("X-Mill", "a race"));
+        async target => (await site.With("--header", "X-Mill: a race").GetAsync(target)).Has("X-Mill", "a race"));
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "--header GLOB=: a field of what matches, and of nothing else.")]
@@ -101,7 +104,7 @@ public class FieldOptionTests
     {
         Site told = site.With("--charset", "iso-8859-1");
         (await told.GetAsync("/text.txt")).Is(200).Has("Content-Type", "text/plain; charset=iso-8859-1");
-        Expect.That(!(await told.GetAsync("/types/file.png"))["Content-Type"]!.Contains("charset", StringComparison.Ordinal), "an image with a charset");
+        (await told.GetAsync("/types/file.png")).Is(200).Has("Content-Type", "image/png");
     }
 
     [Theory]

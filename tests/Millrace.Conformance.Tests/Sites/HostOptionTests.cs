@@ -8,7 +8,9 @@ public class HostOptionTests
     private const int Group = 29;
 
     [Theory]
-    [Behaviour("RFC 9110 7.2", Group, "--host NAME=ROOT: the site of the host that was asked for; its name has no case and may have a port.")]
+    [Behaviour(
+        "RFC 9110 7.2", Group,
+        "--host NAME=ROOT: the site of the host that was asked for; its name has no case and may have a port.")]
     public Task A_host_has_its_own_site(Site site) => Expect.EachAsync(
         ["files.example", "FILES.Example", "files.example:8080", "files.example."],
         async host => (await AskAsync(site, "/one.txt", host)).Is(200).Has("X-All", "yes"));

@@ -15,7 +15,7 @@ public partial class ListingTests
     public async Task A_directory_is_listed(Site site)
     {
         Answer answer = (await Listed(site).GetAsync("/no-index/")).Is(200);
-        Expect.That(answer["Content-Type"]?.StartsWith("text/html", StringComparison.Ordinal) == true, $"Content-Type: {answer["Content-Type"]}");
+        answer.HasType("text/html");
         Expect.That(Links(answer).Contains("file.txt"), "no link to file.txt");
     }
 
@@ -40,7 +40,8 @@ public partial class ListingTests
     public async Task No_name_is_markup(Site site)
     {
         string html = Encoding.UTF8.GetString((await Listed(site).GetAsync("/names/")).Is(200).Body);
-        Expect.That(!html.Contains("<b>.txt", StringComparison.Ordinal) && !html.Contains("it's \"quoted\"", StringComparison.Ordinal), "a raw name");
+        bool isRaw = html.Contains("<b>.txt", StringComparison.Ordinal) || html.Contains("it's \"quoted\"", StringComparison.Ordinal);
+        Expect.That(!isRaw, "a raw name");
         Expect.That(WebUtility.HtmlDecode(html).Contains(Names.Angle, StringComparison.Ordinal), $"no {Names.Angle}");
     }
 
@@ -65,7 +66,7 @@ public partial class ListingTests
     public async Task A_listing_can_be_json(Site site)
     {
         Answer answer = (await Listed(site).GetAsync("/names/", "Accept: application/json")).Is(200);
-        Expect.That(answer["Content-Type"]?.StartsWith("application/json", StringComparison.Ordinal) == true, $"Content-Type: {answer["Content-Type"]}");
+        answer.HasType("application/json");
         Expect.That(answer.Lists("Vary", "Accept"), "no Vary: Accept");
         Expect.That((await Listed(site).GetAsync("/names/")).Lists("Vary", "Accept"), "no Vary: Accept on HTML");
         using var json = JsonDocument.Parse(answer.Body);
@@ -85,14 +86,17 @@ public partial class ListingTests
     });
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--listing: an index page comes first, a directory without its slash is redirected, HEAD is as GET.")]
+    [Behaviour(
+        BehaviourAttribute.Choice, Group,
+        "--listing: an index page comes first, a directory without its slash is redirected, HEAD is as GET.")]
     public async Task A_listing_is_the_last_resort(Site site)
     {
         Site listed = Listed(site);
         (await listed.GetAsync("/dir/")).IsWhole(Site.Files["/dir/index.html"]);
         (await listed.GetAsync("/no-index?sort=name")).Is(308);
         Answer get = (await listed.GetAsync("/no-index/")).Is(200);
-        (await listed.HeadAsync("/no-index/")).Is(200).Has("Content-Length", get["Content-Length"]!).Has("Content-Type", get["Content-Type"]!);
+        Answer head = (await listed.HeadAsync("/no-index/")).Is(200).Has("Content-Type", get["Content-Type"]!);
+        Expect.Equal(get["Content-Length"], head["Content-Length"], "HEAD's Content-Length");
     }
 
     private static Site Listed(Site site) => site.With("--listing");

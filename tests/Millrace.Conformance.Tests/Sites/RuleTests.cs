@@ -42,7 +42,7 @@ public class RuleTests
         async target =>
         {
             string? location = (await site.With("--redirect", "/old/* /:splat 302").GetAsync(target))["Location"];
-            bool isElsewhere = location?.StartsWith("//", StringComparison.Ordinal) == true || location?.StartsWith("/\\", StringComparison.Ordinal) == true;
+            bool isElsewhere = location is ['/', '/' or '\\', ..];
             Expect.That(!isElsewhere, $"Location: {location}");
         });
 
@@ -73,11 +73,14 @@ public class RuleTests
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "--rewrite: nothing a path carries leads out of the root or to a hidden file.")]
     public Task A_rewrite_stays_inside(Site site) => Expect.EachAsync(
-        ["/x/../outside/secret.txt", "/x/..%2foutside/secret.txt", "/x/%2e%2e/outside/secret.txt", "/x/.git/config", "/x/escape-dir/secret.txt"],
+        ["/x/../outside/secret.txt", "/x/..%2foutside/secret.txt", "/x/%2e%2e/outside/secret.txt", "/x/.git/config",
+            "/x/escape-dir/secret.txt"],
         async target => (await site.With("--rewrite", "/x/* /:splat").GetAsync(target)).Is(400, 404));
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "_headers: its fields are in the answers that match, its Cache-Control in place of the default.")]
+    [Behaviour(
+        BehaviourAttribute.Choice, Group,
+        "_headers: its fields are in the answers that match, its Cache-Control in place of the default.")]
     public async Task The_headers_file_adds_fields(Site site)
     {
         Site told = Told(site);
@@ -87,7 +90,9 @@ public class RuleTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "_redirects: moved, with splat and placeholder, behind files unless forced, and as a rewrite.")]
+    [Behaviour(
+        BehaviourAttribute.Choice, Group,
+        "_redirects: moved, with splat and placeholder, behind files unless forced, and as a rewrite.")]
     public async Task The_redirects_file_redirects(Site site)
     {
         Site told = Told(site);
