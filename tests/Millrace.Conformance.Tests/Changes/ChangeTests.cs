@@ -1,0 +1,225 @@
+using Millrace.Conformance.Tests.Kit;
+
+namespace Millrace.Conformance.Tests.Changes;
+
+/// <summary>What is on disk is what is served, soon; and every answer is of one version, whole.</summary>
+public class ChangeTests
+{
+    /// <summary>
+    /// How long after a change its like may still be served: watching coalesces for some milliseconds, and the
+    /// machine is shared.
+    /// </summary>
+    private static readonly TimeSpan Soon = TimeSpan.FromSeconds(1);
+
+    private static readonly byte[] Old = Content.Text("old", 3000);
+    private static readonly byte[] New = Content.Text("new", 5000);
+    private static readonly byte[] Alike = Content.Text("NEW", 3000);
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 3, "A file that was renamed over another is served from then on.")]
+    public async Task A_renamed_file_is_served(Site site)
+    {
+        string path = await AddAsync(site, "renamed");
+        Site.Files.Replace(path, New);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(New));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 5, "A file that was written over in place is served as it is now, with another entity-tag.")]
+    public async Task A_file_written_over_is_served(Site site)
+    {
+        string path = await AddAsync(site, "written");
+        string? tag = (await site.GetAsync(path)).Has("ETag").ETag;
+        await File.WriteAllBytesAsync(Site.Files.PathOf(path), New);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(New));
+        Expect.That((await site.GetAsync(path)).ETag != tag, "the ETag of the old content");
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 8.8.1", 5, "Other content of the same size within the same second has another entity-tag.")]
+    public async Task The_same_size_in_the_same_second_has_another_tag(Site site)
+    {
+        string path = await AddAsync(site, "same-size");
+        DateTime second = Fixture.Modified.AddMilliseconds(100);
+        File.SetLastWriteTimeUtc(Site.Files.PathOf(path), second);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Old));
+        string? tag = (await site.GetAsync(path)).Has("ETag").ETag;
+        await File.WriteAllBytesAsync(Site.Files.PathOf(path), Alike);
+        File.SetLastWriteTimeUtc(Site.Files.PathOf(path), second.AddMilliseconds(100));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Alike));
+        Expect.That((await site.GetAsync(path)).ETag != tag, "the ETag of the old content");
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 3, "A file of the same size and time that was renamed over another is seen.")]
+    public async Task A_renamed_file_of_the_same_size_and_time_is_served(Site site)
+    {
+        string path = await AddAsync(site, "same-time");
+        string spare = Site.Files.PathOf(path) + ".new~";
+        await File.WriteAllBytesAsync(spare, Alike);
+        File.SetLastWriteTimeUtc(spare, Fixture.Modified);
+        File.Move(spare, Site.Files.PathOf(path), overwrite: true);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Alike));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 4, "A file that was deleted is not found from then on.")]
+    public async Task A_deleted_file_is_404(Site site)
+    {
+        string path = await AddAsync(site, "deleted");
+        File.Delete(Site.Files.PathOf(path));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).Is(404));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 4, "A file that is new is found from then on, also below new directories.")]
+    public async Task A_new_file_is_served(Site site)
+    {
+        string folder = Site.Files.AddScratch(Unique(site, "new"));
+        string[] paths = [$"{folder}file.txt", $"{folder}a/b/c/file.txt"];
+        foreach (string path in paths)
+        {
+            (await site.GetAsync(path)).Is(404);
+            Site.Files.Add(path, New);
+            await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(New));
+        }
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 4, "A directory that was renamed is found by its new name, and not by its old one.")]
+    public async Task A_renamed_directory_is_served(Site site)
+    {
+        string folder = Site.Files.AddScratch(Unique(site, "directory"));
+        Site.Files.Add($"{folder}old/file.txt", Old);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}old/file.txt")).IsWhole(Old));
+        Directory.Move(Site.Files.PathOf($"{folder}old"), Site.Files.PathOf($"{folder}new"));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}new/file.txt")).IsWhole(Old));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}old/file.txt")).Is(404));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 7, "A symlink that was swapped, as releases are, leads to the new directory.")]
+    public async Task A_swapped_symlink_is_followed(Site site)
+    {
+        string folder = Site.Files.AddScratch(Unique(site, "release"));
+        Site.Files.Add($"{folder}one/file.txt", Old);
+        Site.Files.Add($"{folder}two/file.txt", New);
+        string link = Site.Files.PathOf($"{folder}current");
+        File.CreateSymbolicLink(link, "one");
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}current/file.txt")).IsWhole(Old));
+        File.CreateSymbolicLink(link + "~", "two");
+        Unix.Rename(link + "~", link);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}current/file.txt")).IsWhole(New));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 14, "A file that becomes a symlink out of the root is not served.")]
+    public async Task A_file_that_becomes_a_way_out_is_404(Site site)
+    {
+        string path = await AddAsync(site, "way-out");
+        string full = Site.Files.PathOf(path);
+        File.Delete(full);
+        File.CreateSymbolicLink(full, Path.Combine(Site.Files.Root, "..", "outside", "secret.txt"));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).Is(403, 404));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 10, "A file that becomes a FIFO is not found, and nobody waits for its writer.")]
+    public async Task A_file_that_becomes_a_fifo_is_404(Site site)
+    {
+        string path = await AddAsync(site, "fifo");
+        File.Delete(Site.Files.PathOf(path));
+        Unix.MakeFifo(Site.Files.PathOf(path));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).Is(403, 404));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 6, "A sibling that is new is served; when its file changes, it is not any more.")]
+    public async Task A_new_sibling_is_served(Site site)
+    {
+        string path = await AddAsync(site, "sibling.js");
+        byte[] gzip = Content.Gzip(Old);
+        Site.Files.Add(path + ".gz", gzip);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).IsCoded("gzip", Old));
+        Site.Files.Replace(path, New);
+        await Expect.SoonAsync(Soon, async () =>
+        {
+            Answer answer = (await site.GetAsync(path, "Accept-Encoding: gzip")).Is(200);
+            Expect.That(!answer.Body.AsSpan().SequenceEqual(gzip), "the old sibling");
+        });
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 6, "A sibling that was deleted is not served from then on.")]
+    public async Task A_deleted_sibling_is_not_served(Site site)
+    {
+        string path = await AddAsync(site, "lost-sibling.bin");
+        Site.Files.Add(path + ".gz", Content.Gzip(Old));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).Is(200));
+        File.Delete(Site.Files.PathOf(path + ".gz"));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).IsPlain(Old));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 4, "An index page that is new is served, and one that was deleted is not.")]
+    public async Task A_new_index_is_served(Site site)
+    {
+        string folder = Site.Files.AddScratch(Unique(site, "index"));
+        Site.Files.Add($"{folder}file.txt", Old);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(folder)).Is(403, 404));
+        Site.Files.Add($"{folder}index.html", New);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(folder)).IsWhole(New));
+        File.Delete(Site.Files.PathOf($"{folder}index.html"));
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(folder)).Is(403, 404));
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 4, "A file that becomes a directory is one, and the other way round.")]
+    public async Task A_file_that_becomes_a_directory_is_one(Site site)
+    {
+        string path = await AddAsync(site, "turning");
+        File.Delete(Site.Files.PathOf(path));
+        Site.Files.Add($"{path}/index.html", New);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path + "/")).IsWhole(New));
+        (await site.GetAsync(path)).Is(301, 308);
+        Directory.Delete(Site.Files.PathOf(path), recursive: true);
+        Site.Files.Add(path, Old);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Old));
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 8.8.1", 3, "While a file is replaced again and again, every answer is one version with its own entity-tag.")]
+    public async Task Every_answer_is_one_version(Site site)
+    {
+        string path = await AddAsync(site, "again-and-again");
+        byte[][] versions = [.. Enumerable.Range(0, 40).Select(static number => Content.Text($"version {number}", 2000 + (number * 50)))];
+        Dictionary<string, byte[]> seen = new(StringComparer.Ordinal);
+        using Wire wire = await site.ConnectAsync();
+        foreach (byte[] version in versions)
+        {
+            Site.Files.Replace(path, version);
+            for (int request = 0; request < 5; request++)
+            {
+                Answer answer = (await wire.GetAsync(path)).Is(200).Has("ETag");
+                bool isVersion = versions.Append(Old).Any(one => one.AsSpan().SequenceEqual(answer.Body));
+                Expect.That(isVersion, $"{answer.Body.Length} bytes that are no version");
+                byte[] before = seen.GetValueOrDefault(answer.ETag!, answer.Body);
+                Expect.That(before.AsSpan().SequenceEqual(answer.Body), "one ETag for two versions");
+                seen[answer.ETag!] = answer.Body;
+            }
+        }
+
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(versions[^1]));
+    }
+
+    internal static async Task<string> AddAsync(Site site, string name)
+    {
+        string path = $"{Site.Files.AddScratch(Unique(site, name))}{name}";
+        Site.Files.Add(path, Old);
+        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Old));
+        return path;
+    }
+
+    /// <summary>Each front has its own folder: a change for one is a change under the other's eyes.</summary>
+    internal static string Unique(Site site, string name) => $"{name}-{site.Front.Replace(':', '-')}";
+}

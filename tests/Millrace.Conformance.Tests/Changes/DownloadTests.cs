@@ -1,0 +1,110 @@
+using Millrace.Conformance.Tests.Kit;
+
+namespace Millrace.Conformance.Tests.Changes;
+
+/// <summary>A file that changes while it is sent: the receive buffer is small, so that the server is still at it.</summary>
+public class DownloadTests
+{
+    private const int Size = 48 * 1024 * 1024;
+
+    private static readonly byte[] Large = Content.Binary(Size, 48);
+
+    [Theory]
+    [Behaviour("RFC 9110 8.6", 3, "A download goes on with the old file when another is renamed over it.")]
+    public async Task A_replaced_file_is_sent_whole(Site site)
+    {
+        using Download download = await Download.StartAsync(site, "replaced");
+        Site.Files.Replace(download.Path, Content.Text("another", 1000));
+        await download.IsWholeAsync();
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 8.6", 4, "A download goes on when its file is deleted.")]
+    public async Task A_deleted_file_is_sent_whole(Site site)
+    {
+        using Download download = await Download.StartAsync(site, "deleted-while-sent");
+        File.Delete(Site.Files.PathOf(download.Path));
+        await download.IsWholeAsync();
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 8.6", 2, "A download ends where it was announced to, though its file grows.")]
+    public async Task A_file_that_grows_is_sent_as_announced(Site site)
+    {
+        using Download download = await Download.StartAsync(site, "growing");
+        await using (FileStream file = File.Open(Site.Files.PathOf(download.Path), FileMode.Append))
+        {
+            await file.WriteAsync(Content.Binary(500_000, 5));
+        }
+
+        await download.IsWholeAsync();
+        (await download.Wire.GetAsync("/one.txt")).IsWhole(Site.Files["/one.txt"]);
+    }
+
+    [Theory]
+    [Behaviour("RFC 9112 8", 1, "A download whose file is cut short ends with its connection: nothing is made up, nothing follows.")]
+    public async Task A_file_that_is_cut_ends_the_connection(Site site)
+    {
+        using Download download = await Download.StartAsync(site, "cut");
+        await using (FileStream file = File.OpenWrite(Site.Files.PathOf(download.Path)))
+        {
+            file.SetLength(Size / 2);
+        }
+
+        await download.Wire.SendAsync(Site.Request("GET", "/one.txt"));
+        byte[] body = await download.Wire.ReadToEndAsync();
+        Expect.That(body.Length < Size, "as many bytes as announced");
+        Expect.Bytes(Large.AsSpan(0, Math.Min(body.Length, Size)), body);
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 7, "A download goes on when the symlink on its way is swapped.")]
+    public async Task A_swapped_symlink_does_not_disturb_a_download(Site site)
+    {
+        using Download download = await Download.StartAsync(site, "swapped", through: "current");
+        string link = Site.Files.PathOf(download.Folder + "current");
+        Directory.CreateDirectory(Site.Files.PathOf(download.Folder + "other"));
+        File.CreateSymbolicLink(link + "~", "other");
+        Unix.Rename(link + "~", link);
+        await download.IsWholeAsync();
+    }
+
+    private sealed class Download(Wire wire, string folder, string path) : IDisposable
+    {
+        public Wire Wire => wire;
+
+        public string Folder => folder;
+
+        public string Path => path;
+
+        /// <summary>Asks for a large file of its own, perhaps through a symlink, and reads the head of the answer.</summary>
+        public static async Task<Download> StartAsync(Site site, string name, string? through = null)
+        {
+            string folder = Site.Files.AddScratch(ChangeTests.Unique(site, name));
+            string path = $"{folder}release/large.bin";
+            Site.Files.Add(path, Large);
+            string target = path;
+            if (through is not null)
+            {
+                File.CreateSymbolicLink(Site.Files.PathOf(folder + through), "release");
+                target = $"{folder}{through}/large.bin";
+            }
+
+            await Expect.SoonAsync(
+                TimeSpan.FromSeconds(2),
+                async () => (await site.HeadAsync(target)).Is(200).Has("Content-Length", $"{Size}"));
+            Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
+            await wire.SendAsync(Site.Request("GET", target));
+            (await wire.ReadHeadAsync()).Is(200).Has("Content-Length", $"{Size}");
+            return new Download(wire, folder, path);
+        }
+
+        public async Task IsWholeAsync() => Expect.Same(Large, await wire.ReadBytesAsync(Size));
+
+        public void Dispose()
+        {
+            wire.Dispose();
+            Directory.Delete(Site.Files.PathOf(folder), recursive: true);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+"""Writes docs/http-conformance.md from the results of the suite: report.py FOLDER SERVER..."""
+
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+CHOICE = "our choice"
+CELL_CHARACTERS_MAX = 60
+NAMES = {"millrace": "Millrace", "nginx": "nginx", "caddy": "Caddy", "lighttpd": "lighttpd"}
+GROUPS = {
+    1: "Files that change under an answer",
+    8: "Files of every size and kind",
+    12: "Paths",
+    15: "Directories and redirects",
+    16: "Conditions",
+    19: "Ranges",
+    22: "Content negotiation",
+    24: "Caching and methods",
+    25: "Messages and connections",
+    29: "What a site can be told",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    group: int
+    section: str
+    sentence: str
+    test: str
+
+
+def main() -> None:
+    folder, servers = Path(sys.argv[1]), sys.argv[2:]
+    results = {server: read(folder / f"{server}.xml") for server in servers}
+    versions = {server: (folder / f"{server}.version").read_text().strip() for server in servers}
+    rows = sorted({row for cells in results.values() for row in cells}, key=place)
+    print("\n".join(document(rows, servers, versions, results)))
+
+
+def place(row: Row) -> tuple[int, tuple[str, list[int]], str, str]:
+    return (row.group, order(row.section), row.sentence, row.test)
+
+
+def document(rows: list[Row], servers: list[str], versions: dict[str, str], results: dict[str, dict[Row, str]]) -> list[str]:
+    named = ", ".join(f"{NAMES[server]} {versions[server]}" for server in servers)
+    lines = [
+        "# HTTP conformance",
+        "",
+        "Written by `tests/Millrace.Conformance.Tests/compare`; change the tests, not this page. Every row is a test that speaks over raw",
+        "sockets to a server with the same files: `ok`, or what was seen instead (a bare number is a status). `-` is what only Millrace is",
+        f"asked: its flags. Rows of \"{CHOICE}\" are not in the documents; they say what Millrace wants, and others may well choose",
+        "otherwise.",
+        "",
+        f"Asked: {named}. The peers run with the configurations in",
+        "`tests/Millrace.Conformance.Tests/Comparison/`, which switch on what they have for files.",
+        "",
+        "| | " + " | ".join(NAMES[server] for server in servers) + " |",
+        "|---|" + "---|" * len(servers),
+        "| by the documents | " + " | ".join(score(rows, results[server], chosen=False) for server in servers) + " |",
+        f"| {CHOICE} | " + " | ".join(score(rows, results[server], chosen=True) for server in servers) + " |",
+    ]
+    starts = sorted(GROUPS)
+    for index, start in enumerate(starts):
+        end = starts[index + 1] if index + 1 < len(starts) else sys.maxsize
+        members = [row for row in rows if start <= row.group < end]
+        if members:
+            lines += table(GROUPS[start], members, servers, results)
+    return lines
+
+
+def table(title: str, rows: list[Row], servers: list[str], results: dict[str, dict[Row, str]]) -> list[str]:
+    lines = ["", f"## {title}", "", "| Behaviour | Section | " + " | ".join(NAMES[server] for server in servers) + " | Test |"]
+    lines.append("|---|---|" + "---|" * len(servers) + "---|")
+    for row in rows:
+        cells = " | ".join(escaped(results[server].get(row, "-")) for server in servers)
+        lines.append(f"| {escaped(row.sentence)} | {row.section} | {cells} | {row.test} |")
+    return lines
+
+
+def score(rows: list[Row], cells: dict[Row, str], chosen: bool) -> str:
+    asked = [row for row in rows if (row.section == CHOICE) == chosen and cells.get(row, "-") != "-"]
+    return f"{sum(cells[row] == 'ok' for row in asked)} of {len(asked)}"
+
+
+def read(path: Path) -> dict[Row, str]:
+    """What a server did, by row. A test that ran on several backends is ok where all are."""
+    cells: dict[Row, str] = {}
+    for test in ElementTree.parse(path).getroot().iter("test"):
+        traits = {trait.get("name"): trait.get("value", "") for trait in test.iter("trait")}
+        if "Sentence" not in traits:
+            continue
+        row = Row(int(traits["Group"]), traits["Section"], traits["Sentence"], test.get("method", ""))
+        cell = cell_of(test)
+        cells[row] = cell if cells.get(row, "ok") == "ok" else cells[row]
+    return cells
+
+
+def cell_of(test: ElementTree.Element) -> str:
+    result = test.get("result")
+    if result == "Pass":
+        return "ok"
+    if result == "Skip":
+        return "-"
+    message = (test.findtext("failure/message") or "failed").strip().splitlines()[0]
+    # Where the files were is a matter of the machine.
+    message = re.sub(r"(?<![\w.])/tmp/\S+", "…", message)
+    message = re.sub(r"^Millrace\.Conformance\.Tests\.Kit\.(Nonconformance|Silence) : ", "", message)
+    return message if len(message) <= CELL_CHARACTERS_MAX else message[: CELL_CHARACTERS_MAX - 1].rstrip() + "…"
+
+
+def order(section: str) -> tuple[str, list[int]]:
+    """Sections by number, not by letter: 9.3 before 13.1. What is our own comes last."""
+    document_name, _, number = section.rpartition(" ")
+    if section == CHOICE:
+        return ("~", [])
+    return (document_name, [int(part) if part.isdigit() else 0 for part in number.split(".")])
+
+
+def escaped(text: str) -> str:
+    return re.sub(r"([\\|<>*_`\[\]])", r"\\\1", text)
+
+
+main()

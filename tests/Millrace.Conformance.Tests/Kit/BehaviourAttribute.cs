@@ -1,0 +1,36 @@
+using System.Reflection;
+using Xunit.Sdk;
+using Xunit.v3;
+
+namespace Millrace.Conformance.Tests.Kit;
+
+/// <summary>
+/// What a test proves: the document's section, the sentence, and the group of related behaviours it belongs to. The test is run
+/// once for every front, and docs/http-conformance.md has a row for it.
+/// </summary>
+/// <param name="section">A section of an RFC, or <see cref="Choice"/> where the documents leave it to the server.</param>
+/// <param name="group">1-28: files and cache, paths, conditions and ranges, messages.</param>
+/// <param name="sentence">What a client may rely on.</param>
+[AttributeUsage(AttributeTargets.Method)]
+public sealed class BehaviourAttribute(string section, int group, string sentence) : DataAttribute, ITraitAttribute
+{
+    public const string Choice = "our choice";
+
+    public string Section => section;
+
+    public int Group => group;
+
+    public string Sentence => sentence;
+
+    public override ValueTask<IReadOnlyCollection<ITheoryDataRow>> GetData(MethodInfo testMethod, DisposalTracker disposalTracker) =>
+        new([.. Fronts.All.Select(static front => new TheoryDataRow<Site>(new Site(front)))]);
+
+    public override bool SupportsDiscoveryEnumeration() => true;
+
+    public IReadOnlyCollection<KeyValuePair<string, string>> GetTraits() =>
+    [
+        new("Section", section),
+        new("Group", group.ToString("00")),
+        new("Sentence", sentence),
+    ];
+}

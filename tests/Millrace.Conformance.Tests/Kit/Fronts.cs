@@ -1,0 +1,23 @@
+namespace Millrace.Conformance.Tests.Kit;
+
+/// <summary>
+/// Who is asked: Millrace on each of its backends, or, told by MILLRACE_CONFORMANCE_TARGET=host:port, a server that is running already
+/// and serves the folder MILLRACE_CONFORMANCE_ROOT (created and filled by the run).
+/// </summary>
+internal static class Fronts
+{
+    private static readonly string[] Backends = ["io_uring"];
+
+    public static string? Target { get; } = Told("MILLRACE_CONFORMANCE_TARGET");
+
+    public static string? TargetRoot { get; } = Told("MILLRACE_CONFORMANCE_ROOT");
+
+    /// <summary>Another build of Millrace than the one beside the tests.</summary>
+    public static string? Program { get; } = Told("MILLRACE_CONFORMANCE_PROGRAM");
+
+    public static bool IsForeign => Target is not null;
+
+    public static IReadOnlyList<string> All => Target is not null ? [Target] : Backends;
+
+    private static string? Told(string name) => Environment.GetEnvironmentVariable(name) is { Length: > 0 } value ? value : null;
+}

@@ -1,0 +1,91 @@
+using System.Diagnostics;
+using System.Net;
+using System.Text.RegularExpressions;
+
+namespace Millrace.Conformance.Tests.Kit;
+
+/// <summary>Millrace in a process of its own, killed when it is disposed.</summary>
+internal sealed partial class ServerProcess : IAsyncDisposable
+{
+    private static readonly TimeSpan StartLimit = TimeSpan.FromSeconds(30);
+
+    private readonly Process _process;
+    private readonly Task<string> _error;
+
+    private ServerProcess(Process process)
+    {
+        _process = process;
+        _error = process.StandardError.ReadToEndAsync();
+    }
+
+    public EndPoint EndPoint { get; private set; } = null!;
+
+    public static async Task<ServerProcess> StartAsync(string backend, string root, string[] flags)
+    {
+        string[] words = [Program(), root, "--listen", "127.0.0.1:0", "--reactors", "1", "--backend", backend, .. flags];
+        // Without these two, root is refused files like everybody: else there would be no unreadable file.
+        string[] unprivileged = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--"];
+        string[] command = Environment.IsPrivilegedProcess ? [.. unprivileged, .. words] : words;
+        var server = new ServerProcess(Process.Start(new ProcessStartInfo(command[0], command[1..])
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        })!);
+        try
+        {
+            await server.WaitUntilServingAsync();
+            return server;
+        }
+        catch
+        {
+            await server.DisposeAsync();
+            throw;
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        _process.Kill(entireProcessTree: true);
+        await _process.WaitForExitAsync().WaitAsync(StartLimit);
+        _process.Dispose();
+    }
+
+    private async Task WaitUntilServingAsync()
+    {
+        string? line;
+        do
+        {
+            line = await _process.StandardOutput.ReadLineAsync().WaitAsync(StartLimit);
+            if (line is null)
+            {
+                throw new Nonconformance($"did not start: {(await _error).Replace("millrace: ", "", StringComparison.Ordinal).Trim()}");
+            }
+
+            if (Address().Match(line) is { Success: true } match)
+            {
+                EndPoint = IPEndPoint.Parse(match.Groups["address"].Value);
+            }
+        }
+        while (!line.StartsWith("Serving ", StringComparison.Ordinal));
+
+        // Read on, so that the server never waits for a full pipe.
+        _ = _process.StandardOutput.ReadToEndAsync();
+    }
+
+    /// <summary>What was built with the tests, in the same configuration.</summary>
+    private static string Program()
+    {
+        if (Fronts.Program is { } told)
+        {
+            return told;
+        }
+
+        var output = new DirectoryInfo(AppContext.BaseDirectory);
+        string path = Path.Combine(
+            output.FullName, "..", "..", "..", "..", "..", "src", "Millrace.Server", "bin", output.Parent!.Name, output.Name, "millrace");
+        return Path.GetFullPath(path);
+    }
+
+    [GeneratedRegex("^Listening on http://(?<address>[^/]+)/")]
+    private static partial Regex Address();
+}

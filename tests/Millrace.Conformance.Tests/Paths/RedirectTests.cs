@@ -1,0 +1,109 @@
+using Millrace.Conformance.Tests.Kit;
+
+namespace Millrace.Conformance.Tests.Paths;
+
+public class RedirectTests
+{
+    private static readonly int[] Redirects = [301, 308];
+
+    [Theory]
+    [Behaviour("RFC 9110 15.4", 15, "A directory without its slash is redirected for good, to itself with the slash.")]
+    public async Task A_directory_without_its_slash_is_redirected(Site site)
+    {
+        Answer answer = (await site.GetAsync("/dir")).Is(Redirects).Has("Location");
+        Expect.Equal("/dir/", Followed("/dir", answer).PathAndQuery, "Location");
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 15, "The redirect is a 308 with a relative Location.")]
+    public async Task A_redirect_is_a_relative_308(Site site)
+    {
+        Answer answer = (await site.GetAsync("/dir")).Is(308).Has("Location");
+        Expect.That(!answer["Location"]!.Contains("://", StringComparison.Ordinal), $"Location: {answer["Location"]}");
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 10.2.2", 15, "The redirect keeps the query.")]
+    public Task A_redirect_keeps_the_query(Site site) => Expect.EachAsync(
+        ["?a=b", "?a=b&c=d%20e", "?x=/../y", "?q=%22"],
+        async query =>
+        {
+            Answer answer = (await site.GetAsync($"/dir{query}")).Is(Redirects).Has("Location");
+            Expect.Equal($"/dir/{query}", Followed("/dir", answer).PathAndQuery, "Location");
+        });
+
+    [Theory]
+    [Behaviour("RFC 9110 10.2.2", 15, "A Location is a URI reference: names are escaped in it, and following it leads to the page.")]
+    public Task A_redirect_can_be_followed(Site site) => Expect.EachAsync(
+        ["/dir", "/a%20dir", "/50%25%20gr%C3%B6%C3%9Fe%3F", "/coded", "/link-dir", "/evil.example"],
+        async target =>
+        {
+            Answer answer = (await site.GetAsync(target)).Is(Redirects).Has("Location");
+            Uri next = Followed(target, answer);
+            (await site.GetAsync(next.PathAndQuery)).Is(200);
+        });
+
+    [Theory]
+    [Behaviour("RFC 3986 4.2", 13, "A Location never leads to another host, however many slashes were asked for.")]
+    public Task A_redirect_stays_on_its_host(Site site) => Expect.EachAsync(
+        ["//evil.example", "///evil.example", "////evil.example", "//evil.example/%2e%2e", "//dir", "/%2fevil.example", "/\\evil.example",
+            "/%5cevil.example", "//evil.example/..", "/.//evil.example", "/dir/..//evil.example", "//evil.example%2f%2e%2e",
+                "//evil.example/?a"],
+        async target =>
+        {
+            Answer answer = await site.GetAsync(target);
+            if (answer["Location"] is { } location)
+            {
+                bool isElsewhere = location is ['/', '/' or '\\', ..] || location.StartsWith("http://evil", StringComparison.Ordinal);
+                Expect.That(!isElsewhere, $"Location: {location}");
+            }
+        });
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 13, "Several slashes in a row are merged, or lead nowhere.")]
+    public Task Several_slashes_are_merged_or_lead_nowhere(Site site) => Expect.EachAsync(
+        ["//one.txt", "/dir//file.txt", "///dir///file.txt"],
+        async target => (await site.GetAsync(target)).Is(200, 301, 302, 307, 308, 400, 404));
+
+    [Theory]
+    [Behaviour("RFC 9110 9.3.1", 15, "A directory is answered with its index page.")]
+    public async Task A_directory_is_its_index(Site site)
+    {
+        (await site.GetAsync("/")).IsWhole(Site.Files["/index.html"]);
+        (await site.GetAsync("/dir/")).IsWhole(Site.Files["/dir/index.html"]);
+        (await site.GetAsync("/dir/?a=b")).IsWhole(Site.Files["/dir/index.html"]);
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 9.3.1", 15, "An index page has its type, its tag and its date like every file.")]
+    public async Task An_index_has_the_fields_of_a_file(Site site)
+    {
+        Answer answer = (await site.GetAsync("/dir/")).Is(200).Has("ETag").Has("Last-Modified");
+        answer.HasType("text/html");
+    }
+
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 11, "A directory without an index page is not found, and not listed.")]
+    public async Task A_directory_without_an_index_is_404(Site site)
+    {
+        Answer answer = (await site.GetAsync("/no-index/")).Is(404);
+        Expect.That(!answer.Text.Contains("file.txt", StringComparison.Ordinal), "a listing");
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 15.5.5", 15, "What does not exist is not redirected, with or without a slash.")]
+    public Task What_does_not_exist_is_404(Site site) => Expect.EachAsync(
+        ["/missing", "/missing/", "/dir/missing", "/missing/index.html", "/dir/index.html/", "/index.htm"],
+        async target => (await site.GetAsync(target)).Is(404));
+
+    [Theory]
+    [Behaviour("RFC 9110 15.5.5", 15, "A directory called like a file is a directory.")]
+    public async Task A_directory_called_like_a_file_is_a_directory(Site site) => (await site.GetAsync("/dir.txt")).Is(301, 308, 403, 404);
+
+    private static Uri Followed(string target, Answer answer)
+    {
+        bool isReference = Uri.TryCreate(new Uri($"http://localhost{target}"), answer["Location"], out Uri? next);
+        Expect.That(isReference && answer["Location"]!.All(char.IsAscii), $"Location: {answer["Location"]}");
+        return next!;
+    }
+}

@@ -1,0 +1,31 @@
+using Millrace.Conformance.Tests.Kit;
+
+namespace Millrace.Conformance.Tests.Sites;
+
+/// <summary>--host NAME=ROOT: several sites behind one address.</summary>
+public class HostOptionTests
+{
+    private const int Group = 29;
+
+    [Theory]
+    [Behaviour(
+        "RFC 9110 7.2", Group,
+        "--host NAME=ROOT: the site of the host that was asked for; its name has no case and may have a port.")]
+    public Task A_host_has_its_own_site(Site site) => Expect.EachAsync(
+        ["files.example", "FILES.Example", "files.example:8080", "files.example."],
+        async host => (await AskAsync(site, "/one.txt", host)).Is(200).Has("X-All", "yes"));
+
+    [Theory]
+    [Behaviour("RFC 9110 7.2", Group, "--host: every other host has the site of ROOT.")]
+    public async Task Other_hosts_have_the_first_site(Site site) =>
+        (await AskAsync(site, "/text.txt", "other.example")).IsWhole(Site.Files["/text.txt"]);
+
+    [Theory]
+    [Behaviour("RFC 9112 3.2.2", Group, "--host: the host of an absolute form counts.")]
+    public async Task The_host_of_an_absolute_form_counts(Site site) =>
+        (await AskAsync(site, "http://files.example/one.txt", "other.example")).Is(200).Has("X-All", "yes");
+
+    private static Task<Answer> AskAsync(Site site, string target, string host) =>
+        site.With("--site-files", "on", "--host", $"files.example={Site.Files.PathOf("/sites/files")}")
+            .SendAsync($"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+}
