@@ -31,7 +31,7 @@ class RunningServer:
 
     def __init__(self, server: Server):
         self.server = server
-        self.port = _free_port()
+        self.port = free_port()
         self._log = ARTIFACTS / f"{server.name}.log"
 
     def __enter__(self) -> "RunningServer":
@@ -85,7 +85,7 @@ class RunningServer:
         self._process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -31,8 +31,8 @@ def known(body: bytes) -> list[Server]:
     """The servers of every run, in the order of the first round."""
     # limit answers from memory; its filler has the file's length, and only that is its claim.
     limit = Server("limit", lambda port: [str(ARTIFACTS / "limit"), str(port), str(FILE_BYTES)], b"x" * FILE_BYTES, _build_limit)
-    nginx = Server("nginx", lambda port: _nginx_command("nginx", port, "on"), body)
-    nginx_copy = Server("nginx-copy", lambda port: _nginx_command("nginx-copy", port, "off"), body)
+    nginx = Server("nginx", lambda port: nginx_command("nginx", port, "on", SITE), body)
+    nginx_copy = Server("nginx-copy", lambda port: nginx_command("nginx-copy", port, "off", SITE), body)
     millrace = Server("millrace", _millrace_command, body, _publish_millrace)
     return [limit, nginx, nginx_copy, millrace]
 
@@ -74,13 +74,13 @@ def _millrace_command(port: int) -> list[str]:
     return [str(ARTIFACTS / "millrace" / "millrace"), str(SITE), "--listen", f"127.0.0.1:{port}", "--reactors", "1"]
 
 
-def _nginx_command(name: str, port: int, sendfile: str) -> list[str]:
+def nginx_command(name: str, port: int, sendfile: str, root: Path) -> list[str]:
     work = ARTIFACTS / name
     work.mkdir(parents=True, exist_ok=True)
     filled = {
         "port": str(port),
         "sendfile": sendfile,
-        "root": str(SITE),
+        "root": str(root),
         "work": str(work),
         "user": getpass.getuser(),
         "group": grp.getgrgid(os.getgid()).gr_name,

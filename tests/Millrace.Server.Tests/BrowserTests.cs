@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using Microsoft.Playwright;
 using Millrace.Server.Tests.Kit;
 
@@ -7,50 +6,34 @@ namespace Millrace.Server.Tests;
 /// <summary>The sample site as somebody sees it, in a Chromium of the machine.</summary>
 public class BrowserTests
 {
-    private const string Chromium = "/usr/bin/chromium";
-
-    private static readonly string[] Quiet =
-    [
-        "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    ];
-
-    private readonly ConcurrentQueue<string> _troubles = new();
-    private readonly ConcurrentDictionary<string, int> _statuses = new();
-
     [Fact]
     public async Task The_sample_site_loads_whole_and_works()
     {
-        Assert.SkipUnless(File.Exists(Chromium), "Chromium is not installed.");
+        BrowserSession.Require();
         await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0");
-        // The machine's Chromium is used: nothing is to be fetched.
-        Environment.SetEnvironmentVariable("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
-        using IPlaywright playwright = await Playwright.CreateAsync();
-        await using IBrowser browser = await playwright.Chromium.LaunchAsync(new() { ExecutablePath = Chromium, Args = Quiet });
+        await using BrowserSession browser = await BrowserSession.StartAsync();
 
         await WalkAsync(browser, server.Url);
         await PhotographAsync(browser, server.Url);
 
-        Assert.Empty(_troubles);
-        Assert.All(_statuses, loaded => Assert.True(loaded.Value == 200, $"{loaded.Key}: {loaded.Value}"));
+        Assert.Empty(browser.Troubles);
+        Assert.All(browser.Statuses, static loaded => Assert.True(loaded.Value is 200 or 304, $"{loaded.Key}: {loaded.Value}"));
         foreach (string part in (string[])["/", "/about/", "/gallery/", "/styles/site.css", "/scripts/site.js", "/data/river.json"])
         {
-            Assert.Contains(new Uri(server.Url, part).ToString(), _statuses.Keys);
+            Assert.Contains(new Uri(server.Url, part).ToString(), browser.Statuses.Keys);
         }
 
-        Assert.Contains(_statuses.Keys, static url => url.EndsWith(".woff2", StringComparison.Ordinal));
-        Assert.Contains(_statuses.Keys, static url => url.EndsWith(".jpg", StringComparison.Ordinal));
+        Assert.Contains(browser.Statuses.Keys, static url => url.EndsWith(".woff2", StringComparison.Ordinal));
+        Assert.Contains(browser.Statuses.Keys, static url => url.EndsWith(".jpg", StringComparison.Ordinal));
     }
 
     [Fact]
     public async Task Every_file_of_the_sample_site_can_be_fetched_by_a_page()
     {
-        Assert.SkipUnless(File.Exists(Chromium), "Chromium is not installed.");
+        BrowserSession.Require();
         await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0");
-        Environment.SetEnvironmentVariable("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
-        using IPlaywright playwright = await Playwright.CreateAsync();
-        await using IBrowser browser = await playwright.Chromium.LaunchAsync(new() { ExecutablePath = Chromium, Args = Quiet });
-        IPage page = await OpenAsync(browser, server.Url, new());
+        await using BrowserSession browser = await BrowserSession.StartAsync();
+        IPage page = await browser.OpenAsync(await browser.NewProfileAsync(), server.Url);
 
         foreach (string target in Places.SampleTargets)
         {
@@ -60,13 +43,13 @@ public class BrowserTests
             Assert.Equal([200, new FileInfo(Places.SampleSite + target).Length], got);
         }
 
-        Assert.Empty(_troubles);
+        Assert.Empty(browser.Troubles);
     }
 
     /// <summary>From page to page by their links, using what the script made of the first.</summary>
-    private async Task WalkAsync(IBrowser browser, Uri url)
+    private static async Task WalkAsync(BrowserSession browser, Uri url)
     {
-        IPage page = await OpenAsync(browser, url, new());
+        IPage page = await browser.OpenAsync(await browser.NewProfileAsync(), url);
         await page.Locator("#year svg rect").First.WaitForAsync(new() { State = WaitForSelectorState.Attached });
         Assert.Equal(12, await page.Locator("#year svg rect").CountAsync());
 
@@ -87,42 +70,22 @@ public class BrowserTests
         await page.Context.CloseAsync();
     }
 
-    private async Task PhotographAsync(IBrowser browser, Uri url)
+    private static async Task PhotographAsync(BrowserSession browser, Uri url)
     {
         foreach ((string size, int width, int height) in ((string, int, int)[])[("desktop", 1280, 900), ("phone", 390, 844)])
         {
             foreach ((string name, ColorScheme scheme) in ((string, ColorScheme)[])[("light", ColorScheme.Light), ("dark", ColorScheme.Dark)])
             {
-                IPage page = await OpenAsync(browser, url, new()
+                IBrowserContext profile = await browser.NewProfileAsync(new()
                 {
                     ColorScheme = scheme,
                     ViewportSize = new() { Width = width, Height = height },
                     ReducedMotion = ReducedMotion.Reduce,
                 });
-                string path = Path.Combine(Places.Artifacts, $"site-{size}-{name}.png");
-                await page.ScreenshotAsync(new() { Path = path });
-                Assert.True(new FileInfo(path).Length > 10_000, $"{path} shows next to nothing.");
+                IPage page = await browser.OpenAsync(profile, url);
+                await BrowserSession.PhotographAsync(page, $"site-{size}-{name}");
                 await page.Context.CloseAsync();
             }
         }
-    }
-
-    /// <summary>A page in a profile of its own, so that nothing comes from a cache, watched for whatever goes wrong.</summary>
-    private async Task<IPage> OpenAsync(IBrowser browser, Uri url, BrowserNewContextOptions options)
-    {
-        IBrowserContext context = await browser.NewContextAsync(options);
-        IPage page = await context.NewPageAsync();
-        page.Response += (_, response) => _statuses[response.Url] = response.Status;
-        page.RequestFailed += (_, request) => _troubles.Enqueue($"{request.Url} failed: {request.Failure}");
-        page.PageError += (_, error) => _troubles.Enqueue($"A script failed: {error}");
-        page.Console += (_, message) =>
-        {
-            if (message.Type is "error" or "warning")
-            {
-                _troubles.Enqueue($"The console says: {message.Text}");
-            }
-        };
-        await page.GotoAsync(url.ToString(), new() { WaitUntil = WaitUntilState.NetworkIdle });
-        return page;
     }
 }

@@ -1,0 +1,68 @@
+using Millrace.Storm.Judging;
+using Millrace.Storm.Site;
+using Millrace.Storm.Wire;
+
+namespace Millrace.Storm.Clients;
+
+/// <summary>Somebody who uses the site, on a thread of its own. Whatever goes wrong on its connection is a fault.</summary>
+internal abstract class Client(int port, Judge judge, Tally tally, int seed) : IDisposable
+{
+    private static readonly string?[] Codings = [null, null, "gzip", "br", "gzip, br", "br;q=0.1, gzip;q=0.9", "identity", "*"];
+
+    private Peer? _peer;
+
+    protected Random Chance { get; } = new(seed);
+
+    protected int Port => port;
+
+    public void Run(CancellationToken over)
+    {
+        while (!over.IsCancellationRequested)
+        {
+            try
+            {
+                Step();
+            }
+            catch (Exception error) when (error is IOException or System.Net.Sockets.SocketException or InvalidDataException)
+            {
+                tally.Fault($"{GetType().Name}: {error.Message}");
+                Leave();
+            }
+        }
+    }
+
+    public void Dispose() => Leave();
+
+    protected abstract void Step();
+
+    /// <summary>The connection, a new one where the server ended the last.</summary>
+    protected Peer Connect(int? receiveBufferBytes = null)
+    {
+        if (_peer is null or { IsEnded: true })
+        {
+            Leave();
+            _peer = new Peer(port, receiveBufferBytes);
+        }
+
+        return _peer;
+    }
+
+    protected void Leave()
+    {
+        _peer?.Dispose();
+        _peer = null;
+    }
+
+    protected Answer Ask(Question question)
+    {
+        Answer answer = Connect().Ask(question);
+        judge.Check(question, answer);
+        return answer;
+    }
+
+    protected void Check(Question question, Answer answer) => judge.Check(question, answer);
+
+    protected string PickPath() => Chance.GetItems(StandingFile.All, 1)[0].Path;
+
+    protected string? PickCoding() => Chance.GetItems(Codings, 1)[0];
+}

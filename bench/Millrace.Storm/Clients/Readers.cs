@@ -1,0 +1,81 @@
+using Millrace.Storm.Judging;
+using Millrace.Storm.Site;
+using Millrace.Storm.Wire;
+
+namespace Millrace.Storm.Clients;
+
+/// <summary>Keeps its connection and what it has read, and asks whether that is still right.</summary>
+internal sealed class Reader(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+{
+    private readonly Dictionary<(string Path, string? AcceptEncoding), string> _tags = [];
+
+    protected override void Step()
+    {
+        var key = (Path: PickPath(), AcceptEncoding: PickCoding());
+        var question = new Question(key.Path) { AcceptEncoding = key.AcceptEncoding };
+        if (Chance.Next(2) == 0 && _tags.TryGetValue(key, out string? tag))
+        {
+            question = question with { IfNoneMatch = tag };
+        }
+
+        Answer answer = Ask(question);
+        if (answer is { Status: 200, IsCut: false, StrongTag: { } strong })
+        {
+            _tags[key] = strong;
+        }
+        else if (answer.Status != 304)
+        {
+            _tags.Remove(key);
+        }
+    }
+}
+
+/// <summary>Has a new connection for every request.</summary>
+internal sealed class Newcomer(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+{
+    protected override void Step()
+    {
+        Ask(new Question(PickPath()) { AcceptEncoding = PickCoding() });
+        Leave();
+    }
+}
+
+/// <summary>Asks for many things before it reads the first.</summary>
+internal sealed class Pipeliner(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+{
+    private const int Depth = 12;
+
+    protected override void Step()
+    {
+        Question[] questions = [.. Enumerable.Range(0, Depth).Select(_ => new Question(PickPath()) { AcceptEncoding = PickCoding() })];
+        Peer peer = Connect();
+        peer.Send(questions);
+        foreach (Question question in questions)
+        {
+            Check(question, peer.Read());
+            if (peer.IsEnded)
+            {
+                // What was cut took the answers behind it along.
+                return;
+            }
+        }
+    }
+}
+
+/// <summary>Takes its time for something large, while that is replaced over and over.</summary>
+internal sealed class SlowReader(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+{
+    private const long LargeBytes = 1_000_000;
+    private const int ReceiveBufferBytes = 16 * 1024;
+    private const int PauseMs = 5;
+
+    private static readonly StandingFile[] Large = [.. StandingFile.All.Where(static file => file.BytesMin >= LargeBytes)];
+
+    protected override void Step()
+    {
+        var question = new Question(Chance.GetItems(Large, 1)[0].Path);
+        Peer peer = Connect(ReceiveBufferBytes);
+        peer.Send([question]);
+        Check(question, peer.Read(static () => Thread.Sleep(PauseMs)));
+    }
+}

@@ -1,0 +1,192 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Text;
+using Millrace.Storm.Site;
+using Millrace.Storm.Wire;
+
+namespace Millrace.Storm.Judging;
+
+/// <summary>
+/// Knows what every path was when, and so which answers are right: what the path was at some moment between a little before the
+/// request was sent (the time in which a deployment has to be seen) and the arrival of the answer's last byte.
+/// While a file is written in place, some of both is what the file is; then a connection may also end early.
+/// </summary>
+internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
+{
+    private readonly long _freshTicks = (long)(fresh.TotalSeconds * Stopwatch.Frequency);
+    private readonly ConcurrentDictionary<(string Path, string Tag), Content> _tags = new();
+
+    public TimeSpan Fresh => fresh;
+
+    public void Check(Question question, Answer answer)
+    {
+        List<State> states = StatesOf(question.Path, question.SentAt);
+        tally.Count("answers");
+        tally.Count("bytes", answer.Body.Length);
+        tally.Count(answer.IsCut ? "cut" : $"{answer.Status}");
+        string? fault = answer switch
+        {
+            { IsCut: true } => CutFault(answer, states),
+            { Status: 200 } => WholeFault(question, answer, states),
+            { Status: 206 } => PartialFault(question, answer, states),
+            { Status: 304 } => UnchangedFault(question, states),
+            { Status: 404 } => states.Exists(static state => state.Edition is null) ? null : "is said to be missing",
+            { Status: 416 } => states.Exists(static state => state.IsTorn) ? null : "is said to be shorter",
+            _ => "got an answer that nothing explains",
+        };
+        if (fault is not null)
+        {
+            double ms = Stopwatch.GetElapsedTime(question.SentAt).TotalMilliseconds;
+            tally.Fault($"{question}: {fault} ({answer.Status}, {answer.Body.Length} bytes, tag {answer.Tag}, after {ms:f1} ms)");
+        }
+    }
+
+    private List<State> StatesOf(string path, long sentAt) => site.HistoryOf(path).Between(sentAt - _freshTicks, Stopwatch.GetTimestamp());
+
+    private static string? CutFault(Answer answer, List<State> states)
+    {
+        if (!states.Exists(static state => state.IsTorn))
+        {
+            return "ended early, and nobody had written to it";
+        }
+
+        bool isExplained = answer.Status != 200 || answer.Coding.Length > 0 || states.Exists(state => Explains(state, 0, answer.Body));
+        return isExplained ? null : "ended early, after bytes that it never had";
+    }
+
+    private string? WholeFault(Question question, Answer answer, List<State> states)
+    {
+        byte[] body;
+        try
+        {
+            body = answer.Decode();
+        }
+        catch (InvalidDataException error)
+        {
+            return $"does not decode: {error.Message}";
+        }
+
+        bool isTorn = states.Exists(static state => state.IsTorn);
+        AddVariant(states, question, answer.Coding);
+        if (!Edition.TryIdentify(0, body, out Edition edition))
+        {
+            return ExplainTorn(states, 0, body) ? null : "came with bytes that no version begins with";
+        }
+
+        if (edition.FirstDifference(0, body) is var difference and >= 0)
+        {
+            return ExplainTorn(states, 0, body) ? null
+                : $"is mixed: version {edition.Version} ends at byte {difference}, before {Excerpt(body, difference)}; not {Describe(states)}";
+        }
+
+        State? state = states.Find(state => !state.IsTorn && state.Edition == edition && state.Bytes == body.Length);
+        if (state is null)
+        {
+            return ExplainTorn(states, 0, body) ? null : DescribeUnexplained(question, edition, body.Length, states);
+        }
+
+        return isTorn ? null : TagFault(question.Path, answer, new Content(answer.Coding, edition, body.Length));
+    }
+
+    private string? PartialFault(Question question, Answer answer, List<State> states)
+    {
+        Edition? whole = null;
+        foreach (Part part in Parts.Of(answer))
+        {
+            bool isWhole = Edition.TryIdentify(part.First, part.Bytes.Span, out Edition edition)
+                && edition.FirstDifference(part.First, part.Bytes.Span) < 0
+                && states.Exists(state => !state.IsTorn && state.Edition == edition && state.Bytes == part.Total);
+            if (!isWhole)
+            {
+                if (!ExplainTorn(states, part.First, part.Bytes.Span))
+                {
+                    return $"has a part from {part.First} of {part.Total} that is of no version of now";
+                }
+
+                continue;
+            }
+
+            if (whole is not null && whole != edition)
+            {
+                return $"is mixed of versions {whole.Value.Version} and {edition.Version}";
+            }
+
+            whole = edition;
+        }
+
+        if (whole is null || states.Exists(static state => state.IsTorn))
+        {
+            return null;
+        }
+
+        bool isResumed = question.IfRange is string condition && _tags.TryGetValue((question.Path, condition), out Content? begun)
+            && begun.Edition != whole;
+        return isResumed ? $"would be mixed: version {whole.Value.Version} under the tag of another"
+            : TagFault(question.Path, answer, new Content("", whole.Value, states.Find(state => state.Edition == whole)!.Bytes));
+    }
+
+    private string? UnchangedFault(Question question, List<State> states)
+    {
+        if (question.IfNoneMatch is not string tag || !_tags.TryGetValue((question.Path, tag), out Content? kept))
+        {
+            return "is unchanged since nothing";
+        }
+
+        AddVariant(states, question, kept.Coding);
+        bool isSame = states.Exists(state => state.IsTorn || (state.Edition == kept.Edition && state.Bytes == kept.Bytes));
+        return isSame ? null : $"is said to be version {kept.Edition.Version} still: {Describe(states)}";
+    }
+
+    /// <summary>A coded answer is of the sibling with that coding, or made of the file itself.</summary>
+    private void AddVariant(List<State> states, Question question, string coding)
+    {
+        if (coding.Length > 0)
+        {
+            states.AddRange(StatesOf(question.Path + (coding == "br" ? ".br" : ".gz"), question.SentAt));
+        }
+    }
+
+    /// <summary>One strong tag is one content, for ever.</summary>
+    private string? TagFault(string path, Answer answer, Content content)
+    {
+        if (answer.StrongTag is not string tag)
+        {
+            return null;
+        }
+
+        Content known = _tags.GetOrAdd((path, tag), content);
+        return known == content ? null : $"is version {content.Edition.Version} under the tag of version {known.Edition.Version}";
+    }
+
+    private bool ExplainTorn(List<State> states, long offset, ReadOnlySpan<byte> bytes)
+    {
+        foreach (State state in states)
+        {
+            if (state.IsTorn && state.CanBeTornInto(offset, bytes))
+            {
+                tally.Count("seen while written in place");
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static bool Explains(State state, long offset, ReadOnlySpan<byte> bytes) =>
+        state.IsTorn ? state.CanBeTornInto(offset, bytes) : state.Edition?.FirstDifference(offset, bytes) < 0;
+
+    private string DescribeUnexplained(Question question, Edition edition, int bytes, List<State> states)
+    {
+        string version = $"version {edition.Version} with {bytes} of {edition.Length} bytes";
+        return site.HistoryOf(question.Path).Was(edition) ? $"is stale: {version}, not {Describe(states)}" : $"is wrong: {version}, not {Describe(states)}";
+    }
+
+    private static string Excerpt(byte[] body, long at) =>
+        Encoding.ASCII.GetString(body.AsSpan((int)at, (int)Math.Min(Edition.LineBytes, body.Length - at))).Replace('\n', ' ').Replace('\0', '0');
+
+    private static string Describe(List<State> states) =>
+        string.Join(" or ", states.Select(static state => state.Edition is { } edition ? $"{(state.IsTorn ? "on the way to " : "")}version {edition.Version} ({state.Bytes} bytes)" : "missing"));
+
+    /// <summary>What a tag stands for.</summary>
+    private sealed record Content(string Coding, Edition Edition, long Bytes);
+}

@@ -1,0 +1,90 @@
+using System.Diagnostics;
+using Millrace.Storm.Clients;
+using Millrace.Storm.Deployments;
+using Millrace.Storm.Judging;
+using Millrace.Storm.Site;
+
+namespace Millrace.Storm;
+
+/// <summary>The storm itself: a thread for each client and each kind of deployment, until the time is over or enough went wrong.</summary>
+internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite server, Judge judge, Tally tally)
+{
+    private const int FaultsMax = 20;
+
+    private int _seed = options.Seed;
+
+    public void Blow()
+    {
+        using var over = new CancellationTokenSource();
+        List<Client> clients = MakeClients();
+        List<Thread> threads =
+        [
+            .. clients.Select(client => Start(client.GetType().Name, () => client.Run(over.Token))),
+            .. MakeDeployments().Select(deployment => Start(deployment.GetType().Name, () => deployment.Run(over.Token))),
+        ];
+
+        long startedAt = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(startedAt).TotalSeconds < options.Seconds && tally.Faults.Count < FaultsMax && !server.HasEnded)
+        {
+            Thread.Sleep(50);
+        }
+
+        over.Cancel();
+        threads.ForEach(static thread => thread.Join());
+        clients.ForEach(static client => client.Dispose());
+        if (server.HasEnded)
+        {
+            tally.Fault("the server ended");
+        }
+    }
+
+    private List<Client> MakeClients() =>
+    [
+        .. Several(6, () => new Reader(server.Port, judge, tally, _seed++)),
+        .. Several(2, () => new Newcomer(server.Port, judge, tally, _seed++)),
+        .. Several(2, () => new Pipeliner(server.Port, judge, tally, _seed++)),
+        .. Several(3, () => new Ranger(server.Port, judge, tally, _seed++)),
+        .. Several(4, () => new SlowReader(server.Port, judge, tally, _seed++)),
+    ];
+
+    private List<Deployment> MakeDeployments()
+    {
+        var lookout = new Lookout(server.Port, site, judge, tally);
+        return
+        [
+            new Renames(site, lookout, _seed++),
+            new Flood(site, lookout, _seed++),
+            new Truncations(site, lookout, _seed++),
+            new Rewrites(site, lookout, _seed++),
+            new Deletions(site, lookout, _seed++),
+            new Precompressions(site, lookout, _seed++),
+            new Releases(site, lookout, _seed++),
+            new MassCreations(site, lookout, _seed++),
+            new RootSwaps(site, lookout, _seed++),
+        ];
+    }
+
+    private static IEnumerable<Client> Several(int count, Func<Client> make) => Enumerable.Range(0, count).Select(_ => make());
+
+    /// <summary>What one of them does not expect is a fault of the storm, and ends it.</summary>
+    private Thread Start(string name, Action run)
+    {
+        var thread = new Thread(() =>
+        {
+            try
+            {
+                run();
+            }
+            catch (Exception error) when (error is not OutOfMemoryException)
+            {
+                tally.Fault($"{name} ended: {error}");
+            }
+        })
+        {
+            Name = name,
+            IsBackground = true,
+        };
+        thread.Start();
+        return thread;
+    }
+}

@@ -1,0 +1,153 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+
+namespace Millrace.Storm.Wire;
+
+/// <summary>A client's connection: blocking, since each client has a thread. Everything throws after 30 s.</summary>
+internal sealed class Peer : IDisposable
+{
+    private const int PatienceMs = 30_000;
+
+    private readonly Socket _socket;
+    private readonly byte[] _buffer = new byte[64 * 1024];
+    private int _start;
+    private int _end;
+
+    public Peer(int port, int? receiveBufferBytes = null)
+    {
+        _socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)
+        {
+            NoDelay = true,
+            ReceiveTimeout = PatienceMs,
+            SendTimeout = PatienceMs,
+        };
+        if (receiveBufferBytes is int bytes)
+        {
+            _socket.ReceiveBufferSize = bytes;
+        }
+
+        _socket.Connect(IPAddress.Loopback, port);
+    }
+
+    /// <summary>Whether the next question needs another connection.</summary>
+    public bool IsEnded { get; private set; }
+
+    public Answer Ask(Question question)
+    {
+        Send([question]);
+        return Read();
+    }
+
+    /// <summary>Several in one write: they are pipelined.</summary>
+    public void Send(ReadOnlySpan<Question> questions)
+    {
+        var text = new StringBuilder();
+        foreach (Question question in questions)
+        {
+            question.AppendTo(text);
+        }
+
+        long now = Stopwatch.GetTimestamp();
+        foreach (Question question in questions)
+        {
+            question.SentAt = now;
+        }
+
+        _socket.Send(Encoding.ASCII.GetBytes(text.ToString()));
+    }
+
+    /// <param name="pause">Done between two pieces of the body, by slow readers.</param>
+    public Answer Read(Action? pause = null)
+    {
+        if (ReadHead() is not string head)
+        {
+            IsEnded = true;
+            return new Answer(0, [], [], IsCut: true);
+        }
+
+        string[] lines = head.Split("\r\n", StringSplitOptions.RemoveEmptyEntries);
+        int status = int.Parse(lines[0].AsSpan(9, 3), CultureInfo.InvariantCulture);
+        var fields = new Dictionary<string, string>(StringComparer.OrdinalIgnoreCase);
+        foreach (string line in lines.AsSpan(1))
+        {
+            int colon = line.IndexOf(':', StringComparison.Ordinal);
+            fields[line[..colon]] = line[(colon + 1)..].Trim();
+        }
+
+        IsEnded |= fields.GetValueOrDefault("Connection") == "close";
+        if (status is 204 or 304)
+        {
+            return new Answer(status, fields, [], IsCut: false);
+        }
+
+        byte[] body = new byte[int.Parse(fields["Content-Length"], CultureInfo.InvariantCulture)];
+        int count = ReadBody(body, pause);
+        IsEnded |= count < body.Length;
+        return new Answer(status, fields, body[..count], IsCut: count < body.Length);
+    }
+
+    public void Dispose() => _socket.Dispose();
+
+    /// <summary>Null where the connection ends before it.</summary>
+    private string? ReadHead()
+    {
+        while (true)
+        {
+            int length = _buffer.AsSpan(_start, _end - _start).IndexOf("\r\n\r\n"u8);
+            if (length >= 0)
+            {
+                string head = Encoding.Latin1.GetString(_buffer, _start, length);
+                _start += length + 4;
+                return head;
+            }
+
+            _buffer.AsSpan(_start, _end - _start).CopyTo(_buffer);
+            (_start, _end) = (0, _end - _start);
+            int count = Receive(_buffer.AsSpan(_end));
+            if (count == 0)
+            {
+                return null;
+            }
+
+            _end += count;
+        }
+    }
+
+    /// <summary>Returns fewer bytes than there should be where the connection ends or is reset first.</summary>
+    private int ReadBody(Span<byte> body, Action? pause)
+    {
+        int count = Math.Min(body.Length, _end - _start);
+        _buffer.AsSpan(_start, count).CopyTo(body);
+        _start += count;
+        while (count < body.Length)
+        {
+            pause?.Invoke();
+            Span<byte> rest = body[count..];
+            int received = Receive(pause is null ? rest : rest[..Math.Min(rest.Length, _buffer.Length)]);
+            if (received == 0)
+            {
+                break;
+            }
+
+            count += received;
+        }
+
+        return count;
+    }
+
+    /// <summary>0 at the end, be it orderly or a reset.</summary>
+    private int Receive(Span<byte> destination)
+    {
+        try
+        {
+            return _socket.Receive(destination);
+        }
+        catch (SocketException error) when (error.SocketErrorCode == SocketError.ConnectionReset)
+        {
+            return 0;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+using System.Collections.Concurrent;
+using Microsoft.Playwright;
+
+namespace Millrace.Server.Tests.Kit;
+
+/// <summary>A Chromium of the machine, whose pages are watched for whatever goes wrong.</summary>
+internal sealed class BrowserSession : IAsyncDisposable
+{
+    private const string Chromium = "/usr/bin/chromium";
+
+    private static readonly string[] Quiet =
+    [
+        "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    ];
+
+    private readonly IPlaywright _playwright;
+    private readonly IBrowser _browser;
+
+    private BrowserSession(IPlaywright playwright, IBrowser browser)
+    {
+        _playwright = playwright;
+        _browser = browser;
+    }
+
+    /// <summary>Failed requests, exceptions of scripts, and what the console complains of.</summary>
+    public ConcurrentQueue<string> Troubles { get; } = new();
+
+    /// <summary>The last status of every URL that a page loaded.</summary>
+    public ConcurrentDictionary<string, int> Statuses { get; } = new();
+
+    public static void Require() => Assert.SkipUnless(File.Exists(Chromium), "Chromium is not installed.");
+
+    public static async Task<BrowserSession> StartAsync()
+    {
+        // The machine's Chromium is used: nothing is to be fetched.
+        Environment.SetEnvironmentVariable("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
+        IPlaywright playwright = await Playwright.CreateAsync();
+        return new BrowserSession(playwright, await playwright.Chromium.LaunchAsync(new() { ExecutablePath = Chromium, Args = Quiet }));
+    }
+
+    /// <summary>A profile of its own: nothing comes from another's cache.</summary>
+    public Task<IBrowserContext> NewProfileAsync(BrowserNewContextOptions? options = null) => _browser.NewContextAsync(options);
+
+    /// <summary>A new page of a profile, loaded.</summary>
+    public async Task<IPage> OpenAsync(IBrowserContext profile, Uri url)
+    {
+        IPage page = await profile.NewPageAsync();
+        page.Response += (_, response) => Statuses[response.Url] = response.Status;
+        page.RequestFailed += (_, request) => Troubles.Enqueue($"{request.Url} failed: {request.Failure}");
+        page.PageError += (_, error) => Troubles.Enqueue($"A script failed: {error}");
+        page.Console += (_, message) =>
+        {
+            if (message.Type is "error" or "warning")
+            {
+                Troubles.Enqueue($"The console says: {message.Text}");
+            }
+        };
+        await page.GotoAsync(url.ToString(), new() { WaitUntil = WaitUntilState.NetworkIdle });
+        return page;
+    }
+
+    /// <summary>Keeps a picture of a page with what tests leave behind.</summary>
+    public static async Task PhotographAsync(IPage page, string name)
+    {
+        string path = Path.Combine(Places.Artifacts, $"{name}.png");
+        await page.ScreenshotAsync(new() { Path = path });
+        Assert.True(new FileInfo(path).Length > 5_000, $"{path} shows next to nothing.");
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _browser.DisposeAsync();
+        _playwright.Dispose();
+    }
+}

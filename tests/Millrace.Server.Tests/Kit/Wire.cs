@@ -1,0 +1,99 @@
+using System.Diagnostics;
+using System.Net.Sockets;
+using System.Text;
+
+namespace Millrace.Server.Tests.Kit;
+
+/// <summary>An answer as it came.</summary>
+internal sealed record WireAnswer(string Head, byte[] Body)
+{
+    /// <summary>0 where the server ended the connection without a word.</summary>
+    public int Status => Head.Length == 0 ? 0 : int.Parse(Head.AsSpan(9, 3));
+
+    public string? Field(string name) => Exchange.Field(Head, name);
+}
+
+/// <summary>A connection that sends whatever it is told to, byte by byte: no client library tidies it first.</summary>
+internal sealed class Wire : IDisposable
+{
+    /// <summary>Nothing that is asked for on loopback takes as long.</summary>
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(15);
+
+    private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+    private readonly BufferedStream _input;
+
+    private Wire(Uri server)
+    {
+        _socket.Connect(server.Host, server.Port);
+        _socket.ReceiveTimeout = (int)Patience.TotalMilliseconds;
+        _input = new BufferedStream(new NetworkStream(_socket), 64 * 1024);
+    }
+
+    public static Wire Open(Uri server) => new(server);
+
+    /// <summary>One request on a connection of its own.</summary>
+    public static WireAnswer Get(Uri server, string target, params string[] fields)
+    {
+        using Wire wire = Open(server);
+        return wire.Ask(target, fields);
+    }
+
+    /// <summary>Asks until the answer is as it should be.</summary>
+    public static async Task AwaitAsync(Uri server, string target, Func<WireAnswer, bool> isAsItShouldBe)
+    {
+        long startedAt = Stopwatch.GetTimestamp();
+        while (Get(server, target) is var answer && !isAsItShouldBe(answer))
+        {
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < Patience, $"{target} is still answered with\n{answer.Head}");
+            await Task.Delay(5);
+        }
+    }
+
+    public WireAnswer Ask(string target, params string[] fields)
+    {
+        string lines = string.Concat(fields.Select(static field => field + "\r\n"));
+        return Send(Encoding.Latin1.GetBytes($"GET {target} HTTP/1.1\r\nHost: millrace\r\n{lines}\r\n"));
+    }
+
+    /// <summary>Sends bytes as they are and reads one answer.</summary>
+    public WireAnswer Send(ReadOnlySpan<byte> bytes)
+    {
+        _socket.Send(bytes);
+        return Read();
+    }
+
+    public void Dispose()
+    {
+        _input.Dispose();
+        _socket.Dispose();
+    }
+
+    private WireAnswer Read()
+    {
+        var head = new StringBuilder();
+        int next;
+        while ((next = _input.ReadByte()) >= 0)
+        {
+            head.Append((char)next);
+            if (next == '\n' && head.Length >= 4 && head[^2] == '\r' && head[^3] == '\n')
+            {
+                var answer = new WireAnswer(head.ToString(), []);
+                return answer with { Body = ReadBody(answer) };
+            }
+        }
+
+        return new WireAnswer("", []);
+    }
+
+    private byte[] ReadBody(WireAnswer answer)
+    {
+        if (answer.Status is < 200 or 204 or 304)
+        {
+            return [];
+        }
+
+        byte[] body = new byte[int.Parse(answer.Field("Content-Length") ?? "0")];
+        _input.ReadExactly(body);
+        return body;
+    }
+}
