@@ -180,5 +180,5 @@ internal sealed class ContentTypes
             ? type + CharsetOf(options)
             : type;
 
-    private static string CharsetOf(SiteOptions options) => options.Charset is null ? "" : $"; charset={options.Charset}";
+    private static string CharsetOf(SiteOptions options) => options.Charset.Length == 0 ? "" : $"; charset={options.Charset}";
 }
