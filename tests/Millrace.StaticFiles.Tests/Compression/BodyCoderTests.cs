@@ -95,6 +95,27 @@ public class BodyCoderTests
         Assert.False(BodyCoder.TryCode(body, ContentCoding.Gzip, stop.Token, out _));
     }
 
+    [Fact]
+    public void A_coding_that_is_stopped_anywhere_is_none_or_whole()
+    {
+        byte[] body = TestText.Of(2 * 1024 * 1024);
+        int stoppedCount = 0;
+        for (int i = 0; i < 10; i++)
+        {
+            using var stop = new CancellationTokenSource(TimeSpan.FromMilliseconds(3 * i));
+            if (BodyCoder.TryCode(body, ContentCoding.Gzip, stop.Token, out byte[] coded))
+            {
+                Assert.Equal(body, TestText.Decode(ContentCoding.Gzip, coded));
+            }
+            else
+            {
+                stoppedCount++;
+            }
+        }
+
+        Assert.NotEqual(0, stoppedCount);
+    }
+
     private static void AssertNotKept(byte[] body)
     {
         Assert.False(BodyCoder.TryCode(body, ContentCoding.Brotli, CancellationToken.None, out _));
