@@ -1,5 +1,6 @@
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Planning;
@@ -145,6 +146,11 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         scratch.Add(PlanFieldName.Vary, "Accept"u8);
         PlanDocument document = DirectoryDocument.Of(snapshot, directory, _path, request.Query, Accept.PrefersJson(request.Accept));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
+        if (fields.Find("Content-Security-Policy") is null)
+        {
+            scratch.Add(PlanFieldName.ContentSecurityPolicy, ListingStyle.ContentSecurityPolicyBytes);
+        }
+
         var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
         return Preconditions.Evaluate(request.Conditions, current) switch
         {

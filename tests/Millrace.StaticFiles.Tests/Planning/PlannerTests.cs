@@ -236,6 +236,7 @@ public sealed class PlannerTests : IDisposable
 
         Assert.Equal((PlanStatus.Ok, PlanBody.Document, "Accept"), (page.Status, page.Body, page.Field("Vary")));
         Assert.Contains("a.txt", Encoding.UTF8.GetString(page.Document!.Bytes), StringComparison.Ordinal);
+        Assert.StartsWith("default-src 'none'; style-src 'sha256-", page.Field("Content-Security-Policy"), StringComparison.Ordinal);
         Assert.StartsWith("[{\"name\":\"a.txt\"", Encoding.UTF8.GetString(json.Document!.Bytes), StringComparison.Ordinal);
         string tag = Encoding.ASCII.GetString(page.Document.EntityTag);
         Planned again = _site.Get("/dir/", $"If-None-Match: {tag}");
