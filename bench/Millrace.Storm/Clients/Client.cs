@@ -53,10 +53,14 @@ internal abstract class Client(int port, Judge judge, Tally tally, int seed) : I
         _peer = null;
     }
 
-    protected Answer Ask(Question question)
+    protected Answer Ask(Question question) => Ask(question, out _);
+
+    /// <param name="question">What to ask.</param>
+    /// <param name="content">What one has who keeps the answer.</param>
+    protected Answer Ask(Question question, out Content? content)
     {
         Answer answer = Connect().Ask(question);
-        judge.Check(question, answer);
+        content = judge.Check(question, answer);
         return answer;
     }
 

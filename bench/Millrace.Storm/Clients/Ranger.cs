@@ -29,14 +29,14 @@ internal sealed class Ranger(int port, Judge judge, Tally tally, int seed) : Cli
     private void Resume()
     {
         var question = new Question(PickPath()) { AcceptEncoding = PickCoding() };
-        Answer whole = Ask(question);
-        if (whole is not { Status: 200, IsCut: false, StrongTag: { } tag } || whole.Body.Length < 2 * PieceBytesMin)
+        Answer whole = Ask(question, out Content? content);
+        if (content is null || whole.StrongTag is not string tag || whole.Body.Length < 2 * PieceBytesMin)
         {
             return;
         }
 
         int middle = Chance.Next(PieceBytesMin, whole.Body.Length - PieceBytesMin);
-        Question rest = question with { Range = $"bytes={middle}-", IfRange = tag };
+        Question rest = question with { Range = $"bytes={middle}-", IfRange = tag, Held = content };
         if (whole.Coding.Length == 0)
         {
             Ask(rest);

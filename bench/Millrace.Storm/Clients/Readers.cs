@@ -7,25 +7,25 @@ namespace Millrace.Storm.Clients;
 /// <summary>Keeps its connection and what it has read, and asks whether that is still right.</summary>
 internal sealed class Reader(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
 {
-    private readonly Dictionary<(string Path, string? AcceptEncoding), string> _tags = [];
+    private readonly Dictionary<(string Path, string? AcceptEncoding), (string Tag, Content Content)> _kept = [];
 
     protected override void Step()
     {
         var key = (Path: PickPath(), AcceptEncoding: PickCoding());
         var question = new Question(key.Path) { AcceptEncoding = key.AcceptEncoding };
-        if (Chance.Next(2) == 0 && _tags.TryGetValue(key, out string? tag))
+        if (Chance.Next(2) == 0 && _kept.TryGetValue(key, out (string Tag, Content Content) kept))
         {
-            question = question with { IfNoneMatch = tag };
+            question = question with { IfNoneMatch = kept.Tag, Held = kept.Content };
         }
 
-        Answer answer = Ask(question);
-        if (answer is { Status: 200, IsCut: false, StrongTag: { } strong })
+        Answer answer = Ask(question, out Content? content);
+        if (answer.StrongTag is string tag && content is not null)
         {
-            _tags[key] = strong;
+            _kept[key] = (tag, content);
         }
         else if (answer.Status != 304)
         {
-            _tags.Remove(key);
+            _kept.Remove(key);
         }
     }
 }

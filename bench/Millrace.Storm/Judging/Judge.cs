@@ -18,20 +18,23 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
 
     public TimeSpan Fresh => fresh;
 
-    public void Check(Question question, Answer answer)
+    /// <summary>Judges an answer, and says what a client has that keeps it; null where that is nothing.</summary>
+    public Content? Check(Question question, Answer answer)
     {
         List<State> states = StatesOf(question.Path, question.SentAt);
+        Content? content = null;
         tally.Count("answers");
         tally.Count("bytes", answer.Body.Length);
         tally.Count(answer.IsCut ? "cut" : $"{answer.Status}");
         string? fault = answer switch
         {
             { IsCut: true } => CutFault(answer, states),
-            { Status: 200 } => WholeFault(question, answer, states),
+            { Status: 200 } => WholeFault(question, answer, states, out content),
             { Status: 206 } => PartialFault(question, answer, states),
             { Status: 304 } => UnchangedFault(question, states),
             { Status: 404 } => states.Exists(static state => state.Edition is null) ? null : "is said to be missing",
-            { Status: 416 } => states.Exists(static state => state.IsTorn) ? null : "is said to be shorter",
+            { Status: 416 } => states.Exists(state => state.IsTorn || answer.Field("Content-Range") == $"bytes */{state.Bytes}")
+                ? null : "is said to be shorter",
             _ => "got an answer that nothing explains",
         };
         if (fault is not null)
@@ -39,6 +42,8 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
             double ms = Stopwatch.GetElapsedTime(question.SentAt).TotalMilliseconds;
             tally.Fault($"{question}: {fault} ({answer.Status}, {answer.Body.Length} bytes, tag {answer.Tag}, after {ms:f1} ms)");
         }
+
+        return content;
     }
 
     private List<State> StatesOf(string path, long sentAt) => site.HistoryOf(path).Between(sentAt - _freshTicks, Stopwatch.GetTimestamp());
@@ -54,8 +59,9 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
         return isExplained ? null : "ended early, after bytes that it never had";
     }
 
-    private string? WholeFault(Question question, Answer answer, List<State> states)
+    private string? WholeFault(Question question, Answer answer, List<State> states, out Content? content)
     {
+        content = null;
         byte[] body;
         try
         {
@@ -68,24 +74,27 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
 
         bool isTorn = states.Exists(static state => state.IsTorn);
         AddVariant(states, question, answer.Coding);
-        if (!Edition.TryIdentify(0, body, out Edition edition))
+        bool isIdentified = Edition.TryIdentify(0, body, out Edition edition);
+        long difference = isIdentified ? edition.FirstDifference(0, body) : 0;
+        if (difference < 0 && states.Exists(state => !state.IsTorn && state.Edition == edition && state.Bytes == body.Length))
         {
-            return ExplainTorn(states, 0, body) ? null : "came with bytes that no version begins with";
+            content = new Content(answer.Coding, edition, body.Length);
+            return isTorn ? null : TagFault(question.Path, answer, content);
         }
 
-        if (edition.FirstDifference(0, body) is var difference and >= 0)
+        content = new Content(answer.Coding, null, body.Length);
+        if (ExplainTorn(states, 0, body))
         {
-            return ExplainTorn(states, 0, body) ? null
-                : $"is mixed: version {edition.Version} ends at byte {difference}, before {Excerpt(body, difference)}; not {Describe(states)}";
+            return null;
         }
 
-        State? state = states.Find(state => !state.IsTorn && state.Edition == edition && state.Bytes == body.Length);
-        if (state is null)
+        return (isIdentified, difference) switch
         {
-            return ExplainTorn(states, 0, body) ? null : DescribeUnexplained(question, edition, body.Length, states);
-        }
-
-        return isTorn ? null : TagFault(question.Path, answer, new Content(answer.Coding, edition, body.Length));
+            (false, _) => "came with bytes that no version begins with",
+            (true, >= 0) =>
+                $"is mixed: version {edition.Version} ends at byte {difference}, before {Excerpt(body, difference)}; not {Describe(states)}",
+            _ => DescribeUnexplained(question, edition, body.Length, states),
+        };
     }
 
     private string? PartialFault(Question question, Answer answer, List<State> states)
@@ -114,27 +123,27 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
             whole = edition;
         }
 
-        if (whole is null || states.Exists(static state => state.IsTorn))
+        bool isTorn = states.Exists(static state => state.IsTorn);
+        if (whole is null || isTorn)
         {
             return null;
         }
 
-        bool isResumed = question.IfRange is string condition && _tags.TryGetValue((question.Path, condition), out Content? begun)
-            && begun.Edition != whole;
-        return isResumed ? $"would be mixed: version {whole.Value.Version} under the tag of another"
+        return question is { IfRange: not null, Held: { } held } && held.Edition != whole
+            ? $"would be mixed: version {whole.Value.Version} behind what was begun with {Describe(held)}"
             : TagFault(question.Path, answer, new Content("", whole.Value, states.Find(state => state.Edition == whole)!.Bytes));
     }
 
     private string? UnchangedFault(Question question, List<State> states)
     {
-        if (question.IfNoneMatch is not string tag || !_tags.TryGetValue((question.Path, tag), out Content? kept))
+        if (question.Held is not { } held)
         {
             return "is unchanged since nothing";
         }
 
-        AddVariant(states, question, kept.Coding);
-        bool isSame = states.Exists(state => state.IsTorn || (state.Edition == kept.Edition && state.Bytes == kept.Bytes));
-        return isSame ? null : $"is said to be version {kept.Edition.Version} still: {Describe(states)}";
+        AddVariant(states, question, held.Coding);
+        bool isSame = states.Exists(state => state.IsTorn || (held.Edition is not null && state.Edition == held.Edition && state.Bytes == held.Bytes));
+        return isSame ? null : $"is said to be {Describe(held)} still: {Describe(states)}";
     }
 
     /// <summary>A coded answer is of the sibling with that coding, or made of the file itself.</summary>
@@ -155,7 +164,7 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
         }
 
         Content known = _tags.GetOrAdd((path, tag), content);
-        return known == content ? null : $"is version {content.Edition.Version} under the tag of version {known.Edition.Version}";
+        return known == content ? null : $"is {Describe(content)} under the tag of {Describe(known)}";
     }
 
     private bool ExplainTorn(List<State> states, long offset, ReadOnlySpan<byte> bytes)
@@ -184,9 +193,9 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
     private static string Excerpt(byte[] body, long at) =>
         Encoding.ASCII.GetString(body.AsSpan((int)at, (int)Math.Min(Edition.LineBytes, body.Length - at))).Replace('\n', ' ').Replace('\0', '0');
 
+    private static string Describe(Content content) =>
+        content.Edition is { } edition ? $"version {edition.Version} ({content.Bytes} bytes)" : "some of two versions";
+
     private static string Describe(List<State> states) =>
         string.Join(" or ", states.Select(static state => state.Edition is { } edition ? $"{(state.IsTorn ? "on the way to " : "")}version {edition.Version} ({state.Bytes} bytes)" : "missing"));
-
-    /// <summary>What a tag stands for.</summary>
-    private sealed record Content(string Coding, Edition Edition, long Bytes);
 }

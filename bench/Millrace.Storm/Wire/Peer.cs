@@ -62,7 +62,7 @@ internal sealed class Peer : IDisposable
     /// <param name="pause">Done between two pieces of the body, by slow readers.</param>
     public Answer Read(Action? pause = null)
     {
-        if (ReadHead() is not string head)
+        if (ReadUntil("\r\n\r\n"u8) is not string head)
         {
             IsEnded = true;
             return new Answer(0, [], [], IsCut: true);
@@ -83,7 +83,14 @@ internal sealed class Peer : IDisposable
             return new Answer(status, fields, [], IsCut: false);
         }
 
-        byte[] body = new byte[int.Parse(fields["Content-Length"], CultureInfo.InvariantCulture)];
+        if (fields.GetValueOrDefault("Transfer-Encoding") == "chunked")
+        {
+            return ReadChunks(status, fields, pause);
+        }
+
+        byte[] body = new byte[fields.TryGetValue("Content-Length", out string? length)
+            ? int.Parse(length, CultureInfo.InvariantCulture)
+            : throw new InvalidDataException($"An answer without a length: {head}")];
         int count = ReadBody(body, pause);
         IsEnded |= count < body.Length;
         return new Answer(status, fields, body[..count], IsCut: count < body.Length);
@@ -91,17 +98,41 @@ internal sealed class Peer : IDisposable
 
     public void Dispose() => _socket.Dispose();
 
+    private Answer ReadChunks(int status, Dictionary<string, string> fields, Action? pause)
+    {
+        using var body = new MemoryStream();
+        while (ReadUntil("\r\n"u8) is string size)
+        {
+            // With the end of its line.
+            byte[] chunk = new byte[int.Parse(size, NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture) + 2];
+            int count = ReadBody(chunk, pause);
+            body.Write(chunk.AsSpan(0, Math.Min(count, chunk.Length - 2)));
+            if (count < chunk.Length)
+            {
+                break;
+            }
+
+            if (chunk.Length == 2)
+            {
+                return new Answer(status, fields, body.ToArray(), IsCut: false);
+            }
+        }
+
+        IsEnded = true;
+        return new Answer(status, fields, body.ToArray(), IsCut: true);
+    }
+
     /// <summary>Null where the connection ends before it.</summary>
-    private string? ReadHead()
+    private string? ReadUntil(ReadOnlySpan<byte> end)
     {
         while (true)
         {
-            int length = _buffer.AsSpan(_start, _end - _start).IndexOf("\r\n\r\n"u8);
+            int length = _buffer.AsSpan(_start, _end - _start).IndexOf(end);
             if (length >= 0)
             {
-                string head = Encoding.Latin1.GetString(_buffer, _start, length);
-                _start += length + 4;
-                return head;
+                string text = Encoding.Latin1.GetString(_buffer, _start, length);
+                _start += length + end.Length;
+                return text;
             }
 
             _buffer.AsSpan(_start, _end - _start).CopyTo(_buffer);

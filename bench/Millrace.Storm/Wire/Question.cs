@@ -1,4 +1,5 @@
 using System.Text;
+using Millrace.Storm.Judging;
 
 namespace Millrace.Storm.Wire;
 
@@ -12,6 +13,9 @@ internal sealed record Question(string Path)
     public string? IfRange { get; init; }
 
     public string? Range { get; init; }
+
+    /// <summary>What the client has under the tag it names.</summary>
+    public Content? Held { get; init; }
 
     public long SentAt { get; set; }
 
