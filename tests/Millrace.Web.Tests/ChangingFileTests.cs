@@ -86,12 +86,52 @@ public class ChangingFileTests : SiteFixture
         (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(1_000_000)]
-    public async Task A_file_of_one_read_that_grew_is_sent_as_it_is_now_in_chunks(int added)
+    [Fact]
+    public async Task A_file_of_one_read_that_grew_a_little_is_answered_at_its_new_length()
     {
-        byte[] bytes = [.. Folder.AddSized(RingSize), .. new byte[added]];
+        byte[] bytes = [.. Folder.AddSized(RingSize), 0];
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), bytes.Length);
+
+        Answer answer = await wire.GetAsync(SiteFolder.Target(RingSize));
+
+        answer.AssertIsWhole(bytes);
+        AssertSpeaksOfNoVersion(answer);
+    }
+
+    [Fact]
+    public async Task A_file_of_one_read_that_was_written_over_is_sent_without_the_validators_of_its_old_version()
+    {
+        Folder.AddSized(RingSize);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        byte[] bytes = SiteFolder.Bytes(RingSize + 1)[1..];
+        Folder.Overwrite(SiteFolder.Target(RingSize), bytes);
+
+        Answer answer = await wire.GetAsync(SiteFolder.Target(RingSize));
+
+        answer.AssertIsWhole(bytes);
+        AssertSpeaksOfNoVersion(answer);
+    }
+
+    [Fact]
+    public async Task A_large_file_that_is_written_over_while_it_is_sent_ends_in_a_reset()
+    {
+        Folder.AddSized(LargeSize);
+        Wire wire = await (await StartAsync()).ConnectAsync(receiveBufferBytes: 4096);
+        await wire.SendAsync($"GET {SiteFolder.Target(LargeSize)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        _ = await wire.ReadHeadAsync();
+
+        Folder.Overwrite(SiteFolder.Target(LargeSize), SiteFolder.Bytes(LargeSize + 1)[1..]);
+        (byte[] got, WireEnd end) = await wire.ReadToEndAsync();
+
+        Assert.Equal(WireEnd.Reset, end);
+        Assert.InRange(got.Length, 1, LargeSize - 1);
+    }
+
+    [Fact]
+    public async Task A_file_of_one_read_that_grew_much_is_sent_as_it_is_now_in_chunks()
+    {
+        byte[] bytes = [.. Folder.AddSized(RingSize), .. new byte[1_000_000]];
         Folder.AddSized(1000);
         Wire wire = await (await StartAsync()).ConnectAsync();
         Folder.SetLength(SiteFolder.Target(RingSize), bytes.Length);
