@@ -7,8 +7,9 @@ using Millrace.StaticFiles.Rules;
 namespace Millrace.Server;
 
 /// <summary>
-/// The flags of a site, made from <see cref="SiteOptionTable"/>. A flag that may stand alone takes its value behind '=' only
-/// (<c>--listing=off</c>): otherwise <c>--listing ./public</c> would take the folder for it.
+/// The flags of a site, made from <see cref="SiteOptionTable"/>. A flag that may stand alone takes its value behind '='
+/// (<c>--spa=/app.html</c>): otherwise <c>--spa ./public</c> would take the folder for it. What cannot be meant as a folder
+/// may stand behind a space too: <c>--compress off</c>.
 /// </summary>
 internal sealed class SiteFlags
 {
@@ -19,17 +20,35 @@ internal sealed class SiteFlags
 
     public IEnumerable<Option> Options => _flags.Select(static flag => flag.Flag);
 
-    /// <summary>Writes out what a flag means that stands alone, so that the parser does not look for its value behind it.</summary>
+    /// <summary>Writes out the value of each flag that may stand alone, so that the parser does not look for one behind it.</summary>
     public static string[] Complete(string[] arguments)
     {
-        int end = Array.IndexOf(arguments, "--");
-        return
-        [
-            .. arguments.Select((argument, index) =>
-                (end < 0 || index < end) && SiteOptionTable.All.FirstOrDefault(row => row.Flag == argument)?.BareValue is string bare
-                    ? $"{argument}={bare}"
-                    : argument),
-        ];
+        var completed = new List<string>();
+        for (int i = 0; i < arguments.Length; i++)
+        {
+            string argument = arguments[i];
+            if (argument == "--")
+            {
+                completed.AddRange(arguments[i..]);
+                break;
+            }
+
+            SiteOption? row = SiteOptionTable.All.FirstOrDefault(row => row.Flag == argument);
+            if (row?.BareValue is not string bare)
+            {
+                completed.Add(argument);
+            }
+            else if (i + 1 < arguments.Length && IsSurelyValue(row, arguments[i + 1]))
+            {
+                completed.Add($"{argument}={arguments[++i]}");
+            }
+            else
+            {
+                completed.Add($"{argument}={bare}");
+            }
+        }
+
+        return [.. completed];
     }
 
     /// <summary>The options that the command line asked for.</summary>
@@ -48,6 +67,14 @@ internal sealed class SiteFlags
 
         return options;
     }
+
+    /// <summary>Whether what follows such a flag is its value and no folder.</summary>
+    private static bool IsSurelyValue(SiteOption row, string text) => row.Kind switch
+    {
+        OptionValueKind.Switch => text is "on" or "off",
+        OptionValueKind.List => text == "*" || text.Contains("://", StringComparison.Ordinal),
+        _ => false,
+    };
 
     private static Option<string[]> FlagOf(SiteOption row)
     {

@@ -10,8 +10,6 @@ internal static class Passwords
     {
         ["bcrypt"] = "secret",
         ["sha512"] = "secret",
-        ["apr1"] = "secret",
-        ["sha1"] = "secret",
         ["colon"] = "se:cret",
         ["utf8"] = "geheimß",
     };
@@ -22,8 +20,6 @@ internal static class Passwords
 
         bcrypt:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a
         sha512:$6$rounds=1000$saltsalt$LAV5VE5Y7w1d73x1mFNspYWUpazfmwv2SoepNXNKJ/otop/Zok96Hr8Q13LEv0DRY/x8v0/crpIjl8NJSAqXV/
-        apr1:$apr1$saltsalt$LrttParrLPdxvgutaSXWJ0
-        sha1:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=
         colon:$6$rounds=1000$saltsalt$CbZcWj9a9hV8YQeq/mZiqjGPmcwCOB4QMYOfb2ttLSo0V2jrW37gsDmXfurWupMroVr1LQsL7g4lp3xfc0Jj4.
         utf8:$6$rounds=1000$saltsalt$FSCXLw.MblkZ7L2Wl9tM52EvY68lAaxZydacagV5gEMT9zZdTZOgnW5pRm1OxmhZvfjsXDvkBTJ3ws1yMFN8S0
 

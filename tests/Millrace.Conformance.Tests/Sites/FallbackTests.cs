@@ -57,7 +57,7 @@ public class FallbackTests
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "--spa PATH: another page than /index.html.")]
     public async Task Another_page_can_be_named(Site site) =>
-        (await site.With("--spa", "/about.html").GetAsync("/route")).IsWhole(Site.Files["/about.html"]);
+        (await site.With("--spa=/about.html").GetAsync("/route")).IsWhole(Site.Files["/about.html"]);
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "--clean-urls: /about is about.html.")]

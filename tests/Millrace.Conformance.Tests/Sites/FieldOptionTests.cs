@@ -49,7 +49,7 @@ public class FieldOptionTests
         answer.Is(200, 204).Has("Access-Control-Allow-Origin", "*").Has("Access-Control-Allow-Methods");
         Expect.That(answer.Lists("Access-Control-Allow-Methods", "GET"), $"methods: {answer["Access-Control-Allow-Methods"]}");
         Expect.That(
-            answer["Access-Control-Allow-Headers"] == "*" || answer.Lists("Access-Control-Allow-Headers", "range"),
+            answer.Lists("Access-Control-Allow-Headers", "*") || answer.Lists("Access-Control-Allow-Headers", "range"),
             $"Access-Control-Allow-Headers: {answer["Access-Control-Allow-Headers"] ?? "missing"}");
     }
 
