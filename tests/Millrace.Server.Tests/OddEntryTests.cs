@@ -20,7 +20,7 @@ public class OddEntryTests
     public async Task What_is_no_file_is_missing_and_nothing_waits_for_it(string kind)
     {
         using var folder = new TempFolder();
-        string[] names = ["page.html", "sub/index.html", "app.js.gz", "404.html", "_headers", "_redirects"];
+        string[] names = ["page.html", "sub/index.html", "app.js.gz", "404.html"];
         Directory.CreateDirectory(folder.PathOf("sub"));
         File.WriteAllText(folder.PathOf("app.js"), "let a = 1;");
         using var sockets = new SocketFiles();
@@ -38,6 +38,24 @@ public class OddEntryTests
         File.WriteAllText(folder.PathOf("later/file.txt"), "seen");
         await Wire.AwaitAsync(server.Url, "/later/file.txt", static answer => answer.Status == 200);
         Assert.Equal(404, Wire.Get(server.Url, "/later/page.html").Status);
+    }
+
+    [Theory]
+    [InlineData("fifo")]
+    [InlineData("socket")]
+    [InlineData("zero")]
+    public async Task Rules_of_a_site_that_are_no_file_hold_nothing_up(string kind)
+    {
+        using var folder = new TempFolder();
+        using var sockets = new SocketFiles();
+        await MakeAsync(kind, folder.PathOf("_headers"), sockets);
+        await MakeAsync(kind, folder.PathOf("_redirects"), sockets);
+
+        // The address is refused after the site was read, and before that if the site is.
+        ToolResult result = await Tool.RunAsync(Deadline, Publication.Program, folder.Root, "--listen", "192.0.2.1:0");
+
+        Assert.NotEqual(0, result.ExitCode);
+        Assert.Matches("192[.]0[.]2[.]1|_headers", result.Error);
     }
 
     [Fact]

@@ -32,7 +32,7 @@ public class SymlinkEscapeTests
     {
         using var folder = new TempFolder();
         string secret = MakeTree(folder);
-        foreach (string name in (string[])["404.html", "index.html", "app.js.gz", "app.js.br", "app.js.zst", "_headers", "_redirects"])
+        foreach (string name in (string[])["404.html", "index.html", "app.js.gz", "app.js.br", "app.js.zst"])
         {
             File.CreateSymbolicLink(folder.PathOf("site/" + name), secret);
         }
@@ -40,7 +40,7 @@ public class SymlinkEscapeTests
         File.WriteAllText(folder.PathOf("site/app.js"), Public);
         await using ServerProcess server = await ServerProcess.StartAsync(folder.PathOf("site"), "--listen", "127.0.0.1:0");
 
-        foreach (string target in (string[])["/", "/index.html", "/404.html", "/missing", "/missing.txt", "/app.js.gz", "/app.js.br", "/_headers", "/_redirects"])
+        foreach (string target in (string[])["/", "/index.html", "/404.html", "/missing", "/missing.txt", "/app.js.gz", "/app.js.br"])
         {
             AssertHidden(server.Url, target);
         }
@@ -49,6 +49,22 @@ public class SymlinkEscapeTests
         Assert.Equal(200, script.Status);
         Assert.DoesNotContain(Secret, Text(script), StringComparison.Ordinal);
         Assert.Equal(Public, Text(Wire.Get(server.Url, "/app.js")));
+    }
+
+    [Theory]
+    [InlineData("_headers")]
+    [InlineData("_redirects")]
+    public async Task Rules_from_outside_the_root_are_no_rules(string name)
+    {
+        using var folder = new TempFolder();
+        string rules = MakeTree(folder);
+        File.WriteAllText(rules, name == "_headers" ? "/*\n  X-From-Outside: yes\n" : "/* /sub/open.txt 301\n");
+        File.CreateSymbolicLink(folder.PathOf("site/" + name), rules);
+
+        ToolResult refused = await Tool.RunAsync(Publication.Program, folder.PathOf("site"), "--listen", "127.0.0.1:0");
+
+        Assert.Equal(2, refused.ExitCode);
+        Assert.Contains(name, refused.Error, StringComparison.Ordinal);
     }
 
     /// <summary>The file is too large to be in memory and may be opened afresh: by the same rules.</summary>

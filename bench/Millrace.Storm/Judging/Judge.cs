@@ -55,7 +55,7 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
             return "ended early, and nobody had written to it";
         }
 
-        bool isExplained = answer.Status != 200 || answer.Coding.Length > 0 || states.Exists(state => Explains(state, 0, answer.Body));
+        bool isExplained = answer.Status != 200 || answer.Coding.Length > 0 || Torn.Explains(states, 0, answer.Body);
         return isExplained ? null : "ended early, after bytes that it never had";
     }
 
@@ -169,20 +169,10 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
 
     private bool ExplainTorn(List<State> states, long offset, ReadOnlySpan<byte> bytes)
     {
-        foreach (State state in states)
-        {
-            if (state.IsTorn && state.CanBeTornInto(offset, bytes))
-            {
-                tally.Count("seen while written in place");
-                return true;
-            }
-        }
-
-        return false;
+        bool isExplained = Torn.Explains(states, offset, bytes);
+        tally.Count("seen while written in place", isExplained ? 1 : 0);
+        return isExplained;
     }
-
-    private static bool Explains(State state, long offset, ReadOnlySpan<byte> bytes) =>
-        state.IsTorn ? state.CanBeTornInto(offset, bytes) : state.Edition?.FirstDifference(offset, bytes) < 0;
 
     private string DescribeUnexplained(Question question, Edition edition, int bytes, List<State> states)
     {

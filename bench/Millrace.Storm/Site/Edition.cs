@@ -1,5 +1,4 @@
 using System.Buffers.Text;
-using System.Globalization;
 
 namespace Millrace.Storm.Site;
 
@@ -97,8 +96,14 @@ internal readonly record struct Edition(int File, int Version, long Length)
         line[LineBytes - 1] = (byte)'\n';
     }
 
-    private static void Write(Span<byte> destination, long value, int digits) =>
-        value.TryFormat(destination, out _, digits switch { 8 => "x8", 10 => "x10", _ => "x16" }, CultureInfo.InvariantCulture);
+    private static void Write(Span<byte> destination, long value, int digits)
+    {
+        for (int i = digits - 1; i >= 0; i--)
+        {
+            destination[i] = "0123456789abcdef"u8[(int)(value & 15)];
+            value >>= 4;
+        }
+    }
 
     private static bool TryParse(ReadOnlySpan<byte> text, out long value) =>
         Utf8Parser.TryParse(text, out value, out int read, 'x') && read == text.Length;
