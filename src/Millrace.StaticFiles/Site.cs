@@ -14,7 +14,11 @@ namespace Millrace.StaticFiles;
 /// </summary>
 internal sealed class Site : IDisposable
 {
+    /// <summary>Twice what a clock of the file system may be behind, see <see cref="Building.FileState.IsSettledAt"/>.</summary>
+    private static readonly TimeSpan SettlingTime = TimeSpan.FromMilliseconds(100);
+
     private readonly SiteLog _log;
+    private readonly Timer _settling;
     private readonly string _root;
     private readonly TreeWatch _watch;
     private readonly BackgroundCompressor? _compressor;
@@ -27,8 +31,10 @@ internal sealed class Site : IDisposable
         Catalog = catalog;
         Access = access;
         Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
-        Catalog.Changed += WarnOfRules;
-        WarnOfRules();
+        _settling = new Timer(_ => LookAgain());
+        Catalog.Changed += OnChanged;
+        OnChanged();
+        _log.NotServed(_root, catalog.Current.SkippedCount, catalog.Current.Skipped);
         _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.CompressionFailed) : null;
         watch.Start(catalog);
     }
@@ -73,6 +79,7 @@ internal sealed class Site : IDisposable
         {
             Catalog.Reload();
             _log.Reloaded(_root, Catalog.Current.AssetCount);
+            _log.NotServed(_root, Catalog.Current.SkippedCount, Catalog.Current.Skipped);
         }
         catch (SiteException refusal)
         {
@@ -91,7 +98,8 @@ internal sealed class Site : IDisposable
     {
         _watch.Dispose();
         _compressor?.Dispose();
-        Catalog.Changed -= WarnOfRules;
+        Catalog.Changed -= OnChanged;
+        _settling.Dispose();
         Catalog.Dispose();
         Access?.Dispose();
     }
@@ -127,5 +135,30 @@ internal sealed class Site : IDisposable
         }
     }
 
-    private void WarnOfRules() => _log.Tell(Catalog.Current.Rules.Warnings);
+    private void OnChanged()
+    {
+        CatalogSnapshot current = Catalog.Current;
+        _log.Tell(current.Rules.Warnings);
+        if (current.Unsettled.Count > 0)
+        {
+            _settling.Change(SettlingTime, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    /// <summary>Gives files that had just been written the strong tags that they can have by now.</summary>
+    private void LookAgain()
+    {
+        try
+        {
+            Catalog.Refresh(Catalog.Current.Unsettled);
+        }
+        catch (SiteException refusal)
+        {
+            _log.ReloadRefused(_root, refusal.Message);
+        }
+        catch (ObjectDisposedException)
+        {
+            // The site was closed meanwhile.
+        }
+    }
 }
