@@ -51,6 +51,8 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
 
                     break;
                 case Next.Prepare:
+                    // Earlier answers do not wait for this one.
+                    connection.Flush();
                     await _preparation!;
                     _preparation = null;
                     await connection.Reactor.SwitchTo();
