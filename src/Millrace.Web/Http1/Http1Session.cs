@@ -150,7 +150,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         if (post.Site.Revalidates && !_isRevalidated)
         {
             _isRevalidated = true;
-            _preparation = post.Site.RevalidateAsync(head.Target.Path.In(input).ToArray());
+            _preparation = bench.RevalidateAsync(post, head, input);
             return Next.Prepare;
         }
 
