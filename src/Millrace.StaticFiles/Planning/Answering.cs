@@ -70,22 +70,17 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private bool TryTarget(scoped in PlanRequest request, scoped ReadOnlySpan<byte> target, out Plan plan)
     {
         plan = default;
-        PathMatch match = snapshot.TryFind(target, out Asset? asset, out SiteDirectory? directory);
-        if (match == PathMatch.DirectoryWithoutSlash)
-        {
-            asset = directory!.Index;
-        }
-
-        asset ??= policy.CleanUrls ? PageFor(target) : null;
+        _ = snapshot.TryFind(target, out Asset? asset, out SiteDirectory? directory);
+        asset ??= directory?.Index ?? (policy.CleanUrls ? PageFor(target) : null);
         if (asset is not null)
         {
             plan = Represent(request, asset);
             return true;
         }
 
-        if (policy.Listing && directory is not null && match != PathMatch.None)
+        if (policy.Listing && directory is not null)
         {
-            plan = List(request, directory!);
+            plan = List(request, directory);
             return true;
         }
 
