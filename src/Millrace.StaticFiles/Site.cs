@@ -141,7 +141,9 @@ internal sealed class Site : IDisposable
         }
     }
 
-    /// <summary>Where a page, a rule's target, the fallback or an error's page answers for the path: that file's own path, or null.</summary>
+    /// <summary>
+    /// Where a page, a rule's target, the fallback or an error's page answers for the path: that file's own path, or null.
+    /// </summary>
     private byte[]? PathOfAnswer(byte[] targetPath, byte[] query, byte[] accept, ReadOnlySpan<byte> path)
     {
         CatalogSnapshot snapshot = Catalog.Adopt();

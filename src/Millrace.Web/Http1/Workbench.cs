@@ -80,7 +80,9 @@ internal sealed class Workbench : IDisposable
     public ReadOnlySpan<byte> AuthorizationOf(RequestHead head, ReadOnlySpan<byte> bytes) =>
         _joined.Of(head, bytes, FieldName.Authorization);
 
-    /// <summary>Has the site look whether what answers a request is still as it knows it; with copies, as the input may move meanwhile.</summary>
+    /// <summary>
+    /// Has the site look whether what answers a request is still as it knows it. With copies: the input may move meanwhile.
+    /// </summary>
     public Task RevalidateAsync(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes)
     {
         _joined.Reset();
