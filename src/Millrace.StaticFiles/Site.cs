@@ -88,11 +88,13 @@ internal sealed class Site : IDisposable
     }
 
     /// <summary>
-    /// Looks whether a path is on disk as the snapshot has it, and has read again what is not. On the thread pool: on a network file
-    /// system even a look may take long, and no reactor should.
+    /// Looks whether what answers a request is on disk as the snapshot has it, and has read again what is not. On the thread pool: on a
+    /// network file system even a look may take long, and no reactor should.
     /// </summary>
     /// <param name="targetPath">The path of a request's target, percent-encoded; taken over.</param>
-    public Task RevalidateAsync(byte[] targetPath) => Task.Run(() => Revalidate(targetPath));
+    /// <param name="query">Its query without '?'; taken over.</param>
+    /// <param name="accept">Its Accept field, which the fallback asks about; taken over.</param>
+    public Task RevalidateAsync(byte[] targetPath, byte[] query, byte[] accept) => Task.Run(() => Revalidate(targetPath, query, accept));
 
     public void Dispose()
     {
@@ -104,7 +106,7 @@ internal sealed class Site : IDisposable
         Access?.Dispose();
     }
 
-    private void Revalidate(byte[] targetPath)
+    private void Revalidate(byte[] targetPath, byte[] query, byte[] accept)
     {
         byte[] decoded = new byte[targetPath.Length];
         if (TargetPath.Decode(targetPath, decoded, out ReadOnlySpan<byte> path) != PathResult.Ok)
@@ -112,6 +114,22 @@ internal sealed class Site : IDisposable
             return;
         }
 
+        try
+        {
+            RefreshWhatIsStaleAt(path);
+            if (PathOfAnswer(targetPath, query, accept, path) is byte[] other)
+            {
+                RefreshWhatIsStaleAt(other);
+            }
+        }
+        catch (SiteException refusal)
+        {
+            _log.ReloadRefused(_root, refusal.Message);
+        }
+    }
+
+    private void RefreshWhatIsStaleAt(ReadOnlySpan<byte> path)
+    {
         CatalogSnapshot snapshot = Catalog.Adopt();
         try
         {
@@ -125,9 +143,31 @@ internal sealed class Site : IDisposable
                     break;
             }
         }
-        catch (SiteException refusal)
+        finally
         {
-            _log.ReloadRefused(_root, refusal.Message);
+            snapshot.Release();
+        }
+    }
+
+    /// <summary>
+    /// Where a page, a rule's target, the fallback or an error's page answers for the path: that file's own path, or null.
+    /// </summary>
+    private byte[]? PathOfAnswer(byte[] targetPath, byte[] query, byte[] accept, ReadOnlySpan<byte> path)
+    {
+        CatalogSnapshot snapshot = Catalog.Adopt();
+        try
+        {
+            var request = new PlanRequest
+            {
+                Method = RequestMethod.Get,
+                Path = targetPath,
+                Query = query,
+                Accept = accept,
+                Admission = Admission.Granted,
+            };
+            Asset? answer = Planner.Decide(request, snapshot, new PlanScratch()).Asset;
+            _ = snapshot.TryFind(path, out Asset? named, out _);
+            return answer is null || answer == named ? null : answer.Path.ToArray();
         }
         finally
         {

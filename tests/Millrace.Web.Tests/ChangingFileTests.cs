@@ -192,6 +192,56 @@ public class ChangingFileTests : SiteFixture
         Assert.Equal(WireEnd.Reset, end);
     }
 
+    [Theory]
+    [InlineData(RingSize - 1)]
+    [InlineData(RingSize + 1)]
+    public async Task A_range_of_all_bytes_is_these_bytes_or_ends_in_a_reset(int sizeNow)
+    {
+        byte[] bytes = Folder.AddSized(RingSize);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), sizeNow);
+
+        await wire.SendAsync($"GET {SiteFolder.Target(RingSize)} HTTP/1.1\r\nHost: a\r\nRange: bytes=0-\r\n\r\n");
+        if (sizeNow < RingSize)
+        {
+            (byte[] sent, WireEnd end) = await wire.ReadToEndAsync();
+            Assert.Equal((0, WireEnd.Reset), (sent.Length, end));
+            return;
+        }
+
+        Answer answer = await wire.ReadAnswerAsync();
+        Assert.Equal((206, $"bytes 0-{RingSize - 1}/{RingSize}"), (answer.Status, answer.Field("Content-Range")));
+        Assert.True(answer.Body.AsSpan().SequenceEqual(bytes));
+    }
+
+    [Theory]
+    [InlineData("PUT", 405, "Allow")]
+    [InlineData("GET", 416, "Content-Range")]
+    public async Task An_error_whose_page_is_gone_or_another_stays_that_error(string method, int status, string field)
+    {
+        Folder.AddSized(1000);
+        byte[] page = Folder.Add("/sorry.html", SiteFolder.Bytes(70));
+        Wire wire = await (await StartAsync(static options => OnDemand(options) with
+        {
+            BakedBytesMax = 0,
+            ErrorPages = new Dictionary<int, string> { [405] = "/sorry.html", [416] = "/sorry.html" },
+        })).ConnectAsync();
+
+        await AssertErrorAsync(page);
+        await AssertErrorAsync(Folder.Add("/sorry.html", SiteFolder.Bytes(71)));
+        File.Delete(Folder.PathOf("/sorry.html"));
+        await AssertErrorAsync(null);
+
+        async Task AssertErrorAsync(byte[]? body)
+        {
+            await wire.SendAsync($"{method} {Bystander} HTTP/1.1\r\nHost: a\r\nRange: bytes=1000-\r\n\r\n");
+            Answer answer = await wire.ReadAnswerAsync();
+            Assert.Equal(status, answer.Status);
+            Assert.NotNull(answer.Field(field));
+            Assert.Equal(body ?? System.Text.Encoding.ASCII.GetBytes(answer.StatusLine["HTTP/1.1 ".Length..] + "\r\n"), answer.Body);
+        }
+    }
+
     [Fact]
     public async Task A_part_of_a_file_that_was_replaced_before_it_was_opened_is_answered_with_the_new_file_whole()
     {
