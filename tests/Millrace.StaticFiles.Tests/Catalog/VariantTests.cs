@@ -146,6 +146,27 @@ public sealed class VariantTests : IDisposable
     }
 
     [Fact]
+    public async Task A_coded_file_that_gets_a_sibling_of_its_own_is_still_shown_by_its_original()
+    {
+        // A site compressed a second time over: the file in the middle becomes another asset, and the memory of the one before is freed.
+        Write("app.js", "original");
+        Write("app.js.gz", "gzip");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        CatalogSnapshot before = catalog.Adopt();
+        Write("app.js.gz.br", "brotli of gzip");
+
+        catalog.Refresh("");
+        before.Release();
+        await before.WhenFreedAsync();
+
+        Asset middle = catalog.Current.Asset("/app.js.gz");
+        Assert.Equal("brotli of gzip", catalog.Current.Body(middle.VariantFor(ContentCoding.Brotli)!));
+        Asset shown = catalog.Current.Asset("/app.js").VariantFor(ContentCoding.Gzip)!;
+        Assert.Equal("gzip", catalog.Current.Body(shown));
+        Assert.True(middle.IsShownBy(shown));
+    }
+
+    [Fact]
     public async Task An_original_that_becomes_younger_loses_its_siblings()
     {
         Write("app.js", "original");
