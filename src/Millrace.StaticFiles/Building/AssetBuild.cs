@@ -133,6 +133,11 @@ internal sealed class AssetBuild(
 
             if (file is { IsCarriedOver: false, Asset: Asset asset })
             {
+                if (directory.Previous?.Find(file.Path.Name) is Asset before)
+                {
+                    asset.Succeed(before, named[file].Select(sibling => sibling.Coded.Asset).OfType<Asset>());
+                }
+
                 Begin(asset, named[file]);
             }
         }

@@ -4,7 +4,8 @@ using Millrace.StaticFiles.Catalog;
 namespace Millrace.StaticFiles.Building;
 
 /// <summary>
-/// Coded files beside their original: <c>x.br</c>, <c>x.gz</c> and <c>x.zst</c> are variants of <c>x</c> as long as they are not older.
+/// Coded files beside their original: <c>x.br</c>, <c>x.gz</c> and <c>x.zst</c> are variants of <c>x</c> as long as they are not older, and
+/// were not those of another <c>x</c>: one that is put back with its old time (cp -p, rsync -t) is older than what was made of the newer.
 /// </summary>
 internal static class Siblings
 {
@@ -44,7 +45,7 @@ internal static class Siblings
         Asset original, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named) =>
         from sibling in named
         let coded = sibling.Coded.Asset
-        where coded is not null && IsNotOlder(coded, original)
+        where coded is not null && IsNotOlder(coded, original) && original.ForeignSiblings?.Contains(coded.State) != true
         select (sibling.Coding, coded);
 
     /// <summary>Whether an asset has just these as its variants, with the bytes they have now.</summary>

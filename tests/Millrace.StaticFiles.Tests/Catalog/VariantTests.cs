@@ -167,6 +167,40 @@ public sealed class VariantTests : IDisposable
     }
 
     [Fact]
+    public async Task An_original_that_an_older_one_takes_the_place_of_loses_its_siblings()
+    {
+        Write("app.js", "newer");
+        Write("app.js.gz", "of the newer");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        File.SetLastWriteTimeUtc(_site.File("app.js", "older"), Time.AddDays(-1));
+
+        catalog.Refresh("");
+        Assert.Equal(CodingSet.Identity, catalog.Current.Asset("/app.js").Codings);
+        await TempSite.SettleAsync();
+        catalog.Refresh("");
+        catalog.Reload();
+        Assert.Equal(CodingSet.Identity, catalog.Current.Asset("/app.js").Codings);
+
+        Write("app.js.gz", "of the older");
+        catalog.Refresh("");
+        Asset coded = catalog.Current.Asset("/app.js").VariantFor(ContentCoding.Gzip)!;
+        Assert.Equal("of the older", catalog.Current.Body(coded));
+    }
+
+    [Fact]
+    public async Task An_original_that_is_written_again_as_it_was_keeps_its_siblings()
+    {
+        Write("app.js", "original");
+        Write("app.js.gz", "coded");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        Write("app.js", "original");
+
+        catalog.Refresh("");
+
+        Assert.NotNull(catalog.Current.Asset("/app.js").VariantFor(ContentCoding.Gzip));
+    }
+
+    [Fact]
     public async Task An_original_that_becomes_younger_loses_its_siblings()
     {
         Write("app.js", "original");
