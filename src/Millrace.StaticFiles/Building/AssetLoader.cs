@@ -98,7 +98,7 @@ internal sealed unsafe class AssetLoader(
             skipped.Note(directory, path.Bytes, SkipReason.KeptChanging);
         }
 
-        return OnFile(new LoadedFile(path, type, state, lookedAtNs, AssetValidators.OfState(state, lookedAtNs)), fd);
+        return OnFile(new LoadedFile(path, type, state, lookedAtNs, AssetValidators.OfState(state, lookedAtNs, directory.Previous?.Find(path.Name))), fd);
     }
 
     private bool IsBaked(in FileState state) => state.Size <= options.BakedBytesMax && shares.HasMemoryFor(state.Size);

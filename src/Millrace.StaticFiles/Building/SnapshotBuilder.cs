@@ -37,13 +37,14 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
     {
         var skipped = new SkippedEntries();
         var walk = new SiteWalk(previous.Root, options, previous.Table, skipped, observer);
-        walk.Some(directoryPaths, previous.Totals.Entries);
+        walk.Some(directoryPaths);
         return Build(walk, previous.Root, previous, skipped);
     }
 
     private SnapshotChange? Build(SiteWalk walk, RootDirectory root, SnapshotContent? previous, SkippedEntries skipped)
     {
         SnapshotTotals kept = TotalsWithout(walk, previous);
+        walk.RequireEntries(kept.Entries + walk.Listed.Sum(listed => (long)listed.EntryCount));
         var shares = new SnapshotShares(holdings, options, kept);
         using var loader = new AssetLoader(root, options, _types, shares, skipped);
         using var build = new AssetBuild(options, loader, holdings, shares);

@@ -137,6 +137,6 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             asset.IsRetired = true;
         }
 
-        last.Retire(assets, isRootDropped ? last.Content.Root : null);
+        last.Retired.Add(assets, isRootDropped ? last.Content.Root : null);
     }
 }
