@@ -12,6 +12,7 @@ internal sealed record StormOptions
           --folder FOLDER    where the site is made, and removed afterwards
           --seconds N        how long (60)
           --fresh-ms N       in which time a deployment must be seen (100)
+          --pause-ms N       between two requests of a client (5); 0 is all that the machine can do, its own delays included
           --seed N           which storm (2026)
 
         """;
@@ -23,6 +24,8 @@ internal sealed record StormOptions
     public double Seconds { get; init; } = 60;
 
     public double FreshMs { get; init; } = 100;
+
+    public int PauseMs { get; init; } = 5;
 
     public int Seed { get; init; } = 2026;
 
@@ -43,6 +46,7 @@ internal sealed record StormOptions
                 "--folder" => options with { Folder = pair[1] },
                 "--seconds" => options with { Seconds = double.Parse(pair[1], CultureInfo.InvariantCulture) },
                 "--fresh-ms" => options with { FreshMs = double.Parse(pair[1], CultureInfo.InvariantCulture) },
+                "--pause-ms" => options with { PauseMs = int.Parse(pair[1], CultureInfo.InvariantCulture) },
                 "--seed" => options with { Seed = int.Parse(pair[1], CultureInfo.InvariantCulture) },
                 _ => null,
             };

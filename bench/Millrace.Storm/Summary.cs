@@ -17,7 +17,7 @@ internal static class Summary
                 $"{delays.Kind,-20}{delays.Ms.Length,8}{delays.Quantile(0.5),7:f1} ms{delays.Quantile(0.99),7:f1} ms{delays.Ms[^1],7:f1} ms");
         }
 
-        string[] kinds = ["200", "206", "304", "404", "416", "cut", "seen while written in place"];
+        string[] kinds = ["200", "206", "304", "404", "416", "cut", "cut for another", "seen while written in place"];
         Console.WriteLine($"{tally.CountOf("answers"):n0} answers, {tally.CountOf("bytes") / 1e9:f2} GB: "
             + string.Join(", ", kinds.Select(kind => $"{tally.CountOf(kind):n0} {kind}")));
         foreach (string fault in tally.Faults.Take(FaultsShown))

@@ -11,6 +11,9 @@ internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite 
 {
     private const int FaultsMax = 20;
 
+    /// <summary>Until the server's code and ours are compiled, which takes the processors from both.</summary>
+    private const double WarmSeconds = 3;
+
     private int _seed = options.Seed;
 
     public void Blow()
@@ -23,12 +26,9 @@ internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite 
             .. MakeDeployments().Select(deployment => Start(deployment.GetType().Name, () => deployment.Run(over.Token))),
         ];
 
-        long startedAt = Stopwatch.GetTimestamp();
-        while (Stopwatch.GetElapsedTime(startedAt).TotalSeconds < options.Seconds && tally.Faults.Count < FaultsMax && !server.HasEnded)
-        {
-            Thread.Sleep(50);
-        }
-
+        Wait(WarmSeconds);
+        judge.EndGrace();
+        Wait(options.Seconds);
         over.Cancel();
         threads.ForEach(static thread => thread.Join());
         clients.ForEach(static client => client.Dispose());
@@ -38,13 +38,22 @@ internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite 
         }
     }
 
+    private void Wait(double seconds)
+    {
+        long startedAt = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(startedAt).TotalSeconds < seconds && tally.Faults.Count < FaultsMax && !server.HasEnded)
+        {
+            Thread.Sleep(50);
+        }
+    }
+
     private List<Client> MakeClients() =>
     [
-        .. Several(6, () => new Reader(server.Port, judge, tally, _seed++)),
-        .. Several(2, () => new Newcomer(server.Port, judge, tally, _seed++)),
-        .. Several(2, () => new Pipeliner(server.Port, judge, tally, _seed++)),
-        .. Several(3, () => new Ranger(server.Port, judge, tally, _seed++)),
-        .. Several(4, () => new SlowReader(server.Port, judge, tally, _seed++)),
+        .. Several(6, () => new Reader(server.Port, judge, tally, options.PauseMs, _seed++)),
+        .. Several(2, () => new Newcomer(server.Port, judge, tally, options.PauseMs, _seed++)),
+        .. Several(2, () => new Pipeliner(server.Port, judge, tally, options.PauseMs, _seed++)),
+        .. Several(3, () => new Ranger(server.Port, judge, tally, options.PauseMs, _seed++)),
+        .. Several(4, () => new SlowReader(server.Port, judge, tally, options.PauseMs, _seed++)),
     ];
 
     private List<Deployment> MakeDeployments()

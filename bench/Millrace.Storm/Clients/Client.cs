@@ -5,7 +5,7 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Clients;
 
 /// <summary>Somebody who uses the site, on a thread of its own. Whatever goes wrong on its connection is a fault.</summary>
-internal abstract class Client(int port, Judge judge, Tally tally, int seed) : IDisposable
+internal abstract class Client(int port, Judge judge, Tally tally, int pauseMs, int seed) : IDisposable
 {
     private static readonly string?[] Codings = [null, null, "gzip", "br", "gzip, br", "br;q=0.1, gzip;q=0.9", "identity", "*"];
 
@@ -22,6 +22,7 @@ internal abstract class Client(int port, Judge judge, Tally tally, int seed) : I
             try
             {
                 Step();
+                over.WaitHandle.WaitOne(pauseMs);
             }
             catch (Exception error) when (error is IOException or System.Net.Sockets.SocketException or InvalidDataException)
             {
@@ -64,7 +65,8 @@ internal abstract class Client(int port, Judge judge, Tally tally, int seed) : I
         return answer;
     }
 
-    protected void Check(Question question, Answer answer) => judge.Check(question, answer);
+    protected void Check(Question question, Answer answer, ReadOnlySpan<Question> behind = default) =>
+        judge.Check(question, answer, behind);
 
     protected string PickPath() => Chance.GetItems(StandingFile.All, 1)[0].Path;
 

@@ -5,7 +5,7 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Clients;
 
 /// <summary>Asks for parts: some at random, and the rest of what it has, which must be the rest of the same or all of the new.</summary>
-internal sealed class Ranger(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+internal sealed class Ranger(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     /// <summary>Any piece as long holds a whole line, by which it is known.</summary>
     private const int PieceBytesMin = 2 * Edition.LineBytes;

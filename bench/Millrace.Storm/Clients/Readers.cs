@@ -5,7 +5,7 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Clients;
 
 /// <summary>Keeps its connection and what it has read, and asks whether that is still right.</summary>
-internal sealed class Reader(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+internal sealed class Reader(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     private readonly Dictionary<(string Path, string? AcceptEncoding), (string Tag, Content Content)> _kept = [];
 
@@ -31,7 +31,7 @@ internal sealed class Reader(int port, Judge judge, Tally tally, int seed) : Cli
 }
 
 /// <summary>Has a new connection for every request.</summary>
-internal sealed class Newcomer(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+internal sealed class Newcomer(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     protected override void Step()
     {
@@ -41,7 +41,7 @@ internal sealed class Newcomer(int port, Judge judge, Tally tally, int seed) : C
 }
 
 /// <summary>Asks for many things before it reads the first.</summary>
-internal sealed class Pipeliner(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+internal sealed class Pipeliner(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     private const int Depth = 12;
 
@@ -50,24 +50,19 @@ internal sealed class Pipeliner(int port, Judge judge, Tally tally, int seed) : 
         Question[] questions = [.. Enumerable.Range(0, Depth).Select(_ => new Question(PickPath()) { AcceptEncoding = PickCoding() })];
         Peer peer = Connect();
         peer.Send(questions);
-        foreach (Question question in questions)
+        for (int i = 0; i < Depth && !peer.IsEnded; i++)
         {
-            Check(question, peer.Read());
-            if (peer.IsEnded)
-            {
-                // What was cut took the answers behind it along.
-                return;
-            }
+            Check(questions[i], peer.Read(), questions.AsSpan(i + 1));
         }
     }
 }
 
 /// <summary>Takes its time for something large, while that is replaced over and over.</summary>
-internal sealed class SlowReader(int port, Judge judge, Tally tally, int seed) : Client(port, judge, tally, seed)
+internal sealed class SlowReader(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     private const long LargeBytes = 1_000_000;
     private const int ReceiveBufferBytes = 16 * 1024;
-    private const int PauseMs = 5;
+    private const int ReadPauseMs = 5;
 
     private static readonly StandingFile[] Large = [.. StandingFile.All.Where(static file => file.BytesMin >= LargeBytes)];
 
@@ -76,6 +71,6 @@ internal sealed class SlowReader(int port, Judge judge, Tally tally, int seed) :
         var question = new Question(Chance.GetItems(Large, 1)[0].Path);
         Peer peer = Connect(ReceiveBufferBytes);
         peer.Send([question]);
-        Check(question, peer.Read(static () => Thread.Sleep(PauseMs)));
+        Check(question, peer.Read(static () => Thread.Sleep(ReadPauseMs)));
     }
 }

@@ -13,13 +13,24 @@ namespace Millrace.Storm.Judging;
 /// </summary>
 internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
 {
-    private readonly long _freshTicks = (long)(fresh.TotalSeconds * Stopwatch.Frequency);
+    /// <summary>A deployment may take as long to be seen at first, while everything warms up.</summary>
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
+
     private readonly ConcurrentDictionary<(string Path, string Tag), Content> _tags = new();
 
-    public TimeSpan Fresh => fresh;
+    private long _graceEndedAt = long.MaxValue;
+
+    /// <summary>What is deployed from now on has to be seen in time. Everything else is judged alike before and after.</summary>
+    public void EndGrace() => Volatile.Write(ref _graceEndedAt, Stopwatch.GetTimestamp());
+
+    /// <summary>How soon something must be seen that was deployed then; null in the time of grace, in which nothing is measured.</summary>
+    public TimeSpan? FreshSince(long deployedAt) => deployedAt > Volatile.Read(ref _graceEndedAt) ? fresh : null;
 
     /// <summary>Judges an answer, and says what a client has that keeps it; null where that is nothing.</summary>
-    public Content? Check(Question question, Answer answer)
+    /// <param name="question">What was asked.</param>
+    /// <param name="answer">What came.</param>
+    /// <param name="behind">What was asked behind it on the same connection: that ends for all of them.</param>
+    public Content? Check(Question question, Answer answer, ReadOnlySpan<Question> behind = default)
     {
         List<State> states = StatesOf(question.Path, question.SentAt);
         Content? content = null;
@@ -28,7 +39,7 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
         tally.Count(answer.IsCut ? "cut" : $"{answer.Status}");
         string? fault = answer switch
         {
-            { IsCut: true } => CutFault(answer, states),
+            { IsCut: true } => IsTornBehind(behind) ? null : CutFault(answer, states),
             { Status: 200 } => WholeFault(question, answer, states, out content),
             { Status: 206 } => PartialFault(question, answer, states),
             { Status: 304 } => UnchangedFault(question, states),
@@ -40,13 +51,35 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
         if (fault is not null)
         {
             double ms = Stopwatch.GetElapsedTime(question.SentAt).TotalMilliseconds;
-            tally.Fault($"{question}: {fault} ({answer.Status}, {answer.Body.Length} bytes, tag {answer.Tag}, after {ms:f1} ms)");
+            tally.Fault($"{Thread.CurrentThread.Name}: {question}: {fault} ({answer.Status}, {answer.Body.Length} bytes, tag {answer.Tag}, after {ms:f1} ms)");
         }
 
         return content;
     }
 
-    private List<State> StatesOf(string path, long sentAt) => site.HistoryOf(path).Between(sentAt - _freshTicks, Stopwatch.GetTimestamp());
+    private List<State> StatesOf(string path, long sentAt)
+    {
+        // What the last deployment of the time of grace replaced may be seen that long.
+        TimeSpan before = FreshSince(sentAt - Ticks(Grace)) ?? Grace;
+        return site.HistoryOf(path).Between(sentAt - Ticks(before), Stopwatch.GetTimestamp());
+    }
+
+    private static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
+
+    /// <summary>The connection ended for the sake of another answer.</summary>
+    private bool IsTornBehind(ReadOnlySpan<Question> behind)
+    {
+        foreach (Question question in behind)
+        {
+            if (StatesOf(question.Path, question.SentAt).Exists(static state => state.IsTorn))
+            {
+                tally.Count("cut for another");
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     private static string? CutFault(Answer answer, List<State> states)
     {
@@ -100,6 +133,7 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
     private string? PartialFault(Question question, Answer answer, List<State> states)
     {
         Edition? whole = null;
+        bool isTorn = states.Exists(static state => state.IsTorn);
         foreach (Part part in Parts.Of(answer))
         {
             bool isWhole = Edition.TryIdentify(part.First, part.Bytes.Span, out Edition edition)
@@ -115,7 +149,7 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
                 continue;
             }
 
-            if (whole is not null && whole != edition)
+            if (whole is not null && whole != edition && !isTorn)
             {
                 return $"is mixed of versions {whole.Value.Version} and {edition.Version}";
             }
@@ -123,7 +157,6 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
             whole = edition;
         }
 
-        bool isTorn = states.Exists(static state => state.IsTorn);
         if (whole is null || isTorn)
         {
             return null;

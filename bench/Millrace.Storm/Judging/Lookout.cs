@@ -41,10 +41,13 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
             peer.Dispose();
         }
 
-        tally.Seen(kind, elapsed);
-        if (elapsed > judge.Fresh)
+        if (judge.FreshSince(since) is { } fresh)
         {
-            tally.Fault($"{path}: a {kind} was seen after {elapsed.TotalMilliseconds:f0} ms only");
+            tally.Seen(kind, elapsed);
+            if (elapsed > fresh)
+            {
+                tally.Fault($"{path}: a {kind} was seen after {elapsed.TotalMilliseconds:f0} ms only");
+            }
         }
     }
 
