@@ -64,8 +64,8 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
         int fd = root.OpenFile(pathZ);
         if (fd < 0)
         {
-            // What leads out of the site, or is no file, is not the site's own: as if it were not there.
-            return -fd is Errno.ENOENT or Errno.ENXIO or Errno.EXDEV or Errno.ELOOP or Errno.ENOTDIR
+            // A socket is as little a rule file as a FIFO or a directory of that name, which open.
+            return -fd is Errno.ENOENT or Errno.ENXIO
                 ? default
                 : new RuleFile([], default, SkipReason.Unreadable);
         }
