@@ -98,7 +98,7 @@ internal sealed unsafe class Asset
 
     public VariantSet? Variants => Volatile.Read(ref _variants);
 
-    /// <summary>The siblings that were shown by what had its name before, and cannot be of this content; null where there are none.</summary>
+    /// <summary>The siblings that what had its name before was shown with: they cannot be of this content. Null: none.</summary>
     public FileState[]? ForeignSiblings { get; private set; }
 
     /// <summary>Whether background compression has had its say, also if that was that nothing is gained.</summary>

@@ -11,7 +11,7 @@ internal sealed class RetirementOrder(AssetHoldings holdings)
 {
     private readonly Lock _gate = new();
 
-    /// <summary>The snapshots that are not released yet, from the oldest: as many as there are adopters at most, and the current one.</summary>
+    /// <summary>The snapshots that are not released yet, from the oldest: a few, as each but the last has somebody slow.</summary>
     private readonly List<CatalogSnapshot> _living = [];
 
     /// <summary>A snapshot begins to live; it is newer than all before it.</summary>
