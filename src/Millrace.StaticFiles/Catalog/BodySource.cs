@@ -56,7 +56,10 @@ internal readonly struct BodySource
         if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
         {
             adoption.BeginRequest();
-            source = new BodySource(adoption, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false) { IsAsCatalogued = true };
+            source = new BodySource(adoption, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+            {
+                IsAsCatalogued = true,
+            };
             return BodyOpening.Opened;
         }
 
