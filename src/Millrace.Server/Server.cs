@@ -20,6 +20,9 @@ internal static class Server
         try
         {
             using HostedSites hosted = HostedSites.Open(options, logging);
+
+            // Walking a large site leaves several times as much garbage as it keeps, and nothing that comes would soon collect it.
+            GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
             await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions
             {
                 Reactors = options.Reactors,
