@@ -7,6 +7,8 @@ internal sealed class ReloadSignal : IDisposable
 {
     private readonly HostedSites _sites;
     private readonly PosixSignalRegistration _registration;
+    private readonly Lock _reloading = new();
+    private bool _isDisposed;
 
     public ReloadSignal(HostedSites sites)
     {
@@ -14,11 +16,25 @@ internal sealed class ReloadSignal : IDisposable
         _registration = PosixSignalRegistration.Create(PosixSignal.SIGHUP, OnSignal);
     }
 
-    public void Dispose() => _registration.Dispose();
+    /// <summary>Waits for a reload under way: what it reads into is given up next.</summary>
+    public void Dispose()
+    {
+        _registration.Dispose();
+        lock (_reloading)
+        {
+            _isDisposed = true;
+        }
+    }
 
     private void OnSignal(PosixSignalContext context)
     {
         context.Cancel = true;
-        _sites.Reload();
+        lock (_reloading)
+        {
+            if (!_isDisposed)
+            {
+                _sites.Reload();
+            }
+        }
     }
 }

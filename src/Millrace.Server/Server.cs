@@ -26,7 +26,7 @@ internal static class Server
                 Backend = options.Backend,
                 LoggerFactory = logging,
             });
-            using var sites = new StaticSites(hosted.Table, new WebLimits(), group);
+            await using var sites = new StaticSites(hosted.Table, new WebLimits(), group);
             List<Listener> listeners = await ListenAsync(group, sites, options.Addresses);
 
             using var reload = new ReloadSignal(hosted);

@@ -78,11 +78,10 @@ internal sealed class SiteFlags
 
     private static Option<string[]> FlagOf(SiteOption row)
     {
-        string form = row.ValueForm;
         var flag = new Option<string[]>(row.Flag)
         {
-            Description = row.Help + (row.Default.Length == 0 ? "" : $" [default: {row.Default}]"),
-            HelpName = row.BareValue is null ? form : $"={form}",
+            Description = DescriptionOf(row),
+            HelpName = row.ValueForm,
             Arity = row.Occurrence == OptionOccurrence.Repeatable ? ArgumentArity.OneOrMore : ArgumentArity.ExactlyOne,
             AllowMultipleArgumentsPerToken = false,
 
@@ -91,6 +90,15 @@ internal sealed class SiteFlags
         };
         flag.Validators.Add(result => Check(row, result));
         return flag;
+    }
+
+    private static string DescriptionOf(SiteOption row)
+    {
+        string help = row.Help;
+        help += row.BareValue is not string bare || row.Kind == OptionValueKind.Switch ? ""
+            : $" {row.Flag} alone is {row.Flag}={bare}; another value stands behind '='.";
+        help += row.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "";
+        return help + (row.Default.Length == 0 ? "" : $" [default: {row.Default}]");
     }
 
     private static void Check(SiteOption row, OptionResult result)

@@ -14,7 +14,11 @@ namespace Millrace.StaticFiles;
 /// </summary>
 internal sealed class Site : IDisposable
 {
+    /// <summary>Twice what a clock of the file system may be behind, see <see cref="Building.FileState.IsSettledAt"/>.</summary>
+    private static readonly TimeSpan SettlingTime = TimeSpan.FromMilliseconds(100);
+
     private readonly SiteLog _log;
+    private readonly Timer _settling;
     private readonly string _root;
     private readonly TreeWatch _watch;
     private readonly BackgroundCompressor? _compressor;
@@ -27,8 +31,10 @@ internal sealed class Site : IDisposable
         Catalog = catalog;
         Access = access;
         Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
-        Catalog.Changed += WarnOfRules;
-        WarnOfRules();
+        _settling = new Timer(_ => LookAgain());
+        Catalog.Changed += OnChanged;
+        OnChanged();
+        _log.NotServed(_root, catalog.Current.SkippedCount, catalog.Current.Skipped);
         _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.CompressionFailed) : null;
         watch.Start(catalog);
     }
@@ -73,6 +79,7 @@ internal sealed class Site : IDisposable
         {
             Catalog.Reload();
             _log.Reloaded(_root, Catalog.Current.AssetCount);
+            _log.NotServed(_root, Catalog.Current.SkippedCount, Catalog.Current.Skipped);
         }
         catch (SiteException refusal)
         {
@@ -81,22 +88,25 @@ internal sealed class Site : IDisposable
     }
 
     /// <summary>
-    /// Looks whether a path is on disk as the snapshot has it, and has read again what is not. On the thread pool: on a network file
-    /// system even a look may take long, and no reactor should.
+    /// Looks whether what answers a request is on disk as the snapshot has it, and has read again what is not. On the thread pool: on a
+    /// network file system even a look may take long, and no reactor should.
     /// </summary>
     /// <param name="targetPath">The path of a request's target, percent-encoded; taken over.</param>
-    public Task RevalidateAsync(byte[] targetPath) => Task.Run(() => Revalidate(targetPath));
+    /// <param name="query">Its query without '?'; taken over.</param>
+    /// <param name="accept">Its Accept field, which the fallback asks about; taken over.</param>
+    public Task RevalidateAsync(byte[] targetPath, byte[] query, byte[] accept) => Task.Run(() => Revalidate(targetPath, query, accept));
 
     public void Dispose()
     {
         _watch.Dispose();
         _compressor?.Dispose();
-        Catalog.Changed -= WarnOfRules;
+        Catalog.Changed -= OnChanged;
+        _settling.Dispose();
         Catalog.Dispose();
         Access?.Dispose();
     }
 
-    private void Revalidate(byte[] targetPath)
+    private void Revalidate(byte[] targetPath, byte[] query, byte[] accept)
     {
         byte[] decoded = new byte[targetPath.Length];
         if (TargetPath.Decode(targetPath, decoded, out ReadOnlySpan<byte> path) != PathResult.Ok)
@@ -104,6 +114,22 @@ internal sealed class Site : IDisposable
             return;
         }
 
+        try
+        {
+            RefreshWhatIsStaleAt(path);
+            if (PathOfAnswer(targetPath, query, accept, path) is byte[] other)
+            {
+                RefreshWhatIsStaleAt(other);
+            }
+        }
+        catch (SiteException refusal)
+        {
+            _log.ReloadRefused(_root, refusal.Message);
+        }
+    }
+
+    private void RefreshWhatIsStaleAt(ReadOnlySpan<byte> path)
+    {
         CatalogSnapshot snapshot = Catalog.Adopt();
         try
         {
@@ -117,9 +143,31 @@ internal sealed class Site : IDisposable
                     break;
             }
         }
-        catch (SiteException refusal)
+        finally
         {
-            _log.ReloadRefused(_root, refusal.Message);
+            snapshot.Release();
+        }
+    }
+
+    /// <summary>
+    /// Where a page, a rule's target, the fallback or an error's page answers for the path: that file's own path, or null.
+    /// </summary>
+    private byte[]? PathOfAnswer(byte[] targetPath, byte[] query, byte[] accept, ReadOnlySpan<byte> path)
+    {
+        CatalogSnapshot snapshot = Catalog.Adopt();
+        try
+        {
+            var request = new PlanRequest
+            {
+                Method = RequestMethod.Get,
+                Path = targetPath,
+                Query = query,
+                Accept = accept,
+                Admission = Admission.Granted,
+            };
+            Asset? answer = Planner.Decide(request, snapshot, new PlanScratch()).Asset;
+            _ = snapshot.TryFind(path, out Asset? named, out _);
+            return answer is null || answer == named ? null : answer.Path.ToArray();
         }
         finally
         {
@@ -127,5 +175,30 @@ internal sealed class Site : IDisposable
         }
     }
 
-    private void WarnOfRules() => _log.Tell(Catalog.Current.Rules.Warnings);
+    private void OnChanged()
+    {
+        CatalogSnapshot current = Catalog.Current;
+        _log.Tell(current.Rules.Warnings);
+        if (current.Unsettled.Count > 0)
+        {
+            _settling.Change(SettlingTime, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    /// <summary>Gives files that had just been written the strong tags that they can have by now.</summary>
+    private void LookAgain()
+    {
+        try
+        {
+            Catalog.Refresh(Catalog.Current.Unsettled);
+        }
+        catch (SiteException refusal)
+        {
+            _log.ReloadRefused(_root, refusal.Message);
+        }
+        catch (ObjectDisposedException)
+        {
+            // The site was closed meanwhile.
+        }
+    }
 }

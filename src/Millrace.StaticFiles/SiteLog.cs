@@ -1,10 +1,13 @@
 using Microsoft.Extensions.Logging;
+using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles;
 
 /// <summary>A site's log lines. Event ids are stable: 42x what it was told, 43x what it was asked to do.</summary>
 internal sealed partial class SiteLog(ILogger logger)
 {
+    private const int ShownMax = 5;
+
     private IReadOnlyList<string> _told = [];
 
     /// <summary>Warns of rules that are not applied; once, as long as they stay the same.</summary>
@@ -20,6 +23,16 @@ internal sealed partial class SiteLog(ILogger logger)
         }
     }
 
+    /// <summary>Tells what of the root is not served: a link that leads out or a file nobody may read is a silent 404 otherwise.</summary>
+    public void NotServed(string root, int count, IReadOnlyList<SkippedEntry> entries)
+    {
+        if (count > 0)
+        {
+            string some = string.Join(", ", entries.Take(ShownMax).Select(static entry => $"{entry.Path} ({entry.Reason})"));
+            EntriesSkipped(root, count, count > ShownMax ? some + ", ..." : some);
+        }
+    }
+
     [LoggerMessage(420, LogLevel.Warning, "Ignored: {Rule}")]
     public partial void RuleIgnored(string rule);
 
@@ -28,6 +41,9 @@ internal sealed partial class SiteLog(ILogger logger)
 
     [LoggerMessage(422, LogLevel.Error, "Compressing in the background failed; files are served as they are.")]
     public partial void CompressionFailed(Exception error);
+
+    [LoggerMessage(423, LogLevel.Warning, "{Count} entries of {Root} are not served: {Entries}")]
+    public partial void EntriesSkipped(string root, int count, string entries);
 
     [LoggerMessage(430, LogLevel.Information, "{Root} is read anew: {Assets} assets.")]
     public partial void Reloaded(string root, int assets);

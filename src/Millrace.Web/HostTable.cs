@@ -18,7 +18,7 @@ internal sealed class HostTable
         Sites = [.. hosts.Select(static host => host.Site)];
         (byte[] Name, int Site)[] named =
         [
-            .. hosts.Select(static (host, index) => (Name: Encoding.ASCII.GetBytes(host.Name ?? ""), Site: index))
+            .. hosts.Select(static (host, index) => (Name: Encoding.ASCII.GetBytes(Spelt(host.Name)), Site: index))
                 .Where(static host => host.Name.Length > 0),
         ];
         _names = [.. named.Where(static host => !host.Name.AsSpan().StartsWith("*."u8))];
@@ -60,6 +60,16 @@ internal sealed class HostTable
 
         return 0;
     }
+
+    /// <summary>As an authority has it once its port is gone: an IPv6 address in brackets, a name without its final dot.</summary>
+    private static string Spelt(string? name) => name switch
+    {
+        null => "",
+        ['[', ..] => name,
+        _ when name.Contains(':', StringComparison.Ordinal) => $"[{name}]",
+        [_, .., '.'] => name[..^1],
+        _ => name,
+    };
 
     private static ReadOnlySpan<byte> WithoutPort(ReadOnlySpan<byte> authority)
     {

@@ -8,7 +8,7 @@ namespace Millrace.Web;
 /// Sites served over HTTP/1.1: <see cref="ServeAsync"/> is the handler to listen with. Each reactor gets a workbench of its own on
 /// its first connection.
 /// </summary>
-internal sealed class StaticSites : IDisposable
+internal sealed class StaticSites : IAsyncDisposable
 {
     private readonly HostTable _hosts;
     private readonly WebLimits _limits;
@@ -35,9 +35,10 @@ internal sealed class StaticSites : IDisposable
         return new Http1Session(connection, bench).RunAsync();
     }
 
-    /// <summary>Gives the snapshots back. Only after the reactors have stopped.</summary>
-    public void Dispose()
+    /// <summary>Stops the group, unless it is stopped already, and gives the snapshots back, which its reactors then use no more.</summary>
+    public async ValueTask DisposeAsync()
     {
+        await _group.DisposeAsync().ConfigureAwait(false);
         foreach (Site site in _hosts.Sites)
         {
             site.Catalog.Changed -= AdoptEverywhere;

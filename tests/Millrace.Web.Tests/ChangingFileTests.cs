@@ -86,12 +86,52 @@ public class ChangingFileTests : SiteFixture
         (await wire.GetAsync(Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(1_000_000)]
-    public async Task A_file_of_one_read_that_grew_is_sent_as_it_is_now_in_chunks(int added)
+    [Fact]
+    public async Task A_file_of_one_read_that_grew_a_little_is_answered_at_its_new_length()
     {
-        byte[] bytes = [.. Folder.AddSized(RingSize), .. new byte[added]];
+        byte[] bytes = [.. Folder.AddSized(RingSize), 0];
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), bytes.Length);
+
+        Answer answer = await wire.GetAsync(SiteFolder.Target(RingSize));
+
+        answer.AssertIsWhole(bytes);
+        AssertSpeaksOfNoVersion(answer);
+    }
+
+    [Fact]
+    public async Task A_file_of_one_read_that_was_written_over_is_sent_without_the_validators_of_its_old_version()
+    {
+        Folder.AddSized(RingSize);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        byte[] bytes = SiteFolder.Bytes(RingSize + 1)[1..];
+        Folder.Overwrite(SiteFolder.Target(RingSize), bytes);
+
+        Answer answer = await wire.GetAsync(SiteFolder.Target(RingSize));
+
+        answer.AssertIsWhole(bytes);
+        AssertSpeaksOfNoVersion(answer);
+    }
+
+    [Fact]
+    public async Task A_large_file_that_is_written_over_while_it_is_sent_ends_in_a_reset()
+    {
+        Folder.AddSized(LargeSize);
+        Wire wire = await (await StartAsync()).ConnectAsync(receiveBufferBytes: 4096);
+        await wire.SendAsync($"GET {SiteFolder.Target(LargeSize)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        _ = await wire.ReadHeadAsync();
+
+        Folder.Overwrite(SiteFolder.Target(LargeSize), SiteFolder.Bytes(LargeSize + 1)[1..]);
+        (byte[] got, WireEnd end) = await wire.ReadToEndAsync();
+
+        Assert.Equal(WireEnd.Reset, end);
+        Assert.InRange(got.Length, 1, LargeSize - 1);
+    }
+
+    [Fact]
+    public async Task A_file_of_one_read_that_grew_much_is_sent_as_it_is_now_in_chunks()
+    {
+        byte[] bytes = [.. Folder.AddSized(RingSize), .. new byte[1_000_000]];
         Folder.AddSized(1000);
         Wire wire = await (await StartAsync()).ConnectAsync();
         Folder.SetLength(SiteFolder.Target(RingSize), bytes.Length);
@@ -150,6 +190,56 @@ public class ChangingFileTests : SiteFixture
         (_, WireEnd end) = await wire.ReadToEndAsync();
 
         Assert.Equal(WireEnd.Reset, end);
+    }
+
+    [Theory]
+    [InlineData(RingSize - 1)]
+    [InlineData(RingSize + 1)]
+    public async Task A_range_of_all_bytes_is_these_bytes_or_ends_in_a_reset(int sizeNow)
+    {
+        byte[] bytes = Folder.AddSized(RingSize);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), sizeNow);
+
+        await wire.SendAsync($"GET {SiteFolder.Target(RingSize)} HTTP/1.1\r\nHost: a\r\nRange: bytes=0-\r\n\r\n");
+        if (sizeNow < RingSize)
+        {
+            (byte[] sent, WireEnd end) = await wire.ReadToEndAsync();
+            Assert.Equal((0, WireEnd.Reset), (sent.Length, end));
+            return;
+        }
+
+        Answer answer = await wire.ReadAnswerAsync();
+        Assert.Equal((206, $"bytes 0-{RingSize - 1}/{RingSize}"), (answer.Status, answer.Field("Content-Range")));
+        Assert.True(answer.Body.AsSpan().SequenceEqual(bytes));
+    }
+
+    [Theory]
+    [InlineData("PUT", 405, "Allow")]
+    [InlineData("GET", 416, "Content-Range")]
+    public async Task An_error_whose_page_is_gone_or_another_stays_that_error(string method, int status, string field)
+    {
+        Folder.AddSized(1000);
+        byte[] page = Folder.Add("/sorry.html", SiteFolder.Bytes(70));
+        Wire wire = await (await StartAsync(static options => OnDemand(options) with
+        {
+            BakedBytesMax = 0,
+            ErrorPages = new Dictionary<int, string> { [405] = "/sorry.html", [416] = "/sorry.html" },
+        })).ConnectAsync();
+
+        await AssertErrorAsync(page);
+        await AssertErrorAsync(Folder.Add("/sorry.html", SiteFolder.Bytes(71)));
+        File.Delete(Folder.PathOf("/sorry.html"));
+        await AssertErrorAsync(null);
+
+        async Task AssertErrorAsync(byte[]? body)
+        {
+            await wire.SendAsync($"{method} {Bystander} HTTP/1.1\r\nHost: a\r\nRange: bytes=1000-\r\n\r\n");
+            Answer answer = await wire.ReadAnswerAsync();
+            Assert.Equal(status, answer.Status);
+            Assert.NotNull(answer.Field(field));
+            Assert.Equal(body ?? System.Text.Encoding.ASCII.GetBytes(answer.StatusLine["HTTP/1.1 ".Length..] + "\r\n"), answer.Body);
+        }
     }
 
     [Fact]

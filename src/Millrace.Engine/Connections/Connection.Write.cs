@@ -14,6 +14,9 @@ public sealed partial class Connection
     private OutputBatch? _filling;
     private OutputBatch? _sending;
     private bool _flushRequested;
+
+    /// <summary>Where a flush was requested: how much of what is being filled it was about. The rest may still be taken back.</summary>
+    private long _flushedBytes;
     private bool _flushQueued;
     private bool _sendInFlight;
     private bool _outputBroken;
@@ -24,7 +27,7 @@ public sealed partial class Connection
 
     private long FlushedUnsentBytes => UnsentBytes - UnflushedBytes;
 
-    internal long UnflushedBytes => _flushRequested ? 0 : _filling?.Bytes ?? 0;
+    internal long UnflushedBytes => _filling is null ? 0 : _filling.Bytes - (_flushRequested ? _flushedBytes : 0);
 
     /// <summary>
     /// Room to write at least <paramref name="sizeHint"/> bytes (0: some) behind what was written; they count once
@@ -63,12 +66,12 @@ public sealed partial class Connection
     /// Takes back the last bytes written and not flushed: a head, say, whose file turned out to be another. The memory they stand in
     /// stays as it is until the flush that follows has completed, so it may be written again by reference.
     /// </summary>
-    /// <exception cref="ArgumentOutOfRangeException">Fewer bytes are waiting.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">Fewer bytes were written since the last flush.</exception>
     public void Retract(int count)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         OutputBatch batch = Filling();
-        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, batch.Bytes);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, UnflushedBytes);
         batch.Retract(count);
     }
 
@@ -79,7 +82,7 @@ public sealed partial class Connection
     public void Flush()
     {
         Reactor.AssertHome();
-        QueueFlush();
+        RequestFlush();
     }
 
     /// <summary>As <see cref="Flush"/>, and waits until everything written so far is with the kernel. One wait at a time.</summary>
@@ -96,17 +99,18 @@ public sealed partial class Connection
             throw new InvalidOperationException("A flush of this connection is pending; await it before the next.");
         }
 
-        QueueFlush();
+        RequestFlush();
         _flushDoneAtUnsent = unsentBytesMax;
         return IsFlushDone ? new ValueTask<FlushOutcome>(FlushResult) : _flush.Begin();
     }
 
     /// <summary>
-    /// Hands to the kernel now what was flushed, if it is free. What is written next can then be taken back until it is flushed itself.
+    /// Hands to the kernel now what was flushed, if it is free and nothing was written since: that may still be taken back, so what was
+    /// flushed before it waits for the next flush, or for the end of the turn.
     /// </summary>
     internal void SendFlushedNow()
     {
-        if (_flushRequested && _sending is null)
+        if (_flushRequested && _sending is null && UnflushedBytes == 0)
         {
             SendFlushed();
         }
@@ -221,14 +225,18 @@ public sealed partial class Connection
         return _filling ??= Reactor.RentBatch();
     }
 
+    private void RequestFlush()
+    {
+        if (_filling is not null)
+        {
+            _flushRequested = true;
+            _flushedBytes = _filling.Bytes;
+            QueueFlush();
+        }
+    }
+
     private void QueueFlush()
     {
-        if (_filling is null)
-        {
-            return;
-        }
-
-        _flushRequested = true;
         if (_sending is null && !_flushQueued)
         {
             _flushQueued = true;
@@ -244,7 +252,7 @@ public sealed partial class Connection
             _filling ??= Reactor.RentBatch();
         }
 
-        QueueFlush();
+        RequestFlush();
     }
 
     private OutputBatch Encode(OutputBatch batch)

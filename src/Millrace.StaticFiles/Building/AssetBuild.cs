@@ -116,32 +116,36 @@ internal sealed class AssetBuild(
     /// Gives the originals of a directory their coded siblings. An asset of before whose siblings are others now is loaded again: its
     /// fields are cached, and whether it varies is one of them.
     /// </summary>
+    /// <remarks>
+    /// From the last name to the first, as a coded file follows its original: one that is an original itself (x.gz beside x.gz.br) has
+    /// its final asset before another shows it. Who shows an asset is never part of a snapshot that does not hold it.
+    /// </remarks>
     private void Pair(ListedDirectory directory)
     {
-        ILookup<ListedFile, (ContentCoding Coding, Asset Coded)> siblings = Siblings.In(directory);
-        foreach (ListedFile file in directory.Files)
+        ILookup<ListedFile, (ContentCoding Coding, ListedFile Coded)> named = Siblings.NamedIn(directory);
+        for (int i = directory.Files.Count - 1; i >= 0; i--)
         {
-            if (file is { IsCarriedOver: true, Asset: Asset known } && !Siblings.AreShownBy(known, siblings[file]))
+            ListedFile file = directory.Files[i];
+            if (file is { IsCarriedOver: true, Asset: Asset known } && !Siblings.AreShownBy(known, named[file]))
             {
                 Load(directory, file);
             }
-        }
 
-        foreach (ListedFile file in directory.Files)
-        {
             if (file is { IsCarriedOver: false, Asset: Asset asset })
             {
-                Begin(asset, siblings[file]);
+                if (directory.Previous?.Find(file.Path.Name) is Asset before)
+                {
+                    asset.Succeed(before, named[file].Select(sibling => sibling.Coded.Asset).OfType<Asset>());
+                }
+
+                Begin(asset, named[file]);
             }
         }
     }
 
-    private void Begin(Asset asset, IEnumerable<(ContentCoding Coding, Asset Coded)> siblings)
+    private void Begin(Asset asset, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named)
     {
-        // Loaded again, an original may be younger than when they were paired.
-        Asset[] variants = [.. siblings
-            .Where(sibling => Siblings.IsNotOlder(sibling.Coded, asset))
-            .Select(sibling => sibling.Coded.AsSiblingOf(asset, sibling.Coding))];
+        Asset[] variants = [.. Siblings.Of(asset, named).Select(sibling => sibling.Coded.AsSiblingOf(asset, sibling.Coding))];
         bool mayBeCompressed = options.Compression && asset.ContentType.IsCompressible && asset.Size >= CompressibleBytesMin;
         asset.BeginWith(variants.Length > 0 ? new VariantSet(variants) : null, mayBeCompressed);
     }

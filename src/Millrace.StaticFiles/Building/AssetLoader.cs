@@ -98,7 +98,8 @@ internal sealed unsafe class AssetLoader(
             skipped.Note(directory, path.Bytes, SkipReason.KeptChanging);
         }
 
-        return OnFile(new LoadedFile(path, type, state, lookedAtNs, AssetValidators.OfState(state, lookedAtNs)), fd);
+        var validators = AssetValidators.OfState(state, lookedAtNs, directory.Previous?.Find(path.Name));
+        return OnFile(new LoadedFile(path, type, state, lookedAtNs, validators), fd);
     }
 
     private bool IsBaked(in FileState state) => state.Size <= options.BakedBytesMax && shares.HasMemoryFor(state.Size);

@@ -64,7 +64,10 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
         int fd = root.OpenFile(pathZ);
         if (fd < 0)
         {
-            return -fd is Errno.ENOENT ? default : new RuleFile([], default, SkipReason.Unreadable);
+            // A socket is as little a rule file as a FIFO or a directory of that name, which open.
+            return -fd is Errno.ENOENT or Errno.ENXIO
+                ? default
+                : new RuleFile([], default, SkipReason.Unreadable);
         }
 
         try
@@ -111,7 +114,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
             {
                 throw new SiteException(
                     $"The site's own '{name}' in '{options.Root}' cannot be read ({reason}).",
-                    $"Mend the file, or turn {nameof(SiteOptions.SiteFiles)} off to do without its rules.");
+                    $"Mend the file, or do without its rules ({nameof(SiteOptions.SiteFiles)} off).");
             }
         }
     }

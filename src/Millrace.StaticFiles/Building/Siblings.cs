@@ -4,7 +4,8 @@ using Millrace.StaticFiles.Catalog;
 namespace Millrace.StaticFiles.Building;
 
 /// <summary>
-/// Coded files beside their original: <c>x.br</c>, <c>x.gz</c> and <c>x.zst</c> are variants of <c>x</c> as long as they are not older.
+/// Coded files beside their original: <c>x.br</c>, <c>x.gz</c> and <c>x.zst</c> are variants of <c>x</c> as long as they are not older, and
+/// were not those of another <c>x</c>: one that is put back with its old time (cp -p, rsync -t) is older than what was made of the newer.
 /// </summary>
 internal static class Siblings
 {
@@ -35,28 +36,35 @@ internal static class Siblings
         return latestNs >= original.ModifiedAtNs;
     }
 
-    /// <summary>For each original of a directory, whose files are ordered and have their assets, its coded ones.</summary>
-    public static ILookup<ListedFile, (ContentCoding Coding, Asset Coded)> In(ListedDirectory directory) =>
+    /// <summary>For each original of a directory, whose files are ordered, those whose names say that they are coded ones of it.</summary>
+    public static ILookup<ListedFile, (ContentCoding Coding, ListedFile Coded)> NamedIn(ListedDirectory directory) =>
         Pairs(directory).ToLookup(pair => pair.Original, pair => (pair.Coding, pair.Coded));
 
+    /// <summary>Those of them that can be, by the assets they have now.</summary>
+    public static IEnumerable<(ContentCoding Coding, Asset Coded)> Of(
+        Asset original, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named) =>
+        from sibling in named
+        let coded = sibling.Coded.Asset
+        where coded is not null && IsNotOlder(coded, original) && original.ForeignSiblings?.Contains(coded.State) != true
+        select (sibling.Coding, coded);
+
     /// <summary>Whether an asset has just these as its variants, with the bytes they have now.</summary>
-    public static bool AreShownBy(Asset original, IEnumerable<(ContentCoding Coding, Asset Coded)> siblings)
+    public static bool AreShownBy(Asset original, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named)
     {
+        (ContentCoding Coding, Asset Coded)[] siblings = [.. Of(original, named)];
         int shown = (original.Variants?.All ?? []).Count(variant => variant.Origin == AssetOrigin.Sibling);
-        return shown == siblings.Count()
+        return shown == siblings.Length
             && siblings.All(sibling => original.VariantFor(sibling.Coding) is Asset variant && sibling.Coded.IsShownBy(variant));
     }
 
-    private static IEnumerable<(ListedFile Original, ContentCoding Coding, Asset Coded)> Pairs(ListedDirectory directory)
+    private static IEnumerable<(ListedFile Original, ContentCoding Coding, ListedFile Coded)> Pairs(ListedDirectory directory)
     {
         foreach (ListedFile file in directory.Files)
         {
-            if (file.Asset is Asset coded
-                && TryParse(file.Path.Name, out ReadOnlySpan<byte> originalName, out ContentCoding coding)
-                && directory.Find(originalName) is { Asset: Asset original } found
-                && IsNotOlder(coded, original))
+            if (TryParse(file.Path.Name, out ReadOnlySpan<byte> originalName, out ContentCoding coding)
+                && directory.Find(originalName) is ListedFile original)
             {
-                yield return (found, coding, coded);
+                yield return (original, coding, file);
             }
         }
     }

@@ -23,7 +23,6 @@ internal sealed class SiteWalk(
     private readonly Stack<ListedDirectory> _pending = new();
     private readonly HashSet<SitePath> _left = [];
     private int _entryCount;
-    private bool _isPartial;
 
     public IReadOnlyCollection<ListedDirectory> Listed => _listed.Values;
 
@@ -44,11 +43,8 @@ internal sealed class SiteWalk(
 
     /// <summary>Lists some directories, what is new or replaced below them, and those they went away from.</summary>
     /// <param name="paths">Unknown ones are passed over: the directory they appeared in tells of them.</param>
-    /// <param name="entryCount">The entries of the site as it was.</param>
-    public void Some(IReadOnlyCollection<byte[]> paths, int entryCount)
+    public void Some(IReadOnlyCollection<byte[]> paths)
     {
-        _entryCount = entryCount;
-        _isPartial = true;
         // From the top: a directory that is listed as new lists all below it itself.
         foreach (byte[] path in paths.OrderBy(path => path.Length))
         {
@@ -74,7 +70,6 @@ internal sealed class SiteWalk(
     private void List(ListedDirectory directory)
     {
         directory.LookedAtNs = WallClock.NowNs;
-        _entryCount -= _isPartial ? directory.Previous?.EntryCount ?? 0 : 0;
         int fd = root.OpenDirectory(directory.Path.RelativeZ);
         if (fd < 0)
         {
@@ -308,7 +303,16 @@ internal sealed class SiteWalk(
     private void CountEntry(ListedDirectory directory)
     {
         directory.EntryCount++;
-        if (++_entryCount > options.EntriesMax)
+        RequireEntries(++_entryCount);
+    }
+
+    /// <summary>
+    /// Throws where these are too many. A walk that has listed so many asks by itself, as symlinks between directories might never let
+    /// it end; of a walk of some directories, only who knows the others can tell when it has ended.
+    /// </summary>
+    public void RequireEntries(long entryCount)
+    {
+        if (entryCount > options.EntriesMax)
         {
             throw new SiteException(
                 $"The root '{options.Root}' has more than {options.EntriesMax} entries.",

@@ -37,13 +37,14 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
     {
         var skipped = new SkippedEntries();
         var walk = new SiteWalk(previous.Root, options, previous.Table, skipped, observer);
-        walk.Some(directoryPaths, previous.Totals.Entries);
+        walk.Some(directoryPaths);
         return Build(walk, previous.Root, previous, skipped);
     }
 
     private SnapshotChange? Build(SiteWalk walk, RootDirectory root, SnapshotContent? previous, SkippedEntries skipped)
     {
         SnapshotTotals kept = TotalsWithout(walk, previous);
+        walk.RequireEntries(kept.Entries + walk.Listed.Sum(listed => (long)listed.EntryCount));
         var shares = new SnapshotShares(holdings, options, kept);
         using var loader = new AssetLoader(root, options, _types, shares, skipped);
         using var build = new AssetBuild(options, loader, holdings, shares);
@@ -52,11 +53,17 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         (SiteRules rules, RuleFileStates? states) = ReadRules(walk, root, previous, skipped);
         var changed = new List<SiteDirectory>();
         var dropped = new List<Asset>();
+        var unsettled = new List<byte[]>();
         SnapshotTotals totals = kept;
         foreach (ListedDirectory listed in walk.Listed)
         {
             SiteDirectory directory = listed.Finish(_indexNames);
             totals = totals.Plus(directory);
+            if (directory.HasWeakTags)
+            {
+                unsettled.Add(directory.Path.ToArray());
+            }
+
             if (listed.Previous?.IsSameAs(directory) != true)
             {
                 changed.Add(directory);
@@ -75,7 +82,8 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         DirectoryTable table = (previous?.Table ?? DirectoryTable.Empty).With(changed, walk.Left);
         SkippedLog log = (previous?.Skipped ?? SkippedLog.Empty).With(
             skipped.Kept, directory => walk.Left.Contains(directory) || walk.IsListed(directory));
-        return new SnapshotChange(new SnapshotContent(root, table, rules, states, log, totals), dropped, [.. walk.Left]);
+        var content = new SnapshotContent(root, table, rules, states, log, totals) { Unsettled = unsettled };
+        return new SnapshotChange(content, dropped, [.. walk.Left]);
     }
 
     private (SiteRules Rules, RuleFileStates? States) ReadRules(

@@ -84,9 +84,10 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// <param name="bodies">Its body in codings it does not have yet. None says that nothing is gained.</param>
     public PublishOutcome Publish(Asset asset, IReadOnlyCollection<CodedBody> bodies)
     {
+        using var publication = new Publication(asset, bodies);
         lock (_changing)
         {
-            return asset.IsRetired ? PublishOutcome.Retired : Publication.Add(asset, bodies, _holdings.Compressed);
+            return publication.Commit(_holdings.Compressed);
         }
     }
 
@@ -137,6 +138,6 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             asset.IsRetired = true;
         }
 
-        last.Retire(assets, isRootDropped ? last.Content.Root : null);
+        last.Retired.Add(assets, isRootDropped ? last.Content.Root : null);
     }
 }

@@ -36,17 +36,30 @@ internal readonly struct AssetValidators
     /// <summary>Whether the tag is made of the bytes.</summary>
     public bool IsOfContent { get; }
 
+    /// <summary>Whether another content had the same size and time before, see <see cref="OfState"/>.</summary>
+    public bool IsTimeReused { get; private init; }
+
     /// <summary>Of a file whose bytes were read.</summary>
     public static AssetValidators OfContent(UInt128 digest, in FileState state, long lookedAtNs) =>
         With(Catalog.EntityTag.OfContent(digest), isOfContent: true, state, lookedAtNs);
 
     /// <summary>Of a file by its size and time alone.</summary>
-    public static AssetValidators OfState(in FileState state, long lookedAtNs)
+    /// <param name="state">The file.</param>
+    /// <param name="lookedAtNs">When it was looked at.</param>
+    /// <param name="before">
+    /// What had its name before. A write and a time set back (touch -r, rsync -t of an equal size) must not look like no change.
+    /// </param>
+    public static AssetValidators OfState(in FileState state, long lookedAtNs, Asset? before)
     {
-        EntityTag tag = state.ModifiedAtNs <= LastMeaninglessNs
-            ? default
-            : Catalog.EntityTag.OfState(state, isWeak: !state.IsSettledAt(lookedAtNs));
-        return With(tag, isOfContent: false, state, lookedAtNs);
+        bool isReused = before is not null
+            && before.State.Size == state.Size
+            && before.State.ModifiedAtNs == state.ModifiedAtNs
+            && (before.State != state || before.IsTimeReused);
+        bool isWeak = !state.IsSettledAt(lookedAtNs);
+        EntityTag tag = state.ModifiedAtNs <= LastMeaninglessNs ? default
+            : isReused ? Catalog.EntityTag.OfReusedState(state, isWeak)
+            : Catalog.EntityTag.OfState(state, isWeak);
+        return With(tag, isOfContent: false, state, lookedAtNs) with { IsTimeReused = isReused };
     }
 
     /// <summary>Of the same file as a variant in a coding.</summary>

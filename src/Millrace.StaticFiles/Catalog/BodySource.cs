@@ -25,8 +25,11 @@ internal readonly struct BodySource
     private readonly Adoption _adoption;
     private readonly bool _ownsDescriptor;
 
-    private BodySource(Adoption adoption, Asset asset, long size, int descriptor, bool ownsDescriptor)
+    private readonly long _modifiedAtNs;
+
+    private BodySource(Adoption adoption, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
     {
+        _modifiedAtNs = modifiedAtNs;
         _adoption = adoption;
         Asset = asset;
         Size = size;
@@ -53,7 +56,10 @@ internal readonly struct BodySource
         if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
         {
             adoption.BeginRequest();
-            source = new BodySource(adoption, asset, asset.Size, asset.Descriptor, ownsDescriptor: false) { IsAsCatalogued = true };
+            source = new BodySource(adoption, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+            {
+                IsAsCatalogued = true,
+            };
             return BodyOpening.Opened;
         }
 
@@ -65,19 +71,34 @@ internal readonly struct BodySource
         }
 
         adoption.BeginRequest();
-        source = new BodySource(adoption, asset, state.Size, descriptor, ownsDescriptor: true)
+        source = new BodySource(adoption, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
         {
             IsAsCatalogued = state == asset.State,
         };
         return BodyOpening.Opened;
     }
 
-    /// <summary>The bytes of the file behind its descriptor at this moment, or -errno.</summary>
-    public long SizeNow()
+    /// <summary>
+    /// What became of the file's content since this source was opened, or its asset was catalogued. Asked after the last read, it tells
+    /// whether the bytes read in between are of one version. By size and time of modification: what changes the inode only (a rename
+    /// over it takes a link away) changes no content.
+    /// </summary>
+    public BodyChange Change()
     {
-        int result = FileState.Read(Descriptor, out FileState state);
-        return result < 0 ? result : state.Size;
+        if (FileState.Read(Descriptor, out FileState now) < 0)
+        {
+            return BodyChange.Rewritten;
+        }
+
+        return now.Size == Size && now.ModifiedAtNs == _modifiedAtNs ? BodyChange.None
+            : now.Size > Size ? BodyChange.Grown
+            : BodyChange.Rewritten;
     }
+
+    /// <summary>The same source with the file's state as it is now. It stands in for this one: they are closed once.</summary>
+    public BodySource Renewed() => FileState.Read(Descriptor, out FileState now) < 0
+        ? this
+        : new BodySource(_adoption, Asset, now.Size, now.ModifiedAtNs, Descriptor, _ownsDescriptor) { IsAsCatalogued = false };
 
     public void Close()
     {

@@ -9,16 +9,14 @@ namespace Millrace.StaticFiles.Catalog;
 
 /// <summary>
 /// A site at one moment: its directories, their assets, its rules; read by any thread that holds a lease. A lease is taken once per
-/// adopter (a reactor), not per request. What only this snapshot and older ones hold is freed when all of them are released, on the thread
-/// pool: closing ten thousand files would stall a reactor for milliseconds.
+/// adopter (a reactor), not per request. What no other living snapshot holds is freed when it is released, on the thread pool: closing ten
+/// thousand files would stall a reactor for milliseconds.
 /// </summary>
 internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 {
     private readonly DirectoryTable _table;
     private readonly RetirementOrder _order;
     private readonly TaskCompletionSource _freed = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private IReadOnlyCollection<Asset> _retired = [];
-    private RootDirectory? _retiredRoot;
 
     /// <summary>One from the start: the builder's, which the catalogue takes over.</summary>
     private int _leases = 1;
@@ -28,6 +26,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         Content = content;
         _table = content.Table;
         _order = order;
+        Retired.Tell(_freed);
     }
 
     public SiteRules Rules => Content.Rules;
@@ -47,14 +46,17 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
     public int SkippedCount => Content.Totals.Skipped;
 
+    /// <summary>The directories to <see cref="AssetCatalog.Refresh"/> once more when their files have settled.</summary>
+    public IReadOnlyList<byte[]> Unsettled => Content.Unsettled;
+
     /// <summary>Completes when the last lease is released, on this and all older ones, and what they alone held is freed.</summary>
     public Task Freed => _freed.Task;
 
     /// <summary>What the next snapshot is made of.</summary>
     internal SnapshotContent Content { get; }
 
-    /// <summary>Guarded by the order of retirement.</summary>
-    internal bool IsReleased { get; set; }
+    /// <summary>What this snapshot was the last to hold, and what of newer ones it holds too.</summary>
+    internal Retirement Retired { get; } = new();
 
     /// <summary>Finds what a decoded URL path names. Case and bytes must match; "/dir/" is the directory's index.</summary>
     /// <param name="decodedPath">Percent-decoded once, without dot segments.</param>
@@ -183,24 +185,8 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>What this snapshot was the last to hold. Before the catalogue releases it.</summary>
-    internal void Retire(IReadOnlyCollection<Asset> assets, RootDirectory? root)
-    {
-        _retired = assets;
-        _retiredRoot = root;
-    }
-
-    /// <summary>Called once, when no lease is left on this snapshot or an older one.</summary>
-    internal void FreeRetired(AssetHoldings holdings)
-    {
-        foreach (Asset asset in _retired)
-        {
-            holdings.Free(asset);
-        }
-
-        _retiredRoot?.Dispose();
-        _freed.SetResult();
-    }
+    /// <summary>Whether an asset of a file is part of it.</summary>
+    internal bool Holds(Asset asset) => _table.Find(asset.SitePath.Parent)?.Find(asset.SitePath.Name) == asset;
 
     void IThreadPoolWorkItem.Execute() => _order.OnReleased(this);
 

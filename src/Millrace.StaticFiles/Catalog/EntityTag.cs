@@ -34,6 +34,12 @@ internal struct EntityTag
     public static EntityTag OfState(in FileState state, bool isWeak) =>
         Quote(new UInt128((ulong)state.Size, (ulong)state.ModifiedAtNs), "-"u8, isWeak);
 
+    /// <summary>
+    /// The same where another content had this size and this time before: with what nobody can set back, on this machine alone.
+    /// </summary>
+    public static EntityTag OfReusedState(in FileState state, bool isWeak) =>
+        Quote(new UInt128((ulong)state.Size ^ state.Inode, (ulong)(state.ModifiedAtNs ^ state.ChangedAtNs)), "-"u8, isWeak);
+
     /// <summary>The tag of the same file as a variant in a coding.</summary>
     public readonly EntityTag For(ContentCoding coding)
     {

@@ -3,27 +3,59 @@ using Millrace.StaticFiles.Building;
 
 namespace Millrace.StaticFiles.Catalog;
 
-/// <summary>Makes variants of coded bodies and gives them to their asset.</summary>
-internal static class Publication
+/// <summary>
+/// Variants made of coded bodies, on their way to an asset. Made without the catalogue's lock, as copying and hashing take their time and
+/// whoever publishes has the lowest priority; owns their memory until it is committed.
+/// </summary>
+internal sealed unsafe class Publication : IDisposable
 {
-    /// <summary>Under the catalogue's lock, for an asset that is not retired.</summary>
-    public static PublishOutcome Add(Asset asset, IReadOnlyCollection<CodedBody> bodies, Budget memory)
+    private readonly List<Asset> _variants = [];
+    private readonly Asset _asset;
+
+    /// <param name="asset">An asset of a file.</param>
+    /// <param name="bodies">Its body in codings it does not have yet.</param>
+    public Publication(Asset asset, IEnumerable<CodedBody> bodies)
     {
         Debug.Assert(asset is { Origin: AssetOrigin.File, IsNegotiable: true }, "variants are published of files that may get them");
-        CodedBody[] added = [.. bodies.Where(body => asset.VariantFor(body.Coding) is null).DistinctBy(body => body.Coding)];
-        long bytes = added.Sum(body => AssetHoldings.RoundUp(body.Bytes.Length));
+        _asset = asset;
+        long nowNs = WallClock.NowNs;
+        foreach (CodedBody body in bodies.Where(body => asset.VariantFor(body.Coding) is null).DistinctBy(static body => body.Coding))
+        {
+            _variants.Add(VariantOf(asset, body, nowNs));
+        }
+    }
+
+    /// <summary>Gives them to the asset; all of them or none. Under the catalogue's lock.</summary>
+    public PublishOutcome Commit(Budget memory)
+    {
+        if (_asset.IsRetired || _variants.Exists(variant => _asset.VariantFor(variant.Coding) is not null))
+        {
+            return PublishOutcome.Retired;
+        }
+
+        long bytes = _variants.Sum(static variant => variant.BakedBytes);
         if (!memory.HasRoomFor(bytes, memory.Held))
         {
             return PublishOutcome.NoRoom;
         }
 
         memory.Take(bytes);
-        long nowNs = WallClock.NowNs;
-        asset.Publish([.. added.Select(body => VariantOf(asset, body, nowNs))]);
+        _asset.Publish([.. _variants]);
+        _variants.Clear();
         return PublishOutcome.Published;
     }
 
-    private static unsafe Asset VariantOf(Asset asset, CodedBody body, long nowNs)
+    public void Dispose()
+    {
+        foreach (Asset variant in _variants)
+        {
+            AssetHoldings.Release(variant.BakedBodyAddress, variant.Size);
+        }
+
+        _variants.Clear();
+    }
+
+    private static Asset VariantOf(Asset asset, CodedBody body, long nowNs)
     {
         ReadOnlySpan<byte> coded = body.Bytes.Span;
         byte* bytes = AssetHoldings.Allocate(coded.Length);

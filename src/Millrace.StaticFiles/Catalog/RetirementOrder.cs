@@ -3,41 +3,37 @@ using Millrace.StaticFiles.Building;
 namespace Millrace.StaticFiles.Catalog;
 
 /// <summary>
-/// Frees what swaps dropped. An asset can be reached from the snapshot it was last part of and from older ones, never from a newer:
-/// so it is freed when that snapshot and all before it are released, and no asset needs a counter.
+/// Frees what swaps dropped. An asset is part of consecutive snapshots, from the one it was loaded for to the one it was last in: so what
+/// a released snapshot was the last to hold passes to the next older one that lives, if that has it, and is freed otherwise. No asset
+/// needs a counter, and a snapshot that is held for long keeps what it shows itself and nothing that came after it.
 /// </summary>
 internal sealed class RetirementOrder(AssetHoldings holdings)
 {
     private readonly Lock _gate = new();
 
-    /// <summary>The snapshots that are not freed yet, from the oldest.</summary>
-    private readonly Queue<CatalogSnapshot> _living = new();
+    /// <summary>The snapshots that are not released yet, from the oldest: a few, as each but the last has somebody slow.</summary>
+    private readonly List<CatalogSnapshot> _living = [];
 
     /// <summary>A snapshot begins to live; it is newer than all before it.</summary>
     public void Enter(CatalogSnapshot snapshot)
     {
         lock (_gate)
         {
-            _living.Enqueue(snapshot);
+            _living.Add(snapshot);
         }
     }
 
-    /// <summary>Nobody holds a lease on it any more. Frees what only it and older ones could reach, once they are released too.</summary>
+    /// <summary>Nobody holds a lease on it any more.</summary>
     public void OnReleased(CatalogSnapshot snapshot)
     {
-        var ended = new List<CatalogSnapshot>();
+        Retirement ended;
         lock (_gate)
         {
-            snapshot.IsReleased = true;
-            while (_living.TryPeek(out CatalogSnapshot? oldest) && oldest.IsReleased)
-            {
-                ended.Add(_living.Dequeue());
-            }
+            int place = _living.IndexOf(snapshot);
+            _living.RemoveAt(place);
+            ended = place == 0 ? snapshot.Retired : snapshot.Retired.PassTo(_living[place - 1]);
         }
 
-        foreach (CatalogSnapshot oldest in ended)
-        {
-            oldest.FreeRetired(holdings);
-        }
+        ended.Free(holdings);
     }
 }

@@ -40,6 +40,9 @@ internal sealed class SiteDirectory
     /// <summary>Whether any later change of its entries shows in its state, see <see cref="FileState.IsSettledAt"/>.</summary>
     public required bool IsSettled { get; init; }
 
+    /// <summary>Whether files of it were looked at too soon after their last change to have a strong tag.</summary>
+    public bool HasWeakTags => Array.Exists(_assets, static asset => asset.EntityTag.StartsWith("W/"u8));
+
     /// <summary>The asset that answers for the directory, or null.</summary>
     public required Asset? Index { get; init; }
 

@@ -11,4 +11,11 @@ namespace Millrace.StaticFiles.Catalog;
 /// <param name="Skipped">What is not served.</param>
 /// <param name="Totals">What the table adds up to.</param>
 internal sealed record SnapshotContent(
-    RootDirectory Root, DirectoryTable Table, SiteRules Rules, RuleFileStates? RuleFiles, SkippedLog Skipped, SnapshotTotals Totals);
+    RootDirectory Root, DirectoryTable Table, SiteRules Rules, RuleFileStates? RuleFiles, SkippedLog Skipped, SnapshotTotals Totals)
+{
+    /// <summary>
+    /// The directories, of those listed for it, with files looked at so soon after their last change that their tags are weak: worth
+    /// another look.
+    /// </summary>
+    public IReadOnlyList<byte[]> Unsettled { get; init; } = [];
+}

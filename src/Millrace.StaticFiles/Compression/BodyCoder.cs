@@ -21,15 +21,13 @@ internal static unsafe class BodyCoder
     /// <summary>A coding is stopped between two pieces: 64 KiB of brotli's best take some 60 ms.</summary>
     private const int PieceBytes = 64 * 1024;
 
-    private const int SavedBytesEnough = 256;
-
     /// <summary>
     /// How far gzip can write past what is worth keeping before that is noticed: a piece, and the 64 KiB that deflate holds back.
     /// </summary>
     private const int OvershootBytes = 256 * 1024;
 
-    /// <summary>What a coded body may have: a tenth less than the body, or 256 bytes less. Otherwise it costs memory for nothing.</summary>
-    public static int CodedBytesMax(int bodyBytes) => bodyBytes - Math.Min((bodyBytes + 9) / 10, SavedBytesEnough);
+    /// <summary>What a coded body may have: a tenth less than the body. Otherwise it costs memory, and clients time, for nothing.</summary>
+    public static int CodedBytesMax(int bodyBytes) => bodyBytes - ((bodyBytes + 9) / 10);
 
     /// <summary>False where too little is gained, or the coding was stopped.</summary>
     public static bool TryCode(ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded)

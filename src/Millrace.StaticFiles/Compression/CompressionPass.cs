@@ -138,8 +138,7 @@ internal sealed unsafe class CompressionPass(AssetCatalog catalog, long compress
     }
 
     private static bool TryRead(int descriptor, in FileState expected, Span<byte> body) =>
-        FileState.Read(descriptor, out FileState before) == 0 && before == expected
-        && FileContent.Read(descriptor, body) == body.Length
+        FileContent.Read(descriptor, body) == body.Length
         && FileState.Read(descriptor, out FileState after) == 0 && after == expected;
 
     private static int BySizeThenPath(Asset left, Asset right)

@@ -5,6 +5,14 @@ namespace Millrace.StaticFiles.Content;
 /// <summary>The value of a Content-Type field (RFC 9110, section 8.3). One instance per value, shared by all its assets.</summary>
 internal sealed class ContentType
 {
+    /// <summary>
+    /// Of a type without the charset that may be added. RFC 6838, section 4.2, allows 127 for each half; a few parameters fit too.
+    /// </summary>
+    public const int TypeCharactersMax = 512;
+
+    /// <summary>The longest registered name has 45.</summary>
+    public const int CharsetCharactersMax = 64;
+
     private readonly byte[] _value;
 
     internal ContentType(string value)

@@ -1,4 +1,5 @@
 using System.Security.Cryptography;
+using System.Text;
 
 namespace Millrace.StaticFiles.Listings;
 
@@ -10,6 +11,11 @@ internal static class ListingStyle
     /// </summary>
     public static readonly string ContentSecurityPolicy =
         $"default-src 'none'; style-src 'sha256-{Convert.ToBase64String(SHA256.HashData(Sheet))}'; base-uri 'none'; form-action 'none'";
+
+    private static readonly byte[] PolicyBytes = Encoding.ASCII.GetBytes(ContentSecurityPolicy);
+
+    /// <summary>The same as it is sent.</summary>
+    public static ReadOnlySpan<byte> ContentSecurityPolicyBytes => PolicyBytes;
 
     /// <summary>
     /// On a narrow screen the time of day goes, then the whole line fits. White space in names is shown as it is: names differ by it.

@@ -134,6 +134,10 @@ internal static class ListingText
         >= 0x80 and < 0xa0 => Rune.ReplacementChar,
         >= 0x202a and <= 0x202e => Rune.ReplacementChar,
         >= 0x2066 and <= 0x2069 => Rune.ReplacementChar,
+
+        // Noncharacters, which HTML and XML parsers object to.
+        >= 0xfdd0 and <= 0xfdef => Rune.ReplacementChar,
+        int value when (value & 0xfffe) == 0xfffe => Rune.ReplacementChar,
         _ => rune,
     };
 }

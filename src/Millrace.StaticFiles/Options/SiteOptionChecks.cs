@@ -1,3 +1,4 @@
+using Millrace.StaticFiles.Content;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Options;
@@ -58,11 +59,19 @@ internal static class SiteOptionChecks
             options.Charset.Length == 0 || FieldRefusals.IsToken(options.Charset),
             $"'{FieldRefusals.Shown(options.Charset)}' is not a charset.",
             "Give a name as utf-8, or none.");
+        Require(
+            options.Charset.Length <= ContentType.CharsetCharactersMax,
+            $"The charset has {options.Charset.Length} characters.",
+            $"Give at most {ContentType.CharsetCharactersMax}.");
         foreach ((string extension, string type) in options.ContentTypes)
         {
             bool isExtension = extension.Length > 0 && !extension.Any(char.IsUpper) && extension.AsSpan().IndexOfAny("./\0") < 0;
             Require(isExtension, $"'{FieldRefusals.Shown(extension)}' is not an extension.", "Give it in lower case, without its dot.");
             Require(FieldRefusals.OfValue("Content-Type", type));
+            Require(
+                type.Length <= ContentType.TypeCharactersMax,
+                $"The content type of '{extension}' has {type.Length} characters.",
+                $"Give at most {ContentType.TypeCharactersMax}.");
         }
     }
 

@@ -1,5 +1,6 @@
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Planning;
@@ -15,7 +16,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     public Plan Answer(scoped in PlanRequest request)
     {
         if (TryRule(request, RulePhase.BeforeFiles, out Plan plan)
-            || TryFile(request, _path, out plan)
+            || TryFile(request, out plan)
             || TryRule(request, RulePhase.AfterFiles, out plan)
             || TryFallback(request, out plan))
         {
@@ -40,11 +41,12 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     }
 
     /// <summary>Looks among the files of the site, under the names that options add.</summary>
-    private bool TryFile(scoped in PlanRequest request, scoped ReadOnlySpan<byte> path, out Plan plan)
+    private bool TryFile(scoped in PlanRequest request, out Plan plan)
     {
+        ReadOnlySpan<byte> path = _path;
         switch (snapshot.TryFind(path, out Asset? asset, out SiteDirectory? directory))
         {
-            case PathMatch.Asset when policy.CleanUrls && TryShorten(path, asset!, out ReadOnlySpan<byte> name):
+            case PathMatch.Asset when policy.CleanUrls && TryShorten(path, asset!, directory!, out ReadOnlySpan<byte> name):
                 plan = name.IsEmpty ? Redirect(request, "./"u8, default, default) : Redirect(request, default, name, default);
                 return true;
             case PathMatch.Asset:
@@ -58,29 +60,60 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
                 return true;
             default:
                 plan = default;
-                return policy.CleanUrls && TryCleanUrl(request, path, out plan);
+                return policy.CleanUrls && TryCleanUrl(request, out plan);
         }
     }
 
-    /// <summary>Not where the shorter path is another's: then it would lead to that one.</summary>
-    private bool TryShorten(ReadOnlySpan<byte> path, Asset asset, out ReadOnlySpan<byte> name) =>
-        CleanUrl.TryShorten(path, asset, out name)
-        && (name.IsEmpty || snapshot.TryFind(path[..^CleanUrl.Extension.Length], out _, out _) == PathMatch.None);
-
-    private bool TryCleanUrl(scoped in PlanRequest request, scoped ReadOnlySpan<byte> path, out Plan plan)
+    /// <summary>
+    /// What a rule leads to, under the address that was asked for. So it is never redirected: a nicer address than the target's is still
+    /// not what the client asked for, and relative to that it would lead elsewhere, perhaps to the same rule again.
+    /// </summary>
+    private bool TryTarget(scoped in PlanRequest request, scoped ReadOnlySpan<byte> target, out Plan plan)
     {
         plan = default;
-        bool endsWithSlash = path[^1] == '/';
-        ReadOnlySpan<byte> file = CleanUrl.FileFor(endsWithSlash ? path[..^1] : path, scratch);
-        if (file.IsEmpty || snapshot.TryFind(file, out Asset? asset, out _) != PathMatch.Asset)
+        _ = snapshot.TryFind(target, out Asset? asset, out SiteDirectory? directory);
+        asset ??= directory?.Index ?? (policy.CleanUrls ? PageFor(target) : null);
+        if (asset is not null)
+        {
+            plan = Represent(request, asset);
+            return true;
+        }
+
+        if (policy.Listing && directory is not null)
+        {
+            plan = List(request, directory);
+            return true;
+        }
+
+        return false;
+    }
+
+    /// <summary>Not where the shorter path is another's: then it would lead to that one.</summary>
+    private bool TryShorten(ReadOnlySpan<byte> path, Asset asset, SiteDirectory directory, out ReadOnlySpan<byte> name) =>
+        CleanUrl.TryShorten(path, asset, out name)
+        && (name.IsEmpty
+            ? directory.Index == asset
+            : snapshot.TryFind(path[..^CleanUrl.Extension.Length], out _, out _) == PathMatch.None);
+
+    private bool TryCleanUrl(scoped in PlanRequest request, out Plan plan)
+    {
+        plan = default;
+        bool endsWithSlash = _path[^1] == '/';
+        ReadOnlySpan<byte> path = endsWithSlash ? _path[..^1] : _path;
+        if (PageFor(path) is not Asset page)
         {
             return false;
         }
 
-        plan = endsWithSlash
-            ? Redirect(request, "../"u8, CleanUrl.LastSegment(path[..^1]), default)
-            : Represent(request, asset!);
+        plan = endsWithSlash ? Redirect(request, "../"u8, CleanUrl.LastSegment(path), default) : Represent(request, page);
         return true;
+    }
+
+    /// <summary>The page whose clean path this is.</summary>
+    private Asset? PageFor(scoped ReadOnlySpan<byte> path)
+    {
+        ReadOnlySpan<byte> file = CleanUrl.FileFor(path, scratch);
+        return !file.IsEmpty && snapshot.TryFind(file, out Asset? page, out _) == PathMatch.Asset ? page : null;
     }
 
     private bool TryRule(scoped in PlanRequest request, RulePhase phase, out Plan plan)
@@ -100,7 +133,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
                 return true;
             case RuleMatch.Rewrite when target.Status == PlanStatus.Ok:
                 // Once: rules are not asked about where a rule leads, so they cannot go in circles.
-                return TryFile(request, target.Path, out plan);
+                return TryTarget(request, target.Path, out plan);
             case RuleMatch.Rewrite:
                 plan = Error(request, target.Status, target.Path.IsEmpty ? policy.ErrorPage(target.Status) : target.Path);
                 return true;
@@ -145,6 +178,11 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         scratch.Add(PlanFieldName.Vary, "Accept"u8);
         PlanDocument document = DirectoryDocument.Of(snapshot, directory, _path, request.Query, Accept.PrefersJson(request.Accept));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
+        if (fields.Find("Content-Security-Policy") is null)
+        {
+            scratch.Add(PlanFieldName.ContentSecurityPolicy, ListingStyle.ContentSecurityPolicyBytes);
+        }
+
         var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
         return Preconditions.Evaluate(request.Conditions, current) switch
         {
@@ -158,6 +196,11 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     {
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path);
         int status = Selection.Select(request, ref asset, scratch, out int rangeCount);
+        if (status == PlanStatus.NotAcceptable)
+        {
+            scratch.Add(PlanFieldName.Vary, "Accept-Encoding"u8);
+        }
+
         return status switch
         {
             PlanStatus.Ok => Plan.Whole(status, asset, fields),

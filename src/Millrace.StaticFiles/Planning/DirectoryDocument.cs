@@ -46,15 +46,8 @@ internal static class DirectoryDocument
     private static PlanDocument Make(
         CatalogSnapshot snapshot, SiteDirectory directory, ReadOnlySpan<byte> urlPath, ListingOrder order, bool asJson)
     {
-        var entries = new List<ListingEntry>();
-        foreach (ListedEntry entry in snapshot.List(directory))
-        {
-            ListingEntryKind kind = entry.IsDirectory ? ListingEntryKind.Directory : ListingEntryKind.File;
-            entries.Add(new ListingEntry(entry.Name.ToArray(), kind, entry.Size, entry.ModifiedAtNs));
-        }
-
-        ListingEntry[] sorted = [.. entries];
-        byte[] bytes = asJson ? ListingJson.Render(sorted, order) : ListingPage.Render(urlPath, sorted, order);
+        ListingEntry[] entries = ListingEntries.Of(snapshot, directory);
+        byte[] bytes = asJson ? ListingJson.Render(entries, order) : ListingPage.Render(urlPath, entries, order);
         byte[] tag = Encoding.ASCII.GetBytes($"\"{Convert.ToHexStringLower(SHA256.HashData(bytes).AsSpan(0, 16))}\"");
         return new PlanDocument(bytes, asJson ? JsonType : HtmlType, tag);
     }

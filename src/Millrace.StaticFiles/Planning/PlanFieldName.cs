@@ -10,6 +10,7 @@ internal enum PlanFieldName : byte
     RetryAfter,
     Vary,
     AccessControlAllowOrigin,
+    ContentSecurityPolicy,
 }
 
 internal static class PlanFieldNames
@@ -23,6 +24,7 @@ internal static class PlanFieldNames
         PlanFieldName.RetryAfter => "Retry-After"u8,
         PlanFieldName.Vary => "Vary"u8,
         PlanFieldName.AccessControlAllowOrigin => "Access-Control-Allow-Origin"u8,
+        PlanFieldName.ContentSecurityPolicy => "Content-Security-Policy"u8,
         _ => throw new ArgumentOutOfRangeException(nameof(name), name, "No such field."),
     };
 }

@@ -7,10 +7,10 @@ namespace Millrace.StaticFiles.Watching;
 internal sealed class ChangeBatch
 {
     /// <summary>What belongs together (an upload, a checkout) comes with less between its parts.</summary>
-    public const int QuietMs = 10;
+    public const int QuietMs = 5;
 
-    /// <summary>What never rests is shown all the same, within 100 ms of its first change.</summary>
-    public const int StormMs = 50;
+    /// <summary>What never rests is shown all the same, well within 100 ms of its first change.</summary>
+    public const int StormMs = 25;
 
     /// <summary>How soon what failed is tried again if nothing changes.</summary>
     public const int RetryMs = 1000;

@@ -19,6 +19,9 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 {
     private const int RecordsBytes = 64 * 1024;
 
+    /// <summary>A record and a name of 255 bytes with its padding: what is left free in a buffer when there are more to read.</summary>
+    private const int LongestRecordBytes = 16 + 256;
+
     private readonly Lock _gate = new();
     private readonly ChangeBatch _batch = new();
     private readonly string _root;
@@ -210,7 +213,9 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
                 }
 
                 hasOverflowed = site.Collect(records.AsSpan(0, recordBytes), _batch, NowMs());
-                isDue = _batch.DelayMs(NowMs()) == 0;
+                // All there is first: what is read again then has it all, and an overflow is met before what it makes in vain. Two
+                // thousand records take less than a millisecond: nobody writes them faster.
+                isDue = recordBytes <= RecordsBytes - LongestRecordBytes && _batch.DelayMs(NowMs()) == 0;
                 directories = isDue ? _batch.Take() : null;
                 if (isDue)
                 {

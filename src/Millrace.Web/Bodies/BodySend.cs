@@ -20,10 +20,11 @@ internal struct BodySend
     private BodySource _source;
     private SentHead _head;
     private MultipartBody? _multipart;
+    private BodyExtent _extent;
     private long _first;
     private long _bytes;
 
-    public bool IsPending { get; private set; }
+    public bool IsPending { get; private init; }
 
     /// <summary>How many bytes behind the head <see cref="Begin"/> wants room for.</summary>
     public static int CopiedBytes(in BodySource source, long bytes) =>
@@ -34,13 +35,21 @@ internal struct BodySend
     /// </summary>
     /// <param name="connection">Whose output to write to.</param>
     /// <param name="source">Where the bytes come from.</param>
+    /// <param name="extent">What the head says of them.</param>
     /// <param name="first">The first byte of the part that is sent.</param>
     /// <param name="bytes">How many; 0 for HEAD.</param>
     /// <param name="room">Room with a head at its start, as <see cref="Connection.GetSpan"/> gave it.</param>
     /// <param name="headBytes">The head's length.</param>
     /// <param name="takesChunks">Whether the client knows chunks.</param>
     public static unsafe BodySend Begin(
-        Connection connection, in BodySource source, long first, long bytes, Span<byte> room, int headBytes, bool takesChunks)
+        Connection connection,
+        in BodySource source,
+        BodyExtent extent,
+        long first,
+        long bytes,
+        Span<byte> room,
+        int headBytes,
+        bool takesChunks)
     {
         int copied = CopiedBytes(source, bytes);
         if (copied > 0)
@@ -60,6 +69,7 @@ internal struct BodySend
             IsPending = true,
             _source = source,
             _head = new SentHead((nint)Unsafe.AsPointer(ref room[0]), headBytes, takesChunks),
+            _extent = extent,
             _first = first,
             _bytes = bytes,
         };
@@ -73,21 +83,38 @@ internal struct BodySend
     public ValueTask<bool> RunAsync(Connection connection)
     {
         Debug.Assert(IsPending);
-        IsPending = false;
-        if (_multipart is MultipartBody multipart)
+
+        // Nothing stays behind: a connection that then idles would keep the snapshot's tables.
+        BodySend body = this;
+        this = default;
+        return body.SendAsync(connection);
+    }
+
+    private readonly ValueTask<bool> SendAsync(Connection connection)
+    {
+        if (_multipart is not null)
         {
-            _multipart = null;
-            return multipart.SendAsync(connection, _source);
+            return _multipart.SendAsync(connection, _source);
         }
 
-        bool isWhole = _bytes == _source.Size;
         return _source.Asset.Strategy switch
         {
             BodyStrategy.Baked => BakedBody.SendAsync(connection, _source, _first, _bytes),
-            BodyStrategy.Ring when isWhole && _bytes < StreamBody.ChunkBytes => RingBody.SendAsync(connection, _source, _head),
+            BodyStrategy.Ring when _extent == BodyExtent.Whole && _bytes < StreamBody.ChunkBytes =>
+                RingBody.SendAsync(connection, _source, _head),
             BodyStrategy.Ring when _bytes <= StreamBody.ChunkBytes =>
                 RingBody.SendPartAsync(connection, _source, _first, _bytes),
             _ => StreamBody.SendAsync(connection, _source, _first, _bytes),
         };
     }
+}
+
+/// <summary>Which bytes of a file a head promises.</summary>
+internal enum BodyExtent : byte
+{
+    /// <summary>All there are: a head can still be rewritten for as many as are read.</summary>
+    Whole,
+
+    /// <summary>Those that Content-Range names, which may be all of them: no others will do.</summary>
+    Range,
 }

@@ -6,20 +6,20 @@ using Millrace.StaticFiles.Catalog;
 namespace Millrace.Web.Bodies;
 
 /// <summary>
-/// The rest of a file that turned out longer than announced: up to its size at that moment, in chunks (RFC 9112, section 7.1), or
-/// bare for HTTP/1.0.
+/// A file whose head promises no length, because it was changing: up to its size when it was opened, in chunks (RFC 9112, section
+/// 7.1), or bare for HTTP/1.0.
 /// </summary>
 internal static class ChunkedBody
 {
     /// <summary>The hexadecimal digits of the largest chunk, and CRLF.</summary>
     private const int SizeBytesMax = 10;
 
-    public static async ValueTask<bool> SendRestAsync(Connection connection, BodySource source, long offset, bool inChunks)
+    /// <summary>Sends all of it; the source stays the caller's.</summary>
+    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, bool inChunks)
     {
-        long end = Math.Max(source.SizeNow(), offset);
-        while (offset < end)
+        for (long offset = 0; offset < source.Size; offset += StreamBody.ChunkBytes)
         {
-            int bytes = (int)Math.Min(StreamBody.ChunkBytes, end - offset);
+            long bytes = Math.Min(StreamBody.ChunkBytes, source.Size - offset);
             if (inChunks)
             {
                 WriteSize(connection, bytes);
@@ -34,8 +34,6 @@ internal static class ChunkedBody
             {
                 connection.Write("\r\n"u8);
             }
-
-            offset += bytes;
         }
 
         if (inChunks)
@@ -46,10 +44,8 @@ internal static class ChunkedBody
         return true;
     }
 
-    /// <summary>The line before a chunk of that many bytes, at least one.</summary>
-    public static void WriteSize(Connection connection, int bytes)
+    private static void WriteSize(Connection connection, long bytes)
     {
-        Debug.Assert(bytes > 0, "a chunk of no bytes is the last one");
         Span<byte> room = connection.GetSpan(SizeBytesMax);
         bool formatted = Utf8Formatter.TryFormat(bytes, room, out int digits, new('x'));
         Debug.Assert(formatted);

@@ -6,7 +6,7 @@ namespace Millrace.Web.Bodies;
 
 /// <summary>
 /// A large body in chunks: the next one is read while the last is sent. The head has promised a length, so a file that shrinks under
-/// it ends the connection with a reset, never with padding or an end that looks whole.
+/// it, or is written over, ends the connection with a reset, never with padding or an end that looks whole.
 /// </summary>
 internal static class StreamBody
 {
@@ -45,6 +45,13 @@ internal static class StreamBody
             }
 
             offset += count;
+            if (offset == end && source.Change() == BodyChange.Rewritten)
+            {
+                // Not whole yet, and so it will not be taken for whole.
+                connection.Abort();
+                return false;
+            }
+
             if (await connection.FlushAsync(UnsentBytesMax) == FlushOutcome.Closed)
             {
                 return false;

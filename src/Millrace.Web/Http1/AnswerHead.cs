@@ -57,7 +57,8 @@ internal static class AnswerHead
         writer.Lines(fields.Lines);
         foreach (PlanField field in scratch.Fields)
         {
-            if (field.Name != PlanFieldName.ContentRange || state == AssetState.AsPlanned)
+            // A part that is answered with the whole file has no range any more. An error's page may change as it likes.
+            if (field.Name != PlanFieldName.ContentRange || state == AssetState.AsPlanned || plan.Status >= 400)
             {
                 writer.Field(field.Name.Text(), scratch.ValueOf(field));
             }

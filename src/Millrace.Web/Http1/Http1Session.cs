@@ -51,6 +51,8 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
 
                     break;
                 case Next.Prepare:
+                    // Earlier answers do not wait for this one.
+                    connection.Flush();
                     await _preparation!;
                     _preparation = null;
                     await connection.Reactor.SwitchTo();
@@ -148,7 +150,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         if (post.Site.Revalidates && !_isRevalidated)
         {
             _isRevalidated = true;
-            _preparation = post.Site.RevalidateAsync(head.Target.Path.In(input).ToArray());
+            _preparation = bench.RevalidateAsync(post, head, input);
             return Next.Prepare;
         }
 

@@ -19,7 +19,7 @@ internal readonly ref struct PlanAnswer(
 
     /// <summary>
     /// Begins the answer; the body that is left to send is in <paramref name="send"/>. Another status than the plan's, with nothing
-    /// written, where its file cannot be opened now.
+    /// written, where the file asked for cannot be opened now.
     /// </summary>
     public int Begin(scoped in Plan plan, Adoption adoption, out BodySend send)
     {
@@ -33,8 +33,7 @@ internal readonly ref struct PlanAnswer(
                 WriteWhole(plan, plan.Document!.Bytes);
                 return plan.Status;
             case PlanBody.StatusText:
-                // "404 Not Found\r\n" out of "HTTP/1.1 404 Not Found\r\n" is the body as well.
-                WriteWhole(plan, StatusLine.Of(plan.Status)["HTTP/1.1 ".Length..]);
+                WriteStatusText(plan);
                 return plan.Status;
             default:
                 WriteWhole(plan, default);
@@ -45,25 +44,23 @@ internal readonly ref struct PlanAnswer(
     private int BeginAsset(scoped in Plan plan, Adoption adoption, out BodySend send)
     {
         send = default;
-        switch (BodySource.TryOpen(adoption, plan.Asset!, out BodySource source))
+        BodyOpening opening = BodySource.TryOpen(adoption, plan.Asset!, out BodySource source);
+        if (opening != BodyOpening.Opened)
         {
-            case BodyOpening.Exhausted:
-                return 503;
-            case BodyOpening.Gone:
-                return PlanStatus.NotFound;
+            return AnswerWithout(plan, opening);
         }
 
         if (!source.IsAsCatalogued)
         {
-            send = BeginPart(plan, source, AssetState.Changed, 0, source.Size);
+            send = BeginBody(plan, source, AssetState.Changed, BodyExtent.Whole, 0, source.Size);
         }
         else if (plan.Body == PlanBody.Asset)
         {
-            send = BeginPart(plan, source, AssetState.AsPlanned, 0, source.Size);
+            send = BeginBody(plan, source, AssetState.AsPlanned, BodyExtent.Whole, 0, source.Size);
         }
         else if (plan.Ranges.Length == 1)
         {
-            send = BeginPart(plan, source, AssetState.AsPlanned, plan.Ranges[0].First, plan.Ranges[0].Length);
+            send = BeginBody(plan, source, AssetState.AsPlanned, BodyExtent.Range, plan.Ranges[0].First, plan.Ranges[0].Length);
         }
         else
         {
@@ -73,7 +70,20 @@ internal readonly ref struct PlanAnswer(
         return plan.Status;
     }
 
-    private BodySend BeginPart(scoped in Plan plan, in BodySource source, AssetState state, long first, long bytes)
+    /// <summary>An error stays that error, with all its fields, when only its page cannot be had.</summary>
+    private int AnswerWithout(scoped in Plan plan, BodyOpening opening)
+    {
+        if (plan.Status >= 400)
+        {
+            WriteStatusText(Plan.Bare(plan.Status, PlanBody.StatusText, plan.Fields));
+            return plan.Status;
+        }
+
+        return opening == BodyOpening.Exhausted ? PlanStatus.ServiceUnavailable : PlanStatus.NotFound;
+    }
+
+    private BodySend BeginBody(
+        scoped in Plan plan, in BodySource source, AssetState state, BodyExtent extent, long first, long bytes)
     {
         long sentBytes = includesBody ? bytes : 0;
         if (source.Asset.Strategy == BodyStrategy.Ring)
@@ -85,7 +95,8 @@ internal readonly ref struct PlanAnswer(
         int headBytesMax = AnswerHead.BytesMax(plan, bench.Scratch);
         Span<byte> room = connection.GetSpan(headBytesMax + BodySend.CopiedBytes(source, sentBytes));
         int headBytes = WriteHead(room, plan, state, new BodyDescription(bytes));
-        return BodySend.Begin(connection, source, first, sentBytes, room, headBytes, takesChunks: version == HttpVersion.Http11);
+        bool takesChunks = version == HttpVersion.Http11;
+        return BodySend.Begin(connection, source, extent, first, sentBytes, room, headBytes, takesChunks);
     }
 
     private BodySend BeginParts(scoped in Plan plan, in BodySource source)
@@ -97,6 +108,10 @@ internal readonly ref struct PlanAnswer(
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(multipart.Bytes, multipart.ContentType)));
         return BodySend.BeginParts(source, multipart);
     }
+
+    private void WriteStatusText(scoped in Plan plan) =>
+        // "404 Not Found\r\n" out of "HTTP/1.1 404 Not Found\r\n" is the body as well.
+        WriteWhole(plan, StatusLine.Of(plan.Status)["HTTP/1.1 ".Length..]);
 
     private void WriteWhole(scoped in Plan plan, ReadOnlySpan<byte> body)
     {

@@ -53,13 +53,12 @@ internal sealed class Workbench : IDisposable
     /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
     public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Admission verdict)
     {
-        ReadOnlySpan<byte> query = head.Target.Query.In(bytes);
         _joined.Reset();
         var request = new PlanRequest
         {
             Method = KindOf(head.Method),
             Path = head.Target.Path.In(bytes),
-            Query = query.IsEmpty ? query : query[1..],
+            Query = QueryOf(head, bytes),
             Conditions = new ConditionFields
             {
                 IfMatch = _joined.Of(head, bytes, FieldName.IfMatch),
@@ -81,6 +80,18 @@ internal sealed class Workbench : IDisposable
     public ReadOnlySpan<byte> AuthorizationOf(RequestHead head, ReadOnlySpan<byte> bytes) =>
         _joined.Of(head, bytes, FieldName.Authorization);
 
+    /// <summary>
+    /// Has the site look whether what answers a request is still as it knows it. With copies: the input may move meanwhile.
+    /// </summary>
+    public Task RevalidateAsync(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        _joined.Reset();
+        return post.Site.RevalidateAsync(
+            head.Target.Path.In(bytes).ToArray(),
+            QueryOf(head, bytes).ToArray(),
+            _joined.Of(head, bytes, FieldName.Accept).ToArray());
+    }
+
     /// <summary>Moves every site on to its latest snapshot.</summary>
     public void AdoptLatest()
     {
@@ -96,6 +107,13 @@ internal sealed class Workbench : IDisposable
         {
             post.Dispose();
         }
+    }
+
+    /// <summary>The query without its '?'; empty for none.</summary>
+    private static ReadOnlySpan<byte> QueryOf(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        ReadOnlySpan<byte> query = head.Target.Query.In(bytes);
+        return query.IsEmpty ? query : query[1..];
     }
 
     private Admission AdmissionOf(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Admission verdict)

@@ -77,6 +77,61 @@ public class ScriptedSendTests
     }
 
     [Fact]
+    public async Task What_was_written_behind_a_flush_can_be_taken_back_until_its_file_is_read_whole()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            connection.Write("first|"u8);
+            connection.Flush();
+            await connection.ReadAsync();
+            connection.Write("second|"u8);
+            connection.Flush();
+            connection.Write("head|"u8);
+            int read = await connection.ReadFileAsync(9, 0, 100);
+            read += await connection.ReadFileAsync(9, read, 100 - read);
+            connection.Retract("head|"u8.Length + read);
+            connection.Write("other head"u8);
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        script.Kernel.Deliver(receive, "x"u8.ToArray());
+        Submission file = await script.Kernel.ExpectAsync("read");
+        script.Kernel.Complete(send, send.Bytes.Length);
+        script.Kernel.Complete(file, 5);
+        file = await script.Kernel.ExpectAsync("read");
+        script.Kernel.Complete(file, 0);
+
+        send = await script.Kernel.ExpectAsync("send");
+        Assert.Equal("second|other head"u8, send.Bytes);
+        script.Kernel.Complete(send, send.Bytes.Length);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+        Assert.Equal(0, script.Log.Count(300));
+    }
+
+    [Fact]
+    public async Task What_was_flushed_cannot_be_taken_back()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static connection =>
+        {
+            connection.Write("flushed"u8);
+            connection.Flush();
+            connection.Write("since"u8);
+            Assert.Throws<ArgumentOutOfRangeException>(() => connection.Retract("since"u8.Length + 1));
+            connection.Retract("since"u8.Length);
+            return Task.CompletedTask;
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        Assert.Equal("flushed"u8, send.Bytes);
+        script.Kernel.Complete(send, send.Bytes.Length);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
+
+    [Fact]
     public async Task A_send_cut_short_goes_on_where_it_stopped()
     {
         await using Script script = await Script.StartAsync();

@@ -85,6 +85,31 @@ public sealed class EntityTagTests : IDisposable
         Assert.Equal(3, new HashSet<string> { first, later, catalog.Current.Asset("/f.bin").Tag() }.Count);
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task A_large_file_whose_time_is_set_back_is_known_by_another_tag(bool isReplaced)
+    {
+        string full = _site.File("f.bin", new byte[300_000]);
+        File.SetLastWriteTimeUtc(full, Old);
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        string first = catalog.Current.Asset("/f.bin").Tag();
+        string written = _site.File(isReplaced ? "next" : "f.bin", [.. Enumerable.Repeat((byte)1, 300_000)]);
+        File.SetLastWriteTimeUtc(written, Old);
+        File.Move(written, full, overwrite: true);
+
+        catalog.Refresh("");
+        string soon = catalog.Current.Asset("/f.bin").Tag();
+        await TempSite.SettleAsync();
+        catalog.Refresh("");
+        string settled = catalog.Current.Asset("/f.bin").Tag();
+        catalog.Reload();
+
+        Assert.Equal($"W/{settled}", soon);
+        Assert.NotEqual(first, settled);
+        Assert.Equal(settled, catalog.Current.Asset("/f.bin").Tag());
+    }
+
     [Fact]
     public void A_large_file_that_was_just_written_has_a_weak_tag()
     {

@@ -146,6 +146,61 @@ public sealed class VariantTests : IDisposable
     }
 
     [Fact]
+    public async Task A_coded_file_that_gets_a_sibling_of_its_own_is_still_shown_by_its_original()
+    {
+        // A site compressed a second time over: the file in the middle becomes another asset, and the memory of the one before is freed.
+        Write("app.js", "original");
+        Write("app.js.gz", "gzip");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        CatalogSnapshot before = catalog.Adopt();
+        Write("app.js.gz.br", "brotli of gzip");
+
+        catalog.Refresh("");
+        before.Release();
+        await before.WhenFreedAsync();
+
+        Asset middle = catalog.Current.Asset("/app.js.gz");
+        Assert.Equal("brotli of gzip", catalog.Current.Body(middle.VariantFor(ContentCoding.Brotli)!));
+        Asset shown = catalog.Current.Asset("/app.js").VariantFor(ContentCoding.Gzip)!;
+        Assert.Equal("gzip", catalog.Current.Body(shown));
+        Assert.True(middle.IsShownBy(shown));
+    }
+
+    [Fact]
+    public async Task An_original_that_an_older_one_takes_the_place_of_loses_its_siblings()
+    {
+        Write("app.js", "newer");
+        Write("app.js.gz", "of the newer");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        File.SetLastWriteTimeUtc(_site.File("app.js", "older"), Time.AddDays(-1));
+
+        catalog.Refresh("");
+        Assert.Equal(CodingSet.Identity, catalog.Current.Asset("/app.js").Codings);
+        await TempSite.SettleAsync();
+        catalog.Refresh("");
+        catalog.Reload();
+        Assert.Equal(CodingSet.Identity, catalog.Current.Asset("/app.js").Codings);
+
+        Write("app.js.gz", "of the older");
+        catalog.Refresh("");
+        Asset coded = catalog.Current.Asset("/app.js").VariantFor(ContentCoding.Gzip)!;
+        Assert.Equal("of the older", catalog.Current.Body(coded));
+    }
+
+    [Fact]
+    public async Task An_original_that_is_written_again_as_it_was_keeps_its_siblings()
+    {
+        Write("app.js", "original");
+        Write("app.js.gz", "coded");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        Write("app.js", "original");
+
+        catalog.Refresh("");
+
+        Assert.NotNull(catalog.Current.Asset("/app.js").VariantFor(ContentCoding.Gzip));
+    }
+
+    [Fact]
     public async Task An_original_that_becomes_younger_loses_its_siblings()
     {
         Write("app.js", "original");

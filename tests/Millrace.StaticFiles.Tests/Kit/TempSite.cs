@@ -58,6 +58,17 @@ internal sealed class TempSite : IDisposable
         }
     }
 
+    /// <summary>Waits for what the thread pool does in its own time, and has no event to tell of.</summary>
+    public static async Task UntilAsync(Func<bool> holds)
+    {
+        long beganNs = WallClock.NowNs;
+        while (!holds())
+        {
+            Assert.True(WallClock.NowNs - beganNs < 30_000_000_000, "It did not come to be in 30 s.");
+            await Task.Delay(5);
+        }
+    }
+
     public void EmptyDirectory(string path) => Directory.CreateDirectory(PathOf(path));
 
     public void Symlink(string path, string target)

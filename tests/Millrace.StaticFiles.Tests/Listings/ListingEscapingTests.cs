@@ -61,6 +61,7 @@ public class ListingEscapingTests
     [InlineData("a\tb\nc\u007f", "a␉b␊c␡")]
     [InlineData("jpg\u202Egpj.exe", "jpg\uFFFDgpj.exe")]
     [InlineData("a\u2066b\u0085c", "a\uFFFDb\uFFFDc")]
+    [InlineData("a\uFFFFb\uFFFEc", "a\uFFFDb\uFFFDc")]
     [InlineData("  two  blanks ", "  two  blanks ")]
     public void A_name_is_shown_as_it_is_but_for_what_cannot_be_seen(string name, string text) =>
         Assert.Equal(text, ShownRow.Of(Encoding.UTF8.GetBytes(name)).Text);

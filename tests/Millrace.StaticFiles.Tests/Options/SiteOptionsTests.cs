@@ -29,6 +29,8 @@ public class SiteOptionsTests
         Refused(Valid with { Charset = "a b" }, "charset");
         Refused(Valid with { ContentTypes = new Dictionary<string, string> { ["JS"] = "text/javascript" } }, "JS");
         Refused(Valid with { ContentTypes = new Dictionary<string, string> { ["js"] = "javascript" } }, "javascript");
+        Refused(Valid with { ContentTypes = new Dictionary<string, string> { ["js"] = "text/" + new string('x', 600) } }, "605");
+        Refused(Valid with { Charset = new string('x', 65) }, "65");
         Refused(Valid with { CacheControl = [new CacheRule("", "no-store")] }, "pattern");
         Refused(Valid with { CacheControl = [new CacheRule("*", "a\r\nb")] }, "Cache-Control");
         Refused(Valid with { CacheControl = [.. Enumerable.Repeat(new CacheRule("*", "a"), 1001)] }, "1001");

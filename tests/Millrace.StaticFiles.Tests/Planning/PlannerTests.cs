@@ -172,6 +172,40 @@ public sealed class PlannerTests : IDisposable
     }
 
     [Fact]
+    public void An_index_page_that_is_not_its_directorys_index_has_no_shorter_address()
+    {
+        _site.Files.File("index.html", "not the index");
+        _site.Files.File("home.html", "the index");
+        _site.Options = _site.Options with { CleanUrls = true, IndexNames = ["home.html"] };
+
+        Assert.Same(_site.Asset("/index.html"), _site.Get("/index.html").Asset);
+        Assert.Same(_site.Asset("/home.html"), _site.Get("/").Asset);
+    }
+
+    [Theory]
+    [InlineData("/index.html", "/index.html")]
+    [InlineData("/docs", "/docs/index.html")]
+    [InlineData("/docs/", "/docs/index.html")]
+    [InlineData("/page.html", "/page.html")]
+    [InlineData("/page", "/page.html")]
+    public void What_a_rule_leads_to_answers_at_once_under_the_address_that_was_asked_for(string target, string file)
+    {
+        foreach (string name in (string[])["index.html", "docs/index.html", "page.html"])
+        {
+            _site.Files.File(name, name);
+        }
+
+        _site.Options = _site.Options with { CleanUrls = true, Redirects = [new RedirectRule("/*", target, 200)] };
+
+        foreach (string asked in (string[])["/some", "/some/", "/some/where"])
+        {
+            Planned plan = _site.Get(asked);
+            Assert.Equal((PlanStatus.Ok, null), (plan.Status, plan.Field("Location")));
+            Assert.Same(_site.Asset(file), plan.Asset);
+        }
+    }
+
+    [Fact]
     public void Forced_rules_go_before_files_and_others_behind_them()
     {
         _site.Files.File("page.html", "page");
@@ -236,6 +270,7 @@ public sealed class PlannerTests : IDisposable
 
         Assert.Equal((PlanStatus.Ok, PlanBody.Document, "Accept"), (page.Status, page.Body, page.Field("Vary")));
         Assert.Contains("a.txt", Encoding.UTF8.GetString(page.Document!.Bytes), StringComparison.Ordinal);
+        Assert.StartsWith("default-src 'none'; style-src 'sha256-", page.Field("Content-Security-Policy"), StringComparison.Ordinal);
         Assert.StartsWith("[{\"name\":\"a.txt\"", Encoding.UTF8.GetString(json.Document!.Bytes), StringComparison.Ordinal);
         string tag = Encoding.ASCII.GetString(page.Document.EntityTag);
         Planned again = _site.Get("/dir/", $"If-None-Match: {tag}");

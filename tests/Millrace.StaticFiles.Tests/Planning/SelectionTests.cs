@@ -39,8 +39,12 @@ public sealed class SelectionTests : IDisposable
     [InlineData("/app.js", "identity;q=0, zstd")]
     [InlineData("/plain.txt", "identity;q=0")]
     [InlineData("/plain.txt", "*;q=0")]
-    public void What_the_client_rules_out_altogether_is_406(string target, string acceptEncoding) =>
-        Assert.Equal(PlanStatus.NotAcceptable, _site.Get(target, $"Accept-Encoding: {acceptEncoding}").Status);
+    public void What_the_client_rules_out_altogether_is_406_for_it_alone(string target, string acceptEncoding)
+    {
+        Planned plan = _site.Get(target, $"Accept-Encoding: {acceptEncoding}");
+
+        Assert.Equal((PlanStatus.NotAcceptable, "Accept-Encoding"), (plan.Status, plan.Field("Vary")));
+    }
 
     [Fact]
     public void A_compressed_file_asked_for_by_its_name_has_no_coding()

@@ -15,28 +15,28 @@ public class ChangeBatchTests
     public void Without_a_change_there_is_nothing_to_wait_for() => Assert.Equal(-1, _batch.DelayMs(1000));
 
     [Fact]
-    public void A_change_is_due_after_ten_quiet_milliseconds()
+    public void A_change_is_due_after_five_quiet_milliseconds()
     {
         _batch.Add(A, 1000);
 
-        Assert.Equal(10, _batch.DelayMs(1000));
-        Assert.Equal(1, _batch.DelayMs(1009));
-        Assert.Equal(0, _batch.DelayMs(1010));
+        Assert.Equal(5, _batch.DelayMs(1000));
+        Assert.Equal(1, _batch.DelayMs(1004));
+        Assert.Equal(0, _batch.DelayMs(1005));
         Assert.Equal(0, _batch.DelayMs(5000));
     }
 
     [Fact]
-    public void Each_further_change_begins_the_quiet_anew_until_fifty_milliseconds_after_the_first()
+    public void Each_further_change_begins_the_quiet_anew_until_twenty_five_milliseconds_after_the_first()
     {
-        for (long nowMs = 1000; nowMs < 1045; nowMs += 9)
+        for (long nowMs = 1000; nowMs <= 1020; nowMs += 4)
         {
             _batch.Add(A, nowMs);
-            Assert.InRange(_batch.DelayMs(nowMs), 5, 10);
+            Assert.Equal(5, _batch.DelayMs(nowMs));
         }
 
-        _batch.Add(A, 1049);
-        Assert.Equal(1, _batch.DelayMs(1049));
-        Assert.Equal(0, _batch.DelayMs(1050));
+        _batch.Add(A, 1024);
+        Assert.Equal(1, _batch.DelayMs(1024));
+        Assert.Equal(0, _batch.DelayMs(1025));
     }
 
     [Fact]
@@ -64,7 +64,7 @@ public class ChangeBatchTests
     }
 
     [Theory]
-    [InlineData(5, 10)]
+    [InlineData(5, 5)]
     [InlineData(400, 400)]
     [InlineData(60_000, 1000)]
     public void After_a_long_read_comes_a_pause_as_long_but_of_a_second_at_most(long readMs, int delayMs)
@@ -98,7 +98,7 @@ public class ChangeBatchTests
         _batch.Failed(0, 5);
         _batch.Add(A, 100);
 
-        Assert.Equal(10, _batch.DelayMs(100));
+        Assert.Equal(5, _batch.DelayMs(100));
         Assert.Null(_batch.Take());
     }
 }

@@ -85,7 +85,7 @@ internal sealed class RunningSite
     {
         _wires.ForEach(static wire => wire.Dispose());
         await Group.StopAsync(TimeSpan.FromSeconds(5));
-        _sites.Dispose();
+        await _sites.DisposeAsync();
         CatalogSnapshot last = Catalog.Current;
         _site.Dispose();
         await last.Freed.WaitAsync(TimeSpan.FromSeconds(5));

@@ -43,6 +43,13 @@ internal sealed class SiteFolder : IDisposable
         return bytes;
     }
 
+    /// <summary>Writes over a file in place: the same inode, other bytes.</summary>
+    public void Overwrite(string target, byte[] bytes)
+    {
+        using FileStream file = File.OpenWrite(PathOf(target));
+        file.Write(bytes);
+    }
+
     /// <summary>Cuts a file off, or lets it grow by zeros, in place.</summary>
     public void SetLength(string target, long length)
     {

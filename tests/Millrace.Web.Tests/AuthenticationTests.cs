@@ -1,0 +1,123 @@
+using System.Text;
+using Millrace.StaticFiles;
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests;
+
+/// <summary>Requests whose credentials are verified on another thread while their connection waits.</summary>
+public class AuthenticationTests : SiteFixture
+{
+    /// <summary>The hash of "right", as cheap as SHA-512 crypt allows.</summary>
+    private const string Hash =
+        "$6$rounds=1000$saltstring$mEmMR6JdPLut3.0gCFgR5..jVisIB2iqApHuJY0D8mBBbgY4CBuL2l.0PZBw0ZwEixXjvEmZnqlHGGNBHNeif.";
+
+    private const int Size = 100_000;
+
+    [Fact]
+    public async Task Each_request_is_judged_by_its_own_credentials()
+    {
+        byte[] bytes = Folder.AddSized(Size);
+        Wire wire = await (await StartAsync(WithPassword)).ConnectAsync();
+        (string? Password, int Status)[] requests =
+            [("right", 200), (null, 401), ("wrong", 401), ("right", 200), ("wrong", 401), ("new", 401), ("right", 200)];
+
+        await wire.SendAsync(string.Concat(requests.Select(static request => RequestWith(request.Password))));
+
+        foreach ((string? password, int status) in requests)
+        {
+            Answer answer = await wire.ReadAnswerAsync();
+            Assert.Equal((password, status), (password, answer.Status));
+            Assert.Equal(status == 401, answer.Field("WWW-Authenticate") is not null);
+            if (status == 200)
+            {
+                answer.AssertIsWhole(bytes);
+                Assert.Equal("no-cache", answer.Field("Cache-Control"));
+            }
+        }
+    }
+
+    [Fact]
+    public async Task A_body_behind_new_credentials_is_not_taken_for_a_request()
+    {
+        Folder.AddSized(Size);
+        Wire wire = await (await StartAsync(WithPassword)).ConnectAsync();
+        string body = RequestWith("right");
+
+        await wire.SendAsync(RequestWith("wrong", $"Content-Length: {body.Length}\r\n") + body + RequestWith(null));
+
+        Assert.Equal(401, (await wire.ReadAnswerAsync()).Status);
+        Assert.Equal(401, (await wire.ReadAnswerAsync()).Status);
+        wire.FinishSending();
+        await wire.AssertEndsAsync();
+    }
+
+    [Fact]
+    public async Task Clients_that_go_away_meanwhile_leave_nothing_behind()
+    {
+        Folder.AddSized(Size);
+        RunningSite site = await StartAsync(WithPassword);
+
+        for (int i = 0; i < 50; i++)
+        {
+            using Wire wire = await site.ConnectAsync();
+            await wire.SendAsync(RequestWith($"guess {i}") + RequestWith($"next guess {i}"));
+            wire.Reset();
+        }
+
+        // Those who wait may be so many that it is turned away at first.
+        Wire bystander = await site.ConnectAsync();
+        Answer answer;
+        do
+        {
+            await bystander.SendAsync(RequestWith("right"));
+            answer = await bystander.ReadAnswerAsync();
+        }
+        while (answer.Status == 503);
+
+        answer.AssertIsWhole(SiteFolder.Bytes(Size));
+    }
+
+    [Fact]
+    public async Task A_request_that_is_verified_while_the_server_stops_is_answered_and_is_the_last()
+    {
+        byte[] bytes = Folder.AddSized(Size);
+        RunningSite site = await StartAsync(WithPassword);
+        Wire wire = await site.ConnectAsync();
+        (await AskAsync(wire)).AssertIsWhole(bytes);
+
+        await wire.SendAsync(RequestWith("wrong") + RequestWith("right"));
+        Task stopped = site.Group.StopAsync(TimeSpan.FromSeconds(10));
+
+        Answer answer = await wire.ReadAnswerAsync();
+        Assert.Equal(401, answer.Status);
+        if (answer.Field("Connection") != "close")
+        {
+            // It came before the end was asked for.
+            answer = await wire.ReadAnswerAsync();
+            answer.AssertIsWhole(bytes);
+        }
+
+        (byte[] left, WireEnd end) = await wire.ReadToEndAsync();
+        Assert.Equal((0, WireEnd.Finished), (left.Length, end));
+        wire.Dispose();
+        await stopped;
+    }
+
+    private static async Task<Answer> AskAsync(Wire wire)
+    {
+        await wire.SendAsync(RequestWith("right"));
+        return await wire.ReadAnswerAsync();
+    }
+
+    private static string RequestWith(string? password, string fields = "")
+    {
+        string credentials = password is null ? "" : $"Authorization: Basic {Convert.ToBase64String(Encoding.UTF8.GetBytes($"jane:{password}"))}\r\n";
+        return $"GET {SiteFolder.Target(Size)} HTTP/1.1\r\nHost: a\r\n{credentials}{fields}\r\n";
+    }
+
+    private SiteOptions WithPassword(SiteOptions options)
+    {
+        Folder.Add("/.htpasswd", Encoding.ASCII.GetBytes($"jane:{Hash}\n"));
+        return options with { PasswordFile = Folder.PathOf("/.htpasswd") };
+    }
+}
