@@ -32,17 +32,17 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
     /// <param name="behind">What was asked behind it on the same connection: that ends for all of them.</param>
     public Content? Check(Question question, Answer answer, ReadOnlySpan<Question> behind = default)
     {
-        List<State> states = StatesOf(question.Path, question.SentAt);
+        List<State> states = StatesOf(question.Path, question.SentAt, answer.ReceivedAt);
         Content? content = null;
         tally.Count("answers");
         tally.Count("bytes", answer.Body.Length);
         tally.Count(answer.IsCut ? "cut" : $"{answer.Status}");
         string? fault = answer switch
         {
-            { IsCut: true } => IsTornBehind(behind) ? null : CutFault(answer, states),
+            { IsCut: true } => IsTornBehind(behind, answer) ? null : CutFault(answer, states),
             { Status: 200 } => WholeFault(question, answer, states, out content),
             { Status: 206 } => PartialFault(question, answer, states),
-            { Status: 304 } => UnchangedFault(question, states),
+            { Status: 304 } => UnchangedFault(question, answer, states),
             { Status: 404 } => states.Exists(static state => state.Edition is null) ? null : "is said to be missing",
             { Status: 416 } => states.Exists(state => state.IsTorn || answer.Field("Content-Range") == $"bytes */{state.Bytes}")
                 ? null : "is said to be shorter",
@@ -50,28 +50,28 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
         };
         if (fault is not null)
         {
-            double ms = Stopwatch.GetElapsedTime(question.SentAt).TotalMilliseconds;
+            double ms = Stopwatch.GetElapsedTime(question.SentAt, answer.ReceivedAt).TotalMilliseconds;
             tally.Fault($"{Thread.CurrentThread.Name}: {question}: {fault} ({answer.Status}, {answer.Body.Length} bytes, tag {answer.Tag}, after {ms:f1} ms)");
         }
 
         return content;
     }
 
-    private List<State> StatesOf(string path, long sentAt)
+    private List<State> StatesOf(string path, long sentAt, long receivedAt)
     {
         // What the last deployment of the time of grace replaced may be seen that long.
         TimeSpan before = FreshSince(sentAt - Ticks(Grace)) ?? Grace;
-        return site.HistoryOf(path).Between(sentAt - Ticks(before), Stopwatch.GetTimestamp());
+        return site.HistoryOf(path).Between(sentAt - Ticks(before), receivedAt);
     }
 
     private static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
 
     /// <summary>The connection ended for the sake of another answer.</summary>
-    private bool IsTornBehind(ReadOnlySpan<Question> behind)
+    private bool IsTornBehind(ReadOnlySpan<Question> behind, Answer answer)
     {
         foreach (Question question in behind)
         {
-            if (StatesOf(question.Path, question.SentAt).Exists(static state => state.IsTorn))
+            if (StatesOf(question.Path, question.SentAt, answer.ReceivedAt).Exists(static state => state.IsTorn))
             {
                 tally.Count("cut for another");
                 return true;
@@ -106,7 +106,7 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
         }
 
         bool isTorn = states.Exists(static state => state.IsTorn);
-        AddVariant(states, question, answer.Coding);
+        AddVariant(states, question, answer, answer.Coding);
         bool isIdentified = Edition.TryIdentify(0, body, out Edition edition);
         long difference = isIdentified ? edition.FirstDifference(0, body) : 0;
         if (difference < 0 && states.Exists(state => !state.IsTorn && state.Edition == edition && state.Bytes == body.Length))
@@ -167,24 +167,24 @@ internal sealed class Judge(SiteFolder site, Tally tally, TimeSpan fresh)
             : TagFault(question.Path, answer, new Content("", whole.Value, states.Find(state => state.Edition == whole)!.Bytes));
     }
 
-    private string? UnchangedFault(Question question, List<State> states)
+    private string? UnchangedFault(Question question, Answer answer, List<State> states)
     {
         if (question.Held is not { } held)
         {
             return "is unchanged since nothing";
         }
 
-        AddVariant(states, question, held.Coding);
+        AddVariant(states, question, answer, held.Coding);
         bool isSame = states.Exists(state => state.IsTorn || (held.Edition is not null && state.Edition == held.Edition && state.Bytes == held.Bytes));
         return isSame ? null : $"is said to be {Describe(held)} still: {Describe(states)}";
     }
 
     /// <summary>A coded answer is of the sibling with that coding, or made of the file itself.</summary>
-    private void AddVariant(List<State> states, Question question, string coding)
+    private void AddVariant(List<State> states, Question question, Answer answer, string coding)
     {
         if (coding.Length > 0)
         {
-            states.AddRange(StatesOf(question.Path + (coding == "br" ? ".br" : ".gz"), question.SentAt));
+            states.AddRange(StatesOf(question.Path + (coding == "br" ? ".br" : ".gz"), question.SentAt, answer.ReceivedAt));
         }
     }
 

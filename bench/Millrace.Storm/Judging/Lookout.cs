@@ -15,10 +15,12 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
         long since = Stopwatch.GetTimestamp();
         State wanted = site.HistoryOf(path).Current;
         TimeSpan elapsed;
+        // Judged when it is over: to check some megabytes takes longer than what is measured.
+        List<(Question, Answer)> seen = [];
         var peer = new Peer(port);
         try
         {
-            while (!IsSeen(peer, path, coding, wanted, since, out elapsed))
+            while (!IsSeen(peer, path, coding, wanted, since, seen, out elapsed))
             {
                 if (elapsed > Patience)
                 {
@@ -39,6 +41,7 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
         finally
         {
             peer.Dispose();
+            seen.ForEach(pair => judge.Check(pair.Item1, pair.Item2));
         }
 
         if (judge.FreshSince(since) is { } fresh)
@@ -59,23 +62,26 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
         judge.Check(question, peer.Ask(question));
     }
 
-    private bool IsSeen(Peer peer, string path, string? coding, State wanted, long since, out TimeSpan elapsed)
+    private static bool IsSeen(
+        Peer peer, string path, string? coding, State wanted, long since, List<(Question, Answer)> seen, out TimeSpan elapsed)
     {
         var question = new Question(path) { AcceptEncoding = coding };
         Answer answer = peer.Ask(question);
-        elapsed = Stopwatch.GetElapsedTime(since);
-        judge.Check(question, answer);
+        elapsed = Stopwatch.GetElapsedTime(since, answer.ReceivedAt);
+        seen.Add((question, answer));
         return IsOf(wanted, answer, coding ?? "");
     }
 
+    /// <summary>By its first line, which is enough to know what was meant; whether it is that is judged later.</summary>
     private static bool IsOf(State wanted, Answer answer, string coding)
     {
-        if (wanted.Edition is not { } edition)
+        if (wanted.Edition is null)
         {
             return answer.Status == 404;
         }
 
         return answer.Status == 200 && !answer.IsCut && answer.Coding == coding
-            && answer.Decode() is var body && body.Length == wanted.Bytes && edition.FirstDifference(0, body) < 0;
+            && answer.Decode() is var body && body.Length == wanted.Bytes
+            && Edition.TryIdentify(0, body, out Edition edition) && edition == wanted.Edition;
     }
 }

@@ -16,20 +16,13 @@ internal readonly record struct Edition(int File, int Version, long Length)
     public void Fill(long offset, Span<byte> destination)
     {
         Span<byte> line = stackalloc byte[LineBytes];
+        WriteTemplate(line);
         while (!destination.IsEmpty)
         {
             int within = (int)(offset % LineBytes);
             int count = Math.Min(LineBytes - within, destination.Length);
-            if (count == LineBytes)
-            {
-                WriteLine(offset / LineBytes, destination);
-            }
-            else
-            {
-                WriteLine(offset / LineBytes, line);
-                line.Slice(within, count).CopyTo(destination);
-            }
-
+            WritePlace(line, offset / LineBytes);
+            line.Slice(within, count).CopyTo(destination);
             destination = destination[count..];
             offset += count;
         }
@@ -85,22 +78,28 @@ internal readonly record struct Edition(int File, int Version, long Length)
         return edition.FirstDifference(offset + start, line) < 0;
     }
 
-    private void WriteLine(long index, Span<byte> line)
+    /// <summary>What all lines have in common.</summary>
+    private void WriteTemplate(Span<byte> line)
     {
-        line[..LineBytes].Fill((byte)' ');
-        Write(line[FileAt..], File, 8);
-        Write(line[VersionAt..], Version, 8);
-        Write(line[LineAt..], index, 8);
-        Write(line[LengthAt..], Length, 10);
-        Write(line[HashAt..], unchecked((long)Mix(((ulong)File << 40) ^ ((ulong)Version << 20) ^ (ulong)Length ^ Mix((ulong)index))), 16);
+        line.Fill((byte)' ');
+        Write(line.Slice(FileAt, 8), (ulong)File);
+        Write(line.Slice(VersionAt, 8), (ulong)Version);
+        Write(line.Slice(LengthAt, 10), (ulong)Length);
         line[LineBytes - 1] = (byte)'\n';
     }
 
-    private static void Write(Span<byte> destination, long value, int digits)
+    private void WritePlace(Span<byte> line, long index)
     {
-        for (int i = digits - 1; i >= 0; i--)
+        Write(line.Slice(LineAt, 8), (ulong)index);
+        Write(line.Slice(HashAt, 16), Mix(((ulong)File << 40) ^ ((ulong)Version << 20) ^ (ulong)Length ^ Mix((ulong)index)));
+    }
+
+    private static void Write(Span<byte> digits, ulong value)
+    {
+        for (int i = digits.Length - 1; i >= 0; i--)
         {
-            destination[i] = "0123456789abcdef"u8[(int)(value & 15)];
+            uint digit = (uint)value & 15;
+            digits[i] = (byte)(digit < 10 ? '0' + digit : 'a' - 10 + digit);
             value >>= 4;
         }
     }

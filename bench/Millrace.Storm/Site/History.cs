@@ -29,10 +29,20 @@ internal sealed class History
     /// <summary>What the path was at any moment of a time.</summary>
     public List<State> Between(long from, long until)
     {
+        List<State> found = [];
         lock (_lock)
         {
-            return _states.FindAll(state => state.From <= until && state.Until >= from);
+            // They end in the order they began: what ended before needs no look at what was before that.
+            for (int i = _states.Count - 1; i >= 0 && _states[i].Until >= from; i--)
+            {
+                if (_states[i].From <= until)
+                {
+                    found.Add(_states[i]);
+                }
+            }
         }
+
+        return found;
     }
 
     /// <summary>Whether it was this at any time before: a stale answer is another mistake than a wrong one.</summary>

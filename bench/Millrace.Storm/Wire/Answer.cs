@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.IO.Compression;
 
 namespace Millrace.Storm.Wire;
@@ -5,6 +6,9 @@ namespace Millrace.Storm.Wire;
 /// <summary>An answer as it came; <see cref="IsCut"/> where the connection ended before its body did.</summary>
 internal sealed record Answer(int Status, Dictionary<string, string> Fields, byte[] Body, bool IsCut)
 {
+    /// <summary>When the last of it came (ticks of Stopwatch).</summary>
+    public long ReceivedAt { get; } = Stopwatch.GetTimestamp();
+
     public string? Field(string name) => Fields.GetValueOrDefault(name);
 
     public string? Tag => Field("ETag");
