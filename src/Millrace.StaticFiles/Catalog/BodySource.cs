@@ -39,7 +39,7 @@ internal readonly struct BodySource
 
     public Asset Asset { get; }
 
-    /// <summary>Of an asset that is opened on demand, the file's size now.</summary>
+    /// <summary>Of an asset that is opened on demand or large, the file's size when it was opened.</summary>
     public long Size { get; }
 
     public int Descriptor { get; }
@@ -53,6 +53,11 @@ internal readonly struct BodySource
     /// <summary>Begins a request on the asset and opens its file where the snapshot holds none.</summary>
     public static BodyOpening TryOpen(Adoption adoption, Asset asset, out BodySource source)
     {
+        if (asset.Strategy == BodyStrategy.Stream && asset.Descriptor != Asset.NoDescriptor)
+        {
+            return TryOpenHeld(adoption, asset, out source);
+        }
+
         if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
         {
             adoption.BeginRequest();
@@ -74,6 +79,26 @@ internal readonly struct BodySource
         source = new BodySource(adoption, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
         {
             IsAsCatalogued = state == asset.State,
+        };
+        return BodyOpening.Opened;
+    }
+
+    /// <summary>
+    /// A large file is looked at once more before its head is sent: what was written to it in place since it was catalogued is told
+    /// from what is written while it is sent. (A small one is looked at behind its only read.)
+    /// </summary>
+    private static BodyOpening TryOpenHeld(Adoption adoption, Asset asset, out BodySource source)
+    {
+        source = default;
+        if (FileState.Read(asset.Descriptor, out FileState now) < 0)
+        {
+            return BodyOpening.Gone;
+        }
+
+        adoption.BeginRequest();
+        source = new BodySource(adoption, asset, now.Size, now.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+        {
+            IsAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs,
         };
         return BodyOpening.Opened;
     }
