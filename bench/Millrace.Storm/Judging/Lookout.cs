@@ -67,7 +67,8 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
     {
         var question = new Question(path) { AcceptEncoding = coding };
         Answer answer = peer.Ask(question);
-        elapsed = Stopwatch.GetElapsedTime(since, answer.ReceivedAt);
+        // A large body takes its time to arrive; whose it is was decided before.
+        elapsed = Stopwatch.GetElapsedTime(since, answer.BeganAt > 0 ? answer.BeganAt : answer.ReceivedAt);
         seen.Add((question, answer));
         return IsOf(wanted, answer, coding ?? "");
     }

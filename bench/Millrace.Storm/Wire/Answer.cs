@@ -6,7 +6,10 @@ namespace Millrace.Storm.Wire;
 /// <summary>An answer as it came; <see cref="IsCut"/> where the connection ended before its body did.</summary>
 internal sealed record Answer(int Status, Dictionary<string, string> Fields, byte[] Body, bool IsCut)
 {
-    /// <summary>When the last of it came (ticks of Stopwatch).</summary>
+    /// <summary>When its head came (ticks of Stopwatch).</summary>
+    public long BeganAt { get; init; }
+
+    /// <summary>When the last of it came.</summary>
     public long ReceivedAt { get; } = Stopwatch.GetTimestamp();
 
     public string? Field(string name) => Fields.GetValueOrDefault(name);

@@ -68,6 +68,7 @@ internal sealed class Peer : IDisposable
             return new Answer(0, [], [], IsCut: true);
         }
 
+        long beganAt = Stopwatch.GetTimestamp();
         string[] lines = head.Split("\r\n", StringSplitOptions.RemoveEmptyEntries);
         int status = int.Parse(lines[0].AsSpan(9, 3), CultureInfo.InvariantCulture);
         var fields = new Dictionary<string, string>(StringComparer.OrdinalIgnoreCase);
@@ -93,7 +94,7 @@ internal sealed class Peer : IDisposable
             : throw new InvalidDataException($"An answer without a length: {head}")];
         int count = ReadBody(body, pause);
         IsEnded |= count < body.Length;
-        return new Answer(status, fields, body[..count], IsCut: count < body.Length);
+        return new Answer(status, fields, body[..count], IsCut: count < body.Length) { BeganAt = beganAt };
     }
 
     public void Dispose() => _socket.Dispose();
