@@ -12,11 +12,11 @@ namespace Millrace.Http;
 /// </remarks>
 internal static class ByteRanges
 {
-    /// <summary>The most parts an answer has.</summary>
-    public const int Max = 16;
+    /// <summary>The most parts an answer has. zsync asks for 20 at once and gives up if it gets the whole; others ask for dozens.</summary>
+    public const int Max = 64;
 
-    /// <summary>The most specs, empty ones included, that are read. Viewers of linearized documents ask for some dozens.</summary>
-    public const int SpecsMax = 64;
+    /// <summary>The most specs, empty ones included, that are read.</summary>
+    public const int SpecsMax = 128;
 
     private static ReadOnlySpan<byte> Unit => "bytes"u8;
 
