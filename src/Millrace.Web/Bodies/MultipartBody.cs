@@ -26,7 +26,7 @@ internal sealed class MultipartBody
         Bytes = _end.Length;
         for (int i = 0; i < ranges.Length; i++)
         {
-            _heads[i] = Head(i, ranges[i], size, partType, boundary);
+            _heads[i] = Head(ranges[i], size, partType, boundary);
             Bytes += _heads[i].Length + ranges[i].Length;
         }
     }
@@ -71,13 +71,14 @@ internal sealed class MultipartBody
         return new ValueTask<bool>(true);
     }
 
-    private static byte[] Head(int index, ByteRange range, long size, ReadOnlySpan<byte> partType, ReadOnlySpan<byte> boundary)
+    private static byte[] Head(ByteRange range, long size, ReadOnlySpan<byte> partType, ReadOnlySpan<byte> boundary)
     {
         Span<byte> contentRange = stackalloc byte[ContentRange.MaxBytes];
         int contentRangeBytes = ContentRange.Write(contentRange, range, size);
         return
         [
-            .. index == 0 ? "--"u8 : "\r\n--"u8,
+            // Also before the first: zsync finds no boundary without it, and nginx and Apache send it.
+            .. "\r\n--"u8,
             .. boundary,
             .. "\r\nContent-Type: "u8,
             .. partType,
