@@ -80,14 +80,29 @@ internal sealed class RunningSite
         return count;
     }
 
+    /// <summary>Waits until files that were written just before the start have been looked at once more.</summary>
+    public async Task SettleAsync()
+    {
+        using var changed = new SemaphoreSlim(0);
+        Catalog.Changed += OnChanged;
+        while (Catalog.Current.Unsettled.Count > 0)
+        {
+            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(10)), "The files do not settle");
+        }
+
+        Catalog.Changed -= OnChanged;
+
+        void OnChanged() => changed.Release();
+    }
+
     /// <summary>Ends everything and asserts that everything was given back.</summary>
     public async Task EndAsync()
     {
         _wires.ForEach(static wire => wire.Dispose());
         await Group.StopAsync(TimeSpan.FromSeconds(5));
         await _sites.DisposeAsync();
-        CatalogSnapshot last = Catalog.Current;
         _site.Dispose();
+        CatalogSnapshot last = Catalog.Current;
         await last.Freed.WaitAsync(TimeSpan.FromSeconds(5));
 
         Assert.Equal(0, Catalog.BakedBytesHeld);
