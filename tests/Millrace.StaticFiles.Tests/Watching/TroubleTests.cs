@@ -42,7 +42,7 @@ public sealed class TroubleTests : IDisposable
     }
 
     [Fact]
-    public async Task A_storm_is_read_a_hundred_times_a_second_and_not_a_record_at_a_time()
+    public async Task A_storm_is_read_a_few_hundred_times_a_second_and_not_a_record_at_a_time()
     {
         _lab.Site.File("a", "");
         _lab.Start("");
@@ -57,8 +57,8 @@ public sealed class TroubleTests : IDisposable
 
         await _lab.Catalog.RefreshAsync("");
         double tookMs = Stopwatch.GetElapsedTime(began).TotalMilliseconds;
-        // Each batch of 50 ms rests 5 times and reads once more when it is begun.
-        Assert.InRange(_lab.Source.ReadCount - readCount, 3, (tookMs / 50 * 7) + 7);
+        // Each batch rests 5 times and reads once more when it is begun.
+        Assert.InRange(_lab.Source.ReadCount - readCount, 3, (tookMs / ChangeBatch.StormMs * 7) + 7);
     }
 
     [Fact]
