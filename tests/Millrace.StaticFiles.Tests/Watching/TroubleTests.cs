@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
