@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Globalization;
 using System.Text;
+using Millrace.Http;
 
 namespace Millrace.StaticFiles.Listings;
 
@@ -44,23 +45,8 @@ internal static class ListingText
     public static void WriteReference(this IBufferWriter<byte> page, ReadOnlySpan<byte> name)
     {
         page.Write("./"u8);
-        Span<byte> span = page.GetSpan(3 * name.Length);
-        int written = 0;
-        foreach (byte value in name)
-        {
-            if (Unreserved.Contains(value))
-            {
-                span[written++] = value;
-            }
-            else
-            {
-                span[written++] = (byte)'%';
-                _ = value.TryFormat(span[written..], out int digits, "X2", CultureInfo.InvariantCulture);
-                written += digits;
-            }
-        }
-
-        page.Advance(written);
+        Span<byte> room = page.GetSpan(PercentEncoding.BytesMaxPerByte * name.Length);
+        page.Advance(PercentEncoding.Encode(name, Unreserved, room));
     }
 
     public static void WriteNumber(this IBufferWriter<byte> page, long number, ReadOnlySpan<char> format = default)

@@ -1,4 +1,5 @@
 using System.Buffers;
+using Millrace.Http;
 
 namespace Millrace.StaticFiles.Planning;
 
@@ -25,40 +26,19 @@ internal static class RedirectLocation
         ReadOnlySpan<byte> suffix,
         scoped ReadOnlySpan<byte> query)
     {
-        // Each byte may become three.
-        Span<byte> room = scratch.ValueRoom(prefix.Length + (3 * segment.Length) + suffix.Length + 1 + (3 * query.Length));
+        int encodedBytesMax = PercentEncoding.BytesMaxPerByte * (segment.Length + query.Length);
+        Span<byte> room = scratch.ValueRoom(prefix.Length + suffix.Length + 1 + encodedBytesMax);
         prefix.CopyTo(room);
         int written = prefix.Length;
-        written += Encode(segment, SegmentBytes, room[written..]);
+        written += PercentEncoding.Encode(segment, SegmentBytes, room[written..]);
         suffix.CopyTo(room[written..]);
         written += suffix.Length;
         if (!query.IsEmpty)
         {
             room[written++] = (byte)'?';
-            written += Encode(query, QueryBytes, room[written..]);
+            written += PercentEncoding.Encode(query, QueryBytes, room[written..]);
         }
 
         scratch.Commit(PlanFieldName.Location, written);
-    }
-
-    private static int Encode(scoped ReadOnlySpan<byte> bytes, SearchValues<byte> plain, Span<byte> destination)
-    {
-        ReadOnlySpan<byte> digits = "0123456789ABCDEF"u8;
-        int written = 0;
-        foreach (byte value in bytes)
-        {
-            if (plain.Contains(value))
-            {
-                destination[written++] = value;
-            }
-            else
-            {
-                destination[written++] = (byte)'%';
-                destination[written++] = digits[value >> 4];
-                destination[written++] = digits[value & 15];
-            }
-        }
-
-        return written;
     }
 }

@@ -60,7 +60,7 @@ internal static class Selection
         if (!asset.IsNegotiable)
         {
             // What has one form is sent in it, unless the client rules that out.
-            return request.AcceptEncoding.IsEmpty || TryChoose(request.AcceptEncoding, ref asset);
+            return TryChoose(request.AcceptEncoding, ref asset);
         }
 
         if (request.Conditions.Range.IsEmpty || request.Method != RequestMethod.Get)
@@ -83,11 +83,9 @@ internal static class Selection
 
         for (ContentCoding coding = ContentCoding.Identity; coding <= ContentCoding.Zstd; coding++)
         {
-            CodingSet one = (CodingSet)(1 << (int)coding);
-            if ((asset.Codings & one) != 0
-                && (coding == ContentCoding.Identity ? asset : asset.VariantFor(coding)) is Asset variant
+            if (asset.VariantFor(coding) is Asset variant
                 && tag.SequenceEqual(variant.EntityTag)
-                && AcceptEncoding.TryChoose(request.AcceptEncoding, one, out _))
+                && AcceptEncoding.TryChoose(request.AcceptEncoding, ContentCodings.SetOf(coding), out _))
             {
                 asset = variant;
                 return true;
@@ -110,7 +108,7 @@ internal static class Selection
             return false;
         }
 
-        asset = coding == ContentCoding.Identity ? asset : asset.VariantFor(coding) ?? asset;
+        asset = asset.VariantFor(coding) ?? asset;
         return true;
     }
 

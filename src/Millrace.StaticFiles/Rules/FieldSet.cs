@@ -22,8 +22,6 @@ internal sealed class FieldSet
     /// <summary>The Content-Type among them, which then replaces the asset's own, or null.</summary>
     public Field? ContentType { get; }
 
-    public bool HasContentType => ContentType is not null;
-
     /// <summary>The Cache-Control among them, or null where a rule took it away.</summary>
     public Field? CacheControl { get; }
 
@@ -32,9 +30,6 @@ internal sealed class FieldSet
     /// values and one is dropped.
     /// </summary>
     public object? Http1Lines { get; set; }
-
-    /// <summary>The bytes of all as lines of a head: name, ": ", value, CRLF.</summary>
-    public int LineBytes => _fields.Sum(line => line.Name.Length + line.Value.Length + 4);
 
     /// <summary>The first field of that name, in any case, or null.</summary>
     public Field? Find(string name) => Array.Find(_fields, field => field.Is(name));

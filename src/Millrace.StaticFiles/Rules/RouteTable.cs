@@ -21,8 +21,8 @@ internal sealed class RouteTable
         _patterns = [.. Enumerable.Range(0, _routes.Length).Where(place => _routes[place].ExactPath is null)];
         _exact = Enumerable.Range(0, _routes.Length)
             .Where(place => _routes[place].ExactPath is not null)
-            .GroupBy(place => _routes[place].ExactPath!, BytesComparer.Instance)
-            .ToDictionary(group => group.Key, group => group.ToArray(), BytesComparer.Instance);
+            .GroupBy(place => _routes[place].ExactPath!, PathBytes.Comparer)
+            .ToDictionary(group => group.Key, group => group.ToArray(), PathBytes.Comparer);
         _exactByPath = _exact.GetAlternateLookup<ReadOnlySpan<byte>>();
     }
 
@@ -49,20 +49,5 @@ internal sealed class RouteTable
 
         target = default;
         return RuleMatch.None;
-    }
-
-    private sealed class BytesComparer : IEqualityComparer<byte[]>, IAlternateEqualityComparer<ReadOnlySpan<byte>, byte[]>
-    {
-        public static readonly BytesComparer Instance = new();
-
-        public bool Equals(byte[]? left, byte[]? right) => left.AsSpan().SequenceEqual(right);
-
-        public bool Equals(ReadOnlySpan<byte> alternate, byte[] other) => alternate.SequenceEqual(other);
-
-        public int GetHashCode(byte[] bytes) => GetHashCode(bytes.AsSpan());
-
-        public int GetHashCode(ReadOnlySpan<byte> alternate) => (int)PathHash.Of(alternate);
-
-        public byte[] Create(ReadOnlySpan<byte> alternate) => alternate.ToArray();
     }
 }

@@ -1,3 +1,5 @@
+using Millrace.StaticFiles.Catalog;
+
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>

@@ -1,4 +1,5 @@
 using Millrace.Interop.Watching;
+using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Watching;
 

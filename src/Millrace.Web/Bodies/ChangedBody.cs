@@ -32,7 +32,7 @@ internal static class ChangedBody
 
             int wanted = (int)source.Size + 1;
             nint body = Position(connection, wanted);
-            read = await RingBody.ReadAsync(connection, source, wanted);
+            read = await RingBody.ReadAsync(connection, source, 0, (int)source.Size, wanted);
             connection.Retract(read);
             if (read == source.Size && source.Change() == BodyChange.None)
             {

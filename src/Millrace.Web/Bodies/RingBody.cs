@@ -17,7 +17,7 @@ internal static class RingBody
         try
         {
             int size = (int)source.Size;
-            int read = await ReadAsync(connection, source, size + 1);
+            int read = await ReadAsync(connection, source, 0, size, size + 1);
             return (read == size && source.Change() == BodyChange.None)
                 || await ChangedBody.SendAsync(connection, source, head, read);
         }
@@ -33,18 +33,7 @@ internal static class RingBody
     {
         try
         {
-            long read = 0;
-            while (read < bytes)
-            {
-                int count = await connection.ReadFileAsync(source.Descriptor, first + read, (int)(bytes - read));
-                if (count == 0)
-                {
-                    break;
-                }
-
-                read += count;
-            }
-
+            int read = await ReadAsync(connection, source, first, (int)bytes, (int)bytes);
             if (read == bytes && source.Change() != BodyChange.Rewritten)
             {
                 return true;
@@ -59,14 +48,14 @@ internal static class RingBody
         }
     }
 
-    /// <summary>Reads up to so many bytes from the start of the file, behind what is written, and gives how many there were.</summary>
+    /// <summary>Reads a file behind what is written until there is enough, or no more of it, and gives how many bytes that was.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<int> ReadAsync(Connection connection, BodySource source, int wanted)
+    public static async ValueTask<int> ReadAsync(Connection connection, BodySource source, long first, int enough, int most)
     {
         int read = 0;
-        while (read < wanted && read != source.Size)
+        while (read < enough)
         {
-            int count = await connection.ReadFileAsync(source.Descriptor, read, wanted - read);
+            int count = await connection.ReadFileAsync(source.Descriptor, first + read, most - read);
             if (count == 0)
             {
                 break;

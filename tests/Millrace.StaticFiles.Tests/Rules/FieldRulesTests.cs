@@ -120,9 +120,9 @@ public class FieldRulesTests
     {
         SiteRules rules = Rulebook.Compile("/feed\n Content-Type: application/rss+xml\n");
 
-        Assert.True(rules.FieldsFor("/feed"u8, "/feed"u8).HasContentType);
+        Assert.NotNull(rules.FieldsFor("/feed"u8, "/feed"u8).ContentType);
         Assert.Equal("application/rss+xml", rules.FieldsFor("/feed"u8, "/feed"u8).ContentType?.Value);
-        Assert.False(rules.FieldsFor("/"u8, "/"u8).HasContentType);
+        Assert.Null(rules.FieldsFor("/"u8, "/"u8).ContentType);
         Assert.Equal("no-cache", rules.FieldsFor("/"u8, "/"u8).CacheControl?.Value);
     }
 

@@ -1,4 +1,4 @@
-namespace Millrace.StaticFiles.Watching;
+namespace Millrace.StaticFiles.Catalog;
 
 /// <summary>Equality of paths and names by their bytes; a look-up by a span allocates nothing.</summary>
 internal sealed class PathBytes : IEqualityComparer<byte[]>, IAlternateEqualityComparer<ReadOnlySpan<byte>, byte[]>
