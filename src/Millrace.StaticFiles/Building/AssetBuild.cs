@@ -8,7 +8,7 @@ namespace Millrace.StaticFiles.Building;
 /// its own until <see cref="Commit"/>; without that it is freed.
 /// </summary>
 internal sealed class AssetBuild(
-    SiteOptions options, AssetLoader loader, AssetHoldings holdings, SnapshotShares shares) : IDisposable
+    SiteOptions options, AssetLoader loader, SiblingProof proof, AssetHoldings holdings, SnapshotShares shares) : IDisposable
 {
     /// <summary>
     /// Below, a coded body saves nothing: it all fits one packet with its head, and a coding's own frame takes some 20 bytes.
@@ -135,7 +135,7 @@ internal sealed class AssetBuild(
             {
                 if (directory.Previous?.Find(file.Path.Name) is Asset before)
                 {
-                    asset.Succeed(before, named[file].Select(sibling => sibling.Coded.Asset).OfType<Asset>());
+                    asset.ForeignSiblings = Siblings.ForeignTo(asset, before, named[file], proof);
                 }
 
                 Begin(asset, named[file]);

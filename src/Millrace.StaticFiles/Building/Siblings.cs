@@ -6,6 +6,7 @@ namespace Millrace.StaticFiles.Building;
 /// <summary>
 /// Coded files beside their original: <c>x.br</c>, <c>x.gz</c> and <c>x.zst</c> are variants of <c>x</c> as long as they are not older, and
 /// were not those of another <c>x</c>: one that is put back with its old time (cp -p, rsync -t) is older than what was made of the newer.
+/// Of those that were, decoding decides: they may have come before the original they are made of.
 /// </summary>
 internal static class Siblings
 {
@@ -48,14 +49,34 @@ internal static class Siblings
         where coded is not null && IsNotOlder(coded, original) && original.ForeignSiblings?.Contains(coded.State) != true
         select (sibling.Coding, coded);
 
+    /// <summary>Those that were shown with what had the original's name before, and are not of its content. Null: none.</summary>
+    public static FileState[]? ForeignTo(
+        Asset original, Asset before, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named, SiblingProof proof)
+    {
+        bool isSameContent = before.State == original.State
+            || (original.HasTagOfContent && before.HasTagOfContent && original.EntityTag.SequenceEqual(before.EntityTag));
+        HashSet<FileState> suspects = isSameContent ? [] : [.. ShownWith(before).Select(variant => variant.State)];
+        suspects.UnionWith(before.ForeignSiblings ?? []);
+        FileState[] foreign =
+        [
+            .. from sibling in named
+               let coded = sibling.Coded.Asset
+               where coded is not null && suspects.Contains(coded.State) && !proof.Holds(original, sibling.Coding, coded)
+               select coded.State,
+        ];
+        return foreign.Length > 0 ? foreign : null;
+    }
+
     /// <summary>Whether an asset has just these as its variants, with the bytes they have now.</summary>
     public static bool AreShownBy(Asset original, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named)
     {
         (ContentCoding Coding, Asset Coded)[] siblings = [.. Of(original, named)];
-        int shown = (original.Variants?.All ?? []).Count(variant => variant.Origin == AssetOrigin.Sibling);
-        return shown == siblings.Length
+        return ShownWith(original).Count() == siblings.Length
             && siblings.All(sibling => original.VariantFor(sibling.Coding) is Asset variant && sibling.Coded.IsShownBy(variant));
     }
+
+    private static IEnumerable<Asset> ShownWith(Asset original) =>
+        (original.Variants?.All ?? []).Where(variant => variant.Origin == AssetOrigin.Sibling);
 
     private static IEnumerable<(ListedFile Original, ContentCoding Coding, ListedFile Coded)> Pairs(ListedDirectory directory)
     {

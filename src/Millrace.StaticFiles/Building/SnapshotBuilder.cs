@@ -47,7 +47,7 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         walk.RequireEntries(kept.Entries + walk.Listed.Sum(listed => (long)listed.EntryCount));
         var shares = new SnapshotShares(holdings, options, kept);
         using var loader = new AssetLoader(root, options, _types, shares, skipped);
-        using var build = new AssetBuild(options, loader, holdings, shares);
+        using var build = new AssetBuild(options, loader, new SiblingProof(root), holdings, shares);
         build.Run(walk.Listed);
 
         (SiteRules rules, RuleFileStates? states) = ReadRules(walk, root, previous, skipped);

@@ -98,8 +98,11 @@ internal sealed unsafe class Asset
 
     public VariantSet? Variants => Volatile.Read(ref _variants);
 
-    /// <summary>The siblings that what had its name before was shown with: they cannot be of this content. Null: none.</summary>
-    public FileState[]? ForeignSiblings { get; private set; }
+    /// <summary>
+    /// The siblings that what had its name before was shown with, and that are not of this content. Null: none. Set before it is part of
+    /// a snapshot, and before it is given siblings.
+    /// </summary>
+    public FileState[]? ForeignSiblings { get; set; }
 
     /// <summary>Whether background compression has had its say, also if that was that nothing is gained.</summary>
     public bool IsPublished { get; private set; }
@@ -110,8 +113,11 @@ internal sealed unsafe class Asset
     /// <summary>Whether its size and time are known to have been another content's too.</summary>
     public bool IsTimeReused => _validators.IsTimeReused;
 
+    /// <summary>Whether its tag is made of its bytes.</summary>
+    public bool HasTagOfContent => _validators.IsOfContent;
+
     /// <summary>The bytes that were read for its tag.</summary>
-    public long HashedBytes => _validators.IsOfContent ? Size : 0;
+    public long HashedBytes => HasTagOfContent ? Size : 0;
 
     /// <summary>No snapshot to come holds it. Guarded by the catalogue's lock.</summary>
     public bool IsRetired { get; set; }
@@ -179,20 +185,6 @@ internal sealed unsafe class Asset
     /// <summary>Whether a variant shows the bytes of this asset, and not of one that had its name before.</summary>
     public bool IsShownBy(Asset variant) =>
         variant.Origin == AssetOrigin.Sibling && variant._state == _state && variant._bytes == _bytes && variant.Descriptor == Descriptor;
-
-    /// <summary>Before it is part of a snapshot, and before it is given siblings.</summary>
-    /// <param name="before">What had its name in the snapshot before.</param>
-    /// <param name="coded">The files that are its siblings by their names.</param>
-    public void Succeed(Asset before, IEnumerable<Asset> coded)
-    {
-        bool isSameContent = before._state == _state
-            || (_validators.IsOfContent && before._validators.IsOfContent && EntityTag.SequenceEqual(before.EntityTag));
-        IEnumerable<FileState> shown = (isSameContent ? [] : before.Variants?.All ?? [])
-            .Where(variant => variant.Origin == AssetOrigin.Sibling)
-            .Select(variant => variant._state);
-        FileState[] foreign = [.. shown.Concat(before.ForeignSiblings ?? []).Intersect(coded.Select(file => file._state))];
-        ForeignSiblings = foreign.Length > 0 ? foreign : null;
-    }
 
     /// <summary>Before it is part of a snapshot: the siblings found beside it, and whether compression may add to them.</summary>
     public void BeginWith(VariantSet? siblings, bool mayBeCompressed)

@@ -1,3 +1,5 @@
+using System.IO.Compression;
+using System.Text;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Tests.Kit;
@@ -187,6 +189,42 @@ public sealed class VariantTests : IDisposable
         Assert.Equal("of the older", catalog.Current.Body(coded));
     }
 
+    [Theory]
+    [InlineData(".gz")]
+    [InlineData(".br")]
+    public async Task A_sibling_that_came_before_its_original_is_known_by_what_it_decodes_to(string extension)
+    {
+        ContentCoding coding = extension == ".gz" ? ContentCoding.Gzip : ContentCoding.Brotli;
+        byte[] next = Encoding.UTF8.GetBytes(string.Concat(Enumerable.Range(0, 40_000).Select(i => $"{i} ")));
+        Write("app.js", "before");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        File.SetLastWriteTimeUtc(_site.File("app.js" + extension, Coded(next, coding)), Time);
+        catalog.Refresh("");
+        Assert.NotNull(catalog.Current.Asset("/app.js").VariantFor(coding));
+        File.SetLastWriteTimeUtc(_site.File("app.js", next), Time);
+
+        catalog.Refresh("");
+
+        Asset shown = catalog.Current.Asset("/app.js").VariantFor(coding)!;
+        Assert.True(catalog.Current.Asset("/app.js" + extension).IsShownBy(shown));
+    }
+
+    [Theory]
+    [InlineData("longer than what comes")]
+    [InlineData("less")]
+    [InlineData("another!")]
+    public async Task One_that_decodes_to_anything_else_is_not_taken_for_its_own(string other)
+    {
+        Write("app.js", "before");
+        _site.File("app.js.gz", Coded(Encoding.UTF8.GetBytes(other), ContentCoding.Gzip));
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        Write("app.js", "the next");
+
+        catalog.Refresh("");
+
+        Assert.Null(catalog.Current.Asset("/app.js").VariantFor(ContentCoding.Gzip));
+    }
+
     [Fact]
     public async Task An_original_that_is_written_again_as_it_was_keeps_its_siblings()
     {
@@ -229,6 +267,19 @@ public sealed class VariantTests : IDisposable
         Assert.False(off.Current.Asset("/text.txt").IsNegotiable);
         Assert.Equal("/text.txt"u8, Assert.Single(catalog.Current.AssetsToCompress()).Path);
         Assert.Empty(off.Current.AssetsToCompress());
+    }
+
+    private static byte[] Coded(byte[] content, ContentCoding coding)
+    {
+        using var target = new MemoryStream();
+        using (Stream coder = coding == ContentCoding.Gzip
+            ? new GZipStream(target, CompressionLevel.Fastest)
+            : new BrotliStream(target, CompressionLevel.Fastest))
+        {
+            coder.Write(content);
+        }
+
+        return target.ToArray();
     }
 
     private void Write(string path, string content) => File.SetLastWriteTimeUtc(_site.File(path, content), Time);
