@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.InteropServices;
 using Millrace.Storm.Clients;
 using Millrace.Storm.Deployments;
 using Millrace.Storm.Judging;
@@ -7,9 +8,18 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm;
 
 /// <summary>The storm itself: a thread for each client and each kind of deployment, until the time is over or enough went wrong.</summary>
-internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite server, Judge judge, Tally tally)
+/// <remarks>
+/// Those who use a site and deploy it are on other machines. The storm's are on the server's, and make and check every byte: they yield to
+/// the server, and take all it leaves.
+/// </remarks>
+internal sealed partial class Weather(StormOptions options, SiteFolder site, ServedSite server, Judge judge, Tally tally)
 {
     private const int FaultsMax = 20;
+
+    /// <summary>A tenth of the share of who is not nice, where both want the same processor.</summary>
+    private const int Niceness = 10;
+
+    private const int DeploymentsMax = 9;
 
     /// <summary>Until the server's code and ours are compiled, which takes the processors from both.</summary>
     private const double WarmSeconds = 3;
@@ -19,11 +29,12 @@ internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite 
     public void Blow()
     {
         using var over = new CancellationTokenSource();
+        using var lookout = new Lookout(server.Port, site, judge, tally, DeploymentsMax);
         List<Client> clients = MakeClients();
         List<Thread> threads =
         [
             .. clients.Select(client => Start(client.GetType().Name, () => client.Run(over.Token))),
-            .. MakeDeployments().Select(deployment => Start(deployment.GetType().Name, () => deployment.Run(over.Token))),
+            .. MakeDeployments(lookout).Select(deployment => Start(deployment.GetType().Name, () => deployment.Run(over.Token))),
         ];
 
         Wait(WarmSeconds);
@@ -56,22 +67,18 @@ internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite 
         .. Several(4, () => new SlowReader(server.Port, judge, tally, options.PauseMs, _seed++)),
     ];
 
-    private List<Deployment> MakeDeployments()
-    {
-        var lookout = new Lookout(server.Port, site, judge, tally);
-        return
-        [
-            new Renames(site, lookout, _seed++),
-            new Flood(site, lookout, _seed++),
-            new Truncations(site, lookout, _seed++),
-            new Rewrites(site, lookout, _seed++),
-            new Deletions(site, lookout, _seed++),
-            new Precompressions(site, lookout, _seed++),
-            new Releases(site, lookout, _seed++),
-            new MassCreations(site, lookout, _seed++),
-            new RootSwaps(site, lookout, _seed++),
-        ];
-    }
+    private List<Deployment> MakeDeployments(Lookout lookout) =>
+    [
+        new Renames(site, lookout, _seed++),
+        new Flood(site, lookout, _seed++),
+        new Truncations(site, lookout, _seed++),
+        new Rewrites(site, lookout, _seed++),
+        new Deletions(site, lookout, _seed++),
+        new Precompressions(site, lookout, _seed++),
+        new Releases(site, lookout, _seed++),
+        new MassCreations(site, lookout, _seed++),
+        new RootSwaps(site, lookout, _seed++),
+    ];
 
     private static IEnumerable<Client> Several(int count, Func<Client> make) => Enumerable.Range(0, count).Select(_ => make());
 
@@ -82,6 +89,7 @@ internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite 
         {
             try
             {
+                _ = SetPriority(which: 0, who: 0, Niceness);
                 run();
             }
             catch (Exception error) when (error is not OutOfMemoryException)
@@ -96,4 +104,8 @@ internal sealed class Weather(StormOptions options, SiteFolder site, ServedSite 
         thread.Start();
         return thread;
     }
+
+    /// <summary>Of the calling thread alone, on Linux.</summary>
+    [LibraryImport("libc", EntryPoint = "setpriority")]
+    private static partial int SetPriority(int which, uint who, int priority);
 }

@@ -1,4 +1,3 @@
-using System.Runtime.InteropServices;
 using Millrace.Storm.Judging;
 using Millrace.Storm.Site;
 using Millrace.Storm.Wire;
@@ -6,15 +5,8 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Clients;
 
 /// <summary>Somebody who uses the site, on a thread of its own. Whatever goes wrong on its connection is a fault.</summary>
-/// <remarks>
-/// Clients of a site are on other machines. Those of the storm are on the server's and check every byte: they yield to it, and take
-/// all it leaves.
-/// </remarks>
-internal abstract partial class Client(int port, Judge judge, Tally tally, int pauseMs, int seed) : IDisposable
+internal abstract class Client(int port, Judge judge, Tally tally, int pauseMs, int seed) : IDisposable
 {
-    /// <summary>A tenth of the share of who is not nice, where both want the same processor.</summary>
-    private const int Niceness = 10;
-
     private static readonly string?[] Codings = [null, null, "gzip", "br", "gzip, br", "br;q=0.1, gzip;q=0.9", "identity", "*"];
 
     private Peer? _peer;
@@ -25,8 +17,6 @@ internal abstract partial class Client(int port, Judge judge, Tally tally, int p
 
     public void Run(CancellationToken over)
     {
-        // Of the calling thread, on Linux; nobody may not be nicer.
-        _ = SetPriority(which: 0, who: 0, Niceness);
         while (!over.IsCancellationRequested)
         {
             try
@@ -81,7 +71,4 @@ internal abstract partial class Client(int port, Judge judge, Tally tally, int p
     protected string PickPath() => Chance.GetItems(StandingFile.All, 1)[0].Path;
 
     protected string? PickCoding() => Chance.GetItems(Codings, 1)[0];
-
-    [LibraryImport("libc", EntryPoint = "setpriority")]
-    private static partial int SetPriority(int which, uint who, int priority);
 }

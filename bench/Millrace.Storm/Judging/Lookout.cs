@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
 using Millrace.Storm.Site;
 using Millrace.Storm.Wire;
@@ -5,33 +6,73 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Judging;
 
 /// <summary>Waits until a deployment is seen by a client, and notes how long that took.</summary>
-internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tally)
+/// <remarks>On threads of its own, which yield to nobody: what they measure is the server, not their place in the queue.</remarks>
+internal sealed class Lookout : IDisposable
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
+
+    private const int FirstBytes = 4 * Edition.LineBytes;
+
+    private readonly BlockingCollection<Task> _watches = [];
+    private readonly int _port;
+    private readonly SiteFolder _site;
+    private readonly Judge _judge;
+    private readonly Tally _tally;
+
+    /// <param name="port">The server's.</param>
+    /// <param name="site">What is deployed.</param>
+    /// <param name="judge">Judges all answers.</param>
+    /// <param name="tally">Takes the times.</param>
+    /// <param name="watchesMax">How many may wait at once.</param>
+    public Lookout(int port, SiteFolder site, Judge judge, Tally tally, int watchesMax)
+    {
+        (_port, _site, _judge, _tally) = (port, site, judge, tally);
+        for (int i = 0; i < watchesMax; i++)
+        {
+            new Thread(Run) { Name = nameof(Lookout), IsBackground = true }.Start();
+        }
+    }
 
     /// <summary>Asks until a path answers with what it is now. To be called right after it became that.</summary>
     public void Await(string kind, string path, string? coding = null)
     {
         long since = Stopwatch.GetTimestamp();
-        State wanted = site.HistoryOf(path).Current;
+        var watch = new Task(() => Watch(kind, path, coding, since));
+        _watches.Add(watch);
+        watch.GetAwaiter().GetResult();
+    }
+
+    public void Dispose() => _watches.CompleteAdding();
+
+    private void Run()
+    {
+        foreach (Task watch in _watches.GetConsumingEnumerable())
+        {
+            watch.RunSynchronously();
+        }
+    }
+
+    private void Watch(string kind, string path, string? coding, long since)
+    {
+        State wanted = _site.HistoryOf(path).Current;
         TimeSpan elapsed;
         // Judged when it is over: to check some megabytes takes longer than what is measured.
         List<(Question, Answer)> seen = [];
-        var peer = new Peer(port);
+        var peer = new Peer(_port);
         try
         {
             while (!IsSeen(peer, path, coding, wanted, since, seen, out elapsed))
             {
                 if (elapsed > Patience)
                 {
-                    tally.Fault($"{path}: a {kind} was not seen for {elapsed.TotalMilliseconds:f0} ms");
+                    _tally.Fault($"{path}: a {kind} was not seen for {elapsed.TotalMilliseconds:f0} ms");
                     return;
                 }
 
                 if (peer.IsEnded)
                 {
                     peer.Dispose();
-                    peer = new Peer(port);
+                    peer = new Peer(_port);
                 }
 
                 // A millisecond is as fine as it is measured; asking without a pause would be a load of its own.
@@ -41,15 +82,15 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
         finally
         {
             peer.Dispose();
-            seen.ForEach(pair => judge.Check(pair.Item1, pair.Item2));
+            seen.ForEach(pair => _judge.Check(pair.Item1, pair.Item2));
         }
 
-        if (judge.FreshSince(since) is { } fresh)
+        if (_judge.FreshSince(since) is { } fresh)
         {
-            tally.Seen(kind, elapsed);
+            _tally.Seen(kind, elapsed);
             if (elapsed > fresh)
             {
-                tally.Fault($"{path}: a {kind} was seen after {elapsed.TotalMilliseconds:f0} ms only");
+                _tally.Fault($"{path}: a {kind} was seen after {elapsed.TotalMilliseconds:f0} ms only");
             }
         }
     }
@@ -57,17 +98,17 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
     /// <summary>Asks for a path once.</summary>
     public void Ask(string path)
     {
-        using var peer = new Peer(port);
+        using var peer = new Peer(_port);
         var question = new Question(path);
-        judge.Check(question, peer.Ask(question));
+        _judge.Check(question, peer.Ask(question));
     }
 
     private static bool IsSeen(
         Peer peer, string path, string? coding, State wanted, long since, List<(Question, Answer)> seen, out TimeSpan elapsed)
     {
-        var question = new Question(path) { AcceptEncoding = coding };
+        // Of a file that is not coded its first lines tell, without the wait for some megabytes before the next question.
+        var question = new Question(path) { AcceptEncoding = coding, Range = coding is null ? $"bytes=0-{FirstBytes - 1}" : null };
         Answer answer = peer.Ask(question);
-        // A large body takes its time to arrive; whose it is was decided before.
         elapsed = Stopwatch.GetElapsedTime(since, answer.BeganAt > 0 ? answer.BeganAt : answer.ReceivedAt);
         seen.Add((question, answer));
         return IsOf(wanted, answer, coding ?? "");
@@ -79,6 +120,13 @@ internal sealed class Lookout(int port, SiteFolder site, Judge judge, Tally tall
         if (wanted.Edition is null)
         {
             return answer.Status == 404;
+        }
+
+        if (answer.Status == 206)
+        {
+            return coding.Length == 0 && !answer.IsCut
+                && Parts.Of(answer).Any(part => part.Total == wanted.Bytes
+                    && Edition.TryIdentify(part.First, part.Bytes.Span, out Edition shown) && shown == wanted.Edition);
         }
 
         return answer.Status == 200 && !answer.IsCut && answer.Coding == coding

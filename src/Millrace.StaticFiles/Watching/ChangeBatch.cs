@@ -12,7 +12,7 @@ internal sealed class ChangeBatch
     public const int QuietMs = 5;
 
     /// <summary>What never rests is shown all the same, well within 100 ms of its first change.</summary>
-    public const int StormMs = 25;
+    public const int StormMs = 10;
 
     /// <summary>How soon what failed is tried again if nothing changes.</summary>
     public const int RetryMs = 1000;
