@@ -136,7 +136,7 @@ internal sealed class Site : IDisposable
             switch (snapshot.Check(path, out SiteDirectory? changed))
             {
                 case Freshness.DirectoryChanged:
-                    Catalog.Refresh([changed!.Path.ToArray()]);
+                    Catalog.Refresh([new DirectoryChange(changed!.Path.ToArray())]);
                     break;
                 case Freshness.RootChanged:
                     Catalog.Reload();

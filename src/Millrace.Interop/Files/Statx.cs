@@ -7,6 +7,7 @@ namespace Millrace.Interop.Files;
 internal struct Statx
 {
     [FieldOffset(0x00)] public StatxMask Mask;
+    [FieldOffset(0x10)] public uint LinkCount;
     [FieldOffset(0x1c)] public ushort Mode;
     [FieldOffset(0x20)] public ulong Inode;
     [FieldOffset(0x28)] public ulong SizeBytes;

@@ -6,6 +6,7 @@ internal enum StatxMask : uint
 {
     None = 0,
     Type = 0x001,
+    LinkCount = 0x004,
     ModifiedAt = 0x040,
     ChangedAt = 0x080,
     Inode = 0x100,

@@ -21,7 +21,6 @@ internal sealed class AssetBuild(
     {
         foreach (ListedDirectory directory in directories)
         {
-            directory.Order();
             CarryOver(directory);
         }
 
@@ -47,7 +46,7 @@ internal sealed class AssetBuild(
     {
         foreach (ListedFile file in directory.Files)
         {
-            if (directory.Previous?.Find(file.Path.Name) is { IsSettled: true } known && known.State == file.State)
+            if ((file.Kept ?? directory.Previous?.Find(file.Path.Name)) is { IsSettled: true } known && known.State == file.State)
             {
                 file.Asset = known;
                 file.IsCarriedOver = true;
@@ -68,7 +67,8 @@ internal sealed class AssetBuild(
         {
             foreach (ListedFile file in directory.Files)
             {
-                if (file.Asset is null || IsPoor(file.Asset))
+                // Room is only taken from here on: what cannot be better now is not worth its place in the order.
+                if (file.Asset is null || (IsPoor(file.Asset) && CanBeBetter(file.Asset)))
                 {
                     queue.Add((directory, file));
                 }
@@ -126,7 +126,7 @@ internal sealed class AssetBuild(
         for (int i = directory.Files.Count - 1; i >= 0; i--)
         {
             ListedFile file = directory.Files[i];
-            if (file is { IsCarriedOver: true, Asset: Asset known } && !Siblings.AreShownBy(known, named[file]))
+            if (file is { IsCarriedOver: true, Asset: Asset known } && !Siblings.AreShownBy(known, [.. named[file]]))
             {
                 Load(directory, file);
             }

@@ -42,9 +42,13 @@ internal readonly record struct FileState
     public static int Read(int fd, out FileState state) =>
         Take(FileCalls.StatDescriptor(fd, Wanted, out Statx statx), statx, out state);
 
-    /// <summary>The state of an entry of a directory; of a symlink its own. 0 or -errno.</summary>
-    public static int ReadEntry(int directoryFd, ReadOnlySpan<byte> nameZ, out FileState state) =>
-        Take(FileCalls.StatEntry(directoryFd, nameZ, Wanted, out Statx statx), statx, out state);
+    /// <summary>The state of an entry of a directory, of a symlink its own; and how many names the file has. 0 or -errno.</summary>
+    public static int ReadEntry(int directoryFd, ReadOnlySpan<byte> nameZ, out FileState state, out uint linkCount)
+    {
+        int result = FileCalls.StatEntry(directoryFd, nameZ, Wanted | StatxMask.LinkCount, out Statx statx);
+        linkCount = statx.LinkCount;
+        return Take(result, statx, out state);
+    }
 
     /// <summary>The state of what a path of the machine leads to. 0 or -errno.</summary>
     public static int ReadPath(ReadOnlySpan<byte> pathZ, out FileState state) =>

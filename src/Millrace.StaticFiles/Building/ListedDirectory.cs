@@ -20,6 +20,9 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Pl
     /// </summary>
     public bool IsNew { get; set; }
 
+    /// <summary>The only names whose entries are looked at; null: all of them are.</summary>
+    public IReadOnlyCollection<byte[]>? Names { get; set; }
+
     /// <summary>From the descriptor it is listed by, before it is.</summary>
     public FileState State { get; set; }
 
@@ -27,6 +30,8 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Pl
     public long LookedAtNs { get; set; }
 
     public bool IsComplete { get; set; } = true;
+
+    public bool HasSymlinks { get; set; }
 
     public int EntryCount { get; set; }
 
@@ -37,6 +42,55 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Pl
     public HashSet<SitePath> Subdirectories { get; } = [];
 
     public Place Place => new(State, Parent);
+
+    /// <summary>
+    /// Whether some of its entries can be looked at and the others be taken for what they were: if it is the directory of before, and
+    /// each of these was a file or a directory in it.
+    /// </summary>
+    public bool CanBeKept => !IsNew && Previous is { IsComplete: true, HasSymlinks: false, SkippedCount: 0 };
+
+    /// <summary>Takes over all but the names that are looked at.</summary>
+    /// <param name="found">The files that these are now.</param>
+    public void Keep(IEnumerable<ListedFile> found)
+    {
+        var looked = new HashSet<byte[]>(Names!, PathBytes.Comparer);
+        HashSet<byte[]>.AlternateLookup<ReadOnlySpan<byte>> byName = looked.GetAlternateLookup<ReadOnlySpan<byte>>();
+        EntryCount += Previous!.EntryCount;
+        using IEnumerator<ListedFile> next = found.OrderBy(file => file.Path, SitePath.ByBytes).GetEnumerator();
+        bool isLeft = next.MoveNext();
+        foreach (Asset asset in Previous.Assets)
+        {
+            if (byName.Contains(asset.SitePath.Name))
+            {
+                EntryCount--;
+                continue;
+            }
+
+            for (; isLeft && next.Current.Path.Bytes.SequenceCompareTo(asset.Path) < 0; isLeft = next.MoveNext())
+            {
+                Files.Add(next.Current);
+            }
+
+            Files.Add(new ListedFile(asset.SitePath, asset.State) { Kept = asset });
+        }
+
+        for (; isLeft; isLeft = next.MoveNext())
+        {
+            Files.Add(next.Current);
+        }
+
+        foreach (SitePath subdirectory in Previous.Subdirectories)
+        {
+            if (!byName.Contains(subdirectory.Name))
+            {
+                Subdirectories.Add(subdirectory);
+            }
+            else
+            {
+                EntryCount--;
+            }
+        }
+    }
 
     /// <summary>
     /// Orders the files by name, for lookups among them and for listings; a directory that is renamed into while it is listed may show
@@ -74,11 +128,12 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Pl
             Path,
             State,
             [.. Files.Select(file => file.Asset).OfType<Asset>()],
-            [.. Subdirectories.Order(Comparer<SitePath>.Create((left, right) => left.Bytes.SequenceCompareTo(right.Bytes)))])
+            [.. Subdirectories.Order(SitePath.ByBytes)])
         {
             Index = indexNames.Select(name => Find(name)?.Asset).FirstOrDefault(asset => asset is not null),
             IsComplete = IsComplete,
-            IsSettled = State.IsSettledAt(LookedAtNs),
+            IsSettled = Names is null && State.IsSettledAt(LookedAtNs),
+            HasSymlinks = HasSymlinks,
             EntryCount = EntryCount,
             SkippedCount = SkippedCount,
         };

@@ -11,6 +11,9 @@ internal sealed class ListedFile(SitePath path, in FileState state)
 
     public FileState State { get; } = state;
 
+    /// <summary>Where nobody says that it changed: what it was in the snapshot before.</summary>
+    public Asset? Kept { get; init; }
+
     /// <summary>The one it had in the snapshot before, one that was loaded for the next, or null: it cannot be served.</summary>
     public Asset? Asset { get; set; }
 

@@ -68,8 +68,13 @@ internal static class Siblings
     }
 
     /// <summary>Whether an asset has just these as its variants, with the bytes they have now.</summary>
-    public static bool AreShownBy(Asset original, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named)
+    public static bool AreShownBy(Asset original, IReadOnlyCollection<(ContentCoding Coding, ListedFile Coded)> named)
     {
+        if (named.Count == 0 && original.Variants is null)
+        {
+            return true;
+        }
+
         (ContentCoding Coding, Asset Coded)[] siblings = [.. Of(original, named)];
         return ShownWith(original).Count() == siblings.Length
             && siblings.All(sibling => original.VariantFor(sibling.Coding) is Asset variant && sibling.Coded.IsShownBy(variant));

@@ -1,6 +1,5 @@
 using System.Runtime.InteropServices;
 using Millrace.Interop;
-using Millrace.Interop.Files;
 using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Building;
@@ -13,12 +12,9 @@ namespace Millrace.StaticFiles.Building;
 /// Symlinks are followed where the kernel finds them inside the root, also to names that start with a dot: a link was put there by the
 /// owner (Kubernetes mounts a volume as <c>index.html -> ..data/index.html</c>).
 /// </remarks>
-internal sealed class SiteWalk(
+internal sealed partial class SiteWalk(
     RootDirectory root, SiteOptions options, DirectoryTable previous, SkippedEntries skipped, IDirectoryObserver? observer)
 {
-    private const int RecordsBytes = 64 * 1024;
-
-    private readonly byte[] _records = new byte[RecordsBytes];
     private readonly Dictionary<SitePath, ListedDirectory> _listed = [];
     private readonly Stack<ListedDirectory> _pending = new();
     private readonly HashSet<SitePath> _left = [];
@@ -41,16 +37,16 @@ internal sealed class SiteWalk(
         Finish();
     }
 
-    /// <summary>Lists some directories, what is new or replaced below them, and those they went away from.</summary>
-    /// <param name="paths">Unknown ones are passed over: the directory they appeared in tells of them.</param>
-    public void Some(IReadOnlyCollection<byte[]> paths)
+    /// <summary>Lists what changed in some directories, what is new or replaced below them, and those they went away from.</summary>
+    /// <param name="changes">Unknown ones are passed over: the directory they appeared in tells of them.</param>
+    public void Some(IReadOnlyCollection<DirectoryChange> changes)
     {
         // From the top: a directory that is listed as new lists all below it itself.
-        foreach (byte[] path in paths.OrderBy(path => path.Length))
+        foreach (DirectoryChange change in changes.OrderBy(change => change.Path.Length))
         {
-            if (previous.Find(path) is SiteDirectory known && !_listed.ContainsKey(known.SitePath) && IsReached(known.Path))
+            if (previous.Find(change.Path) is SiteDirectory known && !_listed.ContainsKey(known.SitePath) && IsReached(known.Path))
             {
-                Enter(new ListedDirectory(known.SitePath, known, PlaceOfParent(known.SitePath)));
+                Enter(new ListedDirectory(known.SitePath, known, PlaceOfParent(known.SitePath)) { Names = change.Names });
             }
         }
 
@@ -64,105 +60,6 @@ internal sealed class SiteWalk(
         while (_pending.TryPop(out ListedDirectory? next))
         {
             List(next);
-        }
-    }
-
-    private void List(ListedDirectory directory)
-    {
-        directory.LookedAtNs = WallClock.NowNs;
-        int fd = root.OpenDirectory(directory.Path.RelativeZ);
-        if (fd < 0)
-        {
-            OnUnreadable(directory, -fd);
-            return;
-        }
-
-        try
-        {
-            int result = FileState.Read(fd, out FileState state);
-            directory.State = state;
-            directory.IsNew |= directory.Previous is SiteDirectory known && !known.State.IsSameFile(state);
-            observer?.Entering(fd, directory.Path.Bytes, state);
-            if (result == 0)
-            {
-                result = ReadEntries(directory, fd);
-            }
-
-            if (result < 0)
-            {
-                OnUnreadable(directory, -result);
-            }
-        }
-        finally
-        {
-            _ = FileCalls.Close(fd);
-        }
-    }
-
-    private int ReadEntries(ListedDirectory directory, int fd)
-    {
-        int recordBytes;
-        while ((recordBytes = FileCalls.ReadDirectory(fd, _records)) > 0)
-        {
-            var entries = new DirectoryEntries(_records.AsSpan(0, recordBytes));
-            while (entries.MoveNext())
-            {
-                Visit(directory, fd, entries.NameZ);
-            }
-        }
-
-        return recordBytes;
-    }
-
-    private void Visit(ListedDirectory directory, int fd, ReadOnlySpan<byte> nameZ)
-    {
-        ReadOnlySpan<byte> name = nameZ[..^1];
-        if (IsHidden(directory.Path, name))
-        {
-            return;
-        }
-
-        CountEntry(directory);
-        if (!directory.Path.TryAppend(name, out SitePath path))
-        {
-            skipped.Note(directory, directory.Path.Bytes, SkipReason.PathTooLong);
-            return;
-        }
-
-        int result = FileState.ReadEntry(fd, nameZ, out FileState state);
-        if (result == 0 && state.Type == FileType.Symlink)
-        {
-            observer?.MetSymlink(path.Bytes);
-            result = root.Look(path.RelativeZ, out state);
-        }
-
-        if (result < 0)
-        {
-            skipped.Note(directory, path.Bytes, -result);
-            return;
-        }
-
-        Sort(directory, path, state);
-    }
-
-    private void Sort(ListedDirectory directory, SitePath path, in FileState state)
-    {
-        switch (state.Type)
-        {
-            case FileType.Directory when directory.Place.IsOrLiesIn(state):
-                skipped.Note(directory, path.Bytes, SkipReason.DirectoryCycle);
-                break;
-            case FileType.Directory:
-                AddSubdirectory(directory, path, state);
-                break;
-            case FileType.Regular when options.SiteFiles && RuleFiles.IsName(path):
-                break;
-            case FileType.Regular:
-                directory.Files.Add(new ListedFile(path, state));
-                break;
-            default:
-                skipped.Note(directory, path.Bytes, SkipReason.NotRegular);
-                break;
         }
     }
 
@@ -293,17 +190,6 @@ internal sealed class SiteWalk(
         SitePath parent = SitePath.Of(path.Parent);
         FileState state = _listed.TryGetValue(parent, out ListedDirectory? listed) ? listed.State : previous.Find(parent.Bytes)!.State;
         return new Place(state, PlaceOfParent(parent));
-    }
-
-    private bool IsHidden(SitePath parent, ReadOnlySpan<byte> name) =>
-        name[0] == '.'
-        && options.Dotfiles == DotfilePolicy.HiddenExceptWellKnown
-        && !(parent.IsRoot && name.SequenceEqual(".well-known"u8));
-
-    private void CountEntry(ListedDirectory directory)
-    {
-        directory.EntryCount++;
-        RequireEntries(++_entryCount);
     }
 
     /// <summary>

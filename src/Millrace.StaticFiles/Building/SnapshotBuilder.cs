@@ -32,12 +32,12 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         }
     }
 
-    /// <summary>Some directories and what is new below them, or null where nothing changed.</summary>
-    public SnapshotChange? Some(SnapshotContent previous, IReadOnlyCollection<byte[]> directoryPaths)
+    /// <summary>What changed in some directories and is new below them, or null where it is all as before.</summary>
+    public SnapshotChange? Some(SnapshotContent previous, IReadOnlyCollection<DirectoryChange> changes)
     {
         var skipped = new SkippedEntries();
         var walk = new SiteWalk(previous.Root, options, previous.Table, skipped, observer);
-        walk.Some(directoryPaths);
+        walk.Some(changes);
         return Build(walk, previous.Root, previous, skipped);
     }
 
@@ -53,15 +53,16 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         (SiteRules rules, RuleFileStates? states) = ReadRules(walk, root, previous, skipped);
         var changed = new List<SiteDirectory>();
         var dropped = new List<Asset>();
-        var unsettled = new List<byte[]>();
+        var unsettled = new List<DirectoryChange>();
         SnapshotTotals totals = kept;
         foreach (ListedDirectory listed in walk.Listed)
         {
             SiteDirectory directory = listed.Finish(_indexNames);
             totals = totals.Plus(directory);
-            if (directory.HasWeakTags)
+            byte[][] weak = [.. directory.WeaklyTagged.Select(static asset => asset.SitePath.Name.ToArray())];
+            if (weak.Length > 0)
             {
-                unsettled.Add(directory.Path.ToArray());
+                unsettled.Add(new DirectoryChange(directory.Path.ToArray(), weak));
             }
 
             if (listed.Previous?.IsSameAs(directory) != true)

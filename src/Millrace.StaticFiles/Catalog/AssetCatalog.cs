@@ -73,11 +73,11 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     public void Reload() => Change(previous => _builder.All(previous));
 
     /// <summary>
-    /// Reads some directories anew, and what is new below them. Throws <see cref="SiteException"/> where the site cannot be served as
-    /// it is now, and then the current snapshot stays.
+    /// Reads anew what has changed in some directories, and what is new below them. Throws <see cref="SiteException"/> where the site
+    /// cannot be served as it is now, and then the current snapshot stays.
     /// </summary>
-    /// <param name="directoryPaths">From the root with a leading '/'; the root's own is empty. Unknown ones are passed over.</param>
-    public void Refresh(IReadOnlyCollection<byte[]> directoryPaths) => Change(previous => _builder.Some(previous, directoryPaths));
+    /// <param name="changes">Each of another directory. Unknown ones are passed over.</param>
+    public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Change(previous => _builder.Some(previous, changes));
 
     /// <summary>Adds coded variants to an asset that <see cref="CatalogSnapshot.AssetsToCompress"/> gave; all of them or none.</summary>
     /// <param name="asset">An asset of a file. It need not be leased any more.</param>

@@ -47,7 +47,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     public int SkippedCount => Content.Totals.Skipped;
 
     /// <summary>The directories to <see cref="AssetCatalog.Refresh"/> once more when their files have settled.</summary>
-    public IReadOnlyList<byte[]> Unsettled => Content.Unsettled;
+    public IReadOnlyList<DirectoryChange> Unsettled => Content.Unsettled;
 
     /// <summary>Completes when the last lease is released, on this and all older ones, and what they alone held is freed.</summary>
     public Task Freed => _freed.Task;

@@ -17,6 +17,10 @@ internal interface IDirectoryObserver
     /// <param name="state">Its state by that descriptor.</param>
     void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state);
 
+    /// <summary>A directory that was entered before is the same, and some of its entries are about to be looked at.</summary>
+    /// <param name="path">Its path.</param>
+    void Keeping(ReadOnlySpan<byte> path);
+
     /// <summary>An entry, to a file, a directory or nothing, that is a symlink.</summary>
     /// <param name="path">The path of the symlink itself.</param>
     void MetSymlink(ReadOnlySpan<byte> path);

@@ -37,11 +37,17 @@ internal sealed class SiteDirectory
     /// <summary>Whether all of it could be read.</summary>
     public required bool IsComplete { get; init; }
 
-    /// <summary>Whether any later change of its entries shows in its state, see <see cref="FileState.IsSettledAt"/>.</summary>
+    /// <summary>
+    /// Whether any later change of its entries shows in its state, see <see cref="FileState.IsSettledAt"/>. Not where only some of
+    /// them were looked at: its state tells of all.
+    /// </summary>
     public required bool IsSettled { get; init; }
 
-    /// <summary>Whether files of it were looked at too soon after their last change to have a strong tag.</summary>
-    public bool HasWeakTags => Array.Exists(_assets, static asset => asset.EntityTag.StartsWith("W/"u8));
+    /// <summary>Whether what some entry stands for is decided elsewhere.</summary>
+    public required bool HasSymlinks { get; init; }
+
+    /// <summary>The files that were looked at too soon after their last change to have a strong tag.</summary>
+    public IEnumerable<Asset> WeaklyTagged => _assets.Where(static asset => asset.EntityTag.StartsWith("W/"u8));
 
     /// <summary>The asset that answers for the directory, or null.</summary>
     public required Asset? Index { get; init; }
@@ -62,6 +68,7 @@ internal sealed class SiteDirectory
         State == other.State
         && IsComplete == other.IsComplete
         && IsSettled == other.IsSettled
+        && HasSymlinks == other.HasSymlinks
         && EntryCount == other.EntryCount
         && SkippedCount == other.SkippedCount
         && Index == other.Index

@@ -16,6 +16,10 @@ internal readonly struct SitePath : IEquatable<SitePath>
 
     public static readonly SitePath Root = new([0]);
 
+    /// <summary>The order of listings; of paths in one directory it is that of their names.</summary>
+    public static readonly IComparer<SitePath> ByBytes =
+        Comparer<SitePath>.Create(static (left, right) => left.Bytes.SequenceCompareTo(right.Bytes));
+
     private readonly byte[] _pathZ;
 
     private SitePath(byte[] pathZ) => _pathZ = pathZ;
@@ -27,6 +31,9 @@ internal readonly struct SitePath : IEquatable<SitePath>
 
     /// <summary>What follows the last '/'.</summary>
     public ReadOnlySpan<byte> Name => Bytes[(Bytes.LastIndexOf((byte)'/') + 1)..];
+
+    /// <summary>The same with a zero at its end.</summary>
+    public ReadOnlySpan<byte> NameZ => _pathZ.AsSpan(Bytes.LastIndexOf((byte)'/') + 1);
 
     public bool IsRoot => _pathZ.Length == 1;
 

@@ -14,8 +14,8 @@ internal sealed record SnapshotContent(
     RootDirectory Root, DirectoryTable Table, SiteRules Rules, RuleFileStates? RuleFiles, SkippedLog Skipped, SnapshotTotals Totals)
 {
     /// <summary>
-    /// The directories, of those listed for it, with files looked at so soon after their last change that their tags are weak: worth
+    /// The files, of the directories listed for it, that were looked at so soon after their last change that their tags are weak: worth
     /// another look.
     /// </summary>
-    public IReadOnlyList<byte[]> Unsettled { get; init; } = [];
+    public IReadOnlyList<DirectoryChange> Unsettled { get; init; } = [];
 }

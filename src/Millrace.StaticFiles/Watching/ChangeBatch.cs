@@ -26,7 +26,11 @@ internal sealed class ChangeBatch
     /// <summary>A site that cannot be read is tried in a tenth of the time.</summary>
     private const int RetryPauseFactor = 9;
 
-    private readonly HashSet<byte[]> _directories = new(PathBytes.Comparer);
+    /// <summary>Where more names than these have changed, the directory is read as a whole.</summary>
+    private const int NamesMax = 1024;
+
+    /// <summary>The names that have changed, by directory; null: anything may have.</summary>
+    private readonly Dictionary<byte[], HashSet<byte[]>?> _directories = new(PathBytes.Comparer);
     private bool _isWhole;
     private bool _isWaiting;
     private long _firstAtMs;
@@ -34,10 +38,31 @@ internal sealed class ChangeBatch
     private long _pauseEndsAtMs = long.MinValue;
     private long? _retryAtMs;
 
-    /// <summary>A directory whose entries or files have changed.</summary>
+    /// <summary>A directory of which anything may have changed.</summary>
     public void Add(byte[] directoryPath, long nowMs)
     {
-        _ = _directories.Add(directoryPath);
+        _directories[directoryPath] = null;
+        Note(nowMs);
+    }
+
+    /// <summary>A directory whose entry of a name has changed.</summary>
+    public void Add(byte[] directoryPath, ReadOnlySpan<byte> name, long nowMs)
+    {
+        if (!_directories.TryGetValue(directoryPath, out HashSet<byte[]>? names))
+        {
+            names = new HashSet<byte[]>(PathBytes.Comparer);
+            _directories.Add(directoryPath, names);
+        }
+
+        if (names?.Count == NamesMax)
+        {
+            _directories[directoryPath] = null;
+        }
+        else
+        {
+            _ = names?.GetAlternateLookup<ReadOnlySpan<byte>>().Add(name);
+        }
+
         Note(nowMs);
     }
 
@@ -61,10 +86,10 @@ internal sealed class ChangeBatch
         return dueAtMs == long.MaxValue ? -1 : (int)Math.Clamp(dueAtMs - nowMs, 0, int.MaxValue);
     }
 
-    /// <summary>The directories to read again, or null: all.</summary>
-    public byte[][]? Take()
+    /// <summary>What to read again, or null: all.</summary>
+    public DirectoryChange[]? Take()
     {
-        byte[][]? taken = _isWhole ? null : [.. _directories];
+        DirectoryChange[]? taken = _isWhole ? null : [.. _directories.Select(static pair => new DirectoryChange(pair.Key, pair.Value))];
         _directories.Clear();
         _isWhole = false;
         _isWaiting = false;

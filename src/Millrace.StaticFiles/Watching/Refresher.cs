@@ -10,18 +10,18 @@ internal sealed class Refresher(IRefreshable catalog, string root, WatchLog log)
 {
     private string? _lastFailure;
 
-    /// <summary>Reads these directories again, or all (null).</summary>
-    public RefreshOutcome Read(byte[][]? directories)
+    /// <summary>Reads these again, or all (null).</summary>
+    public RefreshOutcome Read(DirectoryChange[]? changes)
     {
         try
         {
-            if (directories is null)
+            if (changes is null)
             {
                 catalog.Reload();
             }
             else
             {
-                catalog.Refresh(directories);
+                catalog.Refresh(changes);
             }
         }
         catch (Exception error)

@@ -1,4 +1,5 @@
 using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Watching;
 
@@ -56,13 +57,13 @@ internal sealed class SiteWatch : IDisposable
     }
 
     /// <summary>
-    /// The catalogue is about to read these directories, or all (null). A root that is not there is waited for, whatever is put in the
+    /// The catalogue is about to read these, or all (null). A root that is not there is waited for, whatever is put in the
     /// way to it.
     /// </summary>
-    public void BeginRead(byte[][]? directories)
+    public void BeginRead(DirectoryChange[]? changes)
     {
         Table.BeginRead();
-        if (directories is null)
+        if (changes is null)
         {
             _rootTrail.Follow();
         }

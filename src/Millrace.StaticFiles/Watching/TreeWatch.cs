@@ -128,6 +128,15 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     }
 
     /// <inheritdoc/>
+    public void Keeping(ReadOnlySpan<byte> path)
+    {
+        lock (_gate)
+        {
+            _site?.Table.Keep(path);
+        }
+    }
+
+    /// <inheritdoc/>
     public void MetSymlink(ReadOnlySpan<byte> path)
     {
         Refusal? refusal;
@@ -178,10 +187,10 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         try
         {
             byte[] records = new byte[RecordsBytes];
-            while (TryAwaitChanges(site, records, out byte[][]? directories))
+            while (TryAwaitChanges(site, records, out DirectoryChange[]? changes))
             {
                 long beganAtMs = NowMs();
-                Settle(site, directories, refresher.Read(directories), beganAtMs);
+                Settle(site, changes, refresher.Read(changes), beganAtMs);
             }
         }
         catch (Exception error)
@@ -202,10 +211,10 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         }
     }
 
-    /// <summary>Waits until something is to be read again: these directories, or all (null). False: it is over.</summary>
-    private bool TryAwaitChanges(SiteWatch site, byte[] records, out byte[][]? directories)
+    /// <summary>Waits until something is to be read again: these, or all (null). False: it is over.</summary>
+    private bool TryAwaitChanges(SiteWatch site, byte[] records, out DirectoryChange[]? changes)
     {
-        directories = null;
+        changes = null;
         while (true)
         {
             AwaitRecords(site);
@@ -223,10 +232,10 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
                 // All there is first: what is read again then has it all, and an overflow is met before what it makes in vain. Two
                 // thousand records take less than a millisecond: nobody writes them faster.
                 isDue = recordBytes <= RecordsBytes - LongestRecordBytes && _batch.DelayMs(NowMs()) == 0;
-                directories = isDue ? _batch.Take() : null;
+                changes = isDue ? _batch.Take() : null;
                 if (isDue)
                 {
-                    site.BeginRead(directories);
+                    site.BeginRead(changes);
                 }
             }
 
@@ -263,7 +272,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         }
     }
 
-    private void Settle(SiteWatch site, byte[][]? directories, RefreshOutcome outcome, long beganAtMs)
+    private void Settle(SiteWatch site, DirectoryChange[]? changes, RefreshOutcome outcome, long beganAtMs)
     {
         lock (_gate)
         {
@@ -276,7 +285,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             _batch.Succeeded(beganAtMs, NowMs());
             if (_site is not null)
             {
-                site.Table.EndRead(directories);
+                site.Table.EndRead(changes);
             }
         }
     }

@@ -56,6 +56,15 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         return directory;
     }
 
+    /// <summary>A directory that is watched has been looked at, and is what was entered.</summary>
+    public void Keep(ReadOnlySpan<byte> path)
+    {
+        if (Find(path) is WatchedDirectory directory)
+        {
+            directory.EnteredAt = _read;
+        }
+    }
+
     public WatchedDirectory? Find(ReadOnlySpan<byte> path) =>
         _directories.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(path, out WatchedDirectory? directory) ? directory : null;
 
@@ -118,12 +127,12 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
     public void BeginRead() => _read++;
 
     /// <summary>
-    /// It has read these directories, or all (null). What it was asked for and did not enter is not part of the site, even if it never
+    /// It has read these, or all (null). What it was asked for and did not enter is not part of the site, even if it never
     /// said that it left: it was moved away between being entered and being served.
     /// </summary>
-    public void EndRead(byte[][]? directories)
+    public void EndRead(DirectoryChange[]? changes)
     {
-        IEnumerable<WatchedDirectory?> asked = directories is null ? _directories.Values : directories.Select(path => Find(path));
+        IEnumerable<WatchedDirectory?> asked = changes is null ? _directories.Values : changes.Select(change => Find(change.Path));
         foreach (WatchedDirectory? directory in asked.Where(directory => directory is not null && directory.EnteredAt != _read).ToArray())
         {
             Leave(directory!.Path);
@@ -159,7 +168,14 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
 
         foreach (WatchedDirectory directory in watch.Directories)
         {
-            batch.Add(directory.Path, nowMs);
+            if (name.IsEmpty)
+            {
+                batch.Add(directory.Path, nowMs);
+            }
+            else
+            {
+                batch.Add(directory.Path, name, nowMs);
+            }
         }
 
         foreach (Dependent dependent in name.IsEmpty ? watch.AllDependents : watch.DependentsOn(name))

@@ -140,5 +140,13 @@ public class DirectoryTableTests
     }
 
     private static SiteDirectory Empty(SitePath path) =>
-        new(path, default, [], []) { IsComplete = true, IsSettled = true, Index = null, EntryCount = 0, SkippedCount = 0 };
+        new(path, default, [], [])
+        {
+            IsComplete = true,
+            IsSettled = true,
+            HasSymlinks = false,
+            Index = null,
+            EntryCount = 0,
+            SkippedCount = 0,
+        };
 }

@@ -27,13 +27,15 @@ public sealed class RandomChangesTests : IDisposable
         using AssetCatalog catalog = _site.Open();
         for (int round = 0; round < 60; round++)
         {
-            var touched = new HashSet<string>();
+            var touched = new HashSet<(string Directory, string Name)>();
             for (int i = random.Next(1, 6); i > 0; i--)
             {
                 Change(random, touched);
             }
 
-            catalog.Refresh([.. touched]);
+            // As a watcher tells of it: by names; or of anything, where it knows no better.
+            catalog.Refresh([.. touched.ToLookup(entry => entry.Directory, entry => entry.Name).Select(directory => new DirectoryChange(
+                Encoding.UTF8.GetBytes(directory.Key), random.Next(4) == 0 ? null : [.. directory.Select(Encoding.UTF8.GetBytes)]))]);
             if (random.Next(10) == 0)
             {
                 await TempSite.SettleAsync();
@@ -47,14 +49,14 @@ public sealed class RandomChangesTests : IDisposable
         Assert.True(catalog.Current.AssetCount > 5, "the tree stayed empty, nothing was proven");
     }
 
-    /// <summary>One change, and the directories whose entries or files it changed.</summary>
-    private void Change(Random random, HashSet<string> touched)
+    /// <summary>One change, and the entries that it changed.</summary>
+    private void Change(Random random, HashSet<(string Directory, string Name)> touched)
     {
         string directory = DirectoryAt(random);
         string name = new[] { "a", "b", "c", "index.html", "a.gz", "c.br" }[random.Next(6)];
         string path = $"{directory}/{name}";
         string full = _site.PathOf("." + path);
-        touched.Add(directory);
+        touched.Add((directory, name));
         switch (random.Next(10))
         {
             case < 4:
@@ -76,10 +78,22 @@ public sealed class RandomChangesTests : IDisposable
                 {
                     Remove(_site.PathOf("." + moved));
                     _site.Move("." + path, "." + moved);
-                    touched.Add(target);
+                    TouchFile(_site.PathOf("." + moved));
+                    touched.Add((target, name));
                 }
 
                 break;
+        }
+    }
+
+    /// <summary>
+    /// An older original than before would lose the siblings it is newer than: what was before is what a fresh walk does not know.
+    /// </summary>
+    private static void TouchFile(string full)
+    {
+        if (File.Exists(full))
+        {
+            File.SetLastWriteTimeUtc(full, DateTime.UtcNow);
         }
     }
 

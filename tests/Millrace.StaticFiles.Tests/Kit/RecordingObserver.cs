@@ -9,6 +9,8 @@ internal sealed class RecordingObserver : IDirectoryObserver
 {
     public List<string> Entered { get; } = [];
 
+    public List<string> Kept { get; } = [];
+
     public List<string> Symlinks { get; } = [];
 
     public List<string> WentAway { get; } = [];
@@ -25,6 +27,8 @@ internal sealed class RecordingObserver : IDirectoryObserver
         OnEntering(text);
     }
 
+    public void Keeping(ReadOnlySpan<byte> path) => Kept.Add(Encoding.UTF8.GetString(path));
+
     public void MetSymlink(ReadOnlySpan<byte> path) => Symlinks.Add(Encoding.UTF8.GetString(path));
 
     public void Left(ReadOnlySpan<byte> path) => WentAway.Add(Encoding.UTF8.GetString(path));
@@ -32,6 +36,7 @@ internal sealed class RecordingObserver : IDirectoryObserver
     public void Clear()
     {
         Entered.Clear();
+        Kept.Clear();
         Symlinks.Clear();
         WentAway.Clear();
     }

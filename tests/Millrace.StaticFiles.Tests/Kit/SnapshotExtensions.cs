@@ -18,7 +18,11 @@ internal static class SnapshotExtensions
 
     /// <summary>Refreshes directories by their paths as text; the root's is empty.</summary>
     public static void Refresh(this AssetCatalog catalog, params string[] paths) =>
-        catalog.Refresh([.. paths.Select(Encoding.UTF8.GetBytes)]);
+        catalog.Refresh([.. paths.Select(path => new DirectoryChange(Encoding.UTF8.GetBytes(path)))]);
+
+    /// <summary>Refreshes some names of a directory, as inotify tells of them.</summary>
+    public static void RefreshNames(this AssetCatalog catalog, string path, params string[] names) =>
+        catalog.Refresh([new DirectoryChange(Encoding.UTF8.GetBytes(path), [.. names.Select(Encoding.UTF8.GetBytes)])]);
 
     /// <summary>The names of a listing; those of directories end with '/'.</summary>
     public static List<string> Names(this CatalogSnapshot snapshot, string path)

@@ -9,6 +9,10 @@ internal static unsafe partial class TestCalls
     [LibraryImport("libc", EntryPoint = "mkfifo", StringMarshalling = StringMarshalling.Utf8)]
     public static partial int MakeFifo(string path, uint mode);
 
+    /// <summary>A second name for a file.</summary>
+    [LibraryImport("libc", EntryPoint = "link", StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int Link(string path, string second);
+
     /// <summary>.NET's own move refuses symlinks whose target it cannot see.</summary>
     [LibraryImport("libc", EntryPoint = "rename", StringMarshalling = StringMarshalling.Utf8)]
     public static partial int Rename(string from, string to);

@@ -26,17 +26,17 @@ public class ChangeBatchTests
     }
 
     [Fact]
-    public void Each_further_change_begins_the_quiet_anew_until_twenty_five_milliseconds_after_the_first()
+    public void Each_further_change_begins_the_quiet_anew_until_ten_milliseconds_after_the_first()
     {
-        for (long nowMs = 1000; nowMs <= 1020; nowMs += 4)
+        for (long nowMs = 1000; nowMs <= 1004; nowMs += 2)
         {
             _batch.Add(A, nowMs);
             Assert.Equal(5, _batch.DelayMs(nowMs));
         }
 
-        _batch.Add(A, 1024);
-        Assert.Equal(1, _batch.DelayMs(1024));
-        Assert.Equal(0, _batch.DelayMs(1025));
+        _batch.Add(A, 1009);
+        Assert.Equal(1, _batch.DelayMs(1009));
+        Assert.Equal(0, _batch.DelayMs(1010));
     }
 
     [Fact]
@@ -46,10 +46,38 @@ public class ChangeBatchTests
         _batch.Add(B, 1001);
         _batch.Add("/a"u8.ToArray(), 1002);
 
-        Assert.Equal(["/a", "/b"], _batch.Take()!.Select(Encoding.UTF8.GetString).Order(StringComparer.Ordinal));
+        Assert.Equal(["/a: anything", "/b: anything"], Taken());
         Assert.Equal(-1, _batch.DelayMs(1010));
         _batch.Add(B, 2000);
-        Assert.Equal([B], _batch.Take()!);
+        Assert.Equal(["/b: anything"], Taken());
+    }
+
+    [Fact]
+    public void Names_are_gathered_by_directory_until_anything_may_have_changed()
+    {
+        _batch.Add(A, "x"u8, 1000);
+        _batch.Add(A, "y"u8, 1001);
+        _batch.Add(A, "x"u8, 1002);
+        _batch.Add(B, "x"u8, 1003);
+        Assert.Equal(["/a: x y", "/b: x"], Taken());
+
+        _batch.Add(A, "x"u8, 2000);
+        _batch.Add(A, 2001);
+        _batch.Add(A, "y"u8, 2002);
+        Assert.Equal(["/a: anything"], Taken());
+    }
+
+    [Theory]
+    [InlineData(1024, false)]
+    [InlineData(1025, true)]
+    public void More_names_than_are_worth_it_are_anything(int count, bool isAnything)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            _batch.Add(A, Encoding.UTF8.GetBytes($"{i}"), 1000);
+        }
+
+        Assert.Equal(isAnything, Assert.Single(_batch.Take()!).Names is null);
     }
 
     [Fact]
@@ -60,7 +88,7 @@ public class ChangeBatchTests
 
         Assert.Null(_batch.Take());
         _batch.Add(B, 2000);
-        Assert.Equal([B], _batch.Take()!);
+        Assert.Equal(["/b: anything"], Taken());
     }
 
     [Theory]
@@ -101,4 +129,13 @@ public class ChangeBatchTests
         Assert.Equal(5, _batch.DelayMs(100));
         Assert.Null(_batch.Take());
     }
+
+    /// <summary>What there is to read, as text and in order.</summary>
+    private string[] Taken() =>
+    [
+        .. _batch.Take()!
+            .Select(change => (Path: Encoding.UTF8.GetString(change.Path), Names: change.Names?.Select(Encoding.UTF8.GetString)))
+            .OrderBy(change => change.Path, StringComparer.Ordinal)
+            .Select(change => $"{change.Path}: {(change.Names is null ? "anything" : string.Join(' ', change.Names.Order(StringComparer.Ordinal)))}"),
+    ];
 }

@@ -22,7 +22,7 @@ internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
     /// <summary>All that was told, in order; null for a reload.</summary>
     public ConcurrentQueue<string[]?> Told { get; } = new();
 
-    public void Refresh(IReadOnlyCollection<byte[]> directoryPaths) => Tell([.. directoryPaths.Select(Encoding.UTF8.GetString)]);
+    public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Tell([.. changes.Select(change => Encoding.UTF8.GetString(change.Path))]);
 
     public void Reload() => Tell(null);
 

@@ -37,7 +37,9 @@ public class SettlingTests
         using AssetCatalog catalog = AssetCatalog.Open(files.Options);
 
         Assert.StartsWith("W/", TagOf(catalog, "/dir/large.bin"), StringComparison.Ordinal);
-        Assert.Equal("/dir", Encoding.UTF8.GetString(Assert.Single(catalog.Current.Unsettled)));
+        DirectoryChange unsettled = Assert.Single(catalog.Current.Unsettled);
+        Assert.Equal("/dir", Encoding.UTF8.GetString(unsettled.Path));
+        Assert.Equal("large.bin", Encoding.UTF8.GetString(Assert.Single(unsettled.Names!)));
     }
 
     private static string TagOf(AssetCatalog catalog, string path)
