@@ -59,14 +59,18 @@ internal sealed class Site : IDisposable
             ? BasicAuthentication.Open(file, options.Realm, refusal => log.PasswordFileRefused(refusal.Message))
             : null;
         TreeWatch? watch = null;
+        AssetCatalog? catalog = null;
         try
         {
             watch = TreeWatch.Open(options.Root, options.Watch, logger);
-            return new Site(options, log, watch, AssetCatalog.Open(options, watch), access);
+            catalog = AssetCatalog.Open(options, watch);
+            access?.RequireUnserved(catalog.Current);
+            return new Site(options, log, watch, catalog, access);
         }
         catch
         {
             watch?.Dispose();
+            catalog?.Dispose();
             access?.Dispose();
             throw;
         }

@@ -2,6 +2,7 @@ using System.Security.Cryptography;
 using System.Text;
 using Millrace.Http;
 using Millrace.Interop.Crypt;
+using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles.Access;
 
@@ -60,6 +61,23 @@ internal sealed class BasicAuthentication : IDisposable
         }
 
         return new BasicAuthentication(PasswordFile.Open(passwordFile, library), library, challenge, refused, time ?? TimeProvider.System);
+    }
+
+    /// <summary>Throws where a site would show its visitors the hashes of the others.</summary>
+    public void RequireUnserved(CatalogSnapshot site)
+    {
+        foreach (SiteDirectory directory in site.Content.Table.Directories)
+        {
+            foreach (Asset asset in directory.Assets)
+            {
+                if (_file.Is(asset.State))
+                {
+                    throw new SiteException(
+                        $"The password file would be served as '{Encoding.UTF8.GetString(asset.Path)}'.",
+                        "Keep it outside the root, or let its name begin with a dot where dotfiles are hidden.");
+                }
+            }
+        }
     }
 
     /// <summary>For a reactor: takes a microsecond or two and allocates nothing.</summary>

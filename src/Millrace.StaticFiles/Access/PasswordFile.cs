@@ -34,6 +34,9 @@ internal sealed class PasswordFile
 
     public PasswordTable Table => Volatile.Read(ref _table);
 
+    /// <summary>Whether a file of a site is this one, by whatever name.</summary>
+    public bool Is(in FileState file) => _state.IsSameFile(file);
+
     /// <summary>Why the file is not used as it is now; null while it is.</summary>
     public SiteException? Refusal { get; private set; }
 
