@@ -181,7 +181,7 @@ public sealed partial class Connection
 
         if (_sending!.Bytes > 0)
         {
-            // Cut short: by a signal, or by an error that the next attempt will name.
+            // Cut short: by a bound, by a signal, or by an error that the next attempt will name.
             if (Phase == ConnectionPhase.Closing)
             {
                 BreakOutput();
@@ -278,9 +278,10 @@ public sealed partial class Connection
     {
         _sendInFlight = true;
         _operationsInFlight++;
-        if (_sending!.TryGetSinglePart(out byte* data, out nuint bytes))
+        long most = _listener!.SendBytesMax;
+        if (_sending!.TryGetSinglePart(out byte* data, out nuint bytes) || _sending.Bytes > most)
         {
-            Backend.SubmitSend(Token(OperationKind.Send), _socket, data, bytes);
+            Backend.SubmitSend(Token(OperationKind.Send), _socket, data, (nuint)Math.Min((long)bytes, most));
         }
         else
         {

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 using Millrace.Engine.Stages;
 
 namespace Millrace.Engine.Listening;
@@ -6,7 +7,18 @@ namespace Millrace.Engine.Listening;
 /// <summary>What the connections of one listener have in common. Immutable; shared by all reactors.</summary>
 internal sealed class ListenerCore(EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages)
 {
+    /// <summary>
+    /// Bytes of one send over a unix socket. Such a socket tells only how long its queue is (SIOCOUTQ), and a longer send is refilled by
+    /// the kernel as the queue drains, so that a slow reader looks like a stopped one. So much fits a queue that was drained to
+    /// a quarter, as it is when the kernel calls it writable (net.core.wmem_default: 208 KiB): within one send the queue only falls,
+    /// and its completions show the rest.
+    /// </summary>
+    private const int UnixSendBytesMax = 64 * 1024;
+
     public EndPoint EndPoint { get; } = endPoint;
+
+    /// <summary>Bytes handed to the kernel in one send.</summary>
+    public long SendBytesMax { get; } = endPoint.AddressFamily == AddressFamily.Unix ? UnixSendBytesMax : long.MaxValue;
 
     public ConnectionHandler Handler { get; } = handler;
 

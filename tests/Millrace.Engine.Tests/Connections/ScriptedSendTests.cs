@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using System.Text;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Tests.Kit;
@@ -233,5 +234,46 @@ public class ScriptedSendTests
         script.Kernel.Complete(send, send.Bytes.Length);
         script.Kernel.Complete(receive, 0);
         await script.ExpectClosedAsync(7);
+    }
+
+    [Fact]
+    public async Task Over_a_unix_socket_what_the_kernel_takes_is_progress_even_where_its_queue_stays_as_long()
+    {
+        const int Bytes = 300_000;
+        var limits = new Limits { WriteStall = TimeSpan.FromSeconds(10) };
+        await using Script script = await Script.StartAsync(limits);
+        Submission receive = await script.ConnectAsync(
+            7,
+            static async connection =>
+            {
+                connection.Write(new byte[Bytes]);
+                Assert.Equal(FlushOutcome.Sent, await connection.FlushAsync());
+                connection.Write(new byte[Bytes]);
+                Assert.Equal(FlushOutcome.Closed, await connection.FlushAsync());
+            },
+            endPoint: new UnixDomainSocketEndPoint("/nowhere"));
+        for (int sent = 0; sent < Bytes;)
+        {
+            Submission piece = await script.Kernel.ExpectAsync("send");
+            Assert.InRange(piece.Bytes.Length, 1, 64 * 1024);
+            script.Kernel.AdvanceClock(9_000);
+            script.Kernel.Complete(piece, piece.Bytes.Length);
+            sent += piece.Bytes.Length;
+        }
+
+        Submission stopped = await script.Kernel.ExpectAsync("send");
+        for (int look = 0; look < 3; look++)
+        {
+            script.Kernel.AdvanceClock(11_000);
+            await script.ConnectionsAsync();
+        }
+
+        await script.Kernel.ExpectAsync("cancel");
+        await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        script.Kernel.Complete(stopped, -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
+        await script.ExpectClosedAsync(7);
+        Assert.Equal(0, script.Log.Count(300));
     }
 }

@@ -31,9 +31,12 @@ internal sealed class Script : IAsyncDisposable
 
     /// <summary>A peer connects; the receive that the connection arms is the result.</summary>
     public async Task<Submission> ConnectAsync(
-        int socket, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+        int socket,
+        ConnectionHandler handler,
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null,
+        EndPoint? endPoint = null)
     {
-        var core = new ListenerCore(Nowhere, handler, stages);
+        var core = new ListenerCore(endPoint ?? Nowhere, handler, stages);
         await Reactor.AskAsync(() =>
         {
             Reactor.Adopt(socket, core);
