@@ -21,6 +21,13 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(201, LogLevel.Warning, "The file of {EndPoint} cannot be removed: {Reason}")]
     public partial void SocketFileLeft(EndPoint endPoint, string reason);
 
+    [LoggerMessage(202, LogLevel.Warning,
+        "Turned away {Count} connections: {Served} of {Most} are open, one client may have {MostPerClient} (0: all), or memory is short.")]
+    public partial void TurnedAway(long count, int served, int most, int mostPerClient);
+
     [LoggerMessage(300, LogLevel.Error, "A connection handler failed; its connection is reset.")]
     public partial void HandlerFailed(Exception error);
+
+    [LoggerMessage(301, LogLevel.Error, "A stage of a connection failed; the connection is reset.")]
+    public partial void StageFailed(Exception error);
 }

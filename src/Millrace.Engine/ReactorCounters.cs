@@ -4,7 +4,18 @@ namespace Millrace.Engine;
 internal sealed class ReactorCounters
 {
     public long Accepted;
+
+    /// <summary>Connections beyond a limit that were reset at once.</summary>
     public long Shed;
+
+    /// <summary>Connections beyond a limit that their listener's refusal answered.</summary>
+    public long Refused;
+
+    /// <summary>Connections reset because there was no memory for what they wanted.</summary>
+    public long Starved;
+
+    /// <summary>Connections reset because their peer took too little.</summary>
+    public long Stalled;
     public long Turns;
     public long Completions;
     public long ReceivesParked;
