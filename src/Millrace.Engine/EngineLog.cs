@@ -28,6 +28,9 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(300, LogLevel.Error, "A connection handler failed; its connection is reset.")]
     public partial void HandlerFailed(Exception error);
 
+    [LoggerMessage(302, LogLevel.Error, "{Count} reads of files failed, the last one: {Reason}.")]
+    public partial void FileFaults(long count, string reason);
+
     [LoggerMessage(301, LogLevel.Error, "A stage of a connection failed; the connection is reset.")]
     public partial void StageFailed(Exception error);
 }

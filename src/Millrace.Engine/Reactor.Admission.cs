@@ -70,6 +70,13 @@ public sealed partial class Reactor
         _turnstile.Tell(Log, NowMs);
     }
 
+    /// <summary>A request is refused because the reactor is overloaded.</summary>
+    internal void NoteRefused()
+    {
+        Counters.Refused++;
+        _turnstile.Tell(Log, NowMs);
+    }
+
     private ClientAddress? ClientOf(int socket, ListenerCore listener)
     {
         if (!_turnstile.CountsClients || !listener.HasClientAddresses)

@@ -4,6 +4,7 @@ using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Scheduling;
+using Millrace.Interop;
 
 namespace Millrace.Engine;
 
@@ -14,6 +15,8 @@ namespace Millrace.Engine;
 /// </summary>
 public sealed partial class Reactor
 {
+    private const int FaultLinePauseMs = 10_000;
+
     /// <summary>Batches kept for the next sends; a peak beyond goes back to the system.</summary>
     private const int BatchesKept = 1_024;
 
@@ -25,6 +28,8 @@ public sealed partial class Reactor
     private readonly Queue<Connection> _parked = new();
     private readonly Stack<OutputBatch> _batches = new();
     private readonly List<int> _expired = [];
+    private long _nextFaultLineMs;
+    private long _faultsTold;
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -139,6 +144,23 @@ public sealed partial class Reactor
             reactor.BeginDrain(drain);
         }, (this, drain));
         return _ended.Task;
+    }
+
+    /// <summary>Counts a read that failed, and logs it together with those since the last line: a dead disk fails thousands a second.</summary>
+    internal void NoteFileFault(int result)
+    {
+        if (result == -Errno.ECANCELED)
+        {
+            return;
+        }
+
+        Counters.FileFaults++;
+        if (NowMs >= _nextFaultLineMs)
+        {
+            _nextFaultLineMs = NowMs + FaultLinePauseMs;
+            Log.FileFaults(Counters.FileFaults - _faultsTold, Errno.Describe(result));
+            _faultsTold = Counters.FileFaults;
+        }
     }
 
     internal void QueueFlush(Connection connection) => _flushes.Add(connection);
