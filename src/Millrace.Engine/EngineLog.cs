@@ -15,6 +15,10 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stops with {Count} connections that go on; their memory stays.")]
     public partial void ConnectionsLeft(int index, int count);
 
+    [LoggerMessage(103, LogLevel.Warning,
+        "Memory to lock is short: rings have {Entries} entries instead of {Wanted}. Raise the limit ('ulimit -l', LimitMEMLOCK=).")]
+    public partial void RingsShrunk(int entries, int wanted);
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 

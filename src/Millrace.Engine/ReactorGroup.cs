@@ -53,6 +53,32 @@ public sealed class ReactorGroup : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
+        EngineException? shortage = null;
+        foreach ((EngineOptions sizes, int pauseMs) in RingSizes.Attempts(options))
+        {
+            await Task.Delay(pauseMs).ConfigureAwait(false);
+            try
+            {
+                ReactorGroup group = await StartOnceAsync(sizes).ConfigureAwait(false);
+                if (sizes.SubmissionEntries < options.SubmissionEntries)
+                {
+                    group.Log.RingsShrunk(sizes.SubmissionEntries, options.SubmissionEntries);
+                }
+
+                return group;
+            }
+            catch (EngineException refusal) when (refusal.IsShortOfMemory)
+            {
+                shortage = refusal;
+            }
+        }
+
+        throw shortage!;
+    }
+
+    /// <summary>Starts all reactors, or none.</summary>
+    private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options)
+    {
         var group = new ReactorGroup(options);
         Task[] starts = [.. group._reactors.Select(static reactor => reactor.StartAsync())];
         try

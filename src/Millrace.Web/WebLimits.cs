@@ -35,8 +35,11 @@ internal sealed record WebLimits
     /// </summary>
     public TimeSpan RefusedHead { get; init; } = TimeSpan.FromSeconds(2);
 
-    /// <summary>How large a head may be; its members say why.</summary>
-    public HeadLimits HeadSize { get; init; } = HeadLimits.Default;
+    /// <summary>How large a head may be, its request line included; <see cref="HeadLimits"/> says why.</summary>
+    public int HeadBytesMax { get; init; } = HeadLimits.Default.HeadBytesMax;
+
+    /// <summary>How many fields it may have.</summary>
+    public int FieldsMax { get; init; } = HeadLimits.Default.FieldsMax;
 
     /// <summary>
     /// Bytes of a request's body that are read only to be dropped, so that the connection can serve the next request. A larger
@@ -54,4 +57,8 @@ internal sealed record WebLimits
     /// for longer than a large send keeps them.
     /// </summary>
     public int AnswersPerTurn { get; init; } = 64;
+
+    /// <summary>As the parser takes them. A request line is as long as it may be only in a head that has room for it.</summary>
+    public HeadLimits ToHeadLimits() =>
+        new(Math.Min(HeadLimits.Default.RequestLineBytesMax, HeadBytesMax), HeadBytesMax, FieldsMax);
 }

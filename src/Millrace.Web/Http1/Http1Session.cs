@@ -120,8 +120,8 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         }
 
         RequestHead head = bench.Head;
-        HeadResult result = RequestHeadParser.MayBeDecided(input, _scanned, bench.Limits.HeadSize)
-            ? RequestHeadParser.Parse(input, head, bench.Limits.HeadSize)
+        HeadResult result = RequestHeadParser.MayBeDecided(input, _scanned, bench.HeadLimits)
+            ? RequestHeadParser.Parse(input, head, bench.HeadLimits)
             : HeadResult.Incomplete;
         if (result.IsIncomplete)
         {

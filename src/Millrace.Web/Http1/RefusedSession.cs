@@ -28,5 +28,5 @@ internal static class RefusedSession
     }
 
     private static HeadResult Parse(Connection connection, Workbench bench) =>
-        RequestHeadParser.Parse(connection.Input, bench.Head, bench.Limits.HeadSize);
+        RequestHeadParser.Parse(connection.Input, bench.Head, bench.HeadLimits);
 }

@@ -24,13 +24,16 @@ internal sealed class Workbench : IDisposable
         _hosts = hosts;
         _posts = [.. hosts.Sites.Select(static site => new SitePost(site))];
         Limits = limits;
-        Head = new RequestHead(limits.HeadSize.FieldsMax);
+        HeadLimits = limits.ToHeadLimits();
+        Head = new RequestHead(limits.FieldsMax);
         KeepAliveMs = (long)limits.KeepAlive.TotalMilliseconds;
     }
 
     public WebLimits Limits { get; }
 
     public long KeepAliveMs { get; }
+
+    public HeadLimits HeadLimits { get; }
 
     public RequestHead Head { get; }
 
