@@ -19,4 +19,7 @@ public sealed class EngineException : Exception
         : base(message, innerException)
     {
     }
+
+    /// <summary>Whether the kernel had no memory for what was asked: less of it, or later, may do.</summary>
+    internal bool IsShortOfMemory { get; init; }
 }

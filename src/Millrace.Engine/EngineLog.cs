@@ -15,12 +15,26 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stops with {Count} connections that go on; their memory stays.")]
     public partial void ConnectionsLeft(int index, int count);
 
+    [LoggerMessage(103, LogLevel.Warning,
+        "Memory to lock is short: rings have {Entries} entries instead of {Wanted}. Raise the limit ('ulimit -l', LimitMEMLOCK=).")]
+    public partial void RingsShrunk(int entries, int wanted);
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 
     [LoggerMessage(201, LogLevel.Warning, "The file of {EndPoint} cannot be removed: {Reason}")]
     public partial void SocketFileLeft(EndPoint endPoint, string reason);
 
+    [LoggerMessage(202, LogLevel.Warning,
+        "Turned away {Count} connections: {Served} of {Most} are open, one client may have {MostPerClient} (0: all), or memory is short.")]
+    public partial void TurnedAway(long count, int served, int most, int mostPerClient);
+
     [LoggerMessage(300, LogLevel.Error, "A connection handler failed; its connection is reset.")]
     public partial void HandlerFailed(Exception error);
+
+    [LoggerMessage(302, LogLevel.Error, "{Count} reads of files failed, the last one: {Reason}.")]
+    public partial void FileFaults(long count, string reason);
+
+    [LoggerMessage(301, LogLevel.Error, "A stage of a connection failed; the connection is reset.")]
+    public partial void StageFailed(Exception error);
 }

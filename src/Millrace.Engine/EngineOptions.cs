@@ -40,6 +40,12 @@ public sealed record EngineOptions
     /// <summary>Bytes of one receive buffer: the usual request fits one many times over.</summary>
     public int ReceiveBufferBytes { get; init; } = 4_096;
 
+    /// <summary>
+    /// Kernel threads of a reactor that read what is not in the page cache, where the file system does not do it without (io-wq). So many
+    /// keep a disk busy; without a limit they are as many as the process may have.
+    /// </summary>
+    public int FileWorkers { get; init; } = 4;
+
     /// <summary>The bounds.</summary>
     public Limits Limits { get; init; } = new();
 
@@ -60,6 +66,7 @@ public sealed record EngineOptions
         RequireBetween(CompletionsPerTurn, 1, 65_536, nameof(CompletionsPerTurn));
         RequireBetween(ReceiveBufferBytes, 64, 1 << 20, nameof(ReceiveBufferBytes));
         RequireBetween(ReceiveBuffers, 1, 32_768, nameof(ReceiveBuffers));
+        RequireBetween(FileWorkers, 1, 1_024, nameof(FileWorkers));
         Limits.Validate();
         if (!int.IsPow2(ReceiveBuffers))
         {

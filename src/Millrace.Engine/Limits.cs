@@ -4,9 +4,30 @@ namespace Millrace.Engine;
 public sealed record Limits
 {
     /// <summary>
-    /// Connections of one reactor; the newest beyond it are closed with a reset. Each costs a descriptor and some hundred bytes.
+    /// Connections of all reactors together; the newest beyond it are turned away. Each costs a descriptor, some hundred bytes of ours
+    /// and some kilobytes of the kernel's, so that as many idle ones fit half a gigabyte.
     /// </summary>
-    public int ConnectionsPerReactor { get; init; } = 65_536;
+    public int Connections { get; init; } = 65_536;
+
+    /// <summary>
+    /// Connections of one client: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber has. 0: as many as there
+    /// may be. A quarter of all, so that none can keep all others out, and proxies, carriers' NATs and load tests are below it;
+    /// who serves the public directly may go down to some hundreds. Unix sockets have no address and are not counted.
+    /// </summary>
+    public int ConnectionsPerClient { get; init; } = 16_384;
+
+    /// <summary>
+    /// Connections beyond a limit that are given to their listener's refusal at one time (a 503 needs a request to answer); those
+    /// beyond it too are reset. Enough for clients that mean well, little beside those that are served.
+    /// </summary>
+    public int Refusals { get; init; } = 256;
+
+    /// <summary>
+    /// Native memory lent to connections for input and output, of all reactors together. At three quarters a reactor says that it is
+    /// overloaded (<see cref="Reactor.IsOverloaded"/>), beyond it a connection that wants more is reset. 0: a quarter of what this process
+    /// may use, a cgroup's limit respected. A reader that is slower than its file holds up to 600 KB.
+    /// </summary>
+    public long BufferBytes { get; init; }
 
     /// <summary>Connections that the kernel queues before they are accepted; it cuts the number to <c>net.core.somaxconn</c>.</summary>
     public int Backlog { get; init; } = 4_096;
@@ -34,23 +55,45 @@ public sealed record Limits
     /// <summary>Bytes discarded while lingering: a peer that goes on sending beyond it is cut off.</summary>
     public int LingerBytes { get; init; } = 1024 * 1024;
 
-    /// <summary>A peer that takes not one byte of an answer for this long is gone; noticed within twice the time.</summary>
+    /// <summary>
+    /// A peer that takes not one byte of an answer for this long is gone; noticed within five quarters of it. Players that pause and
+    /// laptops that sleep come back with a range.
+    /// </summary>
     public TimeSpan WriteStall { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>
+    /// What a peer must take of an answer that waits for it, on average; with less its <see cref="WriteStall"/> is used up little by
+    /// little (one at half the rate is gone after twice that time). 0: no rate. The slowest links people use (GPRS, 20 kbit/s) carry more;
+    /// a reader at 1 KB/s would hold buffers for a quarter of an hour per megabyte.
+    /// </summary>
+    public int WriteBytesPerSecond { get; init; } = 2_048;
 
     /// <summary>How long a listener that ran out of descriptors or memory waits before it accepts again.</summary>
     public TimeSpan AcceptPause { get; init; } = TimeSpan.FromMilliseconds(100);
 
-    /// <exception cref="ArgumentOutOfRangeException">A bound is zero or less.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A bound is zero or less, and may not be.</exception>
     internal void Validate()
     {
-        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(ConnectionsPerReactor);
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(Connections);
+        ArgumentOutOfRangeException.ThrowIfNegative(ConnectionsPerClient);
+        ArgumentOutOfRangeException.ThrowIfNegative(Refusals);
+        ArgumentOutOfRangeException.ThrowIfNegative(BufferBytes);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(Backlog);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(InputHighWaterBytes);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(PipeUnsentBytes);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(KernelUnsentBytes);
         ArgumentOutOfRangeException.ThrowIfNegative(LingerBytes);
+        ArgumentOutOfRangeException.ThrowIfNegative(WriteBytesPerSecond);
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(Linger, TimeSpan.Zero);
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(WriteStall, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(WriteStall, TimeSpan.FromDays(1));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(AcceptPause, TimeSpan.Zero);
+    }
+
+    /// <summary>The limits of one of so many reactors: memory is lent by each on its own.</summary>
+    internal Limits ForOneOf(int reactors)
+    {
+        long all = BufferBytes > 0 ? BufferBytes : GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / 4;
+        return this with { BufferBytes = all / reactors };
     }
 }

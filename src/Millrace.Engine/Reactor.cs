@@ -4,6 +4,7 @@ using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Scheduling;
+using Millrace.Interop;
 
 namespace Millrace.Engine;
 
@@ -12,10 +13,9 @@ namespace Millrace.Engine;
 /// are due, sends of what was flushed, one enter, and the completions it brought, each of which runs its handler inline.
 /// Everything a reactor owns is touched by its thread only; other threads use <see cref="Post"/>.
 /// </summary>
-public sealed class Reactor
+public sealed partial class Reactor
 {
-    /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>
-    private const int GraceAfterAbortMs = 1_000;
+    private const int FaultLinePauseMs = 10_000;
 
     /// <summary>Batches kept for the next sends; a peak beyond goes back to the system.</summary>
     private const int BatchesKept = 1_024;
@@ -28,20 +28,27 @@ public sealed class Reactor
     private readonly Queue<Connection> _parked = new();
     private readonly Stack<OutputBatch> _batches = new();
     private readonly List<int> _expired = [];
+    private long _nextFaultLineMs;
+    private long _faultsTold;
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private long _abortAtMs = long.MaxValue;
-    private long _giveUpAtMs = long.MaxValue;
 
-    internal Reactor(int index, Limits limits, EngineLog log, Func<Backend> createBackend)
+    /// <param name="index">Its number in the group.</param>
+    /// <param name="limits">The bounds; memory is this reactor's own share.</param>
+    /// <param name="log">The group's.</param>
+    /// <param name="createBackend">Makes the kernel queue, on the reactor's thread.</param>
+    /// <param name="turnstile">The group's count of connections; none for a reactor that is alone.</param>
+    internal Reactor(int index, Limits limits, EngineLog log, Func<Backend> createBackend, Turnstile? turnstile = null)
     {
         Index = index;
         Limits = limits;
         Log = log;
+        Pools = new BlockPools(limits.BufferBytes);
+        _turnstile = turnstile ?? new Turnstile(limits);
         WriteStallMs = (long)limits.WriteStall.TotalMilliseconds;
         _createBackend = createBackend;
-        _mailbox = new Mailbox(() => Backend.Wake());
-        Connections = new ConnectionTable(this, limits.ConnectionsPerReactor);
+        _mailbox = new Mailbox(WakeUp);
+        Connections = new ConnectionTable(this);
         _thread = new Thread(Run) { IsBackground = true, Name = $"millrace-{index}" };
     }
 
@@ -58,9 +65,18 @@ public sealed class Reactor
     /// <summary>Whether the group stops: handlers should end their connections after what they are doing. Reactor thread.</summary>
     public bool IsDraining { get; private set; }
 
+    /// <summary>
+    /// Whether memory for connections runs out: handlers should refuse what is new, so that what has begun can be finished. Reactor
+    /// thread.
+    /// </summary>
+    public bool IsOverloaded => Pools.IsNearlyExhausted;
+
+    /// <summary>Whether the reactor has ended: what is posted does not run any more. Any thread.</summary>
+    public bool HasEnded => _mailbox.IsClosed;
+
     internal Backend Backend { get; private set; } = null!;
 
-    internal BlockPools Pools { get; } = new();
+    internal BlockPools Pools { get; }
 
     internal TimerWheel Timers { get; private set; } = null!;
 
@@ -87,8 +103,20 @@ public sealed class Reactor
         _mailbox.Post(action, state);
     }
 
-    /// <summary>Awaited to come home: <c>await connection.Reactor.SwitchTo();</c> continues on the reactor's thread. Any thread.</summary>
+    /// <summary>
+    /// Awaited to come home: <c>await connection.Reactor.SwitchTo();</c> continues on the reactor's thread. When the reactor has ended
+    /// there is no such thread: the await then throws <see cref="ObjectDisposedException"/>, on the thread pool. Any thread.
+    /// </summary>
     public HomeAwaitable SwitchTo() => new(this);
+
+    /// <summary>
+    /// Awaited by a handler that has much to do without a wait: it goes on in the next turn of the loop, after everybody else's. Reactor thread.
+    /// </summary>
+    public TurnAwaitable NextTurn()
+    {
+        AssertHome();
+        return new TurnAwaitable(this);
+    }
 
     /// <summary>Refuses callers on other threads, in Release builds too: a race on a connection would mix bytes.</summary>
     internal void AssertHome()
@@ -118,40 +146,21 @@ public sealed class Reactor
         return _ended.Task;
     }
 
-    /// <summary>Accepts on a socket of its own.</summary>
-    internal Acceptor Accept(int socket, ListenerCore listener, Action<int, ListenerCore> deal)
+    /// <summary>Counts a read that failed, and logs it together with those since the last line: a dead disk fails thousands a second.</summary>
+    internal void NoteFileFault(int result)
     {
-        AssertHome();
-        int slot = _acceptors.FindIndex(static earlier => earlier.Stopped.IsCompleted);
-        slot = slot < 0 ? _acceptors.Count : slot;
-        var acceptor = new Acceptor(this, slot, socket, listener, deal);
-        if (slot == _acceptors.Count)
+        if (result == -Errno.ECANCELED)
         {
-            _acceptors.Add(acceptor);
-        }
-        else
-        {
-            _acceptors[slot] = acceptor;
-        }
-
-        acceptor.Arm();
-        return acceptor;
-    }
-
-    /// <summary>Takes a connected socket over and serves it; at the limit it is reset, the newest being the one to go.</summary>
-    internal void Adopt(int socket, ListenerCore listener)
-    {
-        AssertHome();
-        Counters.Accepted++;
-        if (Connections.TryRent(out Connection? connection))
-        {
-            connection.Open(socket, listener);
             return;
         }
 
-        Counters.Shed++;
-        Backend.ResetOnClose(socket);
-        Backend.CloseSocket(socket);
+        Counters.FileFaults++;
+        if (NowMs >= _nextFaultLineMs)
+        {
+            _nextFaultLineMs = NowMs + FaultLinePauseMs;
+            Log.FileFaults(Counters.FileFaults - _faultsTold, Errno.Describe(result));
+            _faultsTold = Counters.FileFaults;
+        }
     }
 
     internal void QueueFlush(Connection connection) => _flushes.Add(connection);
@@ -188,6 +197,7 @@ public sealed class Reactor
         }
         catch (EngineException refusal)
         {
+            _mailbox.Close(Abandon);
             _started.SetException(refusal);
             return;
         }
@@ -199,6 +209,7 @@ public sealed class Reactor
             {
             }
 
+            _mailbox.Close(Abandon);
             TearDown();
         }
 #pragma warning disable CA1031 // Whatever ends a reactor ends the process: half of a server that looks healthy is worse than none.
@@ -222,7 +233,7 @@ public sealed class Reactor
 
         RunTimers();
         SendFlushed();
-        if (HasEnded())
+        if (IsDrained())
         {
             return false;
         }
@@ -329,64 +340,13 @@ public sealed class Reactor
         return waitMs < 0 ? until : Math.Min(waitMs, until);
     }
 
-    private void BeginDrain(TimeSpan drain)
+    /// <summary>At home nobody waits: the mailbox is looked into before the next wait.</summary>
+    private void WakeUp()
     {
-        IsDraining = true;
-        _abortAtMs = NowMs + (long)drain.TotalMilliseconds;
-        foreach (Acceptor acceptor in _acceptors)
+        if (!IsHome)
         {
-            acceptor.Stop();
+            Backend.Wake();
         }
-
-        foreach (Connection connection in Connections.InUse())
-        {
-            connection.OnDrain();
-        }
-    }
-
-    private bool HasEnded()
-    {
-        if (!IsDraining)
-        {
-            return false;
-        }
-
-        if (Connections.Count == 0 && _acceptors.TrueForAll(static acceptor => acceptor.Stopped.IsCompleted))
-        {
-            return true;
-        }
-
-        if (NowMs >= _abortAtMs)
-        {
-            _abortAtMs = long.MaxValue;
-            _giveUpAtMs = NowMs + GraceAfterAbortMs;
-            foreach (Connection connection in Connections.InUse())
-            {
-                connection.Abort();
-            }
-        }
-
-        return NowMs >= _giveUpAtMs;
-    }
-
-    private void TearDown()
-    {
-        // Cancel, drain, close the ring, free: in this order. Every connection has ended, so nothing is in flight, unless a
-        // handler never returned; then its connection's memory stays, because somebody may still write to it.
-        if (Connections.Count > 0)
-        {
-            Log.ConnectionsLeft(Index, Connections.Count);
-            Connections.ReportOutstanding();
-            return;
-        }
-
-        Backend.Dispose();
-        while (_batches.TryPop(out OutputBatch? batch))
-        {
-            batch.Dispose();
-        }
-
-        Pools.Dispose();
     }
 
     private static void ThrowNotHome() => throw new InvalidOperationException(

@@ -4,7 +4,21 @@ namespace Millrace.Engine;
 internal sealed class ReactorCounters
 {
     public long Accepted;
+
+    /// <summary>Connections beyond a limit that were reset at once.</summary>
     public long Shed;
+
+    /// <summary>Connections beyond a limit that their listener's refusal answered, and requests refused for lack of memory.</summary>
+    public long Refused;
+
+    /// <summary>Connections reset because there was no memory for what they wanted.</summary>
+    public long Starved;
+
+    /// <summary>Reads of files that failed, other than by cancellation.</summary>
+    public long FileFaults;
+
+    /// <summary>Connections reset because their peer took too little.</summary>
+    public long Stalled;
     public long Turns;
     public long Completions;
     public long ReceivesParked;

@@ -28,9 +28,11 @@ public sealed class ReactorGroup : IAsyncDisposable
         _options = options;
         var log = new EngineLog(options.LoggerFactory.CreateLogger("Millrace.Engine"));
         _reactors = new Reactor[options.ReactorCount];
+        Limits limits = options.Limits.ForOneOf(_reactors.Length);
+        var turnstile = new Turnstile(limits);
         for (int i = 0; i < _reactors.Length; i++)
         {
-            _reactors[i] = new Reactor(i, options.Limits, log, () => CreateBackend(options));
+            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(options), turnstile);
         }
 
         Log = log;
@@ -51,6 +53,32 @@ public sealed class ReactorGroup : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
+        EngineException? shortage = null;
+        foreach ((EngineOptions sizes, int pauseMs) in RingSizes.Attempts(options))
+        {
+            await Task.Delay(pauseMs).ConfigureAwait(false);
+            try
+            {
+                ReactorGroup group = await StartOnceAsync(sizes).ConfigureAwait(false);
+                if (sizes.SubmissionEntries < options.SubmissionEntries)
+                {
+                    group.Log.RingsShrunk(sizes.SubmissionEntries, options.SubmissionEntries);
+                }
+
+                return group;
+            }
+            catch (EngineException refusal) when (refusal.IsShortOfMemory)
+            {
+                shortage = refusal;
+            }
+        }
+
+        throw shortage!;
+    }
+
+    /// <summary>Starts all reactors, or none.</summary>
+    private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options)
+    {
         var group = new ReactorGroup(options);
         Task[] starts = [.. group._reactors.Select(static reactor => reactor.StartAsync())];
         try
@@ -76,10 +104,22 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// </summary>
     /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
-    public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler) => ListenAsync(endPoint, handler, stages: null);
+    public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler) => ListenAsync(endPoint, handler, refusal: null);
+
+    /// <summary>
+    /// The same. Connections beyond <see cref="Limits.Connections"/> or <see cref="Limits.ConnectionsPerClient"/> are given to
+    /// <paramref name="refusal"/>, up to <see cref="Limits.Refusals"/> at a time, which says so in the protocol's words and returns soon.
+    /// </summary>
+    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
+    public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler, ConnectionHandler? refusal) =>
+        ListenAsync(endPoint, handler, stages: null, refusal);
 
     internal async Task<Listener> ListenAsync(
-        EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages)
+        EndPoint endPoint,
+        ConnectionHandler handler,
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+        ConnectionHandler? refusal = null)
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
@@ -87,7 +127,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         try
         {
             ObjectDisposedException.ThrowIf(_isStopped, this);
-            return await ListenCoreAsync(endPoint, handler, stages).ConfigureAwait(false);
+            return await ListenCoreAsync(endPoint, handler, stages, refusal).ConfigureAwait(false);
         }
         finally
         {
@@ -128,10 +168,10 @@ public sealed class ReactorGroup : IAsyncDisposable
     public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
 
     private async Task<Listener> ListenCoreAsync(
-        EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages)
+        EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages, ConnectionHandler? refusal)
     {
         (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, _reactors.Length, _options.Limits);
-        var core = new ListenerCore(actual, handler, stages);
+        var core = new ListenerCore(actual, handler, stages, refusal);
         bool isSharded = sockets.Length == _reactors.Length;
         var acceptors = new List<(Reactor, Acceptor)>();
         for (int i = 0; i < sockets.Length; i++)

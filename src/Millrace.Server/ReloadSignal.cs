@@ -2,38 +2,53 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Server;
 
-/// <summary>SIGHUP: everything is read anew, on the thread that delivers signals, while the reactors serve on.</summary>
+/// <summary>
+/// SIGHUP: everything is read anew, on the thread that delivers signals, while the reactors serve on. One that comes while the sites
+/// are first being opened is kept until they are: what was read by then may be old already.
+/// </summary>
 internal sealed class ReloadSignal : IDisposable
 {
-    private readonly HostedSites _sites;
     private readonly PosixSignalRegistration _registration;
     private readonly Lock _reloading = new();
-    private bool _isDisposed;
+    private HostedSites? _sites;
+    private bool _isAskedFor;
 
-    public ReloadSignal(HostedSites sites)
-    {
-        _sites = sites;
-        _registration = PosixSignalRegistration.Create(PosixSignal.SIGHUP, OnSignal);
-    }
+    public ReloadSignal() => _registration = PosixSignalRegistration.Create(PosixSignal.SIGHUP, OnSignal);
 
-    /// <summary>Waits for a reload under way: what it reads into is given up next.</summary>
-    public void Dispose()
+    /// <summary>The sites are open, until what is returned is disposed; that waits for a reload under way, as they are given up next.</summary>
+    public IDisposable Attach(HostedSites sites)
     {
-        _registration.Dispose();
         lock (_reloading)
         {
-            _isDisposed = true;
+            _sites = sites;
+            if (_isAskedFor)
+            {
+                sites.Reload();
+            }
         }
+
+        return new Attachment(this);
     }
+
+    public void Dispose() => _registration.Dispose();
 
     private void OnSignal(PosixSignalContext context)
     {
         context.Cancel = true;
         lock (_reloading)
         {
-            if (!_isDisposed)
+            _isAskedFor = _sites is null;
+            _sites?.Reload();
+        }
+    }
+
+    private sealed class Attachment(ReloadSignal signal) : IDisposable
+    {
+        public void Dispose()
+        {
+            lock (signal._reloading)
             {
-                _sites.Reload();
+                signal._sites = null;
             }
         }
     }

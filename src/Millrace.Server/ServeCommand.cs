@@ -50,9 +50,10 @@ internal static class ServeCommand
             AllowMultipleArgumentsPerToken = false,
         };
         var site = new SiteFlags();
+        var limits = new LimitFlags();
 
         var command = new RootCommand("Serves a folder over HTTP, fast and by the RFCs.") { root, listen, hosts, reactors, backend };
-        foreach (Option flag in site.Options)
+        foreach (Option flag in site.Options.Concat(limits.Options))
         {
             command.Options.Add(flag);
         }
@@ -62,7 +63,8 @@ internal static class ServeCommand
             parsed.GetValue(hosts) ?? [],
             parsed.GetValue(listen) is { Length: > 0 } addresses ? addresses : [DefaultEndPoint()],
             parsed.GetValue(reactors),
-            parsed.GetValue(backend) == "io_uring" ? BackendKind.IoUring : BackendKind.Auto)));
+            parsed.GetValue(backend) == "io_uring" ? BackendKind.IoUring : BackendKind.Auto,
+            limits.Read(parsed))));
         return command;
     }
 

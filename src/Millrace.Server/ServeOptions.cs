@@ -10,5 +10,11 @@ namespace Millrace.Server;
 /// <param name="Addresses">Where to listen.</param>
 /// <param name="Reactors">How many; 0 for one a core.</param>
 /// <param name="Backend">How the kernel is asked.</param>
+/// <param name="Limits">The bounds.</param>
 internal sealed record ServeOptions(
-    SiteOptions Site, IReadOnlyList<HostedRoot> Hosts, IReadOnlyList<EndPoint> Addresses, int Reactors, BackendKind Backend);
+    SiteOptions Site,
+    IReadOnlyList<HostedRoot> Hosts,
+    IReadOnlyList<EndPoint> Addresses,
+    int Reactors,
+    BackendKind Backend,
+    ServeLimits Limits);

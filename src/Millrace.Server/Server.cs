@@ -11,12 +11,12 @@ namespace Millrace.Server;
 /// </summary>
 internal static class Server
 {
-    /// <summary>How long requests that were under way get to finish: less than the 30 s after which Kubernetes kills.</summary>
-    private static readonly TimeSpan Drain = TimeSpan.FromSeconds(20);
-
     public static async Task<int> RunAsync(ServeOptions options)
     {
         using ILoggerFactory logging = CreateLogging();
+
+        // First of all: until then the signal's default would end the process, and a large site takes seconds to open.
+        using var reload = new ReloadSignal();
         try
         {
             using HostedSites hosted = HostedSites.Open(options, logging);
@@ -27,17 +27,18 @@ internal static class Server
             {
                 Reactors = options.Reactors,
                 Backend = options.Backend,
+                Limits = options.Limits.Engine,
                 LoggerFactory = logging,
             });
-            await using var sites = new StaticSites(hosted.Table, new WebLimits(), group);
+            await using var sites = new StaticSites(hosted.Table, options.Limits.Web, group);
             List<Listener> listeners = await ListenAsync(group, sites, options.Addresses);
 
-            using var reload = new ReloadSignal(hosted);
             using var stop = new StopSignal();
             Announce(options, hosted, group, listeners);
+            using IDisposable reloading = reload.Attach(hosted);
             await stop.Requested;
 
-            await group.StopAsync(Drain);
+            await group.StopAsync(options.Limits.Drain);
             return ExitCode.Done;
         }
         catch (SiteException refusal)
@@ -55,7 +56,7 @@ internal static class Server
         var listeners = new List<Listener>();
         foreach (EndPoint address in addresses)
         {
-            listeners.Add(await group.ListenAsync(address, sites.ServeAsync));
+            listeners.Add(await group.ListenAsync(address, sites.ServeAsync, sites.RefuseAsync));
         }
 
         return listeners;

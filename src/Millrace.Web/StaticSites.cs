@@ -27,13 +27,11 @@ internal sealed class StaticSites : IAsyncDisposable
         }
     }
 
-    public Task ServeAsync(Connection connection)
-    {
-        // Each element is one reactor's alone, so nothing is shared but the array itself.
-        ref Workbench? bench = ref _benches[connection.Reactor.Index];
-        bench ??= new Workbench(connection.Reactor, _hosts, _limits);
-        return new Http1Session(connection, bench).RunAsync();
-    }
+    /// <summary>Serves a connection.</summary>
+    public Task ServeAsync(Connection connection) => new Http1Session(connection, BenchOf(connection.Reactor)).RunAsync();
+
+    /// <summary>Answers a connection beyond a limit.</summary>
+    public Task RefuseAsync(Connection connection) => RefusedSession.RunAsync(connection, BenchOf(connection.Reactor));
 
     /// <summary>Stops the group, unless it is stopped already, and gives the snapshots back, which its reactors then use no more.</summary>
     public async ValueTask DisposeAsync()
@@ -48,6 +46,13 @@ internal sealed class StaticSites : IAsyncDisposable
         {
             bench?.Dispose();
         }
+    }
+
+    private Workbench BenchOf(Reactor reactor)
+    {
+        // Each element is one reactor's alone, so nothing is shared but the array itself.
+        ref Workbench? bench = ref _benches[reactor.Index];
+        return bench ??= new Workbench(reactor, _hosts, _limits);
     }
 
     /// <summary>A reactor without requests would otherwise keep the files of a version long gone open.</summary>

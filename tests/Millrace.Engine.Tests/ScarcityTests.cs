@@ -36,7 +36,7 @@ public class ScarcityTests : EngineTest
     [Fact]
     public async Task Beyond_the_limit_connections_are_reset_and_the_others_served()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, Options(new Limits { ConnectionsPerReactor = 3 }));
+        Listener listener = await ServeAsync(Handlers.EchoAsync, Options(new Limits { Connections = 3 }));
         var served = new List<Client>();
         for (int i = 0; i < 3; i++)
         {

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
@@ -52,6 +53,35 @@ public class ScarceDescriptorTests
         crowd.ForEach(static socket => socket.Dispose());
 
         await Wire.AwaitAsync(server.Url, TargetOf(4_321), answer => answer.Status == 200 && answer.Body.AsSpan().SequenceEqual(bodies[4_321]));
+    }
+
+    [Fact]
+    public async Task While_there_are_no_descriptors_it_waits_and_says_so_once()
+    {
+        Tool.Require("prlimit");
+        using var folder = new TempFolder();
+        folder.Add("a.txt", 10);
+        await using ServerProcess server = await StartAsync(folder);
+        List<Socket> crowd = [];
+        for (int i = 0; i < 2 * DescriptorsMax; i++)
+        {
+            var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
+            await socket.ConnectAsync(server.Url.Host, server.Url.Port);
+            crowd.Add(socket);
+        }
+
+        TimeSpan before = server.ProcessorTime;
+        await Task.Delay(TimeSpan.FromSeconds(1));
+        TimeSpan used = server.ProcessorTime - before;
+        crowd.ForEach(static socket => socket.Dispose());
+        await Wire.AwaitAsync(server.Url, "/a.txt", static answer => answer.Status == 200);
+
+        Assert.InRange(used, TimeSpan.Zero, TimeSpan.FromSeconds(0.5));
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+
+        // One for each reactor that ran out of them.
+        Assert.InRange((await server.ErrorAsync()).Split("pauses").Length - 1, 1, Environment.ProcessorCount);
     }
 
     /// <summary>No file is small enough to be kept in memory.</summary>

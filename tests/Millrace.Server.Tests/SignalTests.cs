@@ -10,7 +10,7 @@ public class SignalTests
 {
     private const int LargeBytes = 16 * 1024 * 1024;
 
-    /// <summary>Far below the drain's 20 s; two of them are how long the server waits for a peer's own end.</summary>
+    /// <summary>Far below the drain's 20 s.</summary>
     private static readonly TimeSpan Promptly = TimeSpan.FromSeconds(10);
 
     [Theory]
@@ -71,6 +71,66 @@ public class SignalTests
         server.Signal(signal);
 
         Assert.Equal(exitCode, await server.ExitCodeAsync().WaitAsync(Promptly));
+    }
+
+    /// <summary>The clients keep their own ends open: to wait for them would take two seconds.</summary>
+    [Fact]
+    public async Task Idle_connections_do_not_hold_up_the_end()
+    {
+        await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0");
+        Socket[] idle = await Task.WhenAll(Enumerable.Range(0, 10).Select(_ => OpenIdleAsync(server.Url)));
+        long startedAt = Stopwatch.GetTimestamp();
+
+        server.Signal(PosixSignal.SIGTERM);
+
+        Assert.Equal(0, await server.ExitCodeAsync());
+        Assert.InRange(Stopwatch.GetElapsedTime(startedAt), TimeSpan.Zero, TimeSpan.FromSeconds(1.8));
+        foreach (Socket socket in idle)
+        {
+            Assert.Equal(0, await socket.ReceiveAsync(new byte[1]).WaitAsync(Promptly));
+            socket.Dispose();
+        }
+    }
+
+    [Theory]
+    [InlineData("0")]
+    [InlineData("1")]
+    public async Task What_outlasts_the_drain_is_reset_and_the_end_is_orderly(string seconds)
+    {
+        using var folder = new TempFolder();
+        folder.Add("large.bin", LargeBytes);
+        await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0", "--drain", seconds);
+        using SlowDownload download = await SlowDownload.StartAsync(new Uri(server.Url, "large.bin"));
+
+        server.Signal(PosixSignal.SIGTERM);
+
+        Assert.Equal(0, await server.ExitCodeAsync().WaitAsync(Promptly));
+        await Assert.ThrowsAnyAsync<Exception>(download.ReadToEndAsync);
+    }
+
+    [Fact]
+    public async Task A_reload_asked_for_while_a_large_site_is_opened_is_done_afterwards()
+    {
+        using var folder = new TempFolder();
+        for (int i = 0; i < 20_000; i++)
+        {
+            folder.Add($"{i}.txt", 10);
+        }
+
+        await using ServerProcess server = ServerProcess.Launch(
+            Publication.Program, folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", "--backend", "io_uring");
+        Assert.True(SpinWait.SpinUntil(() => server.Catches(PosixSignal.SIGHUP), Promptly));
+
+        server.Signal(PosixSignal.SIGHUP);
+
+        Assert.False(server.HasRings(), "It was open already: the test proves nothing.");
+        await server.ReadyAsync();
+        folder.Add("new.txt", 20);
+        server.Signal(PosixSignal.SIGHUP);
+        await Wire.AwaitAsync(server.Url, "/new.txt", static answer => answer.Status == 200);
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+        Assert.Equal(2, (await server.ErrorAsync()).Split("is read anew").Length - 1);
     }
 
     /// <summary>A connection whose first request was answered.</summary>

@@ -102,4 +102,36 @@ public class DeadlineTests : SiteFixture
         Assert.Equal(405, (await wire.ReadAnswerAsync()).Status);
         await wire.AssertEndsAsync();
     }
+
+    [Fact]
+    public async Task A_head_that_comes_too_slowly_is_answered_408_long_before_its_deadline()
+    {
+        Wire wire = await (await StartAsync(limits: Limits with { ReceiveStall = Short })).ConnectAsync();
+        Task<Answer> answer = wire.ReadAnswerAsync();
+        await wire.SendAsync("GET / HTTP/1.1\r\nHost: a\r\nA: ");
+        while (!answer.IsCompleted)
+        {
+            await wire.SendAsync("a");
+            await Task.WhenAny(answer, Task.Delay(Short / 5));
+        }
+
+        Assert.Equal(408, (await answer).Status);
+    }
+
+    [Fact]
+    public async Task A_body_that_comes_too_slowly_ends_the_connection()
+    {
+        Wire wire = await (await StartAsync(limits: Limits with { ReceiveStall = Short })).ConnectAsync();
+        await wire.SendAsync("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n");
+        Assert.Equal(405, (await wire.ReadAnswerAsync()).Status);
+
+        Task end = wire.ReadToEndAsync();
+        while (!end.IsCompleted)
+        {
+            await wire.SendAsMuchAsWelcomeAsync("a"u8.ToArray());
+            await Task.WhenAny(end, Task.Delay(Short / 5));
+        }
+
+        await end;
+    }
 }

@@ -81,4 +81,26 @@ public class PipeliningTests : SiteFixture
 
         await sending;
     }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(7)]
+    public async Task A_long_batch_leaves_the_turn_to_others_again_and_again(int answersPerTurn)
+    {
+        const int Requests = 200;
+        Folder.AddSized(1000);
+        RunningSite site = await StartAsync(limits: new WebLimits { AnswersPerTurn = answersPerTurn });
+        Wire wire = await site.ConnectAsync();
+        (await wire.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
+        long turnsBefore = site.Group.Reactors[0].Counters.Turns;
+
+        // One packet: it arrives in one turn.
+        await wire.SendAsync(string.Concat(Enumerable.Repeat("GET /f1000.bin HTTP/1.1\r\nHost: a\r\n\r\n", Requests)));
+        for (int i = 0; i < Requests; i++)
+        {
+            (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+        }
+
+        Assert.InRange(site.Group.Reactors[0].Counters.Turns - turnsBefore, Requests / answersPerTurn, long.MaxValue);
+    }
 }

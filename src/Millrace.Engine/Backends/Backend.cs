@@ -51,6 +51,12 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>Makes the coming close a reset.</summary>
     public virtual void ResetOnClose(int socket) => SocketCalls.SetResetOnClose(socket);
 
+    /// <summary>Fills in the peer's <c>struct sockaddr</c> and returns its length, or -errno.</summary>
+    public virtual int PeerAddress(int socket, Span<byte> address) => SocketCalls.PeerAddress(socket, address);
+
+    /// <summary>Bytes sent that the peer has not acknowledged (for a unix socket: not read), or -errno.</summary>
+    public virtual int UnacknowledgedBytes(int socket) => SocketCalls.UnacknowledgedBytes(socket);
+
     /// <summary>A count that grows while the peer takes what was sent, to tell a slow reader from a stopped one.</summary>
     public virtual long SendProgress(int socket) => SocketProgress.Measure(socket);
 

@@ -8,7 +8,8 @@ namespace Millrace.Engine.Buffers;
 /// chunks of large bodies (small enough to stay in the L2 cache between file and socket). What is larger is allocated and
 /// freed each time. Last returned, first lent: the block is still in the cache. Reactor thread only.
 /// </summary>
-internal sealed unsafe class BlockPools : IDisposable
+/// <param name="bytesMax">What may be lent at one time; 0: as much as there is.</param>
+internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
 {
     public const int SmallBytes = 4 * 1024;
     public const int AnswerBytes = 32 * 1024;
@@ -22,32 +23,57 @@ internal sealed unsafe class BlockPools : IDisposable
     private readonly Stack<nint>[] _free = [new(), new(), new()];
     private readonly LoanLedger _loans = new("block");
 
+    private readonly long _bytesMax = bytesMax > 0 ? bytesMax : long.MaxValue;
+
     /// <summary>Blocks lent and not yet returned.</summary>
     public int Lent { get; private set; }
 
+    /// <summary>Their bytes.</summary>
+    public long LentBytes { get; private set; }
+
+    /// <summary>Native memory held, lent or not, with what batches say that they hold besides. Nothing once all is disposed.</summary>
+    public long HeldBytes { get; private set; }
+
+    /// <summary>Whether three quarters of what may be lent are.</summary>
+    public bool IsNearlyExhausted => LentBytes > _bytesMax / 4 * 3;
+
+    /// <exception cref="InsufficientMemoryException">More would be lent than may be, or than there is.</exception>
     public Block Rent(int minBytes)
     {
         Debug.Assert(minBytes > 0);
+        Block block = Take(minBytes);
         Lent++;
+        LentBytes += block.Bytes;
+        _loans.Lend((nint)block.Address);
+        return block;
+    }
+
+    /// <summary>Native memory of a batch's own was allocated, or with less than 0 freed.</summary>
+    public void NoteHeld(long bytes) => HeldBytes += bytes;
+
+    private Block Take(int minBytes)
+    {
+        if (LentBytes + minBytes > _bytesMax)
+        {
+            throw new InsufficientMemoryException($"The connections of a reactor hold {LentBytes:N0} bytes of {_bytesMax:N0} that they may.");
+        }
+
         for (int i = 0; i < Sizes.Length; i++)
         {
             if (minBytes <= Sizes[i].Bytes)
             {
-                byte* address = _free[i].TryPop(out nint free) ? (byte*)free : Allocate(Sizes[i].Bytes);
-                _loans.Lend((nint)address);
-                return new Block(address, Sizes[i].Bytes);
+                return new Block(_free[i].TryPop(out nint free) ? (byte*)free : Allocate(Sizes[i].Bytes), Sizes[i].Bytes);
             }
         }
 
-        byte* large = Allocate(minBytes);
-        _loans.Lend((nint)large);
-        return new Block(large, minBytes);
+        return new Block(Allocate(minBytes), minBytes);
     }
 
     public void Return(Block block)
     {
         Debug.Assert(!block.IsNone);
         Lent--;
+        LentBytes -= block.Bytes;
         _loans.TakeBack((nint)block.Address);
         for (int i = 0; i < Sizes.Length; i++)
         {
@@ -58,20 +84,33 @@ internal sealed unsafe class BlockPools : IDisposable
             }
         }
 
-        NativeMemory.AlignedFree(block.Address);
+        Free(block.Address, block.Bytes);
     }
 
     public void Dispose()
     {
         _loans.ReportOutstanding();
-        foreach (Stack<nint> free in _free)
+        for (int i = 0; i < Sizes.Length; i++)
         {
-            while (free.TryPop(out nint address))
+            while (_free[i].TryPop(out nint address))
             {
-                NativeMemory.AlignedFree((void*)address);
+                Free((byte*)address, Sizes[i].Bytes);
             }
         }
+
+        Debug.Assert(Lent > 0 || HeldBytes == 0, "Native memory is left although all of it was returned.");
     }
 
-    private static byte* Allocate(int bytes) => (byte*)NativeMemory.AlignedAlloc((nuint)bytes, PageBytes);
+    private byte* Allocate(int bytes)
+    {
+        byte* address = (byte*)NativeMemory.AlignedAlloc((nuint)bytes, PageBytes);
+        HeldBytes += bytes;
+        return address;
+    }
+
+    private void Free(byte* address, int bytes)
+    {
+        NativeMemory.AlignedFree(address);
+        HeldBytes -= bytes;
+    }
 }

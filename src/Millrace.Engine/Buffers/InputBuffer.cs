@@ -50,6 +50,16 @@ internal unsafe struct InputBuffer
         }
     }
 
+    /// <summary>Ends the borrowing, and what was not consumed is lost: for a connection that is given up.</summary>
+    public void DropBorrowed()
+    {
+        if (_borrowed is not null)
+        {
+            _borrowed = null;
+            _start = _end = 0;
+        }
+    }
+
     public void Append(ReadOnlySpan<byte> bytes, BlockPools pools)
     {
         Debug.Assert(_borrowed is null, "Appending would mix borrowed and owned input.");

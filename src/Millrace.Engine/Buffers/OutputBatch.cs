@@ -36,7 +36,10 @@ internal sealed unsafe class OutputBatch : IDisposable
         _pools = pools;
         _message = (MessageHeader*)NativeMemory.AllocZeroed((nuint)sizeof(MessageHeader));
         _vectors = (IoVector*)NativeMemory.Alloc(VectorsAtStart, (nuint)sizeof(IoVector));
+        _pools.NoteHeld(sizeof(MessageHeader) + VectorBytes);
     }
+
+    private long VectorBytes => (long)_vectorCapacity * sizeof(IoVector);
 
     /// <summary>Bytes not yet sent.</summary>
     public long Bytes { get; private set; }
@@ -187,6 +190,7 @@ internal sealed unsafe class OutputBatch : IDisposable
     public void Dispose()
     {
         Reset();
+        _pools.NoteHeld(-(sizeof(MessageHeader) + VectorBytes));
         NativeMemory.Free(_message);
         NativeMemory.Free(_vectors);
         _vectors = null;
@@ -213,7 +217,8 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     private void ResizeVectors(int count)
     {
-        _vectorCapacity = count;
         _vectors = (IoVector*)NativeMemory.Realloc(_vectors, (nuint)count * (nuint)sizeof(IoVector));
+        _pools.NoteHeld((long)(count - _vectorCapacity) * sizeof(IoVector));
+        _vectorCapacity = count;
     }
 }

@@ -16,11 +16,16 @@ public sealed partial class Connection
 
     private long _timerMs;
     private long _readDeadlineMs;
-    private long _sendDeadlineMs;
-    private long _sendProgress;
+    private long _readLookMs;
+    private long _sendLookMs;
+    private bool _sendIsMeasured;
     private long _sendRetryMs;
     private long _lingerDeadlineMs;
     private long _firstRequestDeadlineMs;
+
+    /// <summary>Made when first needed, which for most connections is never, and kept with the slot.</summary>
+    private RateWatch? _readRate;
+    private RateWatch? _sendRate;
 
     /// <summary>
     /// Lets waits for input end with <see cref="ReadOutcome.TimedOut"/> from <paramref name="fromNow"/> on (met up to 64 ms
@@ -35,10 +40,30 @@ public sealed partial class Connection
     /// <summary>The same in milliseconds of the reactor's clock, as <see cref="Reactor.NowMs"/> counts them.</summary>
     internal void SetReadDeadline(long atMs)
     {
+        _readLookMs = long.MaxValue;
         _readDeadlineMs = atMs;
         if (_read.IsPending)
         {
             WakeAt(atMs);
+        }
+    }
+
+    /// <summary>
+    /// Lets waits for input end with <see cref="ReadOutcome.TimedOut"/> when the peer falls silent for the window, when it sends
+    /// fewer bytes a second on average (0: no rate) and so uses the window up little by little, or when <paramref name="most"/> has
+    /// passed. Until a read deadline or another rate is set.
+    /// </summary>
+    public void SetReadRate(int bytesPerSecond, TimeSpan window, TimeSpan most)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(bytesPerSecond);
+        ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(window, TimeSpan.Zero);
+        SetReadDeadline(most);
+        _readRate ??= new RateWatch();
+        _readRate.Begin(Reactor.NowMs, (long)window.TotalMilliseconds, bytesPerSecond, _receivedBytes);
+        _readLookMs = _readRate.NextLookMs;
+        if (_read.IsPending)
+        {
+            WakeAt(_readLookMs);
         }
     }
 
@@ -58,7 +83,8 @@ public sealed partial class Connection
 
     private void OpenDeadlines()
     {
-        _timerMs = _readDeadlineMs = _sendDeadlineMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
+        _timerMs = _sendLookMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
+        _readDeadlineMs = _readLookMs = long.MaxValue;
     }
 
     private void WakeAt(long atMs)
@@ -77,21 +103,38 @@ public sealed partial class Connection
             return long.MaxValue;
         }
 
-        long nearest = _read.IsPending ? Math.Min(_readDeadlineMs, _firstRequestDeadlineMs) : long.MaxValue;
-        nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendDeadlineMs, _sendRetryMs));
+        long nearest = _read.IsPending ? Math.Min(Math.Min(_readDeadlineMs, _readLookMs), _firstRequestDeadlineMs) : long.MaxValue;
+        nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendLookMs, _sendRetryMs));
         return Phase == ConnectionPhase.Lingering ? Math.Min(nearest, _lingerDeadlineMs) : nearest;
     }
 
     private void CheckRead(long nowMs)
     {
-        if (_read.IsPending && nowMs >= _readDeadlineMs)
+        if (!_read.IsPending)
+        {
+            return;
+        }
+
+        if (nowMs >= _readDeadlineMs || IsSendingTooSlowly(nowMs))
         {
             _read.Complete(ReadOutcome.TimedOut);
         }
-        else if (_read.IsPending && nowMs >= _firstRequestDeadlineMs)
+        else if (nowMs >= _firstRequestDeadlineMs)
         {
             OnDrainedWithoutRequest();
         }
+    }
+
+    private bool IsSendingTooSlowly(long nowMs)
+    {
+        if (nowMs < _readLookMs)
+        {
+            return false;
+        }
+
+        bool isTooSlow = _readRate!.IsTooSlow(nowMs, _receivedBytes);
+        _readLookMs = _readRate.NextLookMs;
+        return isTooSlow;
     }
 
     private void SetFirstRequestDeadline()
@@ -105,15 +148,15 @@ public sealed partial class Connection
         _firstRequestDeadlineMs = long.MaxValue;
         if (_readIsIdle && _input.Count == 0)
         {
-            _read.Complete(ReadOutcome.Draining);
+            EndIdle();
         }
     }
 
     private void WatchSend()
     {
-        _sendProgress = -1;
-        _sendDeadlineMs = Reactor.NowMs + Reactor.WriteStallMs;
-        WakeAt(_sendDeadlineMs);
+        _sendIsMeasured = false;
+        _sendLookMs = Reactor.NowMs + (Reactor.WriteStallMs / 4);
+        WakeAt(_sendLookMs);
     }
 
     private void RetrySendLater()
@@ -122,10 +165,6 @@ public sealed partial class Connection
         WakeAt(_sendRetryMs);
     }
 
-    /// <summary>
-    /// The first look takes the measure, the next ones compare: a peer that took nothing in between is gone. It lives for one to
-    /// two times the limit, as what it took before the first look is not known.
-    /// </summary>
     private void CheckSend(long nowMs)
     {
         if (_sending is null)
@@ -133,17 +172,11 @@ public sealed partial class Connection
             return;
         }
 
-        if (nowMs >= _sendDeadlineMs)
+        if (nowMs >= _sendLookMs && IsTakingTooSlowly(nowMs))
         {
-            long progress = Backend.SendProgress(_socket);
-            if (progress == _sendProgress)
-            {
-                Abort();
-                return;
-            }
-
-            _sendProgress = progress;
-            _sendDeadlineMs = nowMs + Reactor.WriteStallMs;
+            Reactor.Counters.Stalled++;
+            Abort();
+            return;
         }
 
         if (!_sendInFlight && nowMs >= _sendRetryMs)
@@ -153,9 +186,28 @@ public sealed partial class Connection
         }
     }
 
-    private void SetLingerDeadline()
+    /// <summary>
+    /// The first look at a send only takes the measure: most sends have completed long before it, and so cost no system call. Whatever
+    /// was taken before it is not known, and counted in the peer's favour.
+    /// </summary>
+    private bool IsTakingTooSlowly(long nowMs)
     {
-        _lingerDeadlineMs = Reactor.NowMs + (long)Limits.Linger.TotalMilliseconds;
+        long taken = Backend.SendProgress(_socket);
+        _sendRate ??= new RateWatch();
+        bool isTooSlow = _sendIsMeasured && _sendRate.IsTooSlow(nowMs, taken);
+        if (!_sendIsMeasured)
+        {
+            _sendIsMeasured = true;
+            _sendRate.Begin(nowMs, Reactor.WriteStallMs, Limits.WriteBytesPerSecond, taken);
+        }
+
+        _sendLookMs = _sendRate.NextLookMs;
+        return isTooSlow;
+    }
+
+    private void SetLingerDeadline(long fromNowMs)
+    {
+        _lingerDeadlineMs = Reactor.NowMs + fromNowMs;
         WakeAt(_lingerDeadlineMs);
     }
 

@@ -86,6 +86,7 @@ public sealed partial class Connection
         }
         else
         {
+            Reactor.NoteFileFault(result);
             _fileRead!.Fail(new IOException($"Reading a file failed: {Errno.Describe(result)}.", -result));
         }
 

@@ -1,24 +1,17 @@
-using System.Diagnostics;
-using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Scheduling;
-using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <content>Input: received bytes on their way to the handler, and the waits for them.</content>
+/// <content>Input as the handler sees it: bytes that were received, and the waits for them.</content>
 public sealed partial class Connection
 {
     private readonly Signal<ReadOutcome> _read = new();
     private InputBuffer _input;
     private ReceiveEnd _inputEnd;
-    private bool _receiveArmed;
-    private bool _receiveParked;
     private bool _readIsIdle;
-    private bool _hasReceived;
     private int _seen;
-    private int _lingerBytesLeft;
 
     /// <summary>
     /// The bytes received and not consumed, contiguous. Valid until the handler's next await, <see cref="Consume"/> included:
@@ -71,46 +64,14 @@ public sealed partial class Connection
             return;
         }
 
-        if (_hasReceived)
+        if (HasReceived)
         {
-            _read.Complete(ReadOutcome.Draining);
+            EndIdle();
         }
         else
         {
             SetFirstRequestDeadline();
         }
-    }
-
-    internal unsafe void OnReceived(in Completion completion)
-    {
-        if (completion.IsTerminal)
-        {
-            _receiveArmed = false;
-            _operationsInFlight--;
-        }
-
-        if (completion.Result > 0)
-        {
-            _hasReceived = true;
-            TakeBytes(completion.Data, completion.Result);
-        }
-        else
-        {
-            TakeReceiveError(-completion.Result);
-        }
-
-        if (!_receiveArmed)
-        {
-            ResumeReceive();
-            Progress();
-        }
-    }
-
-    /// <summary>A receive buffer has come back: try again.</summary>
-    internal void Unpark()
-    {
-        _receiveParked = false;
-        ResumeReceive();
     }
 
     /// <summary>Bytes for the handler, from the innermost stage.</summary>
@@ -131,7 +92,7 @@ public sealed partial class Connection
     {
         _inputEnd = ReceiveEnd.None;
         _receiveParked = false;
-        _hasReceived = false;
+        _receivedBytes = 0;
         _seen = 0;
     }
 
@@ -157,8 +118,9 @@ public sealed partial class Connection
 
         if (idle && Reactor.IsDraining && _input.Count == 0)
         {
-            if (_hasReceived)
+            if (HasReceived)
             {
+                NoteIdleEnd();
                 return new ValueTask<ReadOutcome>(ReadOutcome.Draining);
             }
 
@@ -166,7 +128,7 @@ public sealed partial class Connection
         }
 
         _readIsIdle = idle;
-        WakeAt(_readDeadlineMs);
+        WakeAt(Math.Min(_readDeadlineMs, _readLookMs));
         ValueTask<ReadOutcome> read = _read.Begin();
         if (!_receiveArmed)
         {
@@ -176,66 +138,11 @@ public sealed partial class Connection
         return read;
     }
 
-    private unsafe void TakeBytes(byte* bytes, int count)
-    {
-        if (Phase != ConnectionPhase.Serving)
-        {
-            Discard(count);
-        }
-        else if (_outermostStage is not null)
-        {
-            _outermostStage.Receive(new ReadOnlySpan<byte>(bytes, count));
-        }
-        else if (_input.Count == 0 && _read.IsPending && !_input.IsHeld)
-        {
-            // The usual case: the handler reads them where the kernel put them. What it leaves moves to memory of ours.
-            _input.Borrow(bytes, count);
-            EndReadWithData();
-            _input.Settle(Pools);
-        }
-        else
-        {
-            AcceptInput(new ReadOnlySpan<byte>(bytes, count));
-        }
-    }
-
-    private void Discard(int count)
-    {
-        if (Phase == ConnectionPhase.Lingering && (_lingerBytesLeft -= count) < 0)
-        {
-            _resetOnClose = true;
-            BeginClose();
-        }
-    }
-
     private void DiscardInput()
     {
         _input.Release(Pools);
         _input.Clear(Pools);
         _seen = 0;
-    }
-
-    private void TakeReceiveError(int errno)
-    {
-        switch (errno)
-        {
-            case 0:
-                EndInput(ReceiveEnd.Finished);
-                break;
-            case Errno.ENOBUFS:
-                // Not an end: all receive buffers are in use. A relative reset healthy connections here.
-                ParkReceive();
-                break;
-            case Errno.ECANCELED:
-                // Paused for back-pressure, or closing.
-                _receiveCancelled = false;
-                break;
-            case Errno.EINTR or Errno.EAGAIN:
-                break;
-            default:
-                EndInput(ReceiveEnd.Reset);
-                break;
-        }
     }
 
     private void EndInput(ReceiveEnd end)
@@ -245,7 +152,7 @@ public sealed partial class Connection
             return;
         }
 
-        _inputEnd = _outermostStage is null ? end : _outermostStage.PassEnd(end);
+        _inputEnd = _outermostStage is null ? end : PassEnd(_outermostStage, end);
         if (_read.IsPending)
         {
             _read.Complete(_inputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
@@ -272,46 +179,6 @@ public sealed partial class Connection
         {
             MarkSeen();
             _read.Complete(ReadOutcome.Data);
-        }
-    }
-
-    private void SubmitReceive()
-    {
-        Debug.Assert(!_receiveArmed && IsOpen);
-        _receiveArmed = true;
-        _receiveCancelled = false;
-        _operationsInFlight++;
-        Backend.SubmitReceive(Token(OperationKind.Receive), _socket);
-    }
-
-    /// <summary>Receives again, unless there is a reason not to.</summary>
-    private void ResumeReceive()
-    {
-        bool wanted = Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
-            && _inputEnd == ReceiveEnd.None
-            && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending);
-        if (wanted && !_receiveArmed && !_receiveParked)
-        {
-            SubmitReceive();
-        }
-    }
-
-    private void PauseReceiveIfFull()
-    {
-        // Who waits for more has seen all there is: he is not behind.
-        if (_input.Count >= Limits.InputHighWaterBytes && !_read.IsPending && _receiveArmed && !_receiveCancelled)
-        {
-            _receiveCancelled = true;
-            Backend.SubmitCancel(Token(OperationKind.Receive));
-        }
-    }
-
-    private void ParkReceive()
-    {
-        if (!_receiveParked)
-        {
-            _receiveParked = true;
-            Reactor.Park(this);
         }
     }
 }

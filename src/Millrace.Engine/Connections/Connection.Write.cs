@@ -1,24 +1,17 @@
-using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
-using Millrace.Engine.Connections;
 using Millrace.Engine.Scheduling;
-using Millrace.Engine.Stages;
-using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <content>Output: one batch is filled while at most one is sent.</content>
+/// <content>Output as the handler sees it: what it writes goes into a batch, which a flush hands over.</content>
 public sealed partial class Connection
 {
     private readonly Signal<FlushOutcome> _flush = new();
     private OutputBatch? _filling;
-    private OutputBatch? _sending;
     private bool _flushRequested;
 
     /// <summary>Where a flush was requested: how much of what is being filled it was about. The rest may still be taken back.</summary>
     private long _flushedBytes;
-    private bool _flushQueued;
-    private bool _sendInFlight;
     private bool _outputBroken;
     private long _flushDoneAtUnsent;
 
@@ -125,81 +118,6 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>The turn ends: what was flushed in it goes out as one send.</summary>
-    internal void SendFlushed()
-    {
-        _flushQueued = false;
-        if (_sending is not null || _filling is null || _fileReadInFlight || !_flushRequested)
-        {
-            return;
-        }
-
-        _flushRequested = false;
-        if (_outputBroken || Phase >= ConnectionPhase.Closing)
-        {
-            BreakOutput();
-            Progress();
-            return;
-        }
-
-        _sending = Encode(_filling);
-        _filling = null;
-        if (_sending.Bytes > 0)
-        {
-            WatchSend();
-            SubmitSend();
-        }
-        else
-        {
-            FinishSend();
-            Progress();
-        }
-    }
-
-    internal void OnSent(in Completion completion)
-    {
-        _sendInFlight = false;
-        _operationsInFlight--;
-        int result = completion.Result;
-        if (result > 0)
-        {
-            _sending!.Consume(result);
-        }
-        else if (-result is Errno.ENOBUFS or Errno.ENOMEM or Errno.EAGAIN && Phase != ConnectionPhase.Closing)
-        {
-            // The kernel is short of memory: at once it would be again.
-            RetrySendLater();
-            return;
-        }
-        else if (-result is not (0 or Errno.EINTR))
-        {
-            // ECANCELED here is our own close; EPIPE and ECONNRESET are the peer's.
-            BreakOutput();
-            Progress();
-            return;
-        }
-
-        if (_sending!.Bytes > 0)
-        {
-            // Cut short: by a bound, by a signal, or by an error that the next attempt will name.
-            if (Phase == ConnectionPhase.Closing)
-            {
-                BreakOutput();
-            }
-            else
-            {
-                WatchSend();
-                SubmitSend();
-            }
-        }
-        else
-        {
-            FinishSend();
-        }
-
-        Progress();
-    }
-
     /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
     private bool IsFlushDone => _outputBroken ? !_sendInFlight : FlushedUnsentBytes <= _flushDoneAtUnsent;
 
@@ -253,87 +171,5 @@ public sealed partial class Connection
         }
 
         RequestFlush();
-    }
-
-    private OutputBatch Encode(OutputBatch batch)
-    {
-        bool last = Phase == ConnectionPhase.Flushing;
-        for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
-        {
-            OutputBatch encoded = Reactor.RentBatch();
-            stage.Encode(batch, encoded);
-            if (last)
-            {
-                stage.EncodeEnd(encoded);
-            }
-
-            Reactor.ReturnBatch(batch);
-            batch = encoded;
-        }
-
-        return batch;
-    }
-
-    private unsafe void SubmitSend()
-    {
-        _sendInFlight = true;
-        _operationsInFlight++;
-        long most = _listener!.SendBytesMax;
-        if (_sending!.TryGetSinglePart(out byte* data, out nuint bytes) || _sending.Bytes > most)
-        {
-            Backend.SubmitSend(Token(OperationKind.Send), _socket, data, (nuint)Math.Min((long)bytes, most));
-        }
-        else
-        {
-            Backend.SubmitSendMessage(Token(OperationKind.Send), _socket, _sending.AsMessage());
-        }
-    }
-
-    private void FinishSend()
-    {
-        Reactor.ReturnBatch(_sending!);
-        _sending = null;
-        if (_flushRequested)
-        {
-            QueueFlush();
-        }
-
-        EndFlushIfDone();
-    }
-
-    private void EndFlushIfDone()
-    {
-        if (_flush.IsPending && IsFlushDone)
-        {
-            _flush.Complete(FlushResult);
-        }
-    }
-
-    /// <summary>Nothing written can reach the peer any more; what the kernel does not hold is dropped.</summary>
-    private void BreakOutput()
-    {
-        _outputBroken = true;
-        DropOutput();
-        EndFlushIfDone();
-    }
-
-    private void DropOutput()
-    {
-        if (_sending is not null && !_sendInFlight)
-        {
-            Reactor.ReturnBatch(_sending);
-            _sending = null;
-        }
-
-        DropFilling();
-    }
-
-    private void DropFilling()
-    {
-        if (_filling is not null && !_fileReadInFlight)
-        {
-            Reactor.ReturnBatch(_filling);
-            _filling = null;
-        }
     }
 }

@@ -23,11 +23,9 @@ public sealed partial class Connection
     private readonly Action _handlerEnded;
     private int _socket = -1;
     private int _operationsInFlight;
-    private bool _resetOnClose;
-    private bool _receiveCancelled;
-    private bool _operationsCancelled;
     private Task? _handler;
     private ListenerCore? _listener;
+    private Ticket _ticket;
     private ConnectionStage? _outermostStage;
     private ConnectionStage? _innermostStage;
 
@@ -62,24 +60,6 @@ public sealed partial class Connection
 
     private Limits Limits => Reactor.Limits;
 
-    /// <summary>Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed.</summary>
-    public void Abort()
-    {
-        Reactor.AssertHome();
-        if (Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed)
-        {
-            return;
-        }
-
-        // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
-        _resetOnClose = true;
-        _outputBroken = true;
-        Phase = ConnectionPhase.Closing;
-        CancelOperations();
-        EndInput(ReceiveEnd.Reset);
-        Progress();
-    }
-
     /// <summary>Taken by a handler for others, who end this connection with it from any thread, and never a later one.</summary>
     public AbortHandle AbortHandle
     {
@@ -90,22 +70,21 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>Takes over an accepted socket and runs the handler on it.</summary>
-    internal void Open(int socket, ListenerCore listener)
+    /// <summary>Takes over an accepted socket and runs a handler of the listener's on it.</summary>
+    internal void Open(int socket, ListenerCore listener, ConnectionHandler handler, Ticket ticket)
     {
         Debug.Assert(Phase == ConnectionPhase.Free && _operationsInFlight == 0 && _socket == -1);
         Debug.Assert(_filling is null && _sending is null && !_read.IsPending && !_flush.IsPending && _input.Count == 0);
         _socket = socket;
         _listener = listener;
-        _resetOnClose = false;
-        _receiveCancelled = false;
-        _operationsCancelled = false;
+        _ticket = ticket;
+        OpenEnding();
         Phase = ConnectionPhase.Serving;
         OpenInput();
         OpenOutput();
         OpenDeadlines();
         SubmitReceive();
-        RunHandler(listener);
+        RunHandler(listener, handler);
     }
 
     /// <summary>A handler that has returned has no connection any more: its slot waits for the next peer, or serves it.</summary>
@@ -117,6 +96,18 @@ public sealed partial class Connection
         }
     }
 
+    private void NoteFailure(Exception error)
+    {
+        if (error is OutOfMemoryException)
+        {
+            Reactor.NoteStarved();
+        }
+        else
+        {
+            Reactor.Log.HandlerFailed(error);
+        }
+    }
+
     private bool IsOpenHere()
     {
         Reactor.AssertHome();
@@ -125,7 +116,7 @@ public sealed partial class Connection
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
 
-    private void RunHandler(ListenerCore listener)
+    private void RunHandler(ListenerCore listener, ConnectionHandler handler)
     {
         try
         {
@@ -134,7 +125,7 @@ public sealed partial class Connection
                 (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, stages);
             }
 
-            _handler = listener.Handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
+            _handler = handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
         }
 #pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
         catch (Exception error)
@@ -166,7 +157,7 @@ public sealed partial class Connection
         if (handler.IsFaulted && Phase == ConnectionPhase.Serving && !_outputBroken && _inputEnd != ReceiveEnd.Reset)
         {
             // One that fails because its connection was reset under it, by us or by the peer, is no news.
-            Reactor.Log.HandlerFailed(handler.Exception!.InnerException ?? handler.Exception);
+            NoteFailure(handler.Exception!.InnerException ?? handler.Exception);
         }
 
         if (!handler.IsCompletedSuccessfully)
@@ -181,109 +172,5 @@ public sealed partial class Connection
         }
 
         Progress();
-    }
-
-    /// <summary>Goes as far towards the end as the present allows. Called after everything that may have opened the way.</summary>
-    private void Progress()
-    {
-        if (Phase == ConnectionPhase.Flushing && IsOutputDrained)
-        {
-            BeginLinger();
-        }
-
-        if (Phase == ConnectionPhase.Lingering && _inputEnd != ReceiveEnd.None)
-        {
-            BeginClose();
-        }
-
-        if (Phase == ConnectionPhase.Closing && _operationsInFlight == 0)
-        {
-            CloseSocket();
-        }
-
-        if (Phase == ConnectionPhase.Closed && _handler is null && _operationsInFlight == 0)
-        {
-            Recycle();
-        }
-    }
-
-    private void BeginLinger()
-    {
-        Phase = ConnectionPhase.Lingering;
-        if (_inputEnd == ReceiveEnd.None && !_outputBroken)
-        {
-            Backend.ShutdownSend(_socket);
-            _lingerBytesLeft = Limits.LingerBytes;
-            SetLingerDeadline();
-            ResumeReceive();
-        }
-        else if (_outputBroken)
-        {
-            EndInput(ReceiveEnd.Reset);
-        }
-    }
-
-    private void BeginClose()
-    {
-        Phase = ConnectionPhase.Closing;
-        CancelOperations();
-        Progress();
-    }
-
-    /// <summary>Asks the kernel to let go. Whatever it still holds stays untouched until it says so, operation by operation.</summary>
-    private void CancelOperations()
-    {
-        if (_operationsCancelled)
-        {
-            return;
-        }
-
-        _operationsCancelled = true;
-        if (_receiveArmed)
-        {
-            Backend.SubmitCancel(Token(OperationKind.Receive));
-        }
-
-        if (_sendInFlight)
-        {
-            Backend.SubmitCancel(Token(OperationKind.Send));
-        }
-
-        if (_fileReadInFlight)
-        {
-            Backend.SubmitCancel(Token(OperationKind.FileRead));
-        }
-    }
-
-    private void CloseSocket()
-    {
-        if (_resetOnClose)
-        {
-            Backend.ResetOnClose(_socket);
-        }
-
-        Backend.CloseSocket(_socket);
-        _socket = -1;
-        Phase = ConnectionPhase.Closed;
-        Reactor.Timers.Cancel(Slot);
-        BreakInput();
-        BreakOutput();
-    }
-
-    private void Recycle()
-    {
-        Debug.Assert(_operationsInFlight == 0 && _socket == -1 && _handler is null);
-        for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
-        {
-            stage.Release();
-        }
-
-        _outermostStage = _innermostStage = null;
-        DiscardInput();
-        DropOutput();
-        _listener = null;
-        Generation = (Generation + 1) & OperationToken.GenerationMask;
-        Phase = ConnectionPhase.Free;
-        Reactor.Connections.Return(this);
     }
 }

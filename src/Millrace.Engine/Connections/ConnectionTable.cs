@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Diagnostics.CodeAnalysis;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 
@@ -9,7 +8,7 @@ namespace Millrace.Engine.Connections;
 /// A reactor's connections by slot. A connection object stays in its slot for good and serves one peer after the other; its
 /// generation grows with each, so that a late completion for an earlier one is recognised. Last freed, first used.
 /// </summary>
-internal sealed class ConnectionTable(Reactor reactor, int most)
+internal sealed class ConnectionTable(Reactor reactor)
 {
     private readonly List<Connection> _slots = [];
     private readonly Stack<int> _free = new();
@@ -18,15 +17,10 @@ internal sealed class ConnectionTable(Reactor reactor, int most)
     /// <summary>Slots in use.</summary>
     public int Count { get; private set; }
 
-    /// <summary>A connection to open; false at the limit.</summary>
-    public bool TryRent([NotNullWhen(true)] out Connection? connection)
+    /// <summary>A connection to open.</summary>
+    public Connection Rent()
     {
-        if (Count == most)
-        {
-            connection = null;
-            return false;
-        }
-
+        Connection connection;
         if (_free.TryPop(out int slot))
         {
             connection = _slots[slot];
@@ -39,7 +33,7 @@ internal sealed class ConnectionTable(Reactor reactor, int most)
 
         Count++;
         _loans.Lend(connection.Slot);
-        return true;
+        return connection;
     }
 
     public void Return(Connection connection)

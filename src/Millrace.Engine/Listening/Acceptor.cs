@@ -11,10 +11,12 @@ namespace Millrace.Engine.Listening;
 /// </summary>
 internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCore listener, Action<int, ListenerCore> deal)
 {
+    private const int LinePauseMs = 10_000;
+
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private bool _isArmed;
     private bool _isStopping;
-    private bool _isComplaining;
+    private long _nextLineMs;
 
     /// <summary>When to accept again after a pause; <see cref="long.MaxValue"/> when not paused.</summary>
     public long ResumeAtMs { get; private set; } = long.MaxValue;
@@ -41,7 +43,6 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
 
         if (completion.Result >= 0)
         {
-            _isComplaining = false;
             deal(completion.Result, listener);
         }
 
@@ -91,9 +92,10 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     {
         // Accepting again at once would spin: a relative wrote 1.7 million log lines a second here.
         ResumeAtMs = reactor.NowMs + (long)reactor.Limits.AcceptPause.TotalMilliseconds;
-        if (!_isComplaining)
+        // And at the edge, where one descriptor comes back and is used up at once, a line for each.
+        if (reactor.NowMs >= _nextLineMs)
         {
-            _isComplaining = true;
+            _nextLineMs = reactor.NowMs + LinePauseMs;
             reactor.Log.AcceptPaused(listener.EndPoint, Errno.Describe(errno));
         }
     }

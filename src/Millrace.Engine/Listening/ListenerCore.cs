@@ -5,7 +5,11 @@ using Millrace.Engine.Stages;
 namespace Millrace.Engine.Listening;
 
 /// <summary>What the connections of one listener have in common. Immutable; shared by all reactors.</summary>
-internal sealed class ListenerCore(EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages)
+internal sealed class ListenerCore(
+    EndPoint endPoint,
+    ConnectionHandler handler,
+    Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+    ConnectionHandler? refusal = null)
 {
     /// <summary>
     /// Bytes of one send over a unix socket. Such a socket tells only how long its queue is (SIOCOUTQ), and a longer send is refilled by
@@ -22,6 +26,15 @@ internal sealed class ListenerCore(EndPoint endPoint, ConnectionHandler handler,
 
     public ConnectionHandler Handler { get; } = handler;
 
+    /// <summary>Answers connections beyond a limit; null for a reset.</summary>
+    public ConnectionHandler? Refusal { get; } = refusal;
+
     /// <summary>Makes a connection's stages, the first next to the socket; null for none.</summary>
     public Func<Connection, IReadOnlyList<ConnectionStage>>? Stages { get; } = stages;
+
+    /// <summary>Whether its clients have addresses to count their connections by.</summary>
+    public bool HasClientAddresses { get; } = endPoint.AddressFamily != AddressFamily.Unix;
+
+    /// <summary>Bytes handed to the kernel in one send.</summary>
+    public long SendBytesMax { get; } = endPoint.AddressFamily == AddressFamily.Unix ? UnixSendBytesMax : long.MaxValue;
 }

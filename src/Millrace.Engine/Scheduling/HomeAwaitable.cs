@@ -20,12 +20,32 @@ public readonly struct HomeAwaitable : ICriticalNotifyCompletion
     public HomeAwaitable GetAwaiter() => this;
 
     /// <summary>For the compiler.</summary>
+    /// <exception cref="ObjectDisposedException">The reactor has ended.</exception>
     /// <exception cref="InvalidOperationException">The continuation was run elsewhere.</exception>
-    public void GetResult() => _reactor.AssertHome();
+    public void GetResult()
+    {
+        ObjectDisposedException.ThrowIf(!_reactor.IsHome && _reactor.HasEnded, _reactor);
+        _reactor.AssertHome();
+    }
 
     /// <summary>For the compiler.</summary>
     public void OnCompleted(Action continuation) => _reactor.Post(Run, continuation);
 
     /// <summary>For the compiler.</summary>
     public void UnsafeOnCompleted(Action continuation) => _reactor.Post(Run, continuation);
+
+    /// <summary>
+    /// Resumes, away from home, somebody whose way home ended with its reactor: <see cref="GetResult"/> tells him. Without it he would
+    /// wait forever. False for a post that is none of ours.
+    /// </summary>
+    internal static bool TryAbandon(Action<object?> action, object? state)
+    {
+        bool isOurs = ReferenceEquals(action, Run);
+        if (isOurs)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(Run, state, preferLocal: false);
+        }
+
+        return isOurs;
+    }
 }

@@ -4,21 +4,37 @@ namespace Millrace.Engine.Scheduling;
 
 /// <summary>
 /// How other threads reach a reactor: many post, one drains. The wake is coalesced: only the post that finds the box
-/// unannounced wakes, however many follow before the reactor looks.
+/// unannounced wakes, however many follow before the reactor looks. Once closed it hands every post, early or late, to whoever
+/// closed it, exactly once.
 /// </summary>
 internal sealed class Mailbox(Action wake)
 {
     private readonly ConcurrentQueue<(Action<object?> Action, object? State)> _posts = new();
+    private Action<Action<object?>, object?>? _abandon;
     private int _announced;
 
     /// <summary>Whether <see cref="Drain"/> has something to do.</summary>
     public bool IsAnnounced => Volatile.Read(ref _announced) != 0;
 
+    /// <summary>Whether nobody drains it any more. Any thread.</summary>
+    public bool IsClosed => Volatile.Read(ref _abandon) is not null;
+
     /// <summary>Any thread.</summary>
     public void Post(Action<object?> action, object? state)
     {
         _posts.Enqueue((action, state));
-        if (Interlocked.Exchange(ref _announced, 1) == 0)
+
+        // A full fence between the enqueue and the look: who closes the box writes first and looks into it afterwards.
+        if (Interlocked.Exchange(ref _announced, 1) != 0 && !IsClosed)
+        {
+            return;
+        }
+
+        if (IsClosed)
+        {
+            AbandonAll();
+        }
+        else
         {
             wake();
         }
@@ -36,5 +52,20 @@ internal sealed class Mailbox(Action wake)
         }
 
         return count;
+    }
+
+    /// <summary>Nobody drains any more: what is in the box, and what still comes, is given to <paramref name="abandon"/>. Owner's thread.</summary>
+    public void Close(Action<Action<object?>, object?> abandon)
+    {
+        Interlocked.Exchange(ref _abandon, abandon);
+        AbandonAll();
+    }
+
+    private void AbandonAll()
+    {
+        while (_posts.TryDequeue(out (Action<object?> Action, object? State) post))
+        {
+            _abandon!(post.Action, post.State);
+        }
     }
 }

@@ -103,8 +103,8 @@ internal struct BodySend
             BodyStrategy.Ring when _extent == BodyExtent.Whole && _bytes < StreamBody.ChunkBytes =>
                 RingBody.SendAsync(connection, _source, _head),
             BodyStrategy.Ring when _bytes <= StreamBody.ChunkBytes =>
-                RingBody.SendPartAsync(connection, _source, _first, _bytes),
-            _ => StreamBody.SendAsync(connection, _source, _first, _bytes),
+                RingBody.SendPartAsync(connection, _source, _head, _first, _bytes),
+            _ => StreamBody.SendAsync(connection, _source, _head, _first, _bytes),
         };
     }
 }

@@ -33,6 +33,11 @@ internal static class ChangedBody
             int wanted = (int)source.Size + 1;
             nint body = Position(connection, wanted);
             read = await RingBody.ReadAsync(connection, source, 0, (int)source.Size, wanted);
+            if (read == RingBody.Unreadable)
+            {
+                return UnreadableBody.Answer(connection, head);
+            }
+
             connection.Retract(read);
             if (read == source.Size && source.Change() == BodyChange.None)
             {

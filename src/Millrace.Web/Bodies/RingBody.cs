@@ -10,6 +10,9 @@ namespace Millrace.Web.Bodies;
 /// </summary>
 internal static class RingBody
 {
+    /// <summary>What <see cref="ReadAsync"/> gives for a file that cannot be read.</summary>
+    public const int Unreadable = -1;
+
     /// <summary>The whole file. One byte more is asked for than there should be: it tells that the file has grown.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, SentHead head)
@@ -18,7 +21,7 @@ internal static class RingBody
         {
             int size = (int)source.Size;
             int read = await ReadAsync(connection, source, 0, size, size + 1);
-            return (read == size && source.Change() == BodyChange.None)
+            return read == Unreadable ? UnreadableBody.Answer(connection, head) : (read == size && source.Change() == BodyChange.None)
                 || await ChangedBody.SendAsync(connection, source, head, read);
         }
         finally
@@ -29,11 +32,16 @@ internal static class RingBody
 
     /// <summary>A part of the file. Where it changed meanwhile, what the head says cannot be had any more: a reset.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendPartAsync(Connection connection, BodySource source, long first, long bytes)
+    public static async ValueTask<bool> SendPartAsync(Connection connection, BodySource source, SentHead head, long first, long bytes)
     {
         try
         {
             int read = await ReadAsync(connection, source, first, (int)bytes, (int)bytes);
+            if (read == Unreadable)
+            {
+                return UnreadableBody.Answer(connection, head);
+            }
+
             if (read == bytes && source.Change() != BodyChange.Rewritten)
             {
                 return true;
@@ -48,20 +56,32 @@ internal static class RingBody
         }
     }
 
-    /// <summary>Reads a file behind what is written until there is enough, or no more of it, and gives how many bytes that was.</summary>
+    /// <summary>
+    /// Reads a file behind what is written until there is enough, or no more of it, and gives how many bytes that was;
+    /// <see cref="Unreadable"/>, with nothing left of it, where the disk fails.
+    /// </summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public static async ValueTask<int> ReadAsync(Connection connection, BodySource source, long first, int enough, int most)
     {
         int read = 0;
-        while (read < enough)
+        try
         {
-            int count = await connection.ReadFileAsync(source.Descriptor, first + read, most - read);
-            if (count == 0)
+            while (read < enough)
             {
-                break;
-            }
+                int count = await connection.ReadFileAsync(source.Descriptor, first + read, most - read);
+                if (count == 0)
+                {
+                    break;
+                }
 
-            read += count;
+                read += count;
+            }
+        }
+        catch (IOException)
+        {
+            // The engine counts it and says so.
+            connection.Retract(read);
+            return Unreadable;
         }
 
         return read;

@@ -17,11 +17,11 @@ internal static class StreamBody
     private const int UnsentBytesMax = ChunkBytes + (32 * 1024);
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, long first, long bytes)
+    public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, SentHead head, long first, long bytes)
     {
         try
         {
-            return await SendPartAsync(connection, source, first, bytes);
+            return await SendPartAsync(connection, source, first, bytes, head);
         }
         finally
         {
@@ -29,16 +29,22 @@ internal static class StreamBody
         }
     }
 
-    /// <summary>The same, and the source stays the caller's.</summary>
+    /// <summary>The same, and the source stays the caller's. With a head, which stands last, it can still be answered 500.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public static async ValueTask<bool> SendPartAsync(Connection connection, BodySource source, long first, long bytes)
+    public static async ValueTask<bool> SendPartAsync(
+        Connection connection, BodySource source, long first, long bytes, SentHead? head = null)
     {
         long end = first + bytes;
         for (long offset = first; offset < end;)
         {
             int wanted = (int)Math.Min(ChunkBytes, end - offset);
-            int count = await connection.ReadFileAsync(source.Descriptor, offset, wanted);
-            if (count == 0)
+            int count = await RingBody.ReadAsync(connection, source, offset, enough: 1, wanted);
+            if (count == RingBody.Unreadable && offset == first && head is { } unsent)
+            {
+                return UnreadableBody.Answer(connection, unsent);
+            }
+
+            if (count <= 0)
             {
                 connection.Abort();
                 return false;

@@ -13,8 +13,6 @@ namespace Millrace.Web.Http1;
 /// </summary>
 internal sealed class Http1Session(Connection connection, Workbench bench)
 {
-    private static readonly HeadLimits HeadLimits = HeadLimits.Default;
-
     private WaitingFor _waitingFor;
     private BodySkip _body;
     private BodySend _send;
@@ -50,6 +48,10 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
                     }
 
                     break;
+                case Next.Yield:
+                    connection.Flush();
+                    await connection.Reactor.NextTurn();
+                    break;
                 case Next.Prepare:
                     // Earlier answers do not wait for this one.
                     connection.Flush();
@@ -73,7 +75,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     /// <summary>Goes on as far as it can without waiting, and says what to wait for.</summary>
     private Next AnswerBuffered()
     {
-        while (true)
+        for (int steps = 0; steps < bench.Limits.AnswersPerTurn; steps++)
         {
             if (connection.UnsentBytes > bench.Limits.UnsentBytesMax)
             {
@@ -86,6 +88,8 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
                 return next;
             }
         }
+
+        return Next.Yield;
     }
 
     private Next SkipBody()
@@ -116,8 +120,8 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         }
 
         RequestHead head = bench.Head;
-        HeadResult result = RequestHeadParser.MayBeDecided(input, _scanned, HeadLimits)
-            ? RequestHeadParser.Parse(input, head, HeadLimits)
+        HeadResult result = RequestHeadParser.MayBeDecided(input, _scanned, bench.HeadLimits)
+            ? RequestHeadParser.Parse(input, head, bench.HeadLimits)
             : HeadResult.Incomplete;
         if (result.IsIncomplete)
         {
@@ -129,9 +133,13 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         _scanned = 0;
         if (result.IsRefused)
         {
-            _keepAlive = false;
-            WritePlain(HeadRefusals.StatusOf(result.Refusal), includesBody: head.Method != Method.Head);
-            return Next.End;
+            return Refuse(HeadRefusals.StatusOf(result.Refusal), head);
+        }
+
+        if (bench.IsOverloaded)
+        {
+            connection.Reactor.NoteRefused();
+            return Refuse(503, head);
         }
 
         Next next = Answer(head, input);
@@ -202,6 +210,13 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         return status;
     }
 
+    private Next Refuse(int status, RequestHead head)
+    {
+        _keepAlive = false;
+        WritePlain(status, includesBody: head.Method != Method.Head);
+        return Next.End;
+    }
+
     private void AnswerLast(ReadOutcome outcome)
     {
         if (outcome == ReadOutcome.TimedOut && _waitingFor == WaitingFor.Head)
@@ -236,7 +251,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         if (_waitingFor != what)
         {
             _waitingFor = what;
-            connection.SetReadDeadline(bench.NowMs + (long)most.TotalMilliseconds);
+            connection.SetReadRate(bench.Limits.ReceiveBytesPerSecond, bench.Limits.ReceiveStall, most);
         }
     }
 
@@ -253,6 +268,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         Continue,
         Read,
         Relieve,
+        Yield,
         Prepare,
         SendBody,
         End,

@@ -24,6 +24,8 @@ internal sealed class Workbench : IDisposable
         _hosts = hosts;
         _posts = [.. hosts.Sites.Select(static site => new SitePost(site))];
         Limits = limits;
+        HeadLimits = limits.ToHeadLimits();
+        Head = new RequestHead(limits.FieldsMax);
         KeepAliveMs = (long)limits.KeepAlive.TotalMilliseconds;
     }
 
@@ -31,13 +33,18 @@ internal sealed class Workbench : IDisposable
 
     public long KeepAliveMs { get; }
 
-    public RequestHead Head { get; } = new();
+    public HeadLimits HeadLimits { get; }
+
+    public RequestHead Head { get; }
 
     public PlanScratch Scratch { get; } = new();
 
     public long NowMs => _reactor.NowMs;
 
     public bool IsDraining => _reactor.IsDraining;
+
+    /// <summary>Whether what is new is to be refused, so that what has begun can be finished.</summary>
+    public bool IsOverloaded => _reactor.IsOverloaded;
 
     public ReadOnlySpan<byte> DateLine => _date.LineAt(_reactor.NowMs);
 

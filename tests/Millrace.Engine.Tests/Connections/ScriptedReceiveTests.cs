@@ -148,4 +148,64 @@ public class ScriptedReceiveTests
         connection.Consume(count);
         return true;
     }
+
+    [Theory]
+    [InlineData(1, 10, 15)]
+    [InlineData(100, 17, 25)]
+    [InlineData(300, 60, 62)]
+    public async Task A_peer_that_sends_less_than_the_rate_times_out_and_in_any_case_at_the_latest(
+        int bytesPerSecond, int earliestSeconds, int latestSeconds)
+    {
+        await using Script script = await Script.StartAsync();
+        var outcome = new TaskCompletionSource<ReadOutcome>(TaskCreationOptions.RunContinuationsAsynchronously);
+        Submission receive = await script.ConnectAsync(7, async connection =>
+        {
+            connection.SetReadRate(240, TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60));
+            ReadOutcome last;
+            do
+            {
+                last = await connection.ReadAsync();
+                connection.Consume(connection.Input.Length);
+            }
+            while (last == ReadOutcome.Data);
+            outcome.SetResult(last);
+        });
+        int seconds = 0;
+        while (!outcome.Task.IsCompleted && seconds < 100)
+        {
+            script.Kernel.Deliver(receive, new byte[bytesPerSecond]);
+            script.Kernel.AdvanceClock(1_000);
+            seconds++;
+            await script.ConnectionsAsync();
+        }
+
+        Assert.Equal(ReadOutcome.TimedOut, await outcome.Task.Within());
+        Assert.InRange(seconds, earliestSeconds, latestSeconds);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
+
+    [Fact]
+    public async Task A_deadline_takes_the_rate_away()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            connection.SetReadRate(240, TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60));
+            connection.SetReadDeadline(TimeSpan.FromSeconds(30));
+            Assert.Equal(ReadOutcome.Data, await connection.ReadAsync());
+        });
+        for (int second = 0; second < 25; second++)
+        {
+            script.Kernel.AdvanceClock(1_000);
+            await script.ConnectionsAsync();
+        }
+
+        script.Kernel.Deliver(receive, [1]);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+        Assert.Equal(0, script.Log.Count(300));
+    }
 }

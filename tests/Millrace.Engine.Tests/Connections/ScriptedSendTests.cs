@@ -276,4 +276,59 @@ public class ScriptedSendTests
         await script.ExpectClosedAsync(7);
         Assert.Equal(0, script.Log.Count(300));
     }
+
+    [Theory]
+    [InlineData(0, 30_000, 50_000)]
+    [InlineData(1_000, 60_000, 80_000)]
+    public async Task A_peer_that_takes_less_than_the_rate_is_reset(int bytesPerSecond, long earliestMs, long latestMs)
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            connection.Write(new byte[1_000_000]);
+            Assert.Equal(FlushOutcome.Closed, await connection.FlushAsync());
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        long livedMs = 0;
+        while (script.Kernel.IsQuiet && livedMs < 200_000)
+        {
+            script.Kernel.Taken += bytesPerSecond;
+            script.Kernel.AdvanceClock(1_000);
+            livedMs += 1_000;
+            await script.ConnectionsAsync();
+        }
+
+        Assert.InRange(livedMs, earliestMs, latestMs);
+        await script.Kernel.ExpectAsync("cancel");
+        await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        script.Kernel.Complete(send, -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
+        await script.ExpectClosedAsync(7);
+        Assert.Equal(1, script.Reactor.Counters.Stalled);
+    }
+
+    [Fact]
+    public async Task A_peer_that_keeps_the_rate_is_waited_for()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static connection =>
+        {
+            connection.Write(new byte[1_000_000]);
+            return Task.CompletedTask;
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        for (int second = 0; second < 480; second++)
+        {
+            script.Kernel.Taken += 2_060;
+            script.Kernel.AdvanceClock(1_000);
+            await script.ConnectionsAsync();
+        }
+
+        Assert.True(script.Kernel.IsQuiet);
+        script.Kernel.Complete(send, 1_000_000);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
 }

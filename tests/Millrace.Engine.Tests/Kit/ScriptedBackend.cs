@@ -150,7 +150,26 @@ internal sealed class ScriptedBackend : Backend
 
     public override void ResetOnClose(int socket) => Told(new Submission("reset", socket));
 
-    public override long SendProgress(int socket) => 0;
+    /// <summary>What peers have taken, as the backend measures it.</summary>
+    public long Taken { get; set; }
+
+    /// <summary>Who the next peers are, in the order of their sockets; nobody when it is empty.</summary>
+    public ConcurrentQueue<byte[]> Peers { get; } = new();
+
+    public override int UnacknowledgedBytes(int socket) => 0;
+
+    public override int PeerAddress(int socket, Span<byte> address)
+    {
+        if (!Peers.TryDequeue(out byte[]? peer))
+        {
+            return -Errno.ENOTCONN;
+        }
+
+        peer.CopyTo(address);
+        return peer.Length;
+    }
+
+    public override long SendProgress(int socket) => Taken;
 
     protected override unsafe void Dispose(bool disposing)
     {

@@ -112,7 +112,7 @@ public class AcceptorTests
     [Fact]
     public async Task Connections_beyond_the_limit_are_reset_and_those_before_it_live()
     {
-        await using Script script = await Script.StartAsync(new Limits { ConnectionsPerReactor = 1 });
+        await using Script script = await Script.StartAsync(new Limits { Connections = 1 });
         Submission first = await script.ConnectAsync(7, Handlers.EchoAsync);
         await script.Reactor.AskAsync(() =>
         {

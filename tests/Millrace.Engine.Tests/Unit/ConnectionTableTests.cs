@@ -8,25 +8,21 @@ namespace Millrace.Engine.Tests.Unit;
 public class ConnectionTableTests
 {
     [Fact]
-    public void Beyond_the_limit_there_is_no_slot_until_one_is_returned()
+    public void A_slot_that_was_returned_is_not_counted_and_used_again()
     {
-        ConnectionTable table = NewTable(most: 3);
+        ConnectionTable table = NewTable();
         Connection[] rented = [Rent(table), Rent(table), Rent(table)];
-
-        Assert.False(table.TryRent(out Connection? none));
-        Assert.Null(none);
         Assert.Equal(3, table.Count);
 
         table.Return(rented[1]);
         Assert.Equal(2, table.Count);
         Assert.Same(rented[1], Rent(table));
-        Assert.False(table.TryRent(out _));
     }
 
     [Fact]
     public void Slots_are_numbered_from_zero_and_stay_their_connections()
     {
-        ConnectionTable table = NewTable(most: 100);
+        ConnectionTable table = NewTable();
         Connection[] rented = [.. Enumerable.Range(0, 100).Select(_ => Rent(table))];
 
         Assert.Equal(Enumerable.Range(0, 100), rented.Select(connection => connection.Slot));
@@ -36,7 +32,7 @@ public class ConnectionTableTests
     [Fact]
     public void The_slot_last_freed_is_the_first_used()
     {
-        ConnectionTable table = NewTable(most: 10);
+        ConnectionTable table = NewTable();
         Connection[] rented = [Rent(table), Rent(table), Rent(table)];
         table.Return(rented[0]);
         table.Return(rented[2]);
@@ -49,7 +45,7 @@ public class ConnectionTableTests
     [Fact]
     public void A_token_of_another_generation_finds_nobody()
     {
-        ConnectionTable table = NewTable(most: 2);
+        ConnectionTable table = NewTable();
         _ = Rent(table);
         Connection second = Rent(table);
 
@@ -61,22 +57,18 @@ public class ConnectionTableTests
     [Fact]
     public void Connections_that_were_never_opened_are_not_in_use()
     {
-        ConnectionTable table = NewTable(most: 2);
+        ConnectionTable table = NewTable();
         _ = Rent(table);
 
         Assert.Empty(table.InUse());
     }
 
-    private static ConnectionTable NewTable(int most)
+    private static ConnectionTable NewTable()
     {
         var reactor = new Reactor(
             0, new Limits(), new EngineLog(NullLogger.Instance), () => throw new InvalidOperationException("The reactor was started."));
-        return new ConnectionTable(reactor, most);
+        return new ConnectionTable(reactor);
     }
 
-    private static Connection Rent(ConnectionTable table)
-    {
-        Assert.True(table.TryRent(out Connection? connection));
-        return connection;
-    }
+    private static Connection Rent(ConnectionTable table) => table.Rent();
 }

@@ -39,21 +39,10 @@ internal sealed partial class ServerProcess : IAsyncDisposable
     /// <param name="lastLine">How the line begins with which it says that it is ready.</param>
     public static async Task<ServerProcess> StartAsync(string program, string[] arguments, string lastLine)
     {
-        var server = new ServerProcess(Process.Start(new ProcessStartInfo(program, arguments)
-        {
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-        })!);
+        ServerProcess server = Launch(program, arguments);
         try
         {
-            do
-            {
-                string? line = await server._process.StandardOutput.ReadLineAsync().WaitAsync(Deadline);
-                Assert.True(line is not null, line is null ? $"The server ended: {await server._error}" : null);
-                server._lines.Add(line!);
-            }
-            while (!server._lines[^1].StartsWith(lastLine, StringComparison.Ordinal));
-
+            await server.ReadyAsync(lastLine);
             return server;
         }
         catch
@@ -63,7 +52,53 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         }
     }
 
-    public void Signal(PosixSignal signal) => Assert.Equal(0, Kill(_process.Id, signal == PosixSignal.SIGINT ? 2 : 15));
+    /// <summary>Starts it and waits for nothing.</summary>
+    public static ServerProcess Launch(string program, params string[] arguments) => new(Process.Start(new ProcessStartInfo(program, arguments)
+    {
+        RedirectStandardOutput = true,
+        RedirectStandardError = true,
+    })!);
+
+    /// <summary>Waits for a line that begins so.</summary>
+    public async Task ReadyAsync(string lastLine = "Serving ")
+    {
+        do
+        {
+            string? line = await _process.StandardOutput.ReadLineAsync().WaitAsync(Deadline);
+            Assert.True(line is not null, line is null ? $"The server ended: {await _error}" : null);
+            _lines.Add(line!);
+        }
+        while (!_lines[^1].StartsWith(lastLine, StringComparison.Ordinal));
+    }
+
+    public int Id => _process.Id;
+
+    /// <summary>Processor time that it has used.</summary>
+    public TimeSpan ProcessorTime
+    {
+        get
+        {
+            _process.Refresh();
+            return _process.TotalProcessorTime;
+        }
+    }
+
+    /// <summary>Whether it handles a signal by now, instead of being ended by it.</summary>
+    public bool Catches(PosixSignal signal)
+    {
+        string line = File.ReadLines($"/proc/{_process.Id}/status").Single(static line => line.StartsWith("SigCgt:", StringComparison.Ordinal));
+        return (Convert.ToUInt64(line.Split('\t')[1], 16) & (1UL << (NumberOf(signal) - 1))) != 0;
+    }
+
+    public void Signal(PosixSignal signal) => Assert.Equal(0, Kill(_process.Id, NumberOf(signal)));
+
+    private static int NumberOf(PosixSignal signal) => signal switch
+    {
+        PosixSignal.SIGHUP => 1,
+        PosixSignal.SIGINT => 2,
+        PosixSignal.SIGTERM => 15,
+        _ => throw new ArgumentOutOfRangeException(nameof(signal), signal, "Nobody sends that."),
+    };
 
     /// <summary>Its exit code; 128 and the signal's number where a signal ended it.</summary>
     public async Task<int> ExitCodeAsync()
@@ -78,6 +113,10 @@ internal sealed partial class ServerProcess : IAsyncDisposable
     /// <summary>All but the assemblies, which the runtime opens when they are first needed.</summary>
     public int CountDescriptors() => Directory.GetFiles($"/proc/{_process.Id}/fd")
         .Count(static path => new FileInfo(path).LinkTarget?.EndsWith(".dll", StringComparison.Ordinal) == false);
+
+    /// <summary>Whether it has rings yet, which it makes when its sites are open.</summary>
+    public bool HasRings() => Directory.GetFiles($"/proc/{_process.Id}/fd")
+        .Any(static path => new FileInfo(path).LinkTarget?.Contains("[io_uring]", StringComparison.Ordinal) == true);
 
     /// <summary>Memory in use, in KiB.</summary>
     public int ResidentKib()

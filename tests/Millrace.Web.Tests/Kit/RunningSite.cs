@@ -35,7 +35,7 @@ internal sealed class RunningSite
         Site opened = Site.Open(options, log);
         ReactorGroup group = await ReactorGroup.StartAsync(engine with { LoggerFactory = log });
         var sites = new StaticSites(new HostTable([(null, opened)]), limits, group);
-        Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync);
+        Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
         return new RunningSite(opened, sites, group, log, listener.EndPoint);
     }
 
@@ -78,6 +78,14 @@ internal sealed class RunningSite
         }
 
         return count;
+    }
+
+    /// <summary>What the server complained of so far, which was expected: otherwise it fails the test.</summary>
+    public string[] TakeComplaints()
+    {
+        string[] complaints = [.. _log.Complaints];
+        _log.Complaints.Clear();
+        return complaints;
     }
 
     /// <summary>Waits until files that were written just before the start have been looked at once more.</summary>

@@ -17,8 +17,6 @@ internal sealed unsafe class Ring : IDisposable
     /// </summary>
     private static readonly SetupFlags[] Strippable = [SetupFlags.NoSubmissionArray, SetupFlags.DeferTaskRun, SetupFlags.SingleIssuer];
 
-    private const int WorkersMax = 4;
-
     private readonly int _fd;
     private readonly int _enterFd;
     private readonly EnterFlags _enterFlags;
@@ -91,7 +89,7 @@ internal sealed unsafe class Ring : IDisposable
 
     /// <summary>Sets up a ring owned by the calling thread, or throws with cause and remedy.</summary>
     /// <exception cref="EngineException">The kernel refused.</exception>
-    public static Ring Create(int submissionEntries, int completionEntries)
+    public static Ring Create(int submissionEntries, int completionEntries, int workers)
     {
         SetupFlags flags = SetupFlags.SubmitAll | SetupFlags.CompletionQueueSize | SetupFlags.Clamp
             | SetupFlags.SingleIssuer | SetupFlags.DeferTaskRun | SetupFlags.NoSubmissionArray;
@@ -121,7 +119,7 @@ internal sealed unsafe class Ring : IDisposable
             throw UringRefusal.KernelTooOld();
         }
 
-        LimitWorkers(fd);
+        LimitWorkers(fd, workers);
         return new Ring(fd, parameters);
     }
 
@@ -129,9 +127,9 @@ internal sealed unsafe class Ring : IDisposable
     /// What cannot be done at once (a cold read on some file systems) is done by kernel threads of this ring, which without a
     /// limit are as many as the process may have: hundreds, for one directory of cold files.
     /// </summary>
-    private static void LimitWorkers(int fd)
+    private static void LimitWorkers(int fd, int workers)
     {
-        uint* boundedAndUnbounded = stackalloc uint[] { WorkersMax, WorkersMax };
+        uint* boundedAndUnbounded = stackalloc uint[] { (uint)workers, (uint)workers };
         int result = IoUringCalls.Register(fd, RegisterOpcode.IoWorkerLimits, boundedAndUnbounded, 2);
         Debug.Assert(result == 0, "The kernel knows this registration since 5.15.");
     }

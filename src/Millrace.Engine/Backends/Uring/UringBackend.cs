@@ -25,7 +25,7 @@ internal sealed unsafe class UringBackend : Backend
     /// <exception cref="EngineException">io_uring is refused; the message names cause and remedy.</exception>
     public UringBackend(EngineOptions options)
     {
-        _ring = Ring.Create(options.SubmissionEntries, options.CompletionEntries);
+        _ring = Ring.Create(options.SubmissionEntries, options.CompletionEntries, options.FileWorkers);
         try
         {
             _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);

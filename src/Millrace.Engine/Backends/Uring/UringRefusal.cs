@@ -21,7 +21,10 @@ internal static class UringRefusal
             + "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors.",
         Errno.EMFILE or Errno.ENFILE => "io_uring found no free descriptor: raise the limit ('ulimit -n', LimitNOFILE= in a unit file).",
         _ => $"io_uring could not be set up: {Errno.Describe(errno)}.",
-    });
+    })
+    {
+        IsShortOfMemory = errno == Errno.ENOMEM,
+    };
 
     public static EngineException ForBuffers(int errno) => errno == Errno.EINVAL
         ? new EngineException("io_uring of this kernel lacks provided-buffer rings: Linux 6.1 or newer is needed.")

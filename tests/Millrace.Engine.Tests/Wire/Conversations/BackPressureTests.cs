@@ -99,7 +99,7 @@ public class BackPressureTests : EngineTest
     [Fact]
     public async Task The_connection_beyond_the_limit_is_reset_and_the_others_stay()
     {
-        TestServer server = await Serve(Handlers.Echo, Options with { Limits = new Limits { ConnectionsPerReactor = 2 } });
+        TestServer server = await Serve(Handlers.Echo, Options with { Limits = new Limits { Connections = 2 } });
         TestClient first = await server.Connect();
         TestClient second = await server.Connect();
         Assert.Equal([1], await first.Exchange([1]));

@@ -78,12 +78,17 @@ public abstract class EngineTest : IAsyncLifetime
         return new TestServer(this, group, listener);
     }
 
-    internal async Task<TestClient> Connect(EndPoint endPoint, int? receiveBufferBytes = null)
+    internal async Task<TestClient> Connect(EndPoint endPoint, int? receiveBufferBytes = null, IPAddress? from = null)
     {
         var client = new TestClient(endPoint.AddressFamily, receiveBufferBytes);
         lock (_clients)
         {
             _clients.Add(client);
+        }
+
+        if (from is not null)
+        {
+            client.Socket.Bind(new IPEndPoint(from, 0));
         }
 
         await client.Socket.ConnectAsync(endPoint).WaitAsync(Patience);

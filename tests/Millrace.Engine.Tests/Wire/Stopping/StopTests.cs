@@ -100,4 +100,30 @@ public class StopTests : EngineTest
             await server.Group.DisposeAsync().AsTask().WaitAsync(Patience);
         }
     }
+
+    /// <summary>The peers keep their own ends open: an orderly end that waits for theirs would take the linger's two seconds.</summary>
+    [Fact]
+    public async Task Idle_connections_do_not_hold_up_the_end()
+    {
+        TestServer server = await Serve(
+            static async connection =>
+            {
+                while (await connection.ReadIdleAsync() == ReadOutcome.Data)
+                {
+                    connection.Write(connection.Input);
+                    connection.Consume(connection.Input.Length);
+                    await connection.FlushAsync();
+                }
+            },
+            Options with { Reactors = 2, Limits = new Limits { Linger = FarAway } });
+        TestClient[] clients = await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => server.Connect()));
+        await Task.WhenAll(clients.Select(client => client.Exchange([1])));
+
+        await server.Group.StopAsync(FarAway).WaitAsync(Patience);
+
+        foreach (TestClient client in clients)
+        {
+            Assert.Empty(await client.ReceiveToEnd());
+        }
+    }
 }

@@ -1,0 +1,192 @@
+using System.Diagnostics;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Connections;
+using Millrace.Engine.Stages;
+
+namespace Millrace.Engine;
+
+/// <content>The ways out: orderly with a linger, and by reset. Either ends with the kernel letting go and the slot returned.</content>
+public sealed partial class Connection
+{
+    /// <summary>
+    /// How long a connection lingers that was idle when the group stopped, and whose peer had acknowledged every byte: no answer can be lost
+    /// any more, only a request that crosses our end in flight, and whoever sends that must be ready to repeat it (RFC 9112, section 9.5).
+    /// So long that this one meets our end and not a reset.
+    /// </summary>
+    private const int IdleLingerMs = 100;
+
+    private bool _resetOnClose;
+    private bool _receiveCancelled;
+    private bool _operationsCancelled;
+    private bool _endsIdle;
+
+    /// <summary>Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed.</summary>
+    public void Abort()
+    {
+        Reactor.AssertHome();
+        if (Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed)
+        {
+            return;
+        }
+
+        // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
+        _resetOnClose = true;
+        _outputBroken = true;
+        Phase = ConnectionPhase.Closing;
+        CancelOperations();
+        EndInput(ReceiveEnd.Reset);
+        Progress();
+    }
+
+    private void OpenEnding()
+    {
+        _resetOnClose = false;
+        _receiveCancelled = false;
+        _operationsCancelled = false;
+        _endsIdle = false;
+    }
+
+    /// <summary>The group stops, and this connection waits for nothing but a next request: it ends.</summary>
+    private void EndIdle()
+    {
+        NoteIdleEnd();
+        _read.Complete(ReadOutcome.Draining);
+    }
+
+    private void NoteIdleEnd() => _endsIdle = _sending is null && _filling is null;
+
+    /// <summary>What went wrong is this connection's alone, and its end.</summary>
+    private void Fail(Exception error)
+    {
+        if (error is OutOfMemoryException)
+        {
+            Reactor.NoteStarved();
+        }
+        else
+        {
+            Reactor.Log.StageFailed(error);
+        }
+
+        Abort();
+    }
+
+    /// <summary>Goes as far towards the end as the present allows. Called after everything that may have opened the way.</summary>
+    private void Progress()
+    {
+        if (Phase == ConnectionPhase.Flushing && IsOutputDrained)
+        {
+            BeginLinger();
+        }
+
+        if (Phase == ConnectionPhase.Lingering && _inputEnd != ReceiveEnd.None)
+        {
+            BeginClose();
+        }
+
+        if (Phase == ConnectionPhase.Closing && _operationsInFlight == 0)
+        {
+            CloseSocket();
+        }
+
+        if (Phase == ConnectionPhase.Closed && _handler is null && _operationsInFlight == 0)
+        {
+            Recycle();
+        }
+    }
+
+    private void BeginLinger()
+    {
+        Phase = ConnectionPhase.Lingering;
+        if (_inputEnd == ReceiveEnd.None && !_outputBroken)
+        {
+            // Asked before our end is queued: it counts as a byte.
+            bool hasAll = _endsIdle && Backend.UnacknowledgedBytes(_socket) == 0;
+            Backend.ShutdownSend(_socket);
+            _lingerBytesLeft = Limits.LingerBytes;
+            SetLingerDeadline(hasAll ? IdleLingerMs : (long)Limits.Linger.TotalMilliseconds);
+            ResumeReceive();
+        }
+        else if (_outputBroken)
+        {
+            EndInput(ReceiveEnd.Reset);
+        }
+    }
+
+    private void BeginClose()
+    {
+        Phase = ConnectionPhase.Closing;
+        CancelOperations();
+        Progress();
+    }
+
+    /// <summary>Asks the kernel to let go. Whatever it still holds stays untouched until it says so, operation by operation.</summary>
+    private void CancelOperations()
+    {
+        if (_operationsCancelled)
+        {
+            return;
+        }
+
+        _operationsCancelled = true;
+        if (_receiveArmed)
+        {
+            Backend.SubmitCancel(Token(OperationKind.Receive));
+        }
+
+        if (_sendInFlight)
+        {
+            Backend.SubmitCancel(Token(OperationKind.Send));
+        }
+
+        if (_fileReadInFlight)
+        {
+            Backend.SubmitCancel(Token(OperationKind.FileRead));
+        }
+    }
+
+    private void CloseSocket()
+    {
+        if (_resetOnClose)
+        {
+            Backend.ResetOnClose(_socket);
+        }
+
+        Backend.CloseSocket(_socket);
+        _socket = -1;
+        Phase = ConnectionPhase.Closed;
+        Reactor.Timers.Cancel(Slot);
+        BreakInput();
+        BreakOutput();
+    }
+
+    private void Recycle()
+    {
+        Debug.Assert(_operationsInFlight == 0 && _socket == -1 && _handler is null);
+        ReleaseStages();
+        DiscardInput();
+        DropOutput();
+        _listener = null;
+        Generation = (Generation + 1) & OperationToken.GenerationMask;
+        Phase = ConnectionPhase.Free;
+        Reactor.Release(this, _ticket);
+    }
+
+    private void ReleaseStages()
+    {
+        for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
+        {
+            try
+            {
+                stage.Release();
+            }
+#pragma warning disable CA1031 // The others are released all the same, and the slot returned.
+            catch (Exception error)
+#pragma warning restore CA1031
+            {
+                Reactor.Log.StageFailed(error);
+            }
+        }
+
+        _outermostStage = _innermostStage = null;
+    }
+}

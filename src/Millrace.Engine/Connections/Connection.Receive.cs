@@ -1,0 +1,177 @@
+using System.Diagnostics;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Connections;
+using Millrace.Engine.Stages;
+using Millrace.Interop;
+
+namespace Millrace.Engine;
+
+/// <content>Input on its way from the kernel: the multishot receive, through the stages, and back-pressure.</content>
+public sealed partial class Connection
+{
+    private bool _receiveArmed;
+    private bool _receiveParked;
+    private long _receivedBytes;
+    private int _lingerBytesLeft;
+
+    private bool HasReceived => _receivedBytes > 0;
+
+    internal unsafe void OnReceived(in Completion completion)
+    {
+        if (completion.IsTerminal)
+        {
+            _receiveArmed = false;
+            _operationsInFlight--;
+        }
+
+        if (completion.Result > 0)
+        {
+            _receivedBytes += completion.Result;
+            TakeBytesOrFail(completion.Data, completion.Result);
+        }
+        else
+        {
+            TakeReceiveError(-completion.Result);
+        }
+
+        if (!_receiveArmed)
+        {
+            ResumeReceive();
+            Progress();
+        }
+    }
+
+    /// <summary>A receive buffer has come back: try again.</summary>
+    internal void Unpark()
+    {
+        _receiveParked = false;
+        ResumeReceive();
+    }
+
+    /// <summary>Neither a stage that fails nor a lack of memory is more than this connection's end.</summary>
+    private unsafe void TakeBytesOrFail(byte* bytes, int count)
+    {
+        try
+        {
+            TakeBytes(bytes, count);
+        }
+#pragma warning disable CA1031 // Whatever comes out of a stage must not reach the reactor's loop.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            _input.DropBorrowed();
+            Fail(error);
+        }
+    }
+
+    private unsafe void TakeBytes(byte* bytes, int count)
+    {
+        if (Phase != ConnectionPhase.Serving)
+        {
+            Discard(count);
+        }
+        else if (_outermostStage is not null)
+        {
+            _outermostStage.Receive(new ReadOnlySpan<byte>(bytes, count));
+        }
+        else if (_input.Count == 0 && _read.IsPending && !_input.IsHeld)
+        {
+            // The usual case: the handler reads them where the kernel put them. What it leaves moves to memory of ours.
+            _input.Borrow(bytes, count);
+            EndReadWithData();
+            _input.Settle(Pools);
+        }
+        else
+        {
+            AcceptInput(new ReadOnlySpan<byte>(bytes, count));
+        }
+    }
+
+    private void Discard(int count)
+    {
+        if (Phase == ConnectionPhase.Lingering && (_lingerBytesLeft -= count) < 0)
+        {
+            _resetOnClose = true;
+            BeginClose();
+        }
+    }
+
+    private void TakeReceiveError(int errno)
+    {
+        switch (errno)
+        {
+            case 0:
+                EndInput(ReceiveEnd.Finished);
+                break;
+            case Errno.ENOBUFS:
+                // Not an end: all receive buffers are in use. A relative reset healthy connections here.
+                ParkReceive();
+                break;
+            case Errno.ECANCELED:
+                // Paused for back-pressure, or closing.
+                _receiveCancelled = false;
+                break;
+            case Errno.EINTR or Errno.EAGAIN:
+                break;
+            default:
+                EndInput(ReceiveEnd.Reset);
+                break;
+        }
+    }
+
+    private ReceiveEnd PassEnd(ConnectionStage outermost, ReceiveEnd end)
+    {
+        try
+        {
+            return outermost.PassEnd(end);
+        }
+#pragma warning disable CA1031 // As above.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            Reactor.Log.StageFailed(error);
+            _resetOnClose = true;
+            return ReceiveEnd.Reset;
+        }
+    }
+
+    private void SubmitReceive()
+    {
+        Debug.Assert(!_receiveArmed && IsOpen);
+        _receiveArmed = true;
+        _receiveCancelled = false;
+        _operationsInFlight++;
+        Backend.SubmitReceive(Token(OperationKind.Receive), _socket);
+    }
+
+    /// <summary>Receives again, unless there is a reason not to.</summary>
+    private void ResumeReceive()
+    {
+        bool wanted = Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
+            && _inputEnd == ReceiveEnd.None
+            && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending);
+        if (wanted && !_receiveArmed && !_receiveParked)
+        {
+            SubmitReceive();
+        }
+    }
+
+    private void PauseReceiveIfFull()
+    {
+        // Who waits for more has seen all there is: he is not behind.
+        if (_input.Count >= Limits.InputHighWaterBytes && !_read.IsPending && _receiveArmed && !_receiveCancelled)
+        {
+            _receiveCancelled = true;
+            Backend.SubmitCancel(Token(OperationKind.Receive));
+        }
+    }
+
+    private void ParkReceive()
+    {
+        if (!_receiveParked)
+        {
+            _receiveParked = true;
+            Reactor.Park(this);
+        }
+    }
+}

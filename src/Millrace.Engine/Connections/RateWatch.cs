@@ -1,0 +1,47 @@
+namespace Millrace.Engine.Connections;
+
+/// <summary>
+/// Judges a peer by its rate. It has credit for a window; time takes from it, every byte gives back the time that it may take at
+/// the least rate, and there is never more than the window. So silence ends it after the window, and being slower than the rate some
+/// time later, but surely. Pure: the caller brings the clock and a count of bytes that only grows.
+/// </summary>
+internal sealed class RateWatch
+{
+    /// <summary>
+    /// Looks are no closer than this part of the window: a credit that halves from look to look would be looked at without end.
+    /// </summary>
+    private const int LooksPerWindow = 8;
+
+    private long _windowMs;
+    private int _bytesPerSecond;
+    private long _creditMs;
+    private long _lookedAtMs;
+    private long _bytes;
+
+    /// <summary>When to look next.</summary>
+    public long NextLookMs => _lookedAtMs + Math.Max(_creditMs, _windowMs / LooksPerWindow);
+
+    /// <summary>Gives full credit. A rate of 0 asks for any byte at all within each window.</summary>
+    public void Begin(long nowMs, long windowMs, int bytesPerSecond, long bytes)
+    {
+        _windowMs = windowMs;
+        _bytesPerSecond = bytesPerSecond;
+        _creditMs = windowMs;
+        _lookedAtMs = nowMs;
+        _bytes = bytes;
+    }
+
+    /// <summary>Settles the account, and says whether the credit is used up.</summary>
+    public bool IsTooSlow(long nowMs, long bytes)
+    {
+        long gained = Math.Max(0, bytes - _bytes);
+        long earnedMs = gained == 0 ? 0 : _bytesPerSecond == 0 ? _windowMs : EarnedMs(gained);
+        _creditMs = Math.Min(_windowMs, _creditMs - (nowMs - _lookedAtMs) + earnedMs);
+        _lookedAtMs = nowMs;
+        _bytes = bytes;
+        return _creditMs <= 0;
+    }
+
+    /// <summary>A gain that fills any window is not multiplied out: it would overflow.</summary>
+    private long EarnedMs(long bytes) => bytes >= int.MaxValue ? long.MaxValue / 2 : bytes * 1000 / _bytesPerSecond;
+}

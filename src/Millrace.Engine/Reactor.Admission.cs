@@ -1,0 +1,91 @@
+using Millrace.Engine.Listening;
+
+namespace Millrace.Engine;
+
+/// <content>Who comes in: accepted sockets become connections as long as the limits let them.</content>
+public sealed partial class Reactor
+{
+    private readonly Turnstile _turnstile;
+
+    /// <summary>Accepts on a socket of its own.</summary>
+    internal Acceptor Accept(int socket, ListenerCore listener, Action<int, ListenerCore> deal)
+    {
+        AssertHome();
+        int slot = _acceptors.FindIndex(static earlier => earlier.Stopped.IsCompleted);
+        slot = slot < 0 ? _acceptors.Count : slot;
+        var acceptor = new Acceptor(this, slot, socket, listener, deal);
+        if (slot == _acceptors.Count)
+        {
+            _acceptors.Add(acceptor);
+        }
+        else
+        {
+            _acceptors[slot] = acceptor;
+        }
+
+        acceptor.Arm();
+        return acceptor;
+    }
+
+    /// <summary>
+    /// Takes a connected socket over and serves it. At a limit the newest is the one to go: it is told so where the listener can, and
+    /// reset otherwise.
+    /// </summary>
+    internal void Adopt(int socket, ListenerCore listener)
+    {
+        AssertHome();
+        Counters.Accepted++;
+        Ticket ticket = _turnstile.Enter(ClientOf(socket, listener));
+        if (ticket.Admission == Admission.Served)
+        {
+            Connections.Rent().Open(socket, listener, listener.Handler, ticket);
+            return;
+        }
+
+        _turnstile.Tell(Log, NowMs);
+        ticket = listener.Refusal is null ? ticket : _turnstile.EnterRefused();
+        if (ticket.Admission == Admission.Refused)
+        {
+            Counters.Refused++;
+            Connections.Rent().Open(socket, listener, listener.Refusal!, ticket);
+            return;
+        }
+
+        Counters.Shed++;
+        Backend.ResetOnClose(socket);
+        Backend.CloseSocket(socket);
+    }
+
+    /// <summary>The connection is gone, and another may come.</summary>
+    internal void Release(Connection connection, Ticket ticket)
+    {
+        _turnstile.Leave(ticket);
+        Connections.Return(connection);
+    }
+
+    /// <summary>A connection is reset for lack of memory.</summary>
+    internal void NoteStarved()
+    {
+        Counters.Starved++;
+        _turnstile.Tell(Log, NowMs);
+    }
+
+    /// <summary>A request is refused because the reactor is overloaded.</summary>
+    internal void NoteRefused()
+    {
+        Counters.Refused++;
+        _turnstile.Tell(Log, NowMs);
+    }
+
+    private ClientAddress? ClientOf(int socket, ListenerCore listener)
+    {
+        if (!_turnstile.CountsClients || !listener.HasClientAddresses)
+        {
+            return null;
+        }
+
+        Span<byte> address = stackalloc byte[ClientAddress.SocketAddressBytesMax];
+        int bytes = Backend.PeerAddress(socket, address);
+        return bytes < 0 ? null : ClientAddress.Of(address[..Math.Min(bytes, address.Length)]);
+    }
+}

@@ -1,0 +1,79 @@
+using Millrace.Engine.Buffers;
+using Millrace.Engine.Listening;
+
+namespace Millrace.Engine;
+
+/// <content>The end: no more is accepted, what is under way is finished until the deadline, the rest is reset, and all is given back.</content>
+public sealed partial class Reactor
+{
+    /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>
+    private const int GraceAfterAbortMs = 1_000;
+
+    private long _abortAtMs = long.MaxValue;
+    private long _giveUpAtMs = long.MaxValue;
+
+    private void BeginDrain(TimeSpan drain)
+    {
+        IsDraining = true;
+        _abortAtMs = NowMs + (long)drain.TotalMilliseconds;
+        foreach (Acceptor acceptor in _acceptors)
+        {
+            acceptor.Stop();
+        }
+
+        foreach (Connection connection in Connections.InUse())
+        {
+            connection.OnDrain();
+        }
+    }
+
+    private bool IsDrained()
+    {
+        if (!IsDraining)
+        {
+            return false;
+        }
+
+        if (Connections.Count == 0 && _acceptors.TrueForAll(static acceptor => acceptor.Stopped.IsCompleted))
+        {
+            return true;
+        }
+
+        if (NowMs >= _abortAtMs)
+        {
+            _abortAtMs = long.MaxValue;
+            _giveUpAtMs = NowMs + GraceAfterAbortMs;
+            foreach (Connection connection in Connections.InUse())
+            {
+                connection.Abort();
+            }
+        }
+
+        return NowMs >= _giveUpAtMs;
+    }
+
+    private void TearDown()
+    {
+        // Cancel, drain, close the ring, free: in this order. Every connection has ended, so nothing is in flight, unless a
+        // handler never returned; then its connection's memory stays, because somebody may still write to it.
+        if (Connections.Count > 0)
+        {
+            Log.ConnectionsLeft(Index, Connections.Count);
+            Connections.ReportOutstanding();
+            return;
+        }
+
+        Backend.Dispose();
+        while (_batches.TryPop(out OutputBatch? batch))
+        {
+            batch.Dispose();
+        }
+
+        Pools.Dispose();
+    }
+
+    /// <summary>
+    /// What was posted too late. Who wanted to come home is told that there is none; the rest was about connections that are gone.
+    /// </summary>
+    private static void Abandon(Action<object?> action, object? state) => HomeAwaitable.TryAbandon(action, state);
+}

@@ -1,0 +1,110 @@
+using System.Runtime.InteropServices;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests;
+
+/// <summary>What a host can do to a server: too little memory to lock, a disk that goes away, a kernel that fails.</summary>
+public class HostFaultTests
+{
+    /// <summary>Only processes without CAP_IPC_LOCK are held to the limit, so root gives it up.</summary>
+    [Theory]
+    [InlineData(8 * 1024, true)]
+    [InlineData(128, false)]
+    public async Task Where_little_memory_may_be_locked_rings_are_smaller(int kib, bool isEnough)
+    {
+        using var folder = new TempFolder();
+        folder.Add("a.txt", 10);
+        (string program, string[] arguments) = MayLock(folder, kib);
+        await using ServerProcess server = await ServerProcess.StartAsync(program, arguments, lastLine: "Serving ");
+
+        Assert.Equal(200, Wire.Get(server.Url, "/a.txt").Status);
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+        Assert.Equal(!isEnough, (await server.ErrorAsync()).Contains("'ulimit -l'", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public async Task Where_no_memory_may_be_locked_it_says_what_to_raise()
+    {
+        using var folder = new TempFolder();
+        folder.Add("a.txt", 10);
+
+        (string program, string[] arguments) = MayLock(folder, kib: 0);
+        ToolResult result = await Tool.RunAsync(program, arguments);
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith("millrace: ", result.Error, StringComparison.Ordinal);
+        Assert.Contains("'ulimit -l'", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task A_root_that_is_unmounted_is_served_as_it_was_until_it_is_back()
+    {
+        Tool.Require("unshare");
+        Tool.Require("nsenter");
+        using var folder = new TempFolder();
+        string program = string.Join(' ', new[] { Publication.Program, folder.Root, "--listen", "127.0.0.1:0" }.Select(Quote));
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            "unshare",
+            ["--mount", "--map-root-user", "sh", "-c", $"{Mount(folder)} && echo one > a.txt && cd / && exec {program}"],
+            lastLine: "Serving ");
+        Assert.Equal("one\n"u8.ToArray(), Wire.Get(server.Url, "/a.txt").Body);
+
+        await InsideAsync(server, $"umount --lazy {Quote(folder.Root)}");
+        server.Signal(PosixSignal.SIGHUP);
+        await Wire.AwaitAsync(server.Url, "/a.txt", static answer => answer.Status is 200 or 404);
+        await InsideAsync(server, $"{Mount(folder)} && echo two > a.txt");
+        server.Signal(PosixSignal.SIGHUP);
+
+        await Wire.AwaitAsync(server.Url, "/a.txt", static answer => answer.Body.AsSpan().SequenceEqual("two\n"u8));
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+    }
+
+    /// <summary>The debugger makes the kernel refuse what a reactor asks of it, as it would for a ring that is broken.</summary>
+    [Fact]
+    public async Task A_reactor_that_fails_ends_the_process_loudly()
+    {
+        Tool.Require("strace");
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            Places.SampleSite, "--listen", "127.0.0.1:0", "--reactors", "2", "--backend", "io_uring");
+        Task<ToolResult> strace = Tool.RunAsync(
+            "strace", "-f", "-p", $"{server.Id}", "-o", "/dev/null", "-e", "trace=io_uring_enter", "-e", "inject=io_uring_enter:error=ENXIO");
+
+        // A reactor that waits is woken by a connection, until one has died of it.
+        Task<int> end = server.ExitCodeAsync();
+        while (!end.IsCompleted)
+        {
+            await Record.ExceptionAsync(() => Task.Run(() => Wire.Get(server.Url, "/")));
+            await Task.WhenAny(end, Task.Delay(50));
+        }
+
+        await strace;
+        Assert.Equal(128 + 6, await end);
+        string error = await server.ErrorAsync();
+        Assert.Contains("io_uring_enter failed", error, StringComparison.Ordinal);
+        Assert.Contains("the process ends", error, StringComparison.Ordinal);
+    }
+
+    /// <summary>A command line that serves the folder and may lock so much.</summary>
+    private static (string Program, string[] Arguments) MayLock(TempFolder folder, int kib)
+    {
+        Tool.Require("setpriv");
+        Tool.Require("prlimit");
+        string[] limited =
+        [
+            "prlimit", $"--memlock={kib * 1024L}:{kib * 1024L}",
+            Publication.Program, folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", "--backend", "io_uring", "--reactors", "2",
+        ];
+        return Environment.IsPrivilegedProcess
+            ? ("setpriv", ["--inh-caps=-ipc_lock", "--bounding-set=-ipc_lock", .. limited])
+            : (limited[0], limited[1..]);
+    }
+
+    private static Task<string> InsideAsync(ServerProcess server, string command) => Tool.RunToSuccessAsync(
+        TimeSpan.FromSeconds(30), "nsenter", "-t", $"{server.Id}", "--user", "--mount", "--preserve-credentials", "sh", "-c", command);
+
+    private static string Mount(TempFolder folder) => $"mount -t tmpfs none {Quote(folder.Root)} && cd {Quote(folder.Root)}";
+
+    private static string Quote(string text) => $"'{text}'";
+}
