@@ -1,3 +1,5 @@
+using Millrace.Engine.Backends.Uring;
+
 namespace Millrace.Engine;
 
 /// <summary>The engine cannot be started or cannot go on; the message names cause and remedy in one sentence.</summary>
@@ -19,4 +21,13 @@ public sealed class EngineException : Exception
         : base(message, innerException)
     {
     }
+
+    internal EngineException(UringRefusal refusal)
+        : base(refusal.Message)
+    {
+        Refusal = refusal;
+    }
+
+    /// <summary>Why io_uring was refused, if that is what happened.</summary>
+    internal UringRefusal? Refusal { get; }
 }

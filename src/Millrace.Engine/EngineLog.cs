@@ -15,6 +15,9 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stops with {Count} connections that go on; their memory stays.")]
     public partial void ConnectionsLeft(int index, int count);
 
+    [LoggerMessage(103, LogLevel.Warning, "{Cause}; serving on epoll instead. To have io_uring, {Remedy}.")]
+    public partial void FellBack(string cause, string remedy);
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 
