@@ -11,7 +11,9 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
 {
     private static BackendProbe? Last;
 
-    /// <summary>What <see cref="BackendKind.Auto"/> means here. What ran out (memory, descriptors) leaves it io_uring, to fail with its message.</summary>
+    /// <summary>
+    /// What <see cref="BackendKind.Auto"/> means here. Where something ran out (memory, descriptors) it stays io_uring, and fails with that.
+    /// </summary>
     public BackendKind Best => Refusal is { IsAbsence: true } ? BackendKind.Epoll : BackendKind.IoUring;
 
     /// <summary>The process's one trial, made when first asked for; made again only while something had run out.</summary>

@@ -33,7 +33,13 @@ internal sealed unsafe class SelfTest
     private static ReadOnlySpan<byte> Content => "millrace"u8;
 
     /// <summary>Small: a trial must not fail for memory that reactors would get.</summary>
-    public static EngineOptions Options => new() { SubmissionEntries = 8, CompletionEntries = 32, ReceiveBuffers = 4, ReceiveBufferBytes = 64 };
+    public static EngineOptions Options => new()
+    {
+        SubmissionEntries = 8,
+        CompletionEntries = 32,
+        ReceiveBuffers = 4,
+        ReceiveBufferBytes = 64,
+    };
 
     /// <summary>Null when all went well, else a clause that says what did not.</summary>
     public static string? Run(Backend backend)
@@ -125,7 +131,8 @@ internal sealed unsafe class SelfTest
         _backend.SubmitRead(ReadToken, file, spare, SpareBytes, offset: 2);
         Completion read = Await(ReadToken, "read");
         ReadOnlySpan<byte> expected = Content[2..];
-        Expect(read.Result == expected.Length && new ReadOnlySpan<byte>(spare, expected.Length).SequenceEqual(expected), "read", read.Result);
+        bool isContent = read.Result == expected.Length && new ReadOnlySpan<byte>(spare, expected.Length).SequenceEqual(expected);
+        Expect(isContent, "read", read.Result);
     }
 
     private void Cancel(OperationToken target, string what)

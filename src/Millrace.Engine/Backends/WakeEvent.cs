@@ -20,7 +20,7 @@ internal sealed class WakeEvent : IDisposable
         if (Descriptor < 0)
         {
             throw new EngineException(
-                $"A reactor got no descriptor to be woken by ({Errno.Describe(Descriptor)}): raise the limit ('ulimit -n', LimitNOFILE= in a unit file).");
+                $"A reactor got no descriptor to be woken by ({Errno.Describe(Descriptor)}): {Remedies.Descriptors}.");
         }
 
         _handle = new SafeFileHandle(Descriptor, ownsHandle: true);

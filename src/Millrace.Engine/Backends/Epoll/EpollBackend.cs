@@ -13,11 +13,8 @@ namespace Millrace.Engine.Backends.Epoll;
 /// <remarks>
 /// One difference to io_uring can be felt: see <see cref="FileReads"/> about files that are not in the page cache.
 /// </remarks>
-internal sealed class EpollBackend : Backend
+internal sealed partial class EpollBackend : Backend
 {
-    /// <summary>Calls on one ready socket before the next has its turn.</summary>
-    private const int CallsPerVisit = 8;
-
     private const int EventsPerWait = 256;
     private const ulong WakeData = ulong.MaxValue;
     private const EpollEventMask IncomingMask =
@@ -243,180 +240,6 @@ internal sealed class EpollBackend : Backend
         QueueIfReady(ref socket, fd);
     }
 
-    /// <summary>Arms an accept or a receive. The first one is not tried: registering tells at once what is there already.</summary>
-    private void Arm(in Work work, EpollSocketState kind)
-    {
-        ref EpollSocket socket = ref _sockets.Of(work.Fd);
-        int result = socket.Has(EpollSocketState.Watched) ? 0 : Watch(ref socket, work.Fd, kind);
-        if (result < 0)
-        {
-            Complete(work.Token, result);
-            return;
-        }
-
-        Debug.Assert(!socket.IsArmed, "A socket accepts or receives once at a time.");
-        socket.Incoming = work.Token;
-        _sockets.Note(work.Token, work.Fd);
-        QueueIfReady(ref socket, work.Fd);
-    }
-
-    private int Watch(ref EpollSocket socket, int fd, EpollSocketState kind)
-    {
-        if (kind == EpollSocketState.Listening)
-        {
-            // accept4 has no flag for not waiting; receives and sends have one, so that connections need not be changed.
-            int result = SocketCalls.SetNonBlocking(fd);
-            if (result < 0)
-            {
-                return result;
-            }
-        }
-
-        return Add(ref socket, fd, IncomingMask, kind);
-    }
-
-    private int Add(ref EpollSocket socket, int fd, EpollEventMask mask, EpollSocketState kind)
-    {
-        int result = EpollCalls.Add(_epoll, fd, mask, DataOf(socket, fd));
-        if (result >= 0)
-        {
-            socket.State |= EpollSocketState.Watched | kind | (IsTcp(fd) ? EpollSocketState.ShortReceiveEmpties : EpollSocketState.None);
-        }
-
-        return result;
-    }
-
-    private void Accept(ref EpollSocket socket, int fd)
-    {
-        for (int calls = 0; calls < CallsPerVisit && HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable); calls++)
-        {
-            int accepted = SocketCalls.Accept(fd);
-            if (accepted >= 0)
-            {
-                Complete(socket.Incoming, accepted, CompletionFlags.More);
-            }
-            else if (accepted == -Errno.EAGAIN)
-            {
-                socket.State &= ~EpollSocketState.Readable;
-            }
-            else if (accepted != -Errno.EINTR)
-            {
-                EndIncoming(ref socket, accepted);
-            }
-        }
-    }
-
-    private unsafe void Receive(ref EpollSocket socket, int fd)
-    {
-        for (int calls = 0; calls < CallsPerVisit && HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable); calls++)
-        {
-            if (!_buffers.TryTake(out ushort id))
-            {
-                EndIncoming(ref socket, -Errno.ENOBUFS);
-                return;
-            }
-
-            byte* buffer = _buffers.AddressOf(id);
-            int received = TransferCalls.Receive(fd, buffer, _buffers.BufferBytes);
-            if (received > 0)
-            {
-                ref Completion completion = ref Complete(socket.Incoming, received, CompletionFlags.More | CompletionFlags.HasBuffer);
-                completion.BufferId = id;
-                completion.Data = buffer;
-                NoteShort(ref socket, received);
-                continue;
-            }
-
-            _buffers.Return(id);
-            if (received == -Errno.EAGAIN)
-            {
-                socket.State &= ~EpollSocketState.Readable;
-            }
-            else if (received != -Errno.EINTR)
-            {
-                EndIncoming(ref socket, received);
-            }
-        }
-    }
-
-    /// <summary>Saves the receive that would say that there is no more: one of a request's two.</summary>
-    private void NoteShort(ref EpollSocket socket, int received)
-    {
-        const EpollSocketState Decisive = EpollSocketState.ShortReceiveEmpties | EpollSocketState.ReadToTheEnd;
-        if (received < _buffers.BufferBytes && (socket.State & Decisive) == EpollSocketState.ShortReceiveEmpties)
-        {
-            socket.State &= ~EpollSocketState.Readable;
-        }
-    }
-
-    private void EndIncoming(ref EpollSocket socket, int result)
-    {
-        Complete(socket.Incoming, result);
-        socket.Incoming = default;
-    }
-
-    private void Send(int fd, PendingSend send)
-    {
-        ref EpollSocket socket = ref _sockets.Of(fd);
-        Debug.Assert(socket.Send < 0, "A socket sends once at a time.");
-        socket.State &= ~EpollSocketState.SendBlocked;
-        Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
-        QueueIfReady(ref socket, fd);
-    }
-
-    /// <summary>A send has been tried: it ends, or waits in its place for an edge or for its next turn.</summary>
-    private void Settle(ref EpollSocket socket, int fd, ref PendingSend send, SendStep step, int result)
-    {
-        if (step == SendStep.Blocked && !socket.Has(EpollSocketState.WatchedForWriting))
-        {
-            result = WatchForWriting(ref socket, fd);
-            step = result < 0 ? SendStep.Ended : step;
-            result = send.ResultAfter(result);
-        }
-
-        if (step == SendStep.Ended)
-        {
-            Complete(send.Token, result);
-            RemoveSend(ref socket);
-            return;
-        }
-
-        if (step == SendStep.Blocked)
-        {
-            socket.State |= EpollSocketState.SendBlocked;
-        }
-
-        if (socket.Send < 0)
-        {
-            _sockets.Note(send.Token, fd);
-            socket.Send = _sends.Add(send);
-        }
-    }
-
-    /// <summary>From the first send that did not fit, for good: answers that always fit need no edge.</summary>
-    private int WatchForWriting(ref EpollSocket socket, int fd)
-    {
-        const EpollEventMask Mask = IncomingMask | EpollEventMask.Writable;
-        int result = socket.Has(EpollSocketState.Watched)
-            ? EpollCalls.Modify(_epoll, fd, Mask, DataOf(socket, fd))
-            : Add(ref socket, fd, Mask, EpollSocketState.None);
-        if (result >= 0)
-        {
-            socket.State |= EpollSocketState.WatchedForWriting;
-        }
-
-        return result;
-    }
-
-    private void RemoveSend(ref EpollSocket socket)
-    {
-        if (socket.Send >= 0)
-        {
-            _sends.Remove(socket.Send);
-            socket.Send = -1;
-        }
-    }
-
     private void Read(in Work work)
     {
         if (_files.TryRead(work, out int result))
@@ -468,21 +291,13 @@ internal sealed class EpollBackend : Backend
         _events.Dispose();
     }
 
-    private static bool IsTcp(int socket)
-    {
-        Span<byte> family = stackalloc byte[sizeof(int)];
-        _ = SocketCalls.GetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.Domain, family);
-        return BitConverter.ToInt32(family) is AddressFamilyNumber.InterNetwork or AddressFamilyNumber.InterNetworkV6;
-    }
-
     private static ulong DataOf(in EpollSocket socket, int fd) => ((ulong)socket.Generation << 32) | (uint)fd;
 
     private static void Require(int result)
     {
         if (result < 0)
         {
-            throw new EngineException(
-                $"An epoll instance is not to be had ({Errno.Describe(result)}): raise the limit ('ulimit -n', LimitNOFILE= in a unit file).");
+            throw new EngineException($"An epoll instance is not to be had ({Errno.Describe(result)}): {Remedies.Descriptors}.");
         }
     }
 }

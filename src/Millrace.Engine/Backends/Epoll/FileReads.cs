@@ -52,5 +52,6 @@ internal sealed unsafe class FileReads(Action wake) : IDisposable
     private static bool IsUnsupported(nint read) => read is -Errno.EOPNOTSUPP or -Errno.ENOSYS;
 
     /// <summary>Whether it is one of those whose content somebody else keeps: the ones that inotify is silent about too.</summary>
-    private static bool IsRemote(int file) => WatchCalls.GetFileSystem(file, out FileSystemStatus status) >= 0 && Enum.IsDefined(status.Magic);
+    private static bool IsRemote(int file) =>
+        WatchCalls.GetFileSystem(file, out FileSystemStatus status) >= 0 && Enum.IsDefined(status.Magic);
 }

@@ -17,12 +17,12 @@ internal enum SendStep : byte
 }
 
 /// <summary>
-/// One send, of one part or several, on its way: it ends when all was queued or at an error, as io_uring's with MSG_WAITALL does. The
-/// memory is the caller's and is not written to.
+/// One send, of one part or several, on its way: it ends when all was queued or at an error, as io_uring's with MSG_WAITALL does.
+/// The memory is the caller's and is not written to.
 /// </summary>
 internal unsafe struct PendingSend
 {
-    /// <summary>Calls before others have their turn: a reader as fast as loopback would otherwise keep a reactor for a whole body.</summary>
+    /// <summary>Calls before others have their turn: a reader as fast as loopback would keep a reactor for a whole body.</summary>
     private const int CallsPerStep = 4;
 
     /// <summary>The kernel cuts what one call moves to this (MAX_RW_COUNT), and a result is an int.</summary>

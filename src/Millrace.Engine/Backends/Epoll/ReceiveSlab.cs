@@ -24,7 +24,8 @@ internal sealed unsafe class ReceiveSlab : IDisposable
         nint slab = MemoryCalls.MapAnonymousPages(_slabBytes);
         if (MemoryCalls.Failed(slab))
         {
-            throw new EngineException($"There is no memory for the receive buffers ({Errno.Describe((int)slab)}): use fewer or smaller ones.");
+            throw new EngineException(
+                $"There is no memory for the receive buffers ({Errno.Describe((int)slab)}): use fewer or smaller ones.");
         }
 
         _slab = (byte*)slab;

@@ -58,10 +58,9 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
         Errno.EOPNOTSUPP => new(UringObstacle.Policy, errno, "io_uring is not supported by this sandbox", "allow it there"),
         Errno.EINVAL => new(UringObstacle.Kernel, errno, "io_uring of this kernel lacks what Millrace needs", NewerKernel),
         Errno.ENOMEM => new(
-            UringObstacle.Scarcity, errno, "io_uring found no memory to lock",
-            "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors"),
+            UringObstacle.Scarcity, errno, "io_uring found no memory to lock", Remedies.LockedMemory),
         Errno.EMFILE or Errno.ENFILE => new(
-            UringObstacle.Scarcity, errno, "io_uring found no free descriptor", "raise the limit ('ulimit -n', LimitNOFILE= in a unit file)"),
+            UringObstacle.Scarcity, errno, "io_uring found no free descriptor", Remedies.Descriptors),
         _ => new(
             UringObstacle.Unknown, errno, $"io_uring could not be set up ({Errno.Describe(errno)})",
             "report it, and use epoll meanwhile"),
