@@ -51,7 +51,7 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
         }
         catch (EngineException refused)
         {
-            return refused.Refusal ?? UringRefusal.ForSelfTest(refused.Message);
+            return refused.Refusal ?? UringRefusal.ForSelfTest(refused.Message.TrimEnd('.'));
         }
     }
 }
