@@ -1,3 +1,5 @@
+using Millrace.Engine.Backends.Uring;
+
 namespace Millrace.Engine;
 
 /// <summary>The engine cannot be started or cannot go on; the message names cause and remedy in one sentence.</summary>
@@ -20,6 +22,15 @@ public sealed class EngineException : Exception
     {
     }
 
+    internal EngineException(UringRefusal refusal)
+        : base(refusal.Message)
+    {
+        Refusal = refusal;
+    }
+
+    /// <summary>Why io_uring was refused, if that is what happened.</summary>
+    internal UringRefusal? Refusal { get; }
+
     /// <summary>Whether the kernel had no memory for what was asked: less of it, or later, may do.</summary>
-    internal bool IsShortOfMemory { get; init; }
+    internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM };
 }

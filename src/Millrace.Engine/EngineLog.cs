@@ -19,6 +19,9 @@ internal sealed partial class EngineLog(ILogger logger)
         "Memory to lock is short: rings have {Entries} entries instead of {Wanted}. Raise the limit ('ulimit -l', LimitMEMLOCK=).")]
     public partial void RingsShrunk(int entries, int wanted);
 
+    [LoggerMessage(104, LogLevel.Warning, "{Cause}; serving on epoll instead. To have io_uring, {Remedy}.")]
+    public partial void FellBack(string cause, string remedy);
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 

@@ -7,11 +7,14 @@ namespace Millrace.Engine;
 /// <summary>Which way of asking the kernel a <see cref="ReactorGroup"/> uses.</summary>
 public enum BackendKind
 {
-    /// <summary>The best there is on this host.</summary>
+    /// <summary>io_uring where a trial of it succeeds, else epoll, with a line in the log that says why.</summary>
     Auto,
 
     /// <summary>io_uring (Linux 6.1 or newer); starting fails where it is refused.</summary>
     IoUring,
+
+    /// <summary>epoll: on every Linux. A file that is not in the page cache may block a reactor.</summary>
+    Epoll,
 }
 
 /// <summary>What a <see cref="ReactorGroup"/> can be told. Sizes are per reactor.</summary>

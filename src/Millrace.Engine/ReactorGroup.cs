@@ -1,4 +1,6 @@
 using System.Net;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Backends.Epoll;
 using Millrace.Engine.Backends.Uring;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Stages;
@@ -23,7 +25,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     private bool _isStopped;
     private int _dealt = -1;
 
-    private ReactorGroup(EngineOptions options)
+    private ReactorGroup(EngineOptions options, BackendKind backend)
     {
         _options = options;
         var log = new EngineLog(options.LoggerFactory.CreateLogger("Millrace.Engine"));
@@ -32,7 +34,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         var turnstile = new Turnstile(limits);
         for (int i = 0; i < _reactors.Length; i++)
         {
-            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(options), turnstile);
+            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(backend, options), turnstile);
         }
 
         Log = log;
@@ -41,7 +43,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// <summary>The reactors.</summary>
     public IReadOnlyList<Reactor> Reactors => _reactors;
 
-    /// <summary>How the kernel is asked: <c>io_uring</c>.</summary>
+    /// <summary>How the kernel is asked: <c>io_uring</c> or <c>epoll</c>.</summary>
     public string BackendName => _reactors[0].Backend.Name;
 
     private EngineLog Log { get; }
@@ -79,7 +81,13 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// <summary>Starts all reactors, or none.</summary>
     private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options)
     {
-        var group = new ReactorGroup(options);
+        BackendProbe? probe = options.Backend == BackendKind.Auto ? BackendProbe.Current : null;
+        if (probe?.Refusal is { IsAbsence: false } scarcity)
+        {
+            throw new EngineException(scarcity);
+        }
+
+        var group = new ReactorGroup(options, probe?.Best ?? options.Backend);
         Task[] starts = [.. group._reactors.Select(static reactor => reactor.StartAsync())];
         try
         {
@@ -95,6 +103,11 @@ public sealed class ReactorGroup : IAsyncDisposable
         }
 
         group.Log.Started(group._reactors.Length, group.BackendName);
+        if (probe?.Refusal is { } refusal)
+        {
+            group.Log.FellBack(refusal.Cause, refusal.Remedy);
+        }
+
         return group;
     }
 
@@ -188,10 +201,10 @@ public sealed class ReactorGroup : IAsyncDisposable
         return listener;
     }
 
-    private static UringBackend CreateBackend(EngineOptions options) => options.Backend switch
+    private static Backend CreateBackend(BackendKind backend, EngineOptions options) => backend switch
     {
-        // The best there is, and the only one so far.
-        BackendKind.Auto or BackendKind.IoUring => new UringBackend(options),
+        BackendKind.IoUring => new UringBackend(options),
+        BackendKind.Epoll => new EpollBackend(options),
         _ => throw new ArgumentOutOfRangeException(nameof(options), options.Backend, "There is no such backend."),
     };
 

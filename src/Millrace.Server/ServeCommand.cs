@@ -13,6 +13,13 @@ internal static class ServeCommand
     /// <summary>Only this machine, until told otherwise: nobody should publish a folder by accident.</summary>
     private const string DefaultAddress = "127.0.0.1:8080";
 
+    private static readonly OrderedDictionary<string, BackendKind> Backends = new()
+    {
+        ["auto"] = BackendKind.Auto,
+        ["io_uring"] = BackendKind.IoUring,
+        ["epoll"] = BackendKind.Epoll,
+    };
+
     public static RootCommand Create()
     {
         var root = new Argument<string>("ROOT")
@@ -34,13 +41,12 @@ internal static class ServeCommand
             CustomParser = ParseReactors,
             DefaultValueFactory = static _ => 0,
         };
-        var backend = new Option<string>("--backend")
+        var backend = new Option<BackendKind>("--backend")
         {
-            Description = "How the kernel is asked.",
-            HelpName = "auto|io_uring",
-            DefaultValueFactory = static _ => "auto",
+            Description = "How the kernel is asked; auto is io_uring where a trial of it succeeds, else epoll. [default: auto]",
+            HelpName = string.Join('|', Backends.Keys),
+            CustomParser = ParseBackend,
         };
-        backend.Validators.Add(RequireBackend);
 
         var hosts = new Option<HostedRoot[]>("--host")
         {
@@ -63,7 +69,7 @@ internal static class ServeCommand
             parsed.GetValue(hosts) ?? [],
             parsed.GetValue(listen) is { Length: > 0 } addresses ? addresses : [DefaultEndPoint()],
             parsed.GetValue(reactors),
-            parsed.GetValue(backend) == "io_uring" ? BackendKind.IoUring : BackendKind.Auto,
+            parsed.GetValue(backend),
             limits.Read(parsed))));
         return command;
     }
@@ -129,13 +135,16 @@ internal static class ServeCommand
         return 0;
     }
 
-    private static void RequireBackend(OptionResult result)
+    private static BackendKind ParseBackend(ArgumentResult result)
     {
-        string text = result.GetValueOrDefault<string>();
-        if (text is not ("auto" or "io_uring"))
+        string text = result.Tokens is [{ } token] ? token.Value : "";
+        if (Backends.TryGetValue(text, out BackendKind backend))
         {
-            result.AddError($"'{text}' is not a backend: write auto or io_uring.");
+            return backend;
         }
+
+        result.AddError($"'{text}' is not a backend: write {string.Join(", ", Backends.Keys)}.");
+        return BackendKind.Auto;
     }
 
     private static EndPoint DefaultEndPoint() => ListenAddress.TryParse(DefaultAddress, out EndPoint? endPoint)

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Runtime.InteropServices;
+using Millrace.Interop.Epoll;
 using Millrace.Interop.IoUring;
 using Millrace.Interop.Memory;
 using Millrace.Interop.Sockets;
@@ -29,6 +30,10 @@ public unsafe partial class SystemCallTests
         ["ioctl"] = SocketCalls.UnacknowledgedBytes,
         ["fcntl"] = SocketCalls.SetNonBlocking,
         ["write"] = SocketCalls.SignalEvent,
+        ["epoll_ctl"] = static fd => EpollCalls.Add(fd, 0, EpollEventMask.Readable, 0),
+        ["recv"] = static fd => TransferCalls.Receive(fd, null, 0),
+        ["send"] = static fd => (int)TransferCalls.Send(fd, null, 0),
+        ["sendmsg"] = static fd => (int)TransferCalls.SendMessage(fd, null),
         ["enter"] = static fd => IoUringCalls.Enter(fd, 0, 0, EnterFlags.None, null, 0),
         ["register"] = static fd => IoUringCalls.Register(fd, RegisterOpcode.RingDescriptors, null, 1),
         ["mmap"] = static fd => (int)MemoryCalls.MapRing(fd, 4096, IoUringCalls.MapSubmissionRing),

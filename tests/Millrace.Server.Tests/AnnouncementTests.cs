@@ -13,8 +13,15 @@ public class AnnouncementTests
         Assert.Equal(2, server.Lines.Count);
         Assert.Matches(@"^Listening on http://127\.0\.0\.1:[1-9]\d*/$", server.Lines[0]);
         int files = Places.SampleTargets.Count();
-        Assert.Equal($"Serving {Places.SampleSite} ({files} assets) on io_uring with 2 reactors", server.Lines[1]);
+        Assert.Equal($"Serving {Places.SampleSite} ({files} assets) on {Backend} with 2 reactors", server.Lines[1]);
     }
+
+    [Fact]
+    public Task Epoll_serves_where_it_was_asked_for() => AskForAsync("epoll");
+
+    [Fact]
+    [Trait("Backend", "io_uring")]
+    public Task Io_uring_serves_where_it_was_asked_for() => AskForAsync("io_uring");
 
     [Fact]
     public async Task A_port_alone_is_all_interfaces()
@@ -55,5 +62,15 @@ public class AnnouncementTests
         Assert.Equal(0, result.ExitCode);
         Assert.Equal("", result.Error);
         Assert.Matches(new Regex(@"^\d+\.\d+\.\d+\n$"), result.Output);
+    }
+
+    /// <summary>What a run is about serves; where it was not told, the best there is.</summary>
+    private static string Backend => Publication.BackendFlags is [_, not "auto" and string asked] ? asked : "io_uring";
+
+    private static async Task AskForAsync(string backend)
+    {
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            Publication.Program, [Places.SampleSite, "--listen", "127.0.0.1:0", "--backend", backend], lastLine: "Serving ");
+        Assert.Contains($" on {backend} with ", server.Lines[1], StringComparison.Ordinal);
     }
 }

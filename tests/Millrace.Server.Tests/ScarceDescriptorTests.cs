@@ -87,7 +87,7 @@ public class ScarceDescriptorTests
     /// <summary>No file is small enough to be kept in memory.</summary>
     private static Task<ServerProcess> StartAsync(TempFolder folder) => ServerProcess.StartAsync(
         "prlimit",
-        [$"--nofile={DescriptorsMax}:{DescriptorsMax}", Publication.Program, folder.Root, "--bake-max", "1k", "--listen", "127.0.0.1:0"],
+        [$"--nofile={DescriptorsMax}:{DescriptorsMax}", Publication.Program, folder.Root, "--bake-max", "1k", "--listen", "127.0.0.1:0", .. Publication.BackendFlags],
         lastLine: "Serving ");
 
     private static string TargetOf(int i) => $"/{i % 50}/{i}.bin";

@@ -80,23 +80,6 @@ public class StartRefusalTests
     public async Task An_address_that_cannot_be_had_is_named(string address, string words) =>
         AssertRefused(await ServeAsync("--listen", address), exitCode: 1, words);
 
-    [Theory]
-    [InlineData("auto")]
-    [InlineData("io_uring")]
-    public async Task A_host_that_forbids_io_uring_is_told_what_to_allow(string backend)
-    {
-        Tool.Require("gcc");
-        using var folder = new TempFolder();
-        string launcher = folder.PathOf("refuse-io-uring");
-        string source = Path.Combine(Places.Repository, "tests", "Millrace.Server.Tests", "Kit", "refuse-io-uring.c");
-        await Tool.RunToSuccessAsync(TimeSpan.FromSeconds(30), "gcc", "-Wall", "-Werror", "-o", launcher, source);
-
-        ToolResult result = await Tool.RunAsync(
-            launcher, Publication.Program, Places.SampleSite, "--listen", "127.0.0.1:0", "--backend", backend);
-
-        AssertRefused(result, exitCode: 1, "io_uring", "seccomp", "io_uring_setup");
-    }
-
     private static Task<ToolResult> ServeAsync(params string[] arguments) =>
         Tool.RunAsync(Publication.Program, [Places.SampleSite, .. arguments]);
 

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Interop.Memory;
 
-/// <summary>Anonymous and ring mappings. Mapping returns an address, or -errno as a small negative number.</summary>
+/// <summary>Anonymous and ring mappings, and files in memory. Mapping returns an address, or -errno as a small negative number.</summary>
 internal static unsafe partial class MemoryCalls
 {
     private const int ProtectionReadWrite = 1 | 2;
@@ -11,6 +11,7 @@ internal static unsafe partial class MemoryCalls
     private const int MapAnonymous = 0x20;
     private const int MapPopulate = 0x8000;
     private const int AdviceDontFork = 10;
+    private const uint MemoryFileCloseOnExec = 1;
 
     /// <summary>Zeroed private pages that a child process does not inherit.</summary>
     public static nint MapAnonymousPages(nuint bytes)
@@ -39,6 +40,29 @@ internal static unsafe partial class MemoryCalls
     public static bool Failed(nint address) => address is < 0 and > -4096;
 
     public static int Unmap(nint address, nuint bytes) => SystemCall.Result(munmap(address, bytes));
+
+    /// <summary>A descriptor of a file without a name that lies in memory and holds these bytes.</summary>
+    public static int MemoryFile(ReadOnlySpan<byte> content)
+    {
+        fixed (byte* name = "millrace\0"u8)
+        fixed (byte* bytes = content)
+        {
+            int fd = SystemCall.Result(memfd_create(name, MemoryFileCloseOnExec));
+            nint written = fd < 0 ? fd : SystemCall.Result(write(fd, bytes, (nuint)content.Length));
+            if (fd >= 0 && written < 0)
+            {
+                _ = Sockets.SocketCalls.Close(fd);
+            }
+
+            return written < 0 ? (int)written : fd;
+        }
+    }
+
+    [LibraryImport("libc")]
+    private static partial int memfd_create(byte* name, uint flags);
+
+    [LibraryImport("libc")]
+    private static partial nint write(int fd, byte* bytes, nuint count);
 
     [LibraryImport("libc")]
     private static partial nint mmap(nint address, nuint bytes, int protection, int flags, int fd, long offset);

@@ -24,6 +24,9 @@ internal static class SocketOptionNumber
     public const int Linger = 13;
     public const int ReusePort = 15;
 
+    /// <summary><c>SO_DOMAIN</c>: a socket's address family.</summary>
+    public const int Domain = 39;
+
     public const int LevelTcp = 6;
     public const int NoDelay = 1;
     public const int TcpInfo = 11;
@@ -36,6 +39,8 @@ internal static class SocketOptionNumber
 /// <summary><c>MSG_*</c>.</summary>
 internal static class MessageFlags
 {
+    /// <summary>A call does not wait, whether the socket is non-blocking or not.</summary>
+    public const uint DoNotWait = 0x40;
     public const uint WaitAll = 0x100;
     public const uint NoSignal = 0x4000;
 }

@@ -1,12 +1,13 @@
 namespace Millrace.Conformance.Tests.Kit;
 
 /// <summary>
-/// Who is asked: Millrace on each of its backends, or, told by MILLRACE_CONFORMANCE_TARGET=host:port, a server that is running already
-/// and serves the folder MILLRACE_CONFORMANCE_ROOT (created and filled by the run).
+/// Who is asked: Millrace on each of its backends (on one, told by MILLRACE_BACKEND), or, told by
+/// MILLRACE_CONFORMANCE_TARGET=host:port, a server that is running already and serves the folder MILLRACE_CONFORMANCE_ROOT (created and
+/// filled by the run).
 /// </summary>
 internal static class Fronts
 {
-    private static readonly string[] Backends = ["io_uring"];
+    private static readonly string[] Backends = Told("MILLRACE_BACKEND") is { } asked ? [asked] : ["io_uring", "epoll"];
 
     public static string? Target { get; } = Told("MILLRACE_CONFORMANCE_TARGET");
 

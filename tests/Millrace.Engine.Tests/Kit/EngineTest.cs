@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Stages;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Kit;
 
@@ -52,7 +53,7 @@ public abstract class EngineTest : IAsyncLifetime
 
     internal async Task<ReactorGroup> StartAsync(EngineOptions? options = null)
     {
-        ReactorGroup group = await ReactorGroup.StartAsync((options ?? Options()) with { LoggerFactory = Log }).Within();
+        ReactorGroup group = await ReactorGroup.StartAsync((options ?? Options()).ForRun() with { LoggerFactory = Log }).Within();
         _groups.Add(group);
         return group;
     }

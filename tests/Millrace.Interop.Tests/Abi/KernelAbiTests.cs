@@ -8,7 +8,7 @@ public class KernelAbiTests
 {
     private static readonly AbiEntry[] Table = AbiEntry.Of(
         RingAbi.Structures, RingAbi.Constants, SocketAbi.Structures, SocketAbi.Constants, SocketAbi.Errors,
-        WatchAbi.Structures, WatchAbi.Constants, WatchAbi.FileSystems);
+        WatchAbi.Structures, WatchAbi.Constants, WatchAbi.FileSystems, EpollAbi.Constants);
 
     [Fact]
     public void Ours_are_the_committed_values()

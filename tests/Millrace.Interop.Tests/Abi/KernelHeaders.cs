@@ -22,6 +22,7 @@ internal static class KernelHeaders
         "#include <poll.h>",
         "#include <stddef.h>",
         "#include <stdio.h>",
+        "#include <sys/epoll.h>",
         "#include <sys/inotify.h>",
         "#include <sys/mman.h>",
         "#include <sys/socket.h>",

@@ -31,12 +31,14 @@ internal static class SocketAbi
         ("SocketOptionNumber.ReuseAddress", "SO_REUSEADDR", 2),
         ("SocketOptionNumber.Linger", "SO_LINGER", 13),
         ("SocketOptionNumber.ReusePort", "SO_REUSEPORT", 15),
+        ("SocketOptionNumber.Domain", "SO_DOMAIN", 39),
         ("SocketOptionNumber.LevelTcp", "IPPROTO_TCP", 6),
         ("SocketOptionNumber.NoDelay", "TCP_NODELAY", 1),
         ("SocketOptionNumber.TcpInfo", "TCP_INFO", 11),
         ("SocketOptionNumber.NotSentLowWater", "TCP_NOTSENT_LOWAT", 25),
         ("SocketOptionNumber.LevelIPv6", "IPPROTO_IPV6", 41),
         ("SocketOptionNumber.IPv6Only", "IPV6_V6ONLY", 26),
+        ("MessageFlags.DoNotWait", "MSG_DONTWAIT", 0x40),
         ("MessageFlags.WaitAll", "MSG_WAITALL", 0x100),
         ("MessageFlags.NoSignal", "MSG_NOSIGNAL", 0x4000),
         ("ShutdownHow.Send", "SHUT_WR", 1),
@@ -47,6 +49,7 @@ internal static class SocketAbi
         ("MemoryCalls.MapAnonymous", "MAP_ANONYMOUS", 0x20),
         ("MemoryCalls.MapPopulate", "MAP_POPULATE", 0x8000),
         ("MemoryCalls.AdviceDontFork", "MADV_DONTFORK", 10),
+        ("MemoryCalls.MemoryFileCloseOnExec", "MFD_CLOEXEC", 1),
     ];
 
     /// <summary>An error is called as in C.</summary>

@@ -9,6 +9,10 @@ public sealed class Publication : IAsyncLifetime
 
     internal static string Program { get; } = Path.Combine(Folder, "millrace");
 
+    /// <summary>The backend that the run is about, told by MILLRACE_BACKEND; the server's choice without it.</summary>
+    internal static string[] BackendFlags { get; } =
+        Environment.GetEnvironmentVariable("MILLRACE_BACKEND") is { Length: > 0 } asked ? ["--backend", asked] : [];
+
     public async ValueTask InitializeAsync() => await Tool.RunToSuccessAsync(
         Deadline,
         "dotnet", "publish", Path.Combine(Places.Repository, "src", "Millrace.Server"), "-c", "Release", "-o", Folder,

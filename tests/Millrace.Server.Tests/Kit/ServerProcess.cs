@@ -32,7 +32,7 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     /// <summary>Starts the published server and waits until it serves.</summary>
     public static Task<ServerProcess> StartAsync(params string[] arguments) =>
-        StartAsync(Publication.Program, arguments, lastLine: "Serving ");
+        StartAsync(Publication.Program, [.. arguments, .. Publication.BackendFlags], lastLine: "Serving ");
 
     /// <param name="program">What to start.</param>
     /// <param name="arguments">Its arguments.</param>

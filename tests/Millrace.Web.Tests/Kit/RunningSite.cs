@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using Millrace.Engine;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Catalog;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Web.Tests.Kit;
 
@@ -33,7 +34,7 @@ internal sealed class RunningSite
     {
         var log = new ServerLog();
         Site opened = Site.Open(options, log);
-        ReactorGroup group = await ReactorGroup.StartAsync(engine with { LoggerFactory = log });
+        ReactorGroup group = await ReactorGroup.StartAsync(engine.ForRun() with { LoggerFactory = log });
         var sites = new StaticSites(new HostTable([(null, opened)]), limits, group);
         Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
         return new RunningSite(opened, sites, group, log, listener.EndPoint);

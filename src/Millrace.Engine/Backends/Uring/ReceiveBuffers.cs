@@ -35,7 +35,7 @@ internal sealed unsafe class ReceiveBuffers : IDisposable
         nint slab = MemoryCalls.MapAnonymousPages(SlabBytes);
         if (MemoryCalls.Failed(slots) || MemoryCalls.Failed(slab))
         {
-            throw UringRefusal.ForBuffers(Interop.Errno.ENOMEM);
+            throw new EngineException(UringRefusal.ForBuffers(Interop.Errno.ENOMEM));
         }
 
         _slots = (ProvidedBuffer*)slots;
@@ -48,7 +48,7 @@ internal sealed unsafe class ReceiveBuffers : IDisposable
         {
             _ = MemoryCalls.Unmap(slots, SlotsBytes);
             _ = MemoryCalls.Unmap(slab, SlabBytes);
-            throw UringRefusal.ForBuffers(-result);
+            throw new EngineException(UringRefusal.ForBuffers(-result));
         }
 
         for (int id = 0; id < count; id++)

@@ -108,7 +108,7 @@ internal sealed unsafe class Ring : IDisposable
 
         if (fd < 0)
         {
-            throw UringRefusal.ForSetup(-fd);
+            throw new EngineException(UringRefusal.ForSetup(-fd));
         }
 
         const RingFeatures Required = RingFeatures.SingleMapping | RingFeatures.NoDrop
@@ -116,7 +116,7 @@ internal sealed unsafe class Ring : IDisposable
         if ((parameters.Features & Required) != Required)
         {
             _ = Interop.Sockets.SocketCalls.Close(fd);
-            throw UringRefusal.KernelTooOld();
+            throw new EngineException(UringRefusal.KernelTooOld());
         }
 
         LimitWorkers(fd, workers);
@@ -214,7 +214,7 @@ internal sealed unsafe class Ring : IDisposable
     private nint MapOrThrow(nuint bytes, long offset)
     {
         nint address = MemoryCalls.MapRing(_fd, bytes, offset);
-        return MemoryCalls.Failed(address) ? throw UringRefusal.ForSetup((int)-address) : address;
+        return MemoryCalls.Failed(address) ? throw new EngineException(UringRefusal.ForSetup((int)-address)) : address;
     }
 
     /// <summary>Entry i always stands at index i, so the indirection of older kernels is filled once.</summary>

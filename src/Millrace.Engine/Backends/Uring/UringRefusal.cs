@@ -2,45 +2,77 @@ using Millrace.Interop;
 
 namespace Millrace.Engine.Backends.Uring;
 
-/// <summary>Says in one sentence why io_uring is not to be had here and what to do about it.</summary>
-internal static class UringRefusal
+/// <summary>What stands between this process and io_uring.</summary>
+internal enum UringObstacle
 {
-    private const string DisabledSetting = "/proc/sys/kernel/io_uring_disabled";
+    /// <summary>The kernel has none, or one that is too old.</summary>
+    Kernel,
 
-    public static EngineException ForSetup(int errno) => new(errno switch
+    /// <summary><c>kernel.io_uring_disabled</c>.</summary>
+    Setting,
+
+    /// <summary>A seccomp filter, as container runtimes set one.</summary>
+    Seccomp,
+
+    /// <summary>SELinux or a kin of it, or a sandbox that does not say more.</summary>
+    Policy,
+
+    /// <summary>It is there and does not do what it should.</summary>
+    SelfTest,
+
+    /// <summary>Something ran out (memory to lock, descriptors): no absence, and never a reason for another backend.</summary>
+    Scarcity,
+
+    /// <summary>An error that nobody foresaw.</summary>
+    Unknown,
+}
+
+/// <summary>
+/// Why io_uring is not to be had here and what to do about it: <paramref name="Cause"/> is a sentence without its full stop,
+/// <paramref name="Remedy"/> one that tells what to do, without a capital and a stop.
+/// </summary>
+internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, string Cause, string Remedy)
+{
+    private const string NewerKernel = "use Linux 6.1 or newer";
+
+    /// <summary>Whether epoll may take over: the host has no io_uring for us, and asking again would not help.</summary>
+    public bool IsAbsence => Obstacle is not (UringObstacle.Scarcity or UringObstacle.Unknown);
+
+    public string Message => $"{Cause}: {Remedy}.";
+
+    public static UringRefusal ForSetup(int errno) => ForSetup(errno, HostRestrictions.Read());
+
+    /// <summary>Reads an error of io_uring_setup in the light of what restricts the process.</summary>
+    public static UringRefusal ForSetup(int errno, HostRestrictions host) => errno switch
     {
-        Errno.ENOSYS => "io_uring is not in this kernel (or a sandbox hides it): Linux 6.1 or newer is needed.",
-        Errno.EPERM or Errno.EACCES when SettingForbids() =>
-            "io_uring is switched off by the setting kernel.io_uring_disabled: allow it with 'sysctl -w kernel.io_uring_disabled=0'.",
-        Errno.EPERM or Errno.EACCES =>
-            "io_uring is forbidden here, most likely by a container's seccomp profile: "
-            + "allow io_uring_setup, io_uring_enter and io_uring_register in it.",
-        Errno.EOPNOTSUPP => "io_uring is not supported by this sandbox: allow it there.",
-        Errno.EINVAL => "io_uring of this kernel lacks what Millrace needs: Linux 6.1 or newer is needed.",
-        Errno.ENOMEM => "io_uring found no memory to lock: "
-            + "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors.",
-        Errno.EMFILE or Errno.ENFILE => "io_uring found no free descriptor: raise the limit ('ulimit -n', LimitNOFILE= in a unit file).",
-        _ => $"io_uring could not be set up: {Errno.Describe(errno)}.",
-    })
-    {
-        IsShortOfMemory = errno == Errno.ENOMEM,
+        Errno.EPERM or Errno.EACCES or Errno.ENOSYS when host.UringDisabled => new(
+            UringObstacle.Setting, errno, "io_uring is switched off by the setting kernel.io_uring_disabled",
+            "allow it with 'sysctl -w kernel.io_uring_disabled=0'"),
+        Errno.EPERM or Errno.EACCES or Errno.ENOSYS when host.SeccompFilters => new(
+            UringObstacle.Seccomp, errno, "io_uring is forbidden by a seccomp filter, most likely the container's profile",
+            "allow io_uring_setup, io_uring_enter and io_uring_register in it"),
+        Errno.EPERM or Errno.EACCES => new(
+            UringObstacle.Policy, errno, "io_uring is forbidden here, by a security module (SELinux, AppArmor) or a sandbox",
+            "allow it there"),
+        Errno.ENOSYS => new(UringObstacle.Kernel, errno, "io_uring is not in this kernel, or a sandbox hides it", NewerKernel),
+        Errno.EOPNOTSUPP => new(UringObstacle.Policy, errno, "io_uring is not supported by this sandbox", "allow it there"),
+        Errno.EINVAL => new(UringObstacle.Kernel, errno, "io_uring of this kernel lacks what Millrace needs", NewerKernel),
+        Errno.ENOMEM => new(
+            UringObstacle.Scarcity, errno, "io_uring found no memory to lock", Remedies.LockedMemory),
+        Errno.EMFILE or Errno.ENFILE => new(
+            UringObstacle.Scarcity, errno, "io_uring found no free descriptor", Remedies.Descriptors),
+        _ => new(
+            UringObstacle.Unknown, errno, $"io_uring could not be set up ({Errno.Describe(errno)})",
+            "report it, and use epoll meanwhile"),
     };
 
-    public static EngineException ForBuffers(int errno) => errno == Errno.EINVAL
-        ? new EngineException("io_uring of this kernel lacks provided-buffer rings: Linux 6.1 or newer is needed.")
+    public static UringRefusal ForBuffers(int errno) => errno == Errno.EINVAL
+        ? new(UringObstacle.Kernel, errno, "io_uring of this kernel lacks provided-buffer rings", NewerKernel)
         : ForSetup(errno);
 
-    public static EngineException KernelTooOld() => ForSetup(Errno.EINVAL);
+    public static UringRefusal KernelTooOld() => ForSetup(Errno.EINVAL);
 
-    private static bool SettingForbids()
-    {
-        try
-        {
-            return File.Exists(DisabledSetting) && File.ReadAllText(DisabledSetting).Trim() != "0";
-        }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            return false;
-        }
-    }
+    /// <summary>An operation of the self-test went wrong: <paramref name="what"/> is a clause.</summary>
+    public static UringRefusal ForSelfTest(string what) => new(
+        UringObstacle.SelfTest, 0, $"io_uring is there but failed its self-test ({what})", "update the kernel, or leave the sandbox");
 }

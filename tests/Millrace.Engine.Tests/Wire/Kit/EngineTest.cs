@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Stages;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Wire.Kit;
 
@@ -61,7 +62,7 @@ public abstract class EngineTest : IAsyncLifetime
 
     internal async Task<ReactorGroup> Start(EngineOptions? options = null)
     {
-        ReactorGroup group = await ReactorGroup.StartAsync(options ?? Options);
+        ReactorGroup group = await ReactorGroup.StartAsync((options ?? Options).ForRun());
         _groups.Add(group);
         return group;
     }

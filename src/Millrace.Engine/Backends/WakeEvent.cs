@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
 
-namespace Millrace.Engine.Backends.Uring;
+namespace Millrace.Engine.Backends;
 
 /// <summary>
 /// The eventfd by which other threads end a reactor's wait. They may come when the reactor has ended and the number is
@@ -19,7 +19,8 @@ internal sealed class WakeEvent : IDisposable
         Descriptor = SocketCalls.EventDescriptor();
         if (Descriptor < 0)
         {
-            throw UringRefusal.ForSetup(-Descriptor);
+            throw new EngineException(
+                $"A reactor got no descriptor to be woken by ({Errno.Describe(Descriptor)}): {Remedies.Descriptors}.");
         }
 
         _handle = new SafeFileHandle(Descriptor, ownsHandle: true);

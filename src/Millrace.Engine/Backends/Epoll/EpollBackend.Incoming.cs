@@ -1,0 +1,132 @@
+using System.Diagnostics;
+using Millrace.Interop;
+using Millrace.Interop.Epoll;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Backends.Epoll;
+
+/// <content>Accepts and receives: armed once, they complete for all that comes while the socket is known to have something.</content>
+internal sealed partial class EpollBackend
+{
+    /// <summary>Calls on one ready socket before the next has its turn.</summary>
+    private const int CallsPerVisit = 8;
+
+    /// <summary>Arms an accept or a receive. The first one is not tried: registering tells at once what is there already.</summary>
+    private void Arm(in Work work, EpollSocketState kind)
+    {
+        ref EpollSocket socket = ref _sockets.Of(work.Fd);
+        int result = socket.Has(EpollSocketState.Watched) ? 0 : Watch(ref socket, work.Fd, kind);
+        if (result < 0)
+        {
+            Complete(work.Token, result);
+            return;
+        }
+
+        Debug.Assert(!socket.IsArmed, "A socket accepts or receives once at a time.");
+        socket.Incoming = work.Token;
+        _sockets.Note(work.Token, work.Fd);
+        QueueIfReady(ref socket, work.Fd);
+    }
+
+    private int Watch(ref EpollSocket socket, int fd, EpollSocketState kind)
+    {
+        if (kind == EpollSocketState.Listening)
+        {
+            // accept4 has no flag for not waiting; receives and sends have one, so that connections need not be changed.
+            int result = SocketCalls.SetNonBlocking(fd);
+            if (result < 0)
+            {
+                return result;
+            }
+        }
+
+        return Add(ref socket, fd, IncomingMask, kind);
+    }
+
+    private int Add(ref EpollSocket socket, int fd, EpollEventMask mask, EpollSocketState kind)
+    {
+        int result = EpollCalls.Add(_epoll, fd, mask, DataOf(socket, fd));
+        if (result >= 0)
+        {
+            socket.State |= EpollSocketState.Watched | kind | (IsTcp(fd) ? EpollSocketState.ShortReceiveEmpties : EpollSocketState.None);
+        }
+
+        return result;
+    }
+
+    private void Accept(ref EpollSocket socket, int fd)
+    {
+        for (int calls = 0; calls < CallsPerVisit && HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable); calls++)
+        {
+            int accepted = SocketCalls.Accept(fd);
+            if (accepted >= 0)
+            {
+                Complete(socket.Incoming, accepted, CompletionFlags.More);
+            }
+            else if (accepted == -Errno.EAGAIN)
+            {
+                socket.State &= ~EpollSocketState.Readable;
+            }
+            else if (accepted != -Errno.EINTR)
+            {
+                EndIncoming(ref socket, accepted);
+            }
+        }
+    }
+
+    private unsafe void Receive(ref EpollSocket socket, int fd)
+    {
+        for (int calls = 0; calls < CallsPerVisit && HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable); calls++)
+        {
+            if (!_buffers.TryTake(out ushort id))
+            {
+                EndIncoming(ref socket, -Errno.ENOBUFS);
+                return;
+            }
+
+            byte* buffer = _buffers.AddressOf(id);
+            int received = TransferCalls.Receive(fd, buffer, _buffers.BufferBytes);
+            if (received > 0)
+            {
+                ref Completion completion = ref Complete(socket.Incoming, received, CompletionFlags.More | CompletionFlags.HasBuffer);
+                completion.BufferId = id;
+                completion.Data = buffer;
+                NoteShort(ref socket, received);
+                continue;
+            }
+
+            _buffers.Return(id);
+            if (received == -Errno.EAGAIN)
+            {
+                socket.State &= ~EpollSocketState.Readable;
+            }
+            else if (received != -Errno.EINTR)
+            {
+                EndIncoming(ref socket, received);
+            }
+        }
+    }
+
+    /// <summary>Saves the receive that would say that there is no more: one of a request's two.</summary>
+    private void NoteShort(ref EpollSocket socket, int received)
+    {
+        const EpollSocketState Decisive = EpollSocketState.ShortReceiveEmpties | EpollSocketState.ReadToTheEnd;
+        if (received < _buffers.BufferBytes && (socket.State & Decisive) == EpollSocketState.ShortReceiveEmpties)
+        {
+            socket.State &= ~EpollSocketState.Readable;
+        }
+    }
+
+    private void EndIncoming(ref EpollSocket socket, int result)
+    {
+        Complete(socket.Incoming, result);
+        socket.Incoming = default;
+    }
+
+    private static bool IsTcp(int socket)
+    {
+        Span<byte> family = stackalloc byte[sizeof(int)];
+        _ = SocketCalls.GetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.Domain, family);
+        return BitConverter.ToInt32(family) is AddressFamilyNumber.InterNetwork or AddressFamilyNumber.InterNetworkV6;
+    }
+}

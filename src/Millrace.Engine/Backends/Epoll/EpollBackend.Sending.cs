@@ -1,0 +1,70 @@
+using System.Diagnostics;
+using Millrace.Interop.Epoll;
+
+namespace Millrace.Engine.Backends.Epoll;
+
+/// <content>Sends: tried at once, and kept for an edge where the socket is full.</content>
+internal sealed partial class EpollBackend
+{
+    private void Send(int fd, PendingSend send)
+    {
+        ref EpollSocket socket = ref _sockets.Of(fd);
+        Debug.Assert(socket.Send < 0, "A socket sends once at a time.");
+        socket.State &= ~EpollSocketState.SendBlocked;
+        Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
+        QueueIfReady(ref socket, fd);
+    }
+
+    /// <summary>A send has been tried: it ends, or waits in its place for an edge or for its next turn.</summary>
+    private void Settle(ref EpollSocket socket, int fd, ref PendingSend send, SendStep step, int result)
+    {
+        if (step == SendStep.Blocked && !socket.Has(EpollSocketState.WatchedForWriting))
+        {
+            result = WatchForWriting(ref socket, fd);
+            step = result < 0 ? SendStep.Ended : step;
+            result = send.ResultAfter(result);
+        }
+
+        if (step == SendStep.Ended)
+        {
+            Complete(send.Token, result);
+            RemoveSend(ref socket);
+            return;
+        }
+
+        if (step == SendStep.Blocked)
+        {
+            socket.State |= EpollSocketState.SendBlocked;
+        }
+
+        if (socket.Send < 0)
+        {
+            _sockets.Note(send.Token, fd);
+            socket.Send = _sends.Add(send);
+        }
+    }
+
+    /// <summary>From the first send that did not fit, for good: answers that always fit need no edge.</summary>
+    private int WatchForWriting(ref EpollSocket socket, int fd)
+    {
+        const EpollEventMask Mask = IncomingMask | EpollEventMask.Writable;
+        int result = socket.Has(EpollSocketState.Watched)
+            ? EpollCalls.Modify(_epoll, fd, Mask, DataOf(socket, fd))
+            : Add(ref socket, fd, Mask, EpollSocketState.None);
+        if (result >= 0)
+        {
+            socket.State |= EpollSocketState.WatchedForWriting;
+        }
+
+        return result;
+    }
+
+    private void RemoveSend(ref EpollSocket socket)
+    {
+        if (socket.Send >= 0)
+        {
+            _sends.Remove(socket.Send);
+            socket.Send = -1;
+        }
+    }
+}

@@ -1,0 +1,303 @@
+using System.Diagnostics;
+using Millrace.Interop;
+using Millrace.Interop.Epoll;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Backends.Epoll;
+
+/// <summary>
+/// The backend over epoll, for hosts without io_uring: the same operations, done by system calls of a turn. What can be done at once is
+/// (a send nearly always can); what cannot waits for an edge. A socket is registered once, edge-triggered, and what the edges said is
+/// remembered, so that a connection costs one epoll_ctl in its life, and a second when it first has a send that does not fit.
+/// </summary>
+/// <remarks>
+/// One difference to io_uring can be felt: see <see cref="FileReads"/> about files that are not in the page cache.
+/// </remarks>
+internal sealed partial class EpollBackend : Backend
+{
+    private const int EventsPerWait = 256;
+    private const ulong WakeData = ulong.MaxValue;
+    private const EpollEventMask IncomingMask =
+        EpollEventMask.Readable | EpollEventMask.PeerHangUp | EpollEventMask.Priority | EpollEventMask.EdgeTriggered;
+
+    private readonly int _epoll;
+    private readonly WakeEvent _wake;
+    private readonly EpollEvents _events = new(EventsPerWait);
+    private readonly ReceiveSlab _buffers;
+    private readonly EpollSockets _sockets = new();
+    private readonly PendingSends _sends = new();
+    private readonly FileReads _files;
+    private readonly Queue<Work> _work = new();
+    private readonly Completion[] _completions;
+    private int _completed;
+
+    /// <exception cref="EngineException">A descriptor or memory is not to be had.</exception>
+    public EpollBackend(EngineOptions options)
+    {
+        _completions = new Completion[options.CompletionsPerTurn];
+        _buffers = new ReceiveSlab(options.ReceiveBuffers, options.ReceiveBufferBytes);
+        _epoll = EpollCalls.Create();
+        try
+        {
+            Require(_epoll);
+            _wake = new WakeEvent();
+            // Edge-triggered, each signal is an event, and nobody has to read the count (it overflows after 2^64 of them).
+            Require(EpollCalls.Add(_epoll, _wake.Descriptor, EpollEventMask.Readable | EpollEventMask.EdgeTriggered, WakeData));
+        }
+        catch
+        {
+            _wake?.Dispose();
+            CloseOwn();
+            throw;
+        }
+
+        _files = new FileReads(Wake);
+    }
+
+    public override string Name => "epoll";
+
+    private bool HasRoom => _completed < _completions.Length;
+
+    public override void SubmitAccept(OperationToken token, int listenSocket) =>
+        _work.Enqueue(new Work { Kind = WorkKind.Accept, Fd = listenSocket, Token = token });
+
+    public override void SubmitReceive(OperationToken token, int socket) =>
+        _work.Enqueue(new Work { Kind = WorkKind.Receive, Fd = socket, Token = token });
+
+    public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        _work.Enqueue(new Work { Kind = WorkKind.Send, Fd = socket, Token = token, Memory = data, Bytes = bytes });
+
+    public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        _work.Enqueue(new Work { Kind = WorkKind.SendMessage, Fd = socket, Token = token, Memory = message });
+
+    public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
+        _work.Enqueue(new Work
+        {
+            Kind = WorkKind.Read,
+            Fd = file,
+            Token = token,
+            Memory = destination,
+            Bytes = (nuint)bytes,
+            Offset = offset,
+        });
+
+    public override void SubmitCancel(OperationToken target) => _work.Enqueue(new Work { Kind = WorkKind.Cancel, Token = target });
+
+    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    {
+        _completed = 0;
+        DoWork();
+        Harvest(_completed > 0 || _work.Count > 0 ? 0 : timeoutMs);
+        DoWork();
+        return new ReadOnlySpan<Completion>(_completions, 0, _completed);
+    }
+
+    public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
+
+    public override void Wake() => _wake.Signal();
+
+    public override void CloseSocket(int socket)
+    {
+        // The kernel forgets a closed socket by itself.
+        _sockets.Forget(socket);
+        base.CloseSocket(socket);
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        _files.Dispose();
+        _wake.Dispose();
+        CloseOwn();
+    }
+
+    /// <summary>Does what is queued now, as far as there is room for completions. What comes up meanwhile is behind it.</summary>
+    private void DoWork()
+    {
+        for (int left = _work.Count; left > 0 && HasRoom; left--)
+        {
+            Do(_work.Dequeue());
+        }
+    }
+
+    private unsafe void Do(in Work work)
+    {
+        switch (work.Kind)
+        {
+            case WorkKind.Accept:
+                Arm(work, EpollSocketState.Listening);
+                break;
+            case WorkKind.Receive:
+                Arm(work, EpollSocketState.None);
+                break;
+            case WorkKind.Send:
+                Send(work.Fd, new PendingSend(work.Token, (byte*)work.Memory, work.Bytes));
+                break;
+            case WorkKind.SendMessage:
+                Send(work.Fd, new PendingSend(work.Token, (MessageHeader*)work.Memory));
+                break;
+            case WorkKind.Read:
+                Read(work);
+                break;
+            case WorkKind.Cancel:
+                Cancel(work.Token);
+                break;
+            case WorkKind.Advance:
+                Advance(work.Fd);
+                break;
+            case WorkKind.Complete:
+                Complete(work.Token, (int)work.Offset);
+                break;
+            default:
+                throw new UnreachableException($"Work of the kind {work.Kind} cannot be.");
+        }
+    }
+
+    private void Harvest(long timeoutMs)
+    {
+        int count = EpollCalls.Wait(_epoll, _events, (int)Math.Min(timeoutMs, int.MaxValue));
+        if (count < 0 && count != -Errno.EINTR)
+        {
+            throw new EngineException($"epoll_wait failed: {Errno.Describe(count)}.");
+        }
+
+        for (int i = 0; i < count; i++)
+        {
+            ulong data = _events.DataOf(i);
+            int fd = (int)(uint)data;
+            if (data != WakeData && _sockets.IsPresent(fd, (ushort)(data >> 32)))
+            {
+                Note(fd, _events.MaskOf(i));
+            }
+        }
+
+        while (_files.TryTakeFinished(out OperationToken token, out int result))
+        {
+            _work.Enqueue(new Work { Kind = WorkKind.Complete, Token = token, Offset = result });
+        }
+    }
+
+    /// <summary>Remembers what an edge says, and queues the socket if somebody waits for that.</summary>
+    private void Note(int fd, EpollEventMask mask)
+    {
+        const EpollEventMask Unusual =
+            EpollEventMask.Error | EpollEventMask.HangUp | EpollEventMask.PeerHangUp | EpollEventMask.Priority;
+
+        ref EpollSocket socket = ref _sockets.Of(fd);
+        if ((mask & (EpollEventMask.Readable | Unusual)) != 0)
+        {
+            socket.State |= EpollSocketState.Readable;
+        }
+
+        if ((mask & Unusual) != 0)
+        {
+            socket.State |= EpollSocketState.ReadToTheEnd;
+        }
+
+        if ((mask & (EpollEventMask.Writable | EpollEventMask.Error | EpollEventMask.HangUp)) != 0)
+        {
+            socket.State &= ~EpollSocketState.SendBlocked;
+        }
+
+        QueueIfReady(ref socket, fd);
+    }
+
+    private void QueueIfReady(ref EpollSocket socket, int fd)
+    {
+        bool hasWork = (socket.IsArmed && socket.Has(EpollSocketState.Readable))
+            || (socket.Send >= 0 && !socket.Has(EpollSocketState.SendBlocked));
+        if (hasWork && !socket.Has(EpollSocketState.Queued))
+        {
+            socket.State |= EpollSocketState.Queued;
+            _work.Enqueue(new Work { Kind = WorkKind.Advance, Fd = fd });
+        }
+    }
+
+    private void Advance(int fd)
+    {
+        ref EpollSocket socket = ref _sockets.Of(fd);
+        if (!socket.Has(EpollSocketState.Queued))
+        {
+            // Queued by an earlier tenant of the number.
+            return;
+        }
+
+        socket.State &= ~EpollSocketState.Queued;
+        if (socket.Has(EpollSocketState.Listening))
+        {
+            Accept(ref socket, fd);
+        }
+        else
+        {
+            Receive(ref socket, fd);
+        }
+
+        if (HasRoom && socket.Send >= 0 && !socket.Has(EpollSocketState.SendBlocked))
+        {
+            ref PendingSend send = ref _sends[socket.Send];
+            Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
+        }
+
+        QueueIfReady(ref socket, fd);
+    }
+
+    private void Read(in Work work)
+    {
+        if (_files.TryRead(work, out int result))
+        {
+            Complete(work.Token, result);
+        }
+    }
+
+    private void Cancel(OperationToken target)
+    {
+        if (target.Kind == OperationKind.FileRead)
+        {
+            if (_files.TryCancel(target))
+            {
+                Complete(target, -Errno.ECANCELED);
+            }
+
+            return;
+        }
+
+        ref EpollSocket socket = ref _sockets.Of(_sockets.FdOf(target));
+        if (socket.Incoming == target)
+        {
+            EndIncoming(ref socket, -Errno.ECANCELED);
+        }
+        else if (socket.Send >= 0 && _sends[socket.Send].Token == target)
+        {
+            // What was sent of it was sent.
+            Complete(target, _sends[socket.Send].ResultAfter(-Errno.ECANCELED));
+            RemoveSend(ref socket);
+        }
+    }
+
+    private ref Completion Complete(OperationToken token, int result, CompletionFlags flags = CompletionFlags.None)
+    {
+        ref Completion completion = ref _completions[_completed++];
+        completion = new Completion { Token = token, Result = result, Flags = flags };
+        return ref completion;
+    }
+
+    private void CloseOwn()
+    {
+        if (_epoll >= 0)
+        {
+            _ = SocketCalls.Close(_epoll);
+        }
+
+        _buffers.Dispose();
+        _events.Dispose();
+    }
+
+    private static ulong DataOf(in EpollSocket socket, int fd) => ((ulong)socket.Generation << 32) | (uint)fd;
+
+    private static void Require(int result)
+    {
+        if (result < 0)
+        {
+            throw new EngineException($"An epoll instance is not to be had ({Errno.Describe(result)}): {Remedies.Descriptors}.");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+namespace Millrace.Engine.Backends;
+
+/// <summary>What to do about what runs out, in the words of every message about it.</summary>
+internal static class Remedies
+{
+    public const string Descriptors = "raise the limit ('ulimit -n', LimitNOFILE= in a unit file)";
+    public const string LockedMemory = "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors";
+}

@@ -1,0 +1,43 @@
+using System.Runtime.InteropServices;
+
+namespace Millrace.Interop.Epoll;
+
+/// <summary>The system calls of epoll. All return -errno on failure.</summary>
+internal static unsafe partial class EpollCalls
+{
+    /// <summary><c>EPOLL_CLOEXEC</c>.</summary>
+    private const int CloseOnExec = 0x80000;
+
+    /// <summary><c>EPOLL_CTL_ADD</c> and <c>EPOLL_CTL_MOD</c>. A close takes a descriptor out by itself.</summary>
+    private const int ControlAdd = 1;
+    private const int ControlModify = 3;
+
+    /// <summary>A descriptor of an epoll instance.</summary>
+    public static int Create() => SystemCall.Result(epoll_create1(CloseOnExec));
+
+    /// <summary>Watches a descriptor: 0. ENOSPC: the user's fs.epoll.max_user_watches are taken.</summary>
+    public static int Add(int epoll, int fd, EpollEventMask mask, ulong data) => Control(epoll, ControlAdd, fd, mask, data);
+
+    /// <summary>Watches it for other events, and tells of those that are there already: 0.</summary>
+    public static int Modify(int epoll, int fd, EpollEventMask mask, ulong data) => Control(epoll, ControlModify, fd, mask, data);
+
+    /// <summary><c>epoll_wait(2)</c>: how many events were written; 0 when the time is over. Below zero waits for ever.</summary>
+    public static int Wait(int epoll, EpollEvents events, int timeoutMs) =>
+        SystemCall.Result(epoll_wait(epoll, events.Address, events.Capacity, timeoutMs));
+
+    private static int Control(int epoll, int operation, int fd, EpollEventMask mask, ulong data)
+    {
+        byte* entry = stackalloc byte[EpollEvents.EntryBytesMax];
+        EpollEvents.Write(entry, mask, data);
+        return SystemCall.Result(epoll_ctl(epoll, operation, fd, entry));
+    }
+
+    [LibraryImport("libc")]
+    private static partial int epoll_create1(int flags);
+
+    [LibraryImport("libc")]
+    private static partial int epoll_ctl(int epoll, int operation, int fd, void* entry);
+
+    [LibraryImport("libc")]
+    private static partial int epoll_wait(int epoll, void* entries, int capacity, int timeoutMs);
+}

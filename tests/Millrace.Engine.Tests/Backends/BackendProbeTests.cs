@@ -1,0 +1,60 @@
+using Millrace.Engine.Backends;
+using Millrace.Engine.Backends.Uring;
+using Millrace.Interop;
+
+namespace Millrace.Engine.Tests.Backends;
+
+/// <summary>What is made of a refused io_uring: cause, remedy, and whether epoll may take over. Refusing is done by the server's tests.</summary>
+public class BackendProbeTests
+{
+    [Theory]
+    [InlineData(Errno.ENOSYS, false, false, nameof(UringObstacle.Kernel), "not in this kernel", "Linux 6.1")]
+    [InlineData(Errno.EINVAL, false, true, nameof(UringObstacle.Kernel), "lacks what Millrace needs", "Linux 6.1")]
+    [InlineData(Errno.EPERM, false, true, nameof(UringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.ENOSYS, false, true, nameof(UringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.EACCES, false, true, nameof(UringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.EPERM, true, true, nameof(UringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
+    [InlineData(Errno.EPERM, true, false, nameof(UringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
+    [InlineData(Errno.EPERM, false, false, nameof(UringObstacle.Policy), "security module", "allow it there")]
+    [InlineData(Errno.EACCES, false, false, nameof(UringObstacle.Policy), "security module", "allow it there")]
+    [InlineData(Errno.EOPNOTSUPP, false, false, nameof(UringObstacle.Policy), "sandbox", "allow it there")]
+    public void An_absence_names_its_cause_and_its_remedy_and_is_epolls_turn(
+        int errno, bool isDisabled, bool isFiltered, string obstacle, string cause, string remedy)
+    {
+        UringRefusal refusal = UringRefusal.ForSetup(errno, new HostRestrictions(isDisabled, isFiltered));
+        Assert.Equal(obstacle, refusal.Obstacle.ToString());
+        Assert.Contains(cause, refusal.Cause, StringComparison.Ordinal);
+        Assert.Contains(remedy, refusal.Remedy, StringComparison.Ordinal);
+        Assert.Equal(BackendKind.Epoll, new BackendProbe(refusal).Best);
+    }
+
+    [Theory]
+    [InlineData(Errno.ENOMEM, "ulimit -l")]
+    [InlineData(Errno.EMFILE, "ulimit -n")]
+    [InlineData(Errno.ENFILE, "ulimit -n")]
+    [InlineData(Errno.EFAULT, "report it")]
+    public void What_has_run_out_stays_an_error(int errno, string remedy)
+    {
+        UringRefusal refusal = UringRefusal.ForSetup(errno, new HostRestrictions(UringDisabled: true, SeccompFilters: true));
+        Assert.False(refusal.IsAbsence);
+        Assert.Contains(remedy, refusal.Message, StringComparison.Ordinal);
+        Assert.Equal(BackendKind.IoUring, new BackendProbe(refusal).Best);
+    }
+
+    [Fact]
+    public void A_failed_self_test_is_epolls_turn_and_says_what_failed()
+    {
+        UringRefusal refusal = UringRefusal.ForSelfTest("multishot receive: Invalid argument");
+        Assert.Contains("multishot receive: Invalid argument", refusal.Cause, StringComparison.Ordinal);
+        Assert.Equal(BackendKind.Epoll, new BackendProbe(refusal).Best);
+    }
+
+    [Fact]
+    [Trait("Backend", "io_uring")]
+    public void Where_io_uring_works_nothing_is_refused_and_the_trial_is_made_once()
+    {
+        Assert.Equal(new BackendProbe(null), BackendProbe.Run());
+        Assert.Equal(BackendKind.IoUring, BackendProbe.Current.Best);
+        Assert.Same(BackendProbe.Current, BackendProbe.Current);
+    }
+}

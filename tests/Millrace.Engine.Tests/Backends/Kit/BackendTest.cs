@@ -1,0 +1,24 @@
+using Millrace.Engine.Backends;
+using Millrace.Engine.Backends.Epoll;
+using Millrace.Engine.Backends.Uring;
+
+namespace Millrace.Engine.Tests.Backends.Kit;
+
+/// <summary>A test of what all backends owe the reactor; each backend runs it as a class of its own, which bears its trait.</summary>
+[Collection(nameof(Wire.Kit.RealSockets))]
+public abstract class BackendTest(BackendKind kind)
+{
+    internal const int BufferBytes = 1024;
+
+    internal static readonly OperationToken ReceiveToken = DirectBackend.Token(OperationKind.Receive, slot: 3, generation: 7);
+    internal static readonly OperationToken SendToken = DirectBackend.Token(OperationKind.Send, slot: 3, generation: 7);
+    internal static readonly OperationToken AcceptToken = DirectBackend.Token(OperationKind.Accept);
+    internal static readonly OperationToken ReadToken = DirectBackend.Token(OperationKind.FileRead, slot: 3, generation: 7);
+
+    internal static EngineOptions Small => new() { ReceiveBuffers = 8, ReceiveBufferBytes = BufferBytes };
+
+    /// <summary>On this thread, which is the one to use it.</summary>
+    internal DirectBackend Open(EngineOptions? options = null) => new(Create(options ?? Small));
+
+    private Backend Create(EngineOptions options) => kind == BackendKind.Epoll ? new EpollBackend(options) : new UringBackend(options);
+}

@@ -1,0 +1,72 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Tests.Backends.Kit;
+
+/// <summary>A connection: a raw descriptor, blocking as engines get theirs, for the backend; .NET's own socket for the peer.</summary>
+internal sealed class SocketPair : IDisposable
+{
+    private SocketPair(int ours, Socket peer)
+    {
+        Ours = ours;
+        Peer = peer;
+    }
+
+    /// <summary>The test's to close, through its backend.</summary>
+    public int Ours { get; }
+
+    public Socket Peer { get; }
+
+    public static SocketPair Tcp()
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        return Connect(listener, new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true });
+    }
+
+    public static SocketPair Unix()
+    {
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint($"\0millrace-pair-{Guid.NewGuid():N}"));
+        return Connect(listener, new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified));
+    }
+
+    /// <summary>Everything up to the end, or what came before a reset.</summary>
+    public byte[] ReceiveToEnd()
+    {
+        using var all = new MemoryStream();
+        byte[] buffer = new byte[64 * 1024];
+        Peer.ReceiveTimeout = 15_000;
+        try
+        {
+            for (int count; (count = Peer.Receive(buffer)) > 0;)
+            {
+                all.Write(buffer, 0, count);
+            }
+        }
+        catch (SocketException reset) when (reset.SocketErrorCode == SocketError.ConnectionReset)
+        {
+            // What a test that resets wants.
+        }
+
+        return all.ToArray();
+    }
+
+    public void ResetPeer()
+    {
+        Peer.LingerState = new LingerOption(true, 0);
+        Peer.Dispose();
+    }
+
+    public void Dispose() => Peer.Dispose();
+
+    private static SocketPair Connect(Socket listener, Socket peer)
+    {
+        listener.Listen();
+        peer.Connect(listener.LocalEndPoint!);
+        int ours = SocketCalls.Accept((int)listener.Handle);
+        Assert.True(ours >= 0);
+        return new SocketPair(ours, peer);
+    }
+}

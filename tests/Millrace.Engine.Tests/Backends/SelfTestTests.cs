@@ -1,0 +1,131 @@
+using Millrace.Engine.Backends;
+using Millrace.Engine.Backends.Epoll;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Tests.Backends;
+
+/// <summary>A self-test that could not fail would be none: kernels with one thing wrong are found out, each for what is wrong.</summary>
+public class SelfTestTests
+{
+    [Theory]
+    [InlineData("accept", -Errno.EINVAL)]
+    [InlineData("receive", -Errno.EINVAL)]
+    [InlineData("send", -Errno.EOPNOTSUPP)]
+    [InlineData("sendmsg", -Errno.EOPNOTSUPP)]
+    [InlineData("read", -Errno.EOPNOTSUPP)]
+    [InlineData("read", 3)]
+    public void An_operation_that_the_kernel_refuses_is_named(string operation, int result)
+    {
+        using var kernel = new FaultyBackend(operation, result);
+        string? failure = SelfTest.Run(kernel);
+        Assert.NotNull(failure);
+        Assert.Contains(operation, failure, StringComparison.Ordinal);
+        Assert.Contains(result < 0 ? Errno.Describe(result) : $"{result} is not", failure, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("one-shot accept", "multishot accept")]
+    [InlineData("one-shot receive", "multishot receive")]
+    [InlineData("garbled receive", "content of a receive")]
+    public void An_operation_that_goes_wrong_is_named(string fault, string named)
+    {
+        using var kernel = new FaultyBackend(fault, 0);
+        Assert.Contains(named, SelfTest.Run(kernel), StringComparison.Ordinal);
+    }
+
+    /// <summary>Epoll that answers one operation for itself, or spoils it.</summary>
+    private sealed unsafe class FaultyBackend(string fault, int result) : Backend
+    {
+        private readonly EpollBackend _sound = new(SelfTest.Options);
+        private readonly List<Completion> _own = [];
+        private Completion[] _completions = [];
+
+        public override string Name => "faulty";
+
+        public override void SubmitAccept(OperationToken token, int listenSocket)
+        {
+            if (!IsRefused("accept", token))
+            {
+                _sound.SubmitAccept(token, listenSocket);
+            }
+        }
+
+        public override void SubmitReceive(OperationToken token, int socket)
+        {
+            if (!IsRefused("receive", token))
+            {
+                _sound.SubmitReceive(token, socket);
+            }
+        }
+
+        public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
+        {
+            if (!IsRefused("send", token))
+            {
+                _sound.SubmitSend(token, socket, data, bytes);
+            }
+        }
+
+        public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
+        {
+            if (!IsRefused("sendmsg", token))
+            {
+                _sound.SubmitSendMessage(token, socket, message);
+            }
+        }
+
+        public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
+        {
+            if (!IsRefused("read", token))
+            {
+                _sound.SubmitRead(token, file, destination, bytes, offset);
+            }
+        }
+
+        public override void SubmitCancel(OperationToken target) => _sound.SubmitCancel(target);
+
+        public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+        {
+            _completions = [.. _own, .. _sound.Turn(_own.Count > 0 ? 0 : timeoutMs)];
+            _own.Clear();
+            foreach (ref Completion completion in _completions.AsSpan())
+            {
+                Spoil(ref completion);
+            }
+
+            return _completions;
+        }
+
+        public override void ReturnBuffer(ushort bufferId) => _sound.ReturnBuffer(bufferId);
+
+        public override void Wake() => _sound.Wake();
+
+        protected override void Dispose(bool disposing) => _sound.Dispose();
+
+        private bool IsRefused(string operation, OperationToken token)
+        {
+            if (operation != fault)
+            {
+                return false;
+            }
+
+            _own.Add(new Completion { Token = token, Result = result });
+            return true;
+        }
+
+        private void Spoil(ref Completion completion)
+        {
+            if (fault == $"one-shot {Word(completion.Token.Kind)}")
+            {
+                completion.Flags &= ~CompletionFlags.More;
+            }
+            else if (fault == "garbled receive" && completion.HasBuffer)
+            {
+                completion.Data[0] ^= 1;
+            }
+        }
+
+        private static string Word(OperationKind kind) => kind == OperationKind.Accept ? "accept" : "receive";
+    }
+}

@@ -1,0 +1,108 @@
+using System.Runtime.InteropServices;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests;
+
+/// <summary>Where io_uring is refused everything is served by epoll, and one line says why. The filter is the tests' own.</summary>
+public class RefusedUringTests
+{
+    private const int LargeBytes = 40_000_000;
+
+    private static readonly string[] Everything = [];
+
+    [Fact]
+    public async Task Everything_is_served_and_one_line_names_cause_and_remedy()
+    {
+        await using ServerProcess server = await RefusedUring.StartAsync(Everything, Places.SampleSite, "--listen", "127.0.0.1:0");
+        Assert.Contains(" on epoll with ", server.Lines[^1], StringComparison.Ordinal);
+        Assert.DoesNotContain("io_uring", string.Concat(server.Lines), StringComparison.Ordinal);
+        using (Wire wire = Wire.Open(server.Url))
+        {
+            foreach (string target in Places.SampleTargets)
+            {
+                WireAnswer answer = wire.Ask(target);
+                Assert.True(answer.Status is 200 or 301 or 308, $"{target}: {answer.Head}");
+                Assert.True(answer.Status != 200 || answer.Body.AsSpan().SequenceEqual(File.ReadAllBytes(Places.SampleSite + target)), target);
+            }
+        }
+
+        string line = await EndAsync(server);
+        Assert.Single(line.TrimEnd('\n').Split('\n'));
+        foreach (string word in (string[])["seccomp", "serving on epoll", "allow io_uring_setup, io_uring_enter and io_uring_register"])
+        {
+            Assert.Contains(word, line, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public async Task Told_epoll_it_says_nothing_and_reads_files_of_every_size()
+    {
+        using var folder = new TempFolder();
+        byte[] large = folder.Add("large.bin", LargeBytes);
+        byte[] middle = folder.Add("middle.bin", 200_000);
+        await using ServerProcess server = await RefusedUring.StartAsync(
+            Everything, folder.Root, "--listen", "127.0.0.1:0", "--backend", "epoll", "--bake-max", "1k");
+        for (int i = 0; i < 2; i++)
+        {
+            Assert.True(Wire.Get(server.Url, "/large.bin").Body.AsSpan().SequenceEqual(large));
+            Assert.True(Wire.Get(server.Url, "/middle.bin").Body.AsSpan().SequenceEqual(middle));
+            WireAnswer part = Wire.Get(server.Url, "/large.bin", "Range: bytes=39000000-");
+            Assert.Equal(206, part.Status);
+            Assert.True(part.Body.AsSpan().SequenceEqual(large.AsSpan(39_000_000)));
+        }
+
+        Assert.Equal("", await EndAsync(server));
+    }
+
+    /// <summary>13 EACCES, 22 EINVAL, 38 ENOSYS, 95 EOPNOTSUPP.</summary>
+    [Theory]
+    [InlineData("13", "setup", "seccomp")]
+    [InlineData("22", "setup", "this kernel")]
+    [InlineData("38", "setup", "seccomp")]
+    [InlineData("95", "setup", "sandbox")]
+    [InlineData("1", "register", "seccomp")]
+    [InlineData("22", "register", "provided-buffer rings")]
+    [InlineData("1", "enter", "self-test")]
+    public async Task However_it_is_refused_epoll_takes_over(string errno, string call, string cause)
+    {
+        await using ServerProcess server = await RefusedUring.StartAsync(
+            ["--errno", errno, "--only", call], Places.SampleSite, "--listen", "127.0.0.1:0");
+        Assert.Contains(" on epoll with ", server.Lines[^1], StringComparison.Ordinal);
+        Assert.Equal(200, Wire.Get(server.Url, "/").Status);
+        string line = await EndAsync(server);
+        Assert.Single(line.TrimEnd('\n').Split('\n'));
+        Assert.Contains(cause, line, StringComparison.Ordinal);
+    }
+
+    /// <summary>12 ENOMEM, 24 EMFILE: what ran out can be had, and who would have io_uring should know.</summary>
+    [Theory]
+    [InlineData("12", "ulimit -l")]
+    [InlineData("24", "ulimit -n")]
+    public async Task What_has_run_out_is_an_error_and_no_reason_for_epoll(string errno, string remedy)
+    {
+        ToolResult result = await RefusedUring.RunAsync(
+            ["--errno", errno, "--only", "setup"], Places.SampleSite, "--listen", "127.0.0.1:0");
+        Assert.Equal((1, ""), (result.ExitCode, result.Output));
+        Assert.Contains(remedy, result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Told_io_uring_it_does_not_start_and_says_what_to_allow()
+    {
+        ToolResult result = await RefusedUring.RunAsync(
+            Everything, Places.SampleSite, "--listen", "127.0.0.1:0", "--backend", "io_uring");
+        Assert.Equal((1, ""), (result.ExitCode, result.Output));
+        Assert.StartsWith("millrace: ", result.Error, StringComparison.Ordinal);
+        Assert.Single(result.Error.TrimEnd('\n').Split('\n'));
+        Assert.Contains("seccomp", result.Error, StringComparison.Ordinal);
+        Assert.Contains("io_uring_setup", result.Error, StringComparison.Ordinal);
+    }
+
+    /// <summary>Stops it and brings what it said on stderr.</summary>
+    private static async Task<string> EndAsync(ServerProcess server)
+    {
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+        return await server.ErrorAsync();
+    }
+}
