@@ -1,11 +1,12 @@
 using System.Globalization;
-using System.Net;
 using System.Net.Sockets;
+using System.Net;
 using System.Numerics;
-using System.Text;
 using System.Text.RegularExpressions;
+using System.Text;
+using Millrace.Http;
 
-namespace Millrace.Http.Tests;
+namespace Millrace.Models;
 
 /// <summary>
 /// A slow parser of request heads, written from the RFCs one character at a time, with strings and regular expressions. It shares
@@ -37,7 +38,7 @@ internal sealed class ReferenceParser
         _limits = limits;
     }
 
-    /// <summary>The result in the words of <see cref="Heads.Describe"/>.</summary>
+    /// <summary>The result in the words of <see cref="HeadDescription"/>.</summary>
     public static string Describe(byte[] bytes, HeadLimits limits)
     {
         var parser = new ReferenceParser(Encoding.Latin1.GetString(bytes), limits);

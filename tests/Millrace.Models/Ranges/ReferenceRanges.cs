@@ -1,7 +1,8 @@
 using System.Numerics;
 using System.Text.RegularExpressions;
+using Millrace.Http;
 
-namespace Millrace.Http.Tests;
+namespace Millrace.Models;
 
 /// <summary>
 /// Range fields over an array with one cell a byte: what is asked for is counted cell by cell, and the parts are its runs.

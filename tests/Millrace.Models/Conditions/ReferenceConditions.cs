@@ -1,14 +1,10 @@
-using System.Globalization;
-using System.Text.RegularExpressions;
+using Millrace.Http;
 
-namespace Millrace.Http.Tests;
+namespace Millrace.Models;
 
 /// <summary>The steps of RFC 9110 section 13.2.2, written down one after the other, over strings and regular expressions.</summary>
 internal static class ReferenceConditions
 {
-    private static readonly string[] DateForms =
-        ["ddd, dd MMM yyyy HH:mm:ss 'GMT'", "dddd, dd-MMM-yy HH:mm:ss 'GMT'", "ddd MMM  d HH:mm:ss yyyy", "ddd MMM dd HH:mm:ss yyyy"];
-
     public static PreconditionOutcome Evaluate(Conditional request)
     {
         int step = 1;
@@ -80,29 +76,15 @@ internal static class ReferenceConditions
 
         // "A valid entity-tag can be distinguished from a valid HTTP-date by examining the first three characters for a DQUOTE."
         return request.IfRange[..Math.Min(3, request.IfRange.Length)].Contains('"', StringComparison.Ordinal)
-            ? IsTag(request.IfRange) && request.IfRange == request.Tag && request.IfRange[0] == '"'
+            ? ReferenceEntityTags.IsTag(request.IfRange) && ReferenceEntityTags.AreEqual(request.IfRange, request.Tag, isStrong: true)
             : request.IsDateStrong && DateOf(request.IfRange, request) == request.LastModified;
     }
 
     private static bool Matches(string value, string current, bool isStrong)
-    {
-        if (value == "*")
-        {
-            return true;
-        }
-
-        // None of the tags compared here has a comma within.
-        string[] tags = [.. value.Split(',').Select(tag => tag.Trim(' ', '\t')).Where(tag => tag != "")];
-        return tags.All(IsTag) && tags.Any(tag => isStrong
-            ? tag == current && !tag.StartsWith('W')
-            : tag.TrimStart('W', '/') == current.TrimStart('W', '/'));
-    }
-
-    private static bool IsTag(string text) => Regex.IsMatch(text, @"^(W/)?""[\x21\x23-\x7E\x80-\xFF]*""\z");
+        => value == "*" || (ReferenceEntityTags.Read(value) is { } tags && tags.Exists(tag => ReferenceEntityTags.AreEqual(tag, current, isStrong)));
 
     private static long? DateOf(string? text, Conditional request)
-        => request.LastModified != Validators.NoDate
-            && DateTime.TryParseExact(text, DateForms, CultureInfo.InvariantCulture, DateTimeStyles.None, out DateTime time)
-            ? (time.Ticks - DateTime.UnixEpoch.Ticks) / TimeSpan.TicksPerSecond
-            : null;
+        => text is null || request.LastModified == Validators.NoDate
+            ? null
+            : ReferenceDate.Read(text, DateTimeOffset.UtcNow.ToUnixTimeSeconds());
 }

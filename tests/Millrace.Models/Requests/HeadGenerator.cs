@@ -1,6 +1,7 @@
 using System.Text;
+using Millrace.Http;
 
-namespace Millrace.Http.Tests;
+namespace Millrace.Models;
 
 /// <summary>Makes request heads: valid ones, valid ones with something broken, and noise made of what heads are made of.</summary>
 internal static class HeadGenerator
@@ -90,7 +91,7 @@ internal static class HeadGenerator
 
         head.Append("\r\n");
         head.Append(random.Pick("", "", "G", "GET / HTTP/1.1\r\n\r\n", "body"));
-        return Heads.Bytes(head.ToString());
+        return Latin1.Bytes(head.ToString());
     }
 
     public static byte[] Mutated(Random random)
@@ -130,7 +131,7 @@ internal static class HeadGenerator
             text.Append(random.Next(3) == 0 ? ((char)random.Next(256)).ToString() : random.Pick(Pieces));
         }
 
-        return Heads.Bytes(text.ToString());
+        return Latin1.Bytes(text.ToString());
     }
 
     public static byte[] Any(Random random) => random.Next(3) switch

@@ -1,7 +1,8 @@
 using System.Globalization;
 using System.Text.RegularExpressions;
+using Millrace.Http;
 
-namespace Millrace.Http.Tests;
+namespace Millrace.Models;
 
 /// <summary>A slow reader of Accept-Encoding: a regular expression for an element, a dictionary of weights, a sort.</summary>
 internal static partial class ReferenceEncodings

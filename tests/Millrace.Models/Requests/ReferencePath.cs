@@ -1,6 +1,7 @@
 using System.Text.RegularExpressions;
+using Millrace.Http;
 
-namespace Millrace.Http.Tests;
+namespace Millrace.Models;
 
 /// <summary>A slow decoder of paths: strings, regular expressions and a list of segments, one step after the other.</summary>
 internal static class ReferencePath

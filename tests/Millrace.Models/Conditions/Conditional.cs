@@ -1,4 +1,6 @@
-namespace Millrace.Http.Tests;
+using Millrace.Http;
+
+namespace Millrace.Models;
 
 /// <summary>Conditions written as strings, judged for a representation written as one; null is a field that is not there.</summary>
 internal sealed record Conditional
@@ -37,17 +39,17 @@ internal sealed record Conditional
 
     private ConditionFields Fields() => new()
     {
-        IfMatch = Heads.Bytes(IfMatch ?? ""),
-        IfUnmodifiedSince = Heads.Bytes(IfUnmodifiedSince ?? ""),
-        IfNoneMatch = Heads.Bytes(IfNoneMatch ?? ""),
-        IfModifiedSince = Heads.Bytes(IfModifiedSince ?? ""),
-        IfRange = Heads.Bytes(IfRange ?? ""),
+        IfMatch = Latin1.Bytes(IfMatch ?? ""),
+        IfUnmodifiedSince = Latin1.Bytes(IfUnmodifiedSince ?? ""),
+        IfNoneMatch = Latin1.Bytes(IfNoneMatch ?? ""),
+        IfModifiedSince = Latin1.Bytes(IfModifiedSince ?? ""),
+        IfRange = Latin1.Bytes(IfRange ?? ""),
         Range = "bytes=0-0"u8,
     };
 
     private Validators Current() => new()
     {
-        EntityTag = Heads.Bytes(Tag),
+        EntityTag = Latin1.Bytes(Tag),
         LastModified = LastModified,
         IsDateStrong = IsDateStrong,
     };

@@ -2,7 +2,7 @@ using System.Globalization;
 using System.Text;
 using System.Text.RegularExpressions;
 
-namespace Millrace.Http.Tests;
+namespace Millrace.Models;
 
 /// <summary>A slow decoder of a whole chunked body: regular expressions for the lines, strings for the rest.</summary>
 internal static class ReferenceChunked
@@ -33,7 +33,7 @@ internal static class ReferenceChunked
                 break;
             }
 
-            if (at + size + 2 > text.Length || text.Substring(at + (int)size, 2) != "\r\n")
+            if (size > text.Length - at - 2 || text.Substring(at + (int)size, 2) != "\r\n")
             {
                 return null;
             }
