@@ -2,7 +2,9 @@ using Millrace.Fuzz.Tests.Kit;
 
 namespace Millrace.Fuzz.Tests;
 
-/// <summary>What ended the process is made short in processes of its own: MILLRACE_FUZZ_REDUCE names the input, or a planted one is taken.</summary>
+/// <summary>
+/// What ended the process is made short in processes of its own: MILLRACE_FUZZ_REDUCE names the input, or a planted one is taken.
+/// </summary>
 public class ReduceTests
 {
     [Fact]

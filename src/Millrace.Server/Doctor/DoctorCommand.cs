@@ -2,7 +2,9 @@ using System.CommandLine;
 
 namespace Millrace.Server.Doctor;
 
-/// <summary><c>millrace doctor [ROOT] [--json]</c>: what of this host makes serving slower or impossible, and what to do about it.</summary>
+/// <summary>
+/// <c>millrace doctor [ROOT] [--json]</c>: what of this host makes serving slower or impossible, and what to do about it.
+/// </summary>
 internal static class DoctorCommand
 {
     public static Command Create()
@@ -14,8 +16,8 @@ internal static class DoctorCommand
         };
         root.Validators.Add(ServeCommand.RefuseOption);
         var json = new Option<bool>("--json") { Description = "Print the findings as JSON." };
-        var command = new Command(
-            "doctor", "Says what of this host makes serving slower (exit status 1) or impossible (2), and what to do about it.") { root, json };
+        const string Help = "Says what of this host makes serving slower (exit status 1) or impossible (2), and what to do about it.";
+        var command = new Command("doctor", Help) { root, json };
         command.SetAction(async (parsed, _) =>
         {
             IReadOnlyList<Finding> findings = Examination.Of(await HostReader.ReadAsync(parsed.GetValue(root)!));

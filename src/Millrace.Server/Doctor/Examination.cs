@@ -37,10 +37,13 @@ internal static class Examination
     {
         const string Subject = "kernel";
         string text = $"Linux {host.KernelRelease} on {host.Architecture}";
-        string digits = string.Concat(host.KernelRelease.TakeWhile(static letter => char.IsAsciiDigit(letter) || letter == '.')).TrimEnd('.');
-        return !Version.TryParse(digits, out Version? version) || version >= KernelMin
+        IEnumerable<char> digits = host.KernelRelease.TakeWhile(static letter => char.IsAsciiDigit(letter) || letter == '.');
+        return !Version.TryParse(string.Concat(digits).TrimEnd('.'), out Version? version) || version >= KernelMin
             ? Finding.Ok(Subject, text)
-            : Finding.Slower(Subject, $"{text} is older than {KernelMin}, the first with all that is used of io_uring", $"Use Linux {KernelMin} or newer.");
+            : Finding.Slower(
+                Subject,
+                $"{text} is older than {KernelMin}, the first with all that is used of io_uring",
+                $"Use Linux {KernelMin} or newer.");
     }
 
     private static Finding Uring(EngineFacts engine)
@@ -85,7 +88,8 @@ internal static class Examination
         // The runtime raises its own soft limit to the hard one as it starts: where they differ, something keeps it from that.
         if (host.DescriptorsHard is not long hard || soft < hard)
         {
-            return Finding.Slower(Subject, $"{soft:N0} may be open, though {Count(host.DescriptorsHard)} could be", "Raise the soft limit: 'ulimit -Sn'.");
+            string all = Count(host.DescriptorsHard);
+            return Finding.Slower(Subject, $"{soft:N0} may be open, though {all} could be", "Raise the soft limit: 'ulimit -Sn'.");
         }
 
         string text = $"{hard:N0} may be open, half of them for files, the rest for connections";
@@ -110,12 +114,11 @@ internal static class Examination
             return Finding.Ok(Subject, "Not looked at");
         }
 
-        bool isRemote = RemoteFileSystems.Contains(root.FileSystem, StringComparer.Ordinal) || root.FileSystem.StartsWith("fuse.", StringComparison.Ordinal);
-        return (isRemote, root.CachedRead) switch
+        return (IsRemote(root.FileSystem), root.CachedRead) switch
         {
             (true, _) => Finding.Slower(
                 Subject,
-                $"{root.FileSystem}: changes are not announced, so each request looks at its file, and a read may wait for another machine or process",
+                $"{root.FileSystem}: changes are not announced, so each request looks at its file, and a read may wait for others",
                 "Serve a copy on a local disk."),
             (_, CachedRead.Inline) => Finding.Ok(Subject, $"{root.FileSystem}: what is cached is read at once"),
             (_, CachedRead.Unsupported) => Finding.Slower(
@@ -123,7 +126,9 @@ internal static class Examination
                 $"{root.FileSystem}: large files cannot be asked whether they are cached, and go through the ring each time",
                 "Serve from a volume (ext4, xfs, btrfs) rather than from a container's layers or memory."),
             (_, CachedRead.WouldWait) => Finding.Slower(
-                Subject, $"{root.FileSystem}: what was just read is not cached", "Give the machine more memory, or use a file system with a page cache."),
+                Subject,
+                $"{root.FileSystem}: what was just read is not cached",
+                "Give the machine more memory, or use a file system with a page cache."),
             _ => Finding.Ok(Subject, $"{root.FileSystem}: there is no file yet to try a read on"),
         };
     }
@@ -133,16 +138,21 @@ internal static class Examination
         const string Subject = "watches";
         if (host.WatchesMax is not long watches || host.WatchInstancesMax is not long instances)
         {
-            return Finding.Slower(Subject, "inotify is not to be had: each request looks at its file", "Use a kernel and a sandbox with inotify.");
+            const string Missing = "inotify is not to be had: each request looks at its file";
+            return Finding.Slower(Subject, Missing, "Use a kernel and a sandbox with inotify.");
         }
 
-        return instances == 0 || watches < host.Root.Directories
-            ? Finding.Slower(
+        long directories = host.Root.Directories;
+        string settings = string.Create(
+            CultureInfo.InvariantCulture,
+            $"fs.inotify.max_user_watches={Math.Max(2 * directories, 8192)} fs.inotify.max_user_instances={Math.Max(instances, 128)}");
+        return instances > 0 && watches >= directories
+            ? Finding.Ok(Subject, $"{directories:N0} directories, {watches:N0} watches")
+            : Finding.Slower(
                 Subject,
-                $"{host.Root.Directories:N0} directories need a watch each, and {watches:N0} watches of {instances:N0} instances are allowed: "
+                $"{directories:N0} directories need a watch each, and {watches:N0} watches of {instances:N0} instances are allowed: "
                 + "each request looks at its file",
-                $"sysctl -w fs.inotify.max_user_watches={Math.Max(2 * host.Root.Directories, 8192)} fs.inotify.max_user_instances={Math.Max(instances, 128)}.")
-            : Finding.Ok(Subject, $"{host.Root.Directories:N0} directories, {watches:N0} watches");
+                $"sysctl -w {settings}.");
     }
 
     private static Finding Processors(HostFacts host)
@@ -154,13 +164,13 @@ internal static class Examination
             return Finding.Ok(Subject, text);
         }
 
-        text = string.Create(CultureInfo.InvariantCulture, $"{text}, for {quota:0.##} cores' time by the cgroup's quota");
+        text += string.Create(CultureInfo.InvariantCulture, $", for {quota:0.##} cores' time by the cgroup's quota");
         return quota >= host.Processors
             ? Finding.Ok(Subject, text)
             : Finding.Slower(
                 Subject,
                 $"{text}: all threads stand still when it is used up",
-                string.Create(CultureInfo.InvariantCulture, $"Give whole cores (--cpuset-cpus of a container), or start with --reactors {Math.Max(1, (int)quota)}."));
+                $"Give whole cores (--cpuset-cpus of a container), or start with --reactors {Math.Max(1, (int)quota)}.");
     }
 
     private static Finding CongestionControl(HostFacts host)
@@ -188,6 +198,9 @@ internal static class Examination
                 $"{limit:N0} connections may wait to be accepted, and a burst brings more",
                 string.Create(CultureInfo.InvariantCulture, $"sysctl -w net.core.somaxconn={wanted}."));
     }
+
+    private static bool IsRemote(string fileSystem) =>
+        RemoteFileSystems.Contains(fileSystem, StringComparer.Ordinal) || fileSystem.StartsWith("fuse.", StringComparison.Ordinal);
 
     /// <summary>The engine's "cause: remedy." as its two sentences.</summary>
     private static (string Cause, string Remedy) Split(string refusal)

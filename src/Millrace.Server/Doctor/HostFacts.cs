@@ -1,6 +1,8 @@
 namespace Millrace.Server.Doctor;
 
-/// <summary>What this host is, as far as it matters to a server: read once at the edge by <see cref="HostReader"/>, judged elsewhere.</summary>
+/// <summary>
+/// What this host is, as far as it matters to a server: read once at the edge by <see cref="HostReader"/>, judged elsewhere.
+/// </summary>
 internal sealed record HostFacts
 {
     /// <summary><c>uname -r</c>: 6.1.0-18-amd64.</summary>

@@ -49,7 +49,8 @@ internal static class HostReader
     {
         string group = ProcFormats.UnifiedGroupOf(TryRead("/proc/self/cgroup") ?? "");
         string? unified = TryRead($"/sys/fs/cgroup{group}/cpu.max") ?? TryRead("/sys/fs/cgroup/cpu.max");
-        return ProcFormats.QuotaOf(unified ?? $"{TryRead("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")} {TryRead("/sys/fs/cgroup/cpu/cpu.cfs_period_us")}");
+        const string First = "/sys/fs/cgroup/cpu/cpu.cfs";
+        return ProcFormats.QuotaOf(unified ?? $"{TryRead($"{First}_quota_us")} {TryRead($"{First}_period_us")}");
     }
 
     private static bool MayLockAnything() => ProcFormats.HasCapability(TryRead("/proc/self/status") ?? "", LockCapability);

@@ -32,7 +32,7 @@ internal static partial class ProcFormats
         return count;
     }
 
-    /// <summary>Quota and period in us, as cpu.max has them; null without a limit, which is <c>max</c> in one version and -1 in the other.</summary>
+    /// <summary>Quota and period in us, as cpu.max has them; null without a limit: <c>max</c> in version 2 and -1 in 1.</summary>
     public static double? QuotaOf(string quotaAndPeriod) =>
         quotaAndPeriod.Split(' ') is [var quota, var period, ..] && Number(quota) is long time && Number(period) is long span and > 0
             ? (double)time / span
@@ -54,7 +54,7 @@ internal static partial class ProcFormats
         int longest = -1;
         foreach (Match mount in Mount().Matches(mounts))
         {
-            string point = Octal().Replace(mount.Groups["point"].Value, code => ((char)Convert.ToInt32(code.Groups[1].Value, 8)).ToString());
+            string point = Octal().Replace(mount.Groups["point"].Value, static code => $"{(char)Convert.ToInt32(code.Groups[1].Value, 8)}");
             bool holds = point == "/" || path == point || path.StartsWith(point + "/", StringComparison.Ordinal);
             // Of two mounts on one point the later one covers the other.
             if (holds && point.Length >= longest)

@@ -27,7 +27,8 @@ internal static class ChildReplay
 
     public static ChildExit Run(string target, string inputPath)
     {
-        var start = new ProcessStartInfo(Environment.ProcessPath!, ["-noLogo", "-noColor", "-method", "*.Known_inputs_are_read_as_the_model_reads_them"])
+        string[] arguments = ["-noLogo", "-noColor", "-method", "*.Known_inputs_are_read_as_the_model_reads_them"];
+        var start = new ProcessStartInfo(Environment.ProcessPath!, arguments)
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,

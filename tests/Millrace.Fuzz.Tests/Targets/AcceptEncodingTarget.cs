@@ -15,10 +15,18 @@ internal sealed class AcceptEncodingTarget : FuzzTarget
     public override int OutcomesMin => 20;
 
     public override IReadOnlyList<string> Words =>
-        ["gzip", "x-gzip", "br", "zstd", "identity", "*", "deflate", ";q=0", ";q=1", ";q=0.5", ";Q=0.001", "; q=1.000", ";q=1.001", ";level=1", ", ", ",", "\t", "BR", "\""];
+    [
+        "gzip", "x-gzip", "br", "zstd", "identity", "*", "deflate", ";q=0", ";q=1", ";q=0.5", ";Q=0.001", "; q=1.000", ";q=1.001",
+        ";level=1", ", ", ",", "\t", "BR", "\"",
+    ];
 
-    public override byte[] Generate(Random random) => Latin1.Bytes(string.Join(random.Pick(",", ", "), Enumerable.Range(0, random.Next(6)).Select(_ =>
-        random.Pick("gzip", "br", "zstd", "identity", "*", "x-gzip", "deflate") + random.Pick("", "", ";q=0", ";q=0.5", ";q=0.25", " ; q=1.0"))));
+    public override byte[] Generate(Random random)
+    {
+        IEnumerable<string> elements = Enumerable.Range(0, random.Next(6)).Select(_ =>
+            random.Pick("gzip", "br", "zstd", "identity", "*", "x-gzip", "deflate")
+            + random.Pick("", "", ";q=0", ";q=0.5", ";q=0.25", " ; q=1.0"));
+        return Latin1.Bytes(string.Join(random.Pick(",", ", "), elements));
+    }
 
     public override string Check(ReadOnlySpan<byte> input)
     {
@@ -26,7 +34,8 @@ internal sealed class AcceptEncodingTarget : FuzzTarget
         string outcome = "";
         for (CodingSet available = CodingSet.None; available <= All; available++)
         {
-            string choice = AcceptEncoding.TryChoose(input, available, out ContentCoding coding) ? Latin1.Text(ContentCodings.NameOf(coding)) : "406";
+            bool isChosen = AcceptEncoding.TryChoose(input, available, out ContentCoding coding);
+            string choice = isChosen ? Latin1.Text(ContentCodings.NameOf(coding)) : "406";
             Agree(ReferenceEncodings.Choose(weights, available), choice, $"coding of {available}");
             outcome += choice[0];
         }

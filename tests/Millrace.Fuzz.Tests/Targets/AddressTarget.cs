@@ -15,7 +15,10 @@ internal sealed class AddressTarget : FuzzTarget
     public override int OutcomesMin => 5;
 
     public override IReadOnlyList<string> Words =>
-        ["8080", "65535", "65536", ":", "127.0.0.1", "[::1]", "::", "[", "]", "unix:", "unix:/run/a.sock", "0x7f.1", "%eth0", "example.org=./a", "*.", "=", "./", "é", "\0", " ", "-1", "+1"];
+    [
+        "8080", "65535", "65536", ":", "127.0.0.1", "[::1]", "::", "[", "]", "unix:", "unix:/run/a.sock", "0x7f.1", "%eth0",
+        "example.org=./a", "*.", "=", "./", "é", "\0", " ", "-1", "+1",
+    ];
 
     public override byte[] Generate(Random random) => Utf8(random.Next(6) switch
     {
@@ -38,7 +41,8 @@ internal sealed class AddressTarget : FuzzTarget
         }
 
         bool isHost = HostedRoot.TryParse(text, out HostedRoot? host);
-        Require(!isHost || (text == $"{host!.Name}={host.Root}" && host.Root.Length > 0 && host.Name.All(char.IsAscii)), $"{host} is not what was written");
+        bool isAsWritten = !isHost || (text == $"{host!.Name}={host.Root}" && host.Root.Length > 0 && host.Name.All(char.IsAscii));
+        Require(isAsWritten, $"{host} is not what was written");
         return $"{endPoint?.GetType().Name} {endPoint?.AddressFamily} {isHost}";
     }
 }

@@ -8,7 +8,8 @@ internal sealed class ConditionTarget : FuzzTarget
 {
     private static readonly Conditional[] Representations =
     [
-        new(), new() { Tag = "W/\"x\"" }, new() { Tag = "\"a,b\"" }, new() { Tag = "" }, new() { LastModified = Validators.NoDate }, new() { IsDateStrong = false },
+        new(), new() { Tag = "W/\"x\"" }, new() { Tag = "\"a,b\"" }, new() { Tag = "" },
+        new() { LastModified = Validators.NoDate }, new() { IsDateStrong = false },
     ];
 
     public override string Name => "condition";
@@ -19,13 +20,18 @@ internal sealed class ConditionTarget : FuzzTarget
 
     public override IReadOnlyList<string> Words =>
     [
-        "\"x\"", "W/\"x\"", "w/\"x\"", "\"a,b\"", "\"\"", "*", ",", ", ", "\"", "W/", "\t", Conditional.Earlier, Conditional.Equal, Conditional.Later,
-        "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "\x80",
+        "\"x\"", "W/\"x\"", "w/\"x\"", "\"a,b\"", "\"\"", "*", ",", ", ", "\"", "W/", "\t", Conditional.Earlier, Conditional.Equal,
+        Conditional.Later, "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "\x80",
     ];
 
-    public override byte[] Generate(Random random) => Latin1.Bytes(random.Next(3) == 0
-        ? random.Pick(Conditional.Earlier, Conditional.Equal, Conditional.Later, "Sun Nov  6 08:49:37 1994")
-        : string.Join(random.Pick(",", ", ", " , "), Enumerable.Range(0, random.Next(5)).Select(_ => random.Pick("\"x\"", "W/\"x\"", "\"a,b\"", "\"y\"", "W/\"\"", "*", ""))));
+    public override byte[] Generate(Random random)
+    {
+        IEnumerable<string> tags = Enumerable.Range(0, random.Next(5)).Select(_ =>
+            random.Pick("\"x\"", "W/\"x\"", "\"a,b\"", "\"y\"", "W/\"\"", "*", ""));
+        return Latin1.Bytes(random.Next(3) == 0
+            ? random.Pick(Conditional.Earlier, Conditional.Equal, Conditional.Later, "Sun Nov  6 08:49:37 1994")
+            : string.Join(random.Pick(",", ", ", " , "), tags));
+    }
 
     public override string Check(ReadOnlySpan<byte> input)
     {
@@ -41,8 +47,11 @@ internal sealed class ConditionTarget : FuzzTarget
         {
             Conditional[] asked =
             [
-                representation with { IfMatch = value }, representation with { IfNoneMatch = value }, representation with { IfModifiedSince = value },
-                representation with { IfUnmodifiedSince = value }, representation with { IfNoneMatch = "\"y\"", IfModifiedSince = value },
+                representation with { IfMatch = value },
+                representation with { IfNoneMatch = value },
+                representation with { IfModifiedSince = value },
+                representation with { IfUnmodifiedSince = value },
+                representation with { IfNoneMatch = "\"y\"", IfModifiedSince = value },
                 representation with { IfMatch = "\"x\"", IfUnmodifiedSince = value },
             ];
             foreach (Conditional request in asked)

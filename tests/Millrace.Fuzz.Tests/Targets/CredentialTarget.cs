@@ -13,7 +13,10 @@ internal sealed class CredentialTarget : FuzzTarget
 
     public override int InputBytesMax => 256;
 
-    public override IReadOnlyList<string> Words => ["Basic ", "basic", "BASIC  ", "Bearer ", "QTpi", "YTpi", "Og==", "=", "==", "\t", "/", "+", "-", "_", "AAAA"];
+    public override IReadOnlyList<string> Words =>
+    [
+        "Basic ", "basic", "BASIC  ", "Bearer ", "QTpi", "YTpi", "Og==", "=", "==", "\t", "/", "+", "-", "_", "AAAA",
+    ];
 
     public override byte[] Generate(Random random)
     {
@@ -33,10 +36,11 @@ internal sealed class CredentialTarget : FuzzTarget
         string outcome = "";
         foreach (int bytesMax in (int[])[0, 1, 12, 1024])
         {
-            bool isRead = BasicCredentials.TryDecode(input, _room.Take(bytesMax), out ReadOnlySpan<byte> user, out ReadOnlySpan<byte> password);
+            bool isRead = BasicCredentials.TryDecode(input, _room.Take(bytesMax), out var user, out var password);
             Require(isRead || (user.IsEmpty && password.IsEmpty), "refused credentials are not empty");
             string read = isRead ? $"{Latin1.Text(user)}\n{Latin1.Text(password)}" : "none";
-            Agree(ReferenceCredentials.Read(authorization, bytesMax) is (string name, string secret) ? $"{name}\n{secret}" : "none", read, $"room of {bytesMax}");
+            (string Name, string Secret)? expected = ReferenceCredentials.Read(authorization, bytesMax);
+            Agree(expected is null ? "none" : $"{expected.Value.Name}\n{expected.Value.Secret}", read, $"room of {bytesMax}");
             outcome += isRead ? user.IsEmpty ? "anonymous " : "named " : "none ";
             if (isRead)
             {
@@ -50,7 +54,8 @@ internal sealed class CredentialTarget : FuzzTarget
     private static void CheckRoundTrip(string user, string password, string read)
     {
         byte[] again = Latin1.Bytes($"Basic {Convert.ToBase64String(Encoding.Latin1.GetBytes($"{user}:{password}"))}");
-        Require(BasicCredentials.TryDecode(again, new byte[1024], out ReadOnlySpan<byte> name, out ReadOnlySpan<byte> secret), "written anew they are refused");
+        bool isRead = BasicCredentials.TryDecode(again, new byte[1024], out ReadOnlySpan<byte> name, out ReadOnlySpan<byte> secret);
+        Require(isRead, "written anew they are refused");
         Agree(read, $"{Latin1.Text(name)}\n{Latin1.Text(secret)}", "written anew");
     }
 }

@@ -22,10 +22,17 @@ internal sealed class PasswordFileTarget : FuzzTarget
     public override int OutcomesMin => 3;
 
     public override IReadOnlyList<string> Words =>
-        [$"a:{Bcrypt}\n", $"b:{Sha256}\n", $"c:{Sha512}\n", $"d:{Yescrypt}\n", "rounds=999$", "rounds=", "$6$", "$apr1$", "{SHA}", ":", "#", "\r\n", "\n", "\0", "\xEF\xBB\xBF", "*", "$2y$31$", "$2y$3$"];
+    [
+        $"a:{Bcrypt}\n", $"b:{Sha256}\n", $"c:{Sha512}\n", $"d:{Yescrypt}\n", "rounds=999$", "rounds=", "$6$", "$apr1$", "{SHA}", ":",
+        "#", "\r\n", "\n", "\0", "\xEF\xBB\xBF", "*", "$2y$31$", "$2y$3$",
+    ];
 
-    public override byte[] Generate(Random random) => Latin1.Bytes(string.Join(random.Pick("\n", "\r\n"), Enumerable.Range(0, random.Next(4)).Select(_ =>
-        random.Pick("ann", "bob", "carl", "Änn", "# d") + ":" + random.Pick(Bcrypt, Sha256, Sha512, Yescrypt) + random.Pick("", "", ":note"))));
+    public override byte[] Generate(Random random)
+    {
+        IEnumerable<string> lines = Enumerable.Range(0, random.Next(4)).Select(_ =>
+            $"{random.Pick("ann", "bob", "carl", "Änn", "# d")}:{random.Pick(Bcrypt, Sha256, Sha512, Yescrypt)}{random.Pick("", "", ":note")}");
+        return Latin1.Bytes(string.Join(random.Pick("\n", "\r\n"), lines));
+    }
 
     public override string Check(ReadOnlySpan<byte> input)
     {

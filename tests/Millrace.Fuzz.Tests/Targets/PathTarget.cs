@@ -14,8 +14,8 @@ internal sealed class PathTarget : FuzzTarget
 
     public override IReadOnlyList<string> Words =>
     [
-        "/", "//", "/.", "/..", "/./", "/../", "%2e", "%2E", "%2f", "%5c", "%00", "%", "%4", "%zz", "%25", "%252e", "..;", "\\", "...", "a", "é", "%c0%ae", "\0", "/.well-known",
-        "?", "#",
+        "/", "//", "/.", "/..", "/./", "/../", "%2e", "%2E", "%2f", "%5c", "%00", "%", "%4", "%zz", "%25", "%252e", "..;", "\\", "...",
+        "a", "é", "%c0%ae", "\0", "/.well-known", "?", "#",
     ];
 
     public override byte[] Generate(Random random)

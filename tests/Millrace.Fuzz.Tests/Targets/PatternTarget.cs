@@ -15,11 +15,15 @@ internal sealed class PatternTarget : FuzzTarget
     public override int OutcomesMin => 4;
 
     public override IReadOnlyList<string> Words =>
-        ["*", "**", "?", ":a", ":b", ":splat", "/", "/*", "%2A", "%25", "%", "%00", "%2f", "é", "\xF0\x9F\x98\x80", ".", "-", "a", "b", "\n/", "\n/a/b", "//", " "];
+    [
+        "*", "**", "?", ":a", ":b", ":splat", "/", "/*", "%2A", "%25", "%", "%00", "%2f", "é", "\xF0\x9F\x98\x80", ".", "-", "a", "b",
+        "\n/", "\n/a/b", "//", " ",
+    ];
 
     public override byte[] Generate(Random random)
     {
-        string pattern = string.Concat(Enumerable.Range(0, random.Next(1, 9)).Select(_ => random.Pick("/", "/", "a", "b", ".", "*", "?", ":x", ":y", "%61")));
+        string pattern = string.Concat(Enumerable.Range(0, random.Next(1, 9)).Select(_ =>
+            random.Pick("/", "/", "a", "b", ".", "*", "?", ":x", ":y", "%61")));
         string path = string.Concat(Enumerable.Range(0, random.Next(9)).Select(_ => random.Pick("/", "a", "b", ".", "ab")));
         return Latin1.Bytes($"{random.Pick("/", "", "*")}{pattern}\n/{path}");
     }
@@ -45,7 +49,8 @@ internal sealed class PatternTarget : FuzzTarget
 
         bool matches = pattern!.IsMatch(path);
         Agree($"{reference!.IsMatch(Latin1.Text(path))}", $"{matches}", $"{syntax} matches");
-        Require(pattern.Literal is null || matches == path.SequenceEqual(pattern.Literal), "a literal pattern matches another path, or not its own");
+        bool isLiteral = pattern.Literal is null || matches == path.SequenceEqual(pattern.Literal);
+        Require(isLiteral, "a literal pattern matches another path, or not its own");
         if (syntax == PatternSyntax.Route && matches)
         {
             CheckCaptures(pattern, path);
@@ -62,14 +67,16 @@ internal sealed class PatternTarget : FuzzTarget
         TextRange[] ordered = [.. captures.OrderBy(capture => capture.Start).ThenBy(capture => capture.Length)];
         for (int i = 0; i < ordered.Length; i++)
         {
-            Require(ordered[i].Start >= 0 && ordered[i].Length >= 0 && ordered[i].End <= path.Length, $"{ordered[i]} of {path.Length} bytes");
+            bool isWithin = ordered[i].Start >= 0 && ordered[i].Length >= 0 && ordered[i].End <= path.Length;
+            Require(isWithin, $"{ordered[i]} of {path.Length} bytes");
             Require(i == 0 || ordered[i - 1].End <= ordered[i].Start, $"{ordered[i]} overlaps {ordered[Math.Max(i - 1, 0)]}");
         }
 
         for (int i = 0; i < captures.Length; i++)
         {
             bool isStar = pattern.CaptureNames[i] == PathPattern.SplatName;
-            Require(isStar || (captures[i].Length > 0 && !captures[i].In(path).Contains((byte)'/')), $"{pattern.CaptureNames[i]} is no part of a segment");
+            bool isInSegment = captures[i].Length > 0 && !captures[i].In(path).Contains((byte)'/');
+            Require(isStar || isInSegment, $"{pattern.CaptureNames[i]} is no part of a segment");
         }
     }
 }

@@ -18,7 +18,10 @@ internal sealed class RangeTarget : FuzzTarget
     public override int OutcomesMin => 10;
 
     public override IReadOnlyList<string> Words =>
-        ["bytes=", "Bytes=", "-", ",", ", ", "0-", "-1", "0-0", "9-", "5-3", "-0", "9223372036854775807", "9223372036854775808", "99999999999999999999", "000", "\t"];
+    [
+        "bytes=", "Bytes=", "-", ",", ", ", "0-", "-1", "0-0", "9-", "5-3", "-0", "9223372036854775807", "9223372036854775808",
+        "99999999999999999999", "000", "\t",
+    ];
 
     public override byte[] Generate(Random random)
     {

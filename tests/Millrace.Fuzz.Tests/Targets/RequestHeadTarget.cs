@@ -23,10 +23,11 @@ internal sealed class RequestHeadTarget : FuzzTarget
 
     public override IReadOnlyList<string> Words =>
     [
-        "GET ", "HEAD ", "OPTIONS * ", "CONNECT a:1 ", "POST ", " HTTP/1.1\r\n", " HTTP/1.0\r\n", " HTTP/2.0\r\n", "\r\n", "\r\n\r\n", "Host: a\r\n",
-        "Content-Length: 3\r\n", "Content-Length: 3, 3\r\n", "Transfer-Encoding: chunked\r\n", "transfer-encoding: x, chunked\r\n",
-        "Transfer-Encoding:\x0B chunked\r\n", "Connection: close\r\n", "Connection: keep-alive\r\n", "Expect: 100-continue\r\n", "http://", "https://h:1/",
-        "[::1]", "//", "?", "#", ":", "Content-Length : 1\r\n", " folded\r\n", "\n", "\r", "0x10", "+1", "-1", "18446744073709551617",
+        "GET ", "HEAD ", "OPTIONS * ", "CONNECT a:1 ", "POST ", " HTTP/1.1\r\n", " HTTP/1.0\r\n", " HTTP/2.0\r\n", "\r\n", "\r\n\r\n",
+        "Host: a\r\n", "Content-Length: 3\r\n", "Content-Length: 3, 3\r\n", "Transfer-Encoding: chunked\r\n",
+        "transfer-encoding: x, chunked\r\n", "Transfer-Encoding:\x0B chunked\r\n", "Connection: close\r\n",
+        "Connection: keep-alive\r\n", "Expect: 100-continue\r\n", "http://", "https://h:1/", "[::1]", "//", "?", "#", ":",
+        "Content-Length : 1\r\n", " folded\r\n", "\n", "\r", "0x10", "+1", "-1", "18446744073709551617",
     ];
 
     public override byte[] Generate(Random random) => HeadGenerator.Any(random);
@@ -55,7 +56,8 @@ internal sealed class RequestHeadTarget : FuzzTarget
 
     private string Summary(HeadResult result) => result.IsRefused ? $"{result.Refusal}"
         : result.IsIncomplete ? "incomplete"
-        : $"{_head.Method} {_head.Version} {_head.Target.Form} {_head.Body} {_head.KeepAlive} {_head.ExpectContinue} {Math.Min(_head.Fields.Length, 4)}";
+        : $"{_head.Method} {_head.Version} {_head.Target.Form} {_head.Body} {_head.KeepAlive} {_head.ExpectContinue} "
+            + $"{Math.Min(_head.Fields.Length, 4)}";
 
     /// <summary>Any split is a series of prefixes: once one is decided, all longer ones must agree.</summary>
     private void CheckPrefixes(ReadOnlySpan<byte> input, HeadLimits limits, string whole)
@@ -89,7 +91,8 @@ internal sealed class RequestHeadTarget : FuzzTarget
         }
 
         // A refusal it did not look for is found with the next line feed, at the latest with the limit.
-        bool isLate = waiting.IsIncomplete && whole.IsRefused && whole.Refusal is not (HeadRefusal.HeadTooLarge or HeadRefusal.RequestLineTooLong);
+        bool isLate = waiting.IsIncomplete && whole.IsRefused
+            && whole.Refusal is not (HeadRefusal.HeadTooLarge or HeadRefusal.RequestLineTooLong);
         Require(waiting == whole || isLate, $"waiting: {waiting} is not {whole}");
     }
 
@@ -98,7 +101,8 @@ internal sealed class RequestHeadTarget : FuzzTarget
     {
         RequestHeadParser.Parse(input, _head, HeadLimits.Default);
         var text = new StringBuilder();
-        text.Append($"{_head.MethodText.Text(input)} {_head.Target.Text.Text(input)} {(_head.Version == HttpVersion.Http10 ? "HTTP/1.0" : "HTTP/1.1")}\r\n");
+        string version = _head.Version == HttpVersion.Http10 ? "HTTP/1.0" : "HTTP/1.1";
+        text.Append($"{_head.MethodText.Text(input)} {_head.Target.Text.Text(input)} {version}\r\n");
         foreach (FieldLine line in _head.Fields)
         {
             text.Append($"{line.NameText.Text(input)}: {line.Value.Text(input)}\r\n");

@@ -26,15 +26,16 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
 
     public override IReadOnlyList<string> Words =>
     [
-        .. SiteOptionTable.All.Select(option => $"{option.Key} "),
-        "on", "off", "auto", "64k", "1G", "9t", "8388608t", "9223372036854775807", "-1", "1.5g", "404=/x", "500=", "*.js=", "/a /b 301", "/a/* /b/:splat", "X-A: b", "https://a.example",
+        .. SiteOptionTable.All.Select(option => $"{option.Key} "), "on", "off", "auto", "64k", "1G", "9t", "8388608t",
+        "9223372036854775807", "-1", "1.5g", "404=/x", "500=", "*.js=", "/a /b 301", "/a/* /b/:splat", "X-A: b", "https://a.example",
         ",", "*", "=", ":", "/", "none", "text/html", ".wasm=", "\0", "\r\n", "é",
     ];
 
     public override byte[] Generate(Random random)
     {
         SiteOption option = SiteOptionTable.All[random.Next(SiteOptionTable.All.Count)];
-        string value = option.Choices.Count > 0 && random.Next(3) != 0 ? option.Choices[random.Next(option.Choices.Count)]
+        string value = option.Choices.Count > 0 && random.Next(3) != 0
+            ? option.Choices[random.Next(option.Choices.Count)]
             : random.Pick("on", "64k", "12", "404=/a", "*.js=no-store", "/a /b", "X: y", "*", "/index.html", "utf-8", "a=b/c", option.Default);
         return Utf8($"{option.Key} {value}");
     }
@@ -67,7 +68,8 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
         Require(Blank.Root == applied.Root, "an option changes the root");
         Require(Properties.Count(property => Show(property, Blank) != Show(property, applied)) <= 1, "an option changes two properties");
         Require(option.TryApply(applied, text, out SiteOptions? twice, out _), "an option is taken once and not twice");
-        bool isSame = option.Occurrence == OptionOccurrence.Repeatable || Properties.All(property => Show(property, applied) == Show(property, twice!));
+        bool isSame = option.Occurrence == OptionOccurrence.Repeatable
+            || Properties.All(property => Show(property, applied) == Show(property, twice!));
         Require(isSame, "an option said twice says something else");
     }
 
@@ -81,11 +83,11 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
 
         bool isInt = option.Kind == OptionValueKind.Count || option.Key is "bake-max" or "ring-max";
         Match match = option.Kind == OptionValueKind.Size ? Size().Match(text) : Count().Match(text);
-        BigInteger? value = match.Success
-            ? BigInteger.Parse(match.Groups["digits"].Value, CultureInfo.InvariantCulture) << (10 * (1 + "kmgt".IndexOf((match.Groups["unit"].Value + "-").ToLowerInvariant()[0])))
-            : null;
+        int power = 1 + "kmgt".IndexOf((match.Groups["unit"].Value + "-").ToLowerInvariant()[0]);
+        BigInteger? value = match.Success ? BigInteger.Parse(match.Groups["digits"].Value, CultureInfo.InvariantCulture) << (10 * power) : null;
         value = value > (isInt ? int.MaxValue : long.MaxValue) ? null : value;
-        string read = applied is null ? "" : string.Concat(Properties.Select(property => Show(property, applied)).Where((shown, at) => shown != Show(Properties[at], Blank)));
+        IEnumerable<PropertyInfo> changed = applied is null ? [] : Properties.Where(property => Show(property, applied) != Show(property, Blank));
+        string read = string.Concat(changed.Select(property => Show(property, applied!)));
 
         // What is said may be what holds anyway.
         string expected = value is null ? "" : $"{value}";
