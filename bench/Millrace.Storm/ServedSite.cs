@@ -38,6 +38,8 @@ internal sealed partial class ServedSite : IDisposable
 
     public int Port { get; }
 
+    public int ProcessId => _process.Id;
+
     public bool HasEnded => _process.HasExited;
 
     public int Descriptors => Directory.GetFiles($"/proc/{_process.Id}/fd").Length;

@@ -2,6 +2,7 @@ using System.CommandLine;
 using System.CommandLine.Parsing;
 using System.Net;
 using Millrace.Engine;
+using Millrace.Server.Doctor;
 
 namespace Millrace.Server;
 
@@ -64,6 +65,8 @@ internal static class ServeCommand
             command.Options.Add(flag);
         }
 
+        command.Subcommands.Add(DoctorCommand.Create());
+
         command.SetAction((parsed, _) => Server.RunAsync(new ServeOptions(
             site.Read(parsed, parsed.GetValue(root)!),
             parsed.GetValue(hosts) ?? [],
@@ -75,7 +78,7 @@ internal static class ServeCommand
     }
 
     /// <summary>The parser takes a mistyped option for the folder.</summary>
-    private static void RefuseOption(ArgumentResult result)
+    public static void RefuseOption(ArgumentResult result)
     {
         if (result.Tokens is [{ Value: ['-', ..] text }])
         {

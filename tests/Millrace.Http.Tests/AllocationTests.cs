@@ -5,7 +5,7 @@ public class AllocationTests
 {
     private const int Calls = 10_000;
 
-    private static readonly byte[] Browser = Heads.Bytes(
+    private static readonly byte[] Browser = Latin1.Bytes(
         "\r\nGET http://example.org/a/%62/../c?d HTTP/1.1\r\nHost: [::1]:80\r\nConnection: keep-alive, TE\r\n"
         + "User-Agent: Mozilla/5.0 (X11)\r\nAccept: text/html;q=0.8\r\nAccept: */*\r\nX-Unknown-Field: a\tb\r\n"
         + "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -39,7 +39,7 @@ public class AllocationTests
     {
         var head = new RequestHead();
         HeadLimits limits = HeadLimits.Default;
-        byte[] bytes = Heads.Bytes("GET / HTTP/1.1\r\nHost: a\r\nBroken\x01: b\r\n");
+        byte[] bytes = Latin1.Bytes("GET / HTTP/1.1\r\nHost: a\r\nBroken\x01: b\r\n");
         AllocatesNothing(() => Assert.True(RequestHeadParser.Parse(bytes, head, limits).IsRefused));
     }
 
@@ -65,8 +65,8 @@ public class AllocationTests
     [Fact]
     public void Decoding_paths_bodies_and_dates_allocates_nothing()
     {
-        byte[] path = Heads.Bytes("/a/%62/../c");
-        byte[] body = Heads.Bytes("5;a=\"b\"\r\nhello\r\n0\r\nA: b\r\n\r\n");
+        byte[] path = Latin1.Bytes("/a/%62/../c");
+        byte[] body = Latin1.Bytes("5;a=\"b\"\r\nhello\r\n0\r\nA: b\r\n\r\n");
         byte[] destination = new byte[100];
         AllocatesNothing(() =>
         {
@@ -97,8 +97,8 @@ public class AllocationTests
     [Fact]
     public void Judging_conditions_allocates_nothing()
     {
-        byte[] tags = Heads.Bytes("\"a\", W/\"b,c\", \"d\"");
-        byte[] date = Heads.Bytes("Sunday, 06-Nov-94 08:49:37 GMT");
+        byte[] tags = Latin1.Bytes("\"a\", W/\"b,c\", \"d\"");
+        byte[] date = Latin1.Bytes("Sunday, 06-Nov-94 08:49:37 GMT");
         AllocatesNothing(() =>
         {
             var current = new Validators { EntityTag = "\"d\""u8, LastModified = 784111777, IsDateStrong = true };
@@ -113,7 +113,7 @@ public class AllocationTests
     [Fact]
     public void Selecting_ranges_allocates_nothing()
     {
-        byte[] range = Heads.Bytes("bytes=0-0, 5-6,,7-9 ,-1, 99999999999999999999-");
+        byte[] range = Latin1.Bytes("bytes=0-0, 5-6,,7-9 ,-1, 99999999999999999999-");
         var ranges = new ByteRange[ByteRanges.Max];
         byte[] destination = new byte[ContentRange.MaxBytes];
         AllocatesNothing(() =>
@@ -127,9 +127,9 @@ public class AllocationTests
     [Fact]
     public void Negotiating_and_reading_credentials_allocates_nothing()
     {
-        byte[] codings = Heads.Bytes("gzip;q=0.5, deflate, br;q=oops, *;q=0.1, identity;q=0");
-        byte[] types = Heads.Bytes("text/html;level=\"1,2\";q=0.5, application/json, */*;q=0.1");
-        byte[] authorization = Heads.Bytes("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        byte[] codings = Latin1.Bytes("gzip;q=0.5, deflate, br;q=oops, *;q=0.1, identity;q=0");
+        byte[] types = Latin1.Bytes("text/html;level=\"1,2\";q=0.5, application/json, */*;q=0.1");
+        byte[] authorization = Latin1.Bytes("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
         byte[] destination = new byte[100];
         AllocatesNothing(() =>
         {

@@ -21,6 +21,4 @@ internal static class Cases
             }
         }
     }
-
-    public static T Pick<T>(this Random random, params ReadOnlySpan<T> items) => items[random.Next(items.Length)];
 }

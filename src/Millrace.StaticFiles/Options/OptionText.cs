@@ -14,7 +14,7 @@ internal static class OptionText
     };
 
     public static int Count(string text) =>
-        int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int count)
+        IsDigits(text) && int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int count)
             ? count
             : throw Refuse(text, "not a number", $"Write 0 to {int.MaxValue}.");
 
@@ -25,6 +25,7 @@ internal static class OptionText
         ReadOnlySpan<char> digits = power < 0 ? text : text.AsSpan()[..^1];
         int shift = 10 * (power + 1);
         bool isSize = long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size)
+            && IsDigits(digits)
             && size <= long.MaxValue >> shift;
         return isSize ? size << shift : throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
     }
@@ -92,6 +93,9 @@ internal static class OptionText
         (string status, string path) = Pair(text, "STATUS=PATH, as 404=/missing.html");
         return (Count(status), path);
     }
+
+    /// <summary>The runtime also takes zero characters behind a number, which no user means.</summary>
+    private static bool IsDigits(ReadOnlySpan<char> text) => !text.ContainsAnyExceptInRange('0', '9');
 
     public static SiteException Refuse(string text, string why, string remedy) => new($"'{FieldRefusals.Shown(text)}' is {why}.", remedy);
 }

@@ -228,5 +228,5 @@ internal ref struct PatternReader
     private readonly RuleProblem RefuseMixedSegment() =>
         Refuse("has a placeholder beside a '*' or another placeholder in one segment.", "Give it a segment of its own.");
 
-    private readonly RuleProblem Refuse(string cause, string remedy) => new($"The pattern '{_text}' {cause}", remedy);
+    private readonly RuleProblem Refuse(string cause, string remedy) => new($"The pattern '{FieldRefusals.Shown(_text)}' {cause}", remedy);
 }

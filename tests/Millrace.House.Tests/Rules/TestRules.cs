@@ -14,6 +14,13 @@ internal static partial class TestRules
     public static IEnumerable<Finding> Empty(SourceFile file) =>
         file.Path.EndsWith("Tests.cs", StringComparison.Ordinal) && !Tests(file).Any() ? [file.At(0, "no test is in this file")] : [];
 
+    /// <summary>The tests of a file as <c>ClassTests.A_sentence</c>; a class within another goes by its own name.</summary>
+    public static IEnumerable<string> QualifiedNames(SourceFile file) =>
+        from test in Tests(file)
+        let owner = Class().Matches(file.Code[..test.Position])
+        where owner.Count > 0
+        select $"{owner[^1].Groups["name"].Value}.{test.Name}";
+
     /// <summary>Two words or more, the first capitalized and not all of them.</summary>
     public static bool IsSentence(string name) =>
         name.Split('_') is [var first, .. { Length: > 0 } rest]
@@ -32,6 +39,9 @@ internal static partial class TestRules
             }
         }
     }
+
+    [GeneratedRegex(@"\bclass\s+(?<name>\w+)")]
+    private static partial Regex Class();
 
     [GeneratedRegex(@"\[\s*(?:\w+\s*,\s*)?(?:Fact|Theory|Property)\b")]
     private static partial Regex Attribute();

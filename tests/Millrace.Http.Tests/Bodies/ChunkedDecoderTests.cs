@@ -69,7 +69,7 @@ public class ChunkedDecoderTests
     public void A_chunk_of_the_largest_size_is_counted_in_64_bits()
     {
         var decoder = default(ChunkedDecoder);
-        byte[] bytes = Heads.Bytes("7fffffffffffffff\r\nxyz");
+        byte[] bytes = Latin1.Bytes("7fffffffffffffff\r\nxyz");
         Assert.Equal(ChunkedStatus.Data, decoder.Read(bytes, out int consumed, out TextRange data));
         Assert.Equal((bytes.Length, "xyz"), (consumed, data.Text(bytes)));
         Assert.Equal(ChunkedStatus.NeedsMore, decoder.Read(default, out _, out _));
@@ -108,14 +108,14 @@ public class ChunkedDecoderTests
     [Fact]
     public void The_decoder_agrees_with_the_reference() => Cases.Run(30_000, random =>
     {
-        string text = AnyBody(random);
+        string text = ChunkedGenerator.Any(random);
         Assert.Equal((text, ReferenceChunked.Decode(text)), (text, Decode(text, text.Length).Body));
     });
 
     [Fact]
     public void Every_split_ends_in_the_same_result() => Cases.Run(3_000, random =>
     {
-        string text = AnyBody(random);
+        string text = ChunkedGenerator.Any(random);
         var whole = Decode(text, text.Length);
         for (int size = 1; size <= text.Length; size++)
         {
@@ -131,7 +131,7 @@ public class ChunkedDecoderTests
     /// <summary>Feeds the text in fragments of the given sizes, the last of which repeats.</summary>
     private static ((string Data, int Consumed)? Body, ChunkedRefusal Refusal) Decode(string text, params ReadOnlySpan<int> sizes)
     {
-        byte[] bytes = Heads.Bytes(text);
+        byte[] bytes = Latin1.Bytes(text);
         var decoder = default(ChunkedDecoder);
         var data = new StringBuilder();
         int at = 0;
@@ -142,7 +142,7 @@ public class ChunkedDecoderTests
             {
                 ChunkedStatus status = decoder.Read(input, out int consumed, out TextRange piece);
                 at += consumed;
-                data.Append(Heads.Text(piece.In(input)));
+                data.Append(Latin1.Text(piece.In(input)));
                 input = input[consumed..];
                 if (status is ChunkedStatus.Done or ChunkedStatus.Refused)
                 {
@@ -160,44 +160,5 @@ public class ChunkedDecoderTests
         }
 
         return (null, ChunkedRefusal.None);
-    }
-
-    private static string AnyBody(Random random)
-    {
-        var text = new StringBuilder();
-        for (int chunks = random.Next(4); chunks > 0; chunks--)
-        {
-            int size = random.Next(1, 20);
-            text.Append(random.Pick($"{size:x}", $"{size:X}", $"00{size:x}"));
-            text.Append(random.Pick("", "", "", ";a", ";a=b", " ;\ta = \"b\\\"\"", ";a;b=c", " ", ";a "));
-            text.Append("\r\n");
-            for (; size > 0; size--)
-            {
-                text.Append((char)random.Next(256));
-            }
-
-            text.Append("\r\n");
-        }
-
-        text.Append(random.Pick("0\r\n\r\n", "0\r\n\r\n", "0\r\nA: b\r\n\r\n", "0;a\r\nA:\r\nB: \t\xFF\r\n\r\n", "0\r\n", "\r\n"));
-        text.Append(random.Pick("", "x", "GET"));
-        for (int mutations = random.Next(3) == 0 ? random.Next(1, 3) : 0; mutations > 0; mutations--)
-        {
-            int at = random.Next(text.Length);
-            switch (random.Next(3))
-            {
-                case 0:
-                    text[at] = random.Pick("\r\n 0;:=\"\\f\0\xFF".AsSpan());
-                    break;
-                case 1:
-                    text.Insert(at, random.Pick("\r\n 0;:=\"\\f\0\xFF".AsSpan()));
-                    break;
-                default:
-                    text.Remove(at, 1);
-                    break;
-            }
-        }
-
-        return text.ToString();
     }
 }

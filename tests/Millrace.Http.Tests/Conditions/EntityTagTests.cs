@@ -19,8 +19,8 @@ public class EntityTagTests
     {
         foreach ((string one, string other) in new[] { (left, right), (right, left) })
         {
-            Assert.Equal(strong, EntityTags.AreEqual(Heads.Bytes(one), Heads.Bytes(other), TagComparison.Strong));
-            Assert.Equal(weak, EntityTags.AreEqual(Heads.Bytes(one), Heads.Bytes(other), TagComparison.Weak));
+            Assert.Equal(strong, EntityTags.AreEqual(Latin1.Bytes(one), Latin1.Bytes(other), TagComparison.Strong));
+            Assert.Equal(weak, EntityTags.AreEqual(Latin1.Bytes(one), Latin1.Bytes(other), TagComparison.Weak));
         }
     }
 
@@ -108,5 +108,5 @@ public class EntityTagTests
     }
 
     private static bool Matches(string list, string current, TagComparison comparison)
-        => EntityTags.Matches(Heads.Bytes(list), Heads.Bytes(current), comparison);
+        => EntityTags.Matches(Latin1.Bytes(list), Latin1.Bytes(current), comparison);
 }

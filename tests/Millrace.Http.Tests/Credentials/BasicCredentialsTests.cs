@@ -68,7 +68,7 @@ public class BasicCredentialsTests
     [Fact]
     public void Credentials_longer_than_the_room_are_refused()
     {
-        byte[] value = Heads.Bytes(Encode("user:secret"));
+        byte[] value = Latin1.Bytes(Encode("user:secret"));
         for (int room = 0; room < 20; room++)
         {
             Assert.Equal((room, room >= 11), (room, BasicCredentials.TryDecode(value, new byte[room], out _, out _)));
@@ -90,8 +90,8 @@ public class BasicCredentialsTests
     private static (string User, string Password)? Decode(string value)
     {
         bool decoded = BasicCredentials.TryDecode(
-            Heads.Bytes(value), new byte[100], out ReadOnlySpan<byte> user, out ReadOnlySpan<byte> password);
+            Latin1.Bytes(value), new byte[100], out ReadOnlySpan<byte> user, out ReadOnlySpan<byte> password);
         Assert.True(decoded || (user.IsEmpty && password.IsEmpty));
-        return decoded ? (Heads.Text(user), Heads.Text(password)) : null;
+        return decoded ? (Latin1.Text(user), Latin1.Text(password)) : null;
     }
 }

@@ -168,7 +168,7 @@ public class AcceptEncodingTests
     }
 
     private static string Choose(string value, CodingSet available = All)
-        => AcceptEncoding.TryChoose(Heads.Bytes(value), available, out ContentCoding coding)
-            ? Heads.Text(ContentCodings.NameOf(coding))
+        => AcceptEncoding.TryChoose(Latin1.Bytes(value), available, out ContentCoding coding)
+            ? Latin1.Text(ContentCodings.NameOf(coding))
             : "406";
 }

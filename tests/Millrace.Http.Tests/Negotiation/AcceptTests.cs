@@ -56,10 +56,10 @@ public class AcceptTests
     [InlineData("text", "plain", 300, MediaPrecision.Family)]
     public void The_most_precise_range_decides(string type, string subtype, int weight, object precision)
     {
-        byte[] value = Heads.Bytes("text/*;q=0.3, text/html;q=0.7, text/html;level=1, text/html;level=2;q=0.4, */*;q=0.5");
+        byte[] value = Latin1.Bytes("text/*;q=0.3, text/html;q=0.7, text/html;level=1, text/html;level=2;q=0.4, */*;q=0.5");
         Assert.Equal(
             new MediaPreference((MediaPrecision)precision, weight),
-            MediaPreference.Find(value, Heads.Bytes(type), Heads.Bytes(subtype)));
+            MediaPreference.Find(value, Latin1.Bytes(type), Latin1.Bytes(subtype)));
     }
 
     [Theory]
@@ -87,7 +87,7 @@ public class AcceptTests
     [InlineData("a/b;c=\", text/html ,\"")]
     public void Html_is_not_named_by_a_wildcard_or_a_refusal(string value) => Assert.False(NamesHtml(value));
 
-    private static bool PrefersJson(string value) => Accept.PrefersJson(Heads.Bytes(value));
+    private static bool PrefersJson(string value) => Accept.PrefersJson(Latin1.Bytes(value));
 
-    private static bool NamesHtml(string value) => Accept.NamesHtml(Heads.Bytes(value));
+    private static bool NamesHtml(string value) => Accept.NamesHtml(Latin1.Bytes(value));
 }

@@ -54,5 +54,5 @@ public class WeightTests
     [InlineData("q=x")]
     public void Anything_else_is_no_weight(string text) => Assert.Null(Read(text));
 
-    private static int? Read(string text) => Weight.TryRead(Heads.Bytes(text), out int weight) ? weight : null;
+    private static int? Read(string text) => Weight.TryRead(Latin1.Bytes(text), out int weight) ? weight : null;
 }

@@ -40,6 +40,6 @@ public class ContentRangeTests
     {
         byte[] destination = new byte[ContentRange.MaxBytes];
         int written = write(destination);
-        return Heads.Text(destination.AsSpan(0, written));
+        return Latin1.Text(destination.AsSpan(0, written));
     }
 }

@@ -8,7 +8,7 @@ internal static class Selection
     public static string Of(string range, long size)
     {
         var ranges = new ByteRange[ByteRanges.Max];
-        RangeOutcome outcome = ByteRanges.Select(Heads.Bytes(range), size, ranges, out int count);
+        RangeOutcome outcome = ByteRanges.Select(Latin1.Bytes(range), size, ranges, out int count);
         Assert.Equal(outcome == Partial, count > 0);
         return outcome switch
         {

@@ -134,11 +134,11 @@ public class FieldLineTests
     public void A_head_that_is_used_again_forgets_everything()
     {
         var head = new RequestHead();
-        byte[] full = Heads.Bytes(
+        byte[] full = Latin1.Bytes(
             "POST http://b/c?d HTTP/1.0\r\nHost: h\r\nRange: bytes=0-1\r\nContent-Length: 7\r\nConnection: keep-alive\r\n\r\n");
-        byte[] plain = Heads.Bytes("GET / HTTP/1.0\r\n\r\n");
+        byte[] plain = Latin1.Bytes("GET / HTTP/1.0\r\n\r\n");
         Assert.True(RequestHeadParser.Parse(full, head, HeadLimits.Default).IsComplete);
         HeadResult result = RequestHeadParser.Parse(plain, head, HeadLimits.Default);
-        Assert.Equal(ReferenceParser.Describe(plain, HeadLimits.Default), Heads.Describe(result, head, plain));
+        Assert.Equal(ReferenceParser.Describe(plain, HeadLimits.Default), HeadDescription.Of(result, head, plain));
     }
 }

@@ -94,5 +94,5 @@ public class HeadPropertyTests
     }
 
     private static string Describe(byte[] bytes, RequestHead head, HeadLimits limits)
-        => Heads.Describe(RequestHeadParser.Parse(bytes, head, limits), head, bytes);
+        => HeadDescription.Of(RequestHeadParser.Parse(bytes, head, limits), head, bytes);
 }

@@ -81,7 +81,7 @@ public class TargetPathTests
     [Fact]
     public void A_path_with_nothing_to_decode_is_not_copied()
     {
-        byte[] raw = Heads.Bytes("/assets/site.css");
+        byte[] raw = Latin1.Bytes("/assets/site.css");
         Assert.Equal(PathResult.Ok, TargetPath.Decode(raw, default, out ReadOnlySpan<byte> path));
         Assert.True(path == raw.AsSpan());
     }
@@ -102,8 +102,8 @@ public class TargetPathTests
 
         string text = raw.ToString();
         byte[] destination = new byte[text.Length];
-        PathResult result = TargetPath.Decode(Heads.Bytes(text), destination, out ReadOnlySpan<byte> path);
-        Assert.Equal((text, ReferencePath.Decode(text)), (text, (result, path.IsEmpty ? null : Heads.Text(path))));
+        PathResult result = TargetPath.Decode(Latin1.Bytes(text), destination, out ReadOnlySpan<byte> path);
+        Assert.Equal((text, ReferencePath.Decode(text)), (text, (result, path.IsEmpty ? null : Latin1.Text(path))));
     });
 
     [Fact]
@@ -117,14 +117,14 @@ public class TargetPathTests
 
         if (TargetPath.Decode(raw, new byte[raw.Length], out ReadOnlySpan<byte> path) == PathResult.Ok)
         {
-            Assert.DoesNotContain(Heads.Text(path).Split('/'), segment => segment is "." or "..");
+            Assert.DoesNotContain(Latin1.Text(path).Split('/'), segment => segment is "." or "..");
             Assert.Equal((byte)'/', path[0]);
         }
     });
 
     private static void Is(PathResult expected, string? expectedPath, string raw)
     {
-        PathResult result = TargetPath.Decode(Heads.Bytes(raw), new byte[raw.Length], out ReadOnlySpan<byte> path);
-        Assert.Equal((expected, expectedPath), (result, path.IsEmpty ? null : Heads.Text(path)));
+        PathResult result = TargetPath.Decode(Latin1.Bytes(raw), new byte[raw.Length], out ReadOnlySpan<byte> path);
+        Assert.Equal((expected, expectedPath), (result, path.IsEmpty ? null : Latin1.Text(path)));
     }
 }

@@ -9,7 +9,7 @@ public class ResponseHeadWriterTests
     {
         byte[] bytes = new byte[200];
         Assert.Equal((ResponseHeadResult.Ok, Whole.Length), Write(bytes));
-        Assert.Equal(Whole, Heads.Text(bytes.AsSpan(0, Whole.Length)));
+        Assert.Equal(Whole, Latin1.Text(bytes.AsSpan(0, Whole.Length)));
     }
 
     [Fact]
@@ -22,7 +22,7 @@ public class ResponseHeadWriterTests
             bool fits = room == Whole.Length;
             Assert.Equal((fits ? ResponseHeadResult.Ok : ResponseHeadResult.TooLarge, fits ? room : 0), (result, length));
             Assert.True(bytes.AsSpan(room).IndexOfAnyExcept((byte)0) < 0);
-            Assert.StartsWith(Heads.Text(bytes).TrimEnd('\0'), Whole, StringComparison.Ordinal);
+            Assert.StartsWith(Latin1.Text(bytes).TrimEnd('\0'), Whole, StringComparison.Ordinal);
         }
     }
 
@@ -71,7 +71,7 @@ public class ResponseHeadWriterTests
         var writer = new ResponseHeadWriter(bytes);
         writer.ContentLength(length);
         Assert.Equal(ResponseHeadResult.Ok, writer.Finish(out int written));
-        Assert.Equal($"Content-Length: {digits}\r\n\r\n", Heads.Text(bytes.AsSpan(0, written)));
+        Assert.Equal($"Content-Length: {digits}\r\n\r\n", Latin1.Text(bytes.AsSpan(0, written)));
     }
 
     private static (ResponseHeadResult Result, int Bytes) Write(Span<byte> bytes)
@@ -87,7 +87,7 @@ public class ResponseHeadWriterTests
     private static ResponseHeadResult WriteField(string name, string value)
     {
         var writer = new ResponseHeadWriter(new byte[100]);
-        writer.Field(Heads.Bytes(name), Heads.Bytes(value));
+        writer.Field(Latin1.Bytes(name), Latin1.Bytes(value));
         return writer.Finish(out _);
     }
 }

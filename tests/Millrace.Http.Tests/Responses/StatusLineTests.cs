@@ -19,7 +19,7 @@ public class StatusLineTests
         {
             if (Statuses.Contains(status))
             {
-                Assert.Matches($@"\AHTTP/1\.1 {status} [A-Z][A-Za-z -]+\r\n\z", Heads.Text(StatusLine.Of(status)));
+                Assert.Matches($@"\AHTTP/1\.1 {status} [A-Z][A-Za-z -]+\r\n\z", Latin1.Text(StatusLine.Of(status)));
             }
             else
             {
@@ -40,7 +40,7 @@ public class StatusLineTests
         };
         foreach (int status in Statuses)
         {
-            string reason = Regex.Replace(Heads.Text(StatusLine.Of(status))[13..].TrimEnd(), "[ -]", "");
+            string reason = Regex.Replace(Latin1.Text(StatusLine.Of(status))[13..].TrimEnd(), "[ -]", "");
             string[] names = [.. Enum.GetNames<HttpStatusCode>().Where(name => (int)Enum.Parse<HttpStatusCode>(name) == status)];
             Assert.Contains(reason, names.Append(renamed.GetValueOrDefault(status)), StringComparer.OrdinalIgnoreCase!);
         }

@@ -11,9 +11,9 @@ public class CommaListTests
     public void Elements_come_in_order_without_whitespace_and_with_the_empty_ones(string text, string[] elements)
     {
         var found = new List<string>();
-        foreach (ReadOnlySpan<byte> element in new CommaList(Heads.Bytes(text)))
+        foreach (ReadOnlySpan<byte> element in new CommaList(Latin1.Bytes(text)))
         {
-            found.Add(Heads.Text(element));
+            found.Add(Latin1.Text(element));
         }
 
         Assert.Equal(elements, found);

@@ -23,9 +23,9 @@ public class QuotedListTests
     private static List<string> Split(string text, char delimiter)
     {
         var found = new List<string>();
-        foreach (ReadOnlySpan<byte> element in new QuotedList(Heads.Bytes(text), (byte)delimiter))
+        foreach (ReadOnlySpan<byte> element in new QuotedList(Latin1.Bytes(text), (byte)delimiter))
         {
-            found.Add(Heads.Text(element));
+            found.Add(Latin1.Text(element));
         }
 
         return found;

@@ -114,11 +114,14 @@ public class SiteOptionTableTests
     [InlineData("compress-memory", "1e3")]
     [InlineData("compress-memory", "9999999t")]
     [InlineData("compress-memory", "99999999999999999999")]
+    [InlineData("compress-memory", "64\0")]
+    [InlineData("compress-memory", "64\0k")]
     [InlineData("watch", "sometimes")]
     [InlineData("bake-max", "2g")]
     [InlineData("descriptors", "-1")]
     [InlineData("descriptors", "many")]
     [InlineData("entries-max", "2147483648")]
+    [InlineData("entries-max", "5\0")]
     public void A_text_that_cannot_be_meant_is_refused_with_cause_and_remedy(string key, string text)
     {
         Assert.False(SiteOptionTable.Find(key)!.TryApply(Rulebook.Options, text, out SiteOptions? applied, out RuleProblem? problem));

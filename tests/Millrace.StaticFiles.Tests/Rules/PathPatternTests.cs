@@ -3,6 +3,7 @@ using System.Text;
 using FsCheck;
 using FsCheck.Fluent;
 using Millrace.Http;
+using Millrace.Models;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Tests.Rules;
@@ -86,6 +87,14 @@ public class PathPatternTests
         Assert.NotEmpty(problem.Remedy);
     }
 
+    [Fact]
+    public void A_refusal_shows_no_control_characters_and_no_long_pattern()
+    {
+        Assert.False(PathPattern.TryParse("/\u001b[31m\u009b" + new string('a', 900), PatternSyntax.Glob, out _, out RuleProblem? problem));
+        Assert.DoesNotContain(problem.ToString(), char.IsControl);
+        Assert.InRange(problem.Cause.Length, 1, 200);
+    }
+
     [Theory]
     [InlineData("a")]
     [InlineData("*")]
@@ -138,7 +147,7 @@ public class PathPatternTests
                     return true;
                 }
 
-                bool expected = SlowMatcher.IsMatch(text, asked);
+                bool expected = ReferencePattern.Parse(text, PatternSyntax.Glob)!.IsMatch(asked);
                 compiled++;
                 matched += expected ? 1 : 0;
                 return fast.IsMatch(Encoding.UTF8.GetBytes(asked)) == expected;

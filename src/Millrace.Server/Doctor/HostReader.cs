@@ -1,0 +1,60 @@
+using System.Globalization;
+using System.Runtime.InteropServices;
+
+namespace Millrace.Server.Doctor;
+
+/// <summary>Reads the facts where the kernel tells them: /proc and /sys. What cannot be read is null, never an error.</summary>
+internal static class HostReader
+{
+    /// <summary>CAP_IPC_LOCK, as a bit of CapEff: whoever has it is not limited in what they lock.</summary>
+    private const int LockCapability = 14;
+
+    public static async Task<HostFacts> ReadAsync(string root)
+    {
+        string limits = TryRead("/proc/self/limits") ?? "";
+        return new HostFacts
+        {
+            KernelRelease = TryRead("/proc/sys/kernel/osrelease") ?? Environment.OSVersion.Version.ToString(),
+            Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
+            Engine = await EngineTrial.RunAsync(),
+            Root = RootReader.Read(root),
+            Processors = Environment.ProcessorCount,
+            ProcessorsOnline = ProcFormats.CountOf(TryRead("/sys/devices/system/cpu/online") ?? "") ?? Environment.ProcessorCount,
+            QuotaCores = ReadQuota(),
+            LockedBytesMax = MayLockAnything() ? null : ProcFormats.LimitOf(limits, "Max locked memory").Soft,
+            DescriptorsSoft = ProcFormats.LimitOf(limits, "Max open files").Soft,
+            DescriptorsHard = ProcFormats.LimitOf(limits, "Max open files").Hard,
+            WatchesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_watches"),
+            WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
+            BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
+            CongestionControl = TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
+        };
+    }
+
+    /// <summary>The content of a file of the kernel's, trimmed; null where it is not there or not to be read.</summary>
+    public static string? TryRead(string path)
+    {
+        try
+        {
+            return File.ReadAllText(path).Trim();
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>Of this process's own cgroup: version 2 first, then the files of version 1.</summary>
+    private static double? ReadQuota()
+    {
+        string group = ProcFormats.UnifiedGroupOf(TryRead("/proc/self/cgroup") ?? "");
+        string? unified = TryRead($"/sys/fs/cgroup{group}/cpu.max") ?? TryRead("/sys/fs/cgroup/cpu.max");
+        const string First = "/sys/fs/cgroup/cpu/cpu.cfs";
+        return ProcFormats.QuotaOf(unified ?? $"{TryRead($"{First}_quota_us")} {TryRead($"{First}_period_us")}");
+    }
+
+    private static bool MayLockAnything() => ProcFormats.HasCapability(TryRead("/proc/self/status") ?? "", LockCapability);
+
+    private static long? TryReadNumber(string path) =>
+        long.TryParse(TryRead(path), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number) ? number : null;
+}

@@ -1,0 +1,22 @@
+using Millrace.Fuzz.Tests.Kit;
+using Millrace.Fuzz.Tests.Targets;
+
+namespace Millrace.Fuzz.Tests;
+
+/// <summary>Everything that is fuzzed.</summary>
+internal static class FuzzTargets
+{
+    public static IReadOnlyList<FuzzTarget> All { get; } =
+    [
+        new RequestHeadTarget(), new ChunkedTarget(), new RangeTarget(), new DateTarget(), new AcceptEncodingTarget(), new AcceptTarget(),
+        new ConditionTarget(), new CredentialTarget(), new PathTarget(), new PatternTarget(), new HeadersFileTarget(),
+        new RedirectsFileTarget(), new RouteTarget(), new SiteOptionTarget(), new AddressTarget(), new PasswordFileTarget(),
+    ];
+
+    /// <summary>Those that MILLRACE_FUZZ_TARGET leaves.</summary>
+    public static IReadOnlyList<FuzzTarget> Wanted => [.. All.Where(target => FuzzSettings.Target is null || target.Name == FuzzSettings.Target)];
+
+    public static FuzzTarget Find(string name) =>
+        All.FirstOrDefault(target => target.Name == name)
+        ?? (name == OverrunTarget.TargetName ? new OverrunTarget() : throw new InvalidOperationException($"There is no target '{name}'."));
+}

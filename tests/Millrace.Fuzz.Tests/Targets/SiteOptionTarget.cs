@@ -1,0 +1,112 @@
+using System.Collections;
+using System.Globalization;
+using System.Numerics;
+using System.Reflection;
+using System.Text;
+using System.Text.RegularExpressions;
+using Millrace.Fuzz.Tests.Kit;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Options;
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.Fuzz.Tests.Targets;
+
+/// <summary>Values of the site's options, as <c>key value</c>: taken, or refused with cause and remedy; never anything else.</summary>
+internal sealed partial class SiteOptionTarget : FuzzTarget
+{
+    private static readonly SiteOptions Blank = new() { Root = "/" };
+
+    private static readonly PropertyInfo[] Properties = typeof(SiteOptions).GetProperties(BindingFlags.Public | BindingFlags.Instance);
+
+    public override string Name => "site-option";
+
+    public override int InputBytesMax => 300;
+
+    public override int OutcomesMin => 30;
+
+    public override IReadOnlyList<string> Words =>
+    [
+        .. SiteOptionTable.All.Select(option => $"{option.Key} "), "on", "off", "auto", "64k", "1G", "9t", "8388608t",
+        "9223372036854775807", "-1", "1.5g", "404=/x", "500=", "*.js=", "/a /b 301", "/a/* /b/:splat", "X-A: b", "https://a.example",
+        ",", "*", "=", ":", "/", "none", "text/html", ".wasm=", "\0", "\r\n", "é",
+    ];
+
+    public override byte[] Generate(Random random)
+    {
+        SiteOption option = SiteOptionTable.All[random.Next(SiteOptionTable.All.Count)];
+        string value = option.Choices.Count > 0 && random.Next(3) != 0
+            ? option.Choices[random.Next(option.Choices.Count)]
+            : random.Pick("on", "64k", "12", "404=/a", "*.js=no-store", "/a /b", "X: y", "*", "/index.html", "utf-8", "a=b/c", option.Default);
+        return Utf8($"{option.Key} {value}");
+    }
+
+    public override string Check(ReadOnlySpan<byte> input)
+    {
+        string[] words = Encoding.UTF8.GetString(input).Split(' ', 2);
+        if (words.Length < 2 || SiteOptionTable.Find(words[0]) is not SiteOption option)
+        {
+            return "no option";
+        }
+
+        bool isTaken = option.TryApply(Blank, words[1], out SiteOptions? applied, out RuleProblem? problem);
+        if (!isTaken)
+        {
+            Require(problem!.Cause.StartsWith($"--{option.Key}", StringComparison.Ordinal) && problem.Remedy.Length > 0, $"refused with '{problem}'");
+            Require(!problem.ToString().Any(letter => char.IsControl(letter)), "a refusal that disturbs a terminal");
+        }
+        else
+        {
+            CheckTaken(option, words[1], applied!);
+        }
+
+        CheckNumbers(option, words[1], isTaken ? applied : null);
+        return $"{option.Key} {isTaken}";
+    }
+
+    private static void CheckTaken(SiteOption option, string text, SiteOptions applied)
+    {
+        Require(Blank.Root == applied.Root, "an option changes the root");
+        Require(Properties.Count(property => Show(property, Blank) != Show(property, applied)) <= 1, "an option changes two properties");
+        Require(option.TryApply(applied, text, out SiteOptions? twice, out _), "an option is taken once and not twice");
+        bool isSame = option.Occurrence == OptionOccurrence.Repeatable
+            || Properties.All(property => Show(property, applied) == Show(property, twice!));
+        Require(isSame, "an option said twice says something else");
+    }
+
+    /// <summary>Sizes and counts by arithmetic without an end.</summary>
+    private static void CheckNumbers(SiteOption option, string text, SiteOptions? applied)
+    {
+        if (option.Kind is not (OptionValueKind.Size or OptionValueKind.Count) || text == "auto")
+        {
+            return;
+        }
+
+        bool isInt = option.Kind == OptionValueKind.Count || option.Key is "bake-max" or "ring-max";
+        Match match = option.Kind == OptionValueKind.Size ? Size().Match(text) : Count().Match(text);
+        int power = 1 + "kmgt".IndexOf((match.Groups["unit"].Value + "-").ToLowerInvariant()[0]);
+        BigInteger? value = match.Success ? BigInteger.Parse(match.Groups["digits"].Value, CultureInfo.InvariantCulture) << (10 * power) : null;
+        value = value > (isInt ? int.MaxValue : long.MaxValue) ? null : value;
+        IEnumerable<PropertyInfo> changed = applied is null ? [] : Properties.Where(property => Show(property, applied) != Show(property, Blank));
+        string read = string.Concat(changed.Select(property => Show(property, applied!)));
+
+        // What is said may be what holds anyway.
+        string expected = value is null ? "" : $"{value}";
+        bool isDefault = applied is not null && read == "" && Properties.Any(property => Show(property, Blank) == expected);
+        Require(read == expected || isDefault, $"{option.Key} {text} is {expected}, not {read}");
+    }
+
+    private static string Show(PropertyInfo property, SiteOptions options) => property.GetValue(options) switch
+    {
+        string text => text,
+        IEnumerable items => string.Join('\n', items.Cast<object>()),
+        CorsOptions cors => string.Join('\n', cors.Origins),
+        object value => $"{value}",
+        null => "",
+    };
+
+    [GeneratedRegex(@"\A(?<digits>[0-9]+)(?<unit>[kmgtKMGT]?)\z")]
+    private static partial Regex Size();
+
+    [GeneratedRegex(@"\A(?<digits>[0-9]+)\z")]
+    private static partial Regex Count();
+}

@@ -1,0 +1,90 @@
+using System.Text.Json;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests.Doctor;
+
+/// <summary><c>millrace doctor</c> on this host, whatever it is.</summary>
+public class DoctorTests
+{
+    private static readonly string[] Subjects =
+    [
+        "kernel", "io_uring", "locked memory", "descriptors", "root", "file system", "watches", "processors", "congestion control", "accept queue",
+    ];
+
+    [Fact]
+    public async Task A_host_that_serves_is_not_broken_and_each_line_has_its_judgement()
+    {
+        ToolResult result = await Tool.RunAsync(Publication.Program, "doctor", Places.SampleSite);
+
+        Assert.InRange(result.ExitCode, 0, 1);
+        Assert.Equal("", result.Error);
+        string[] lines = result.Output.Split('\n');
+        Assert.All(Subjects, subject => Assert.Single(lines, line => line.StartsWith($"ok      {subject} ", StringComparison.Ordinal)
+            || line.StartsWith($"slower  {subject} ", StringComparison.Ordinal)));
+        Assert.Contains(result.ExitCode == 0 ? "It serves as well as it can here." : "would make it faster.", result.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Programs_are_told_the_same_as_json()
+    {
+        ToolResult text = await Tool.RunAsync(Publication.Program, "doctor", Places.SampleSite);
+        ToolResult json = await Tool.RunAsync(Publication.Program, "doctor", Places.SampleSite, "--json");
+
+        using JsonDocument report = JsonDocument.Parse(json.Output);
+        JsonElement[] findings = [.. report.RootElement.GetProperty("findings").EnumerateArray()];
+        Assert.Equal(text.ExitCode, json.ExitCode);
+        Assert.Equal(json.ExitCode == 0 ? "ok" : "slower", report.RootElement.GetProperty("judgement").GetString());
+        Assert.Equal(Subjects, findings.Select(finding => finding.GetProperty("subject").GetString()));
+        Assert.All(findings, finding => Assert.Contains(finding.GetProperty("finding").GetString()!, text.Output, StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [InlineData("no-such-folder", "does not exist")]
+    [InlineData("index.html", "is not a directory")]
+    public async Task A_root_that_cannot_be_served_is_broken(string name, string words)
+    {
+        ToolResult result = await Tool.RunAsync(Publication.Program, "doctor", Path.Combine(Places.SampleSite, name));
+
+        Assert.Equal(2, result.ExitCode);
+        Assert.Contains(words, result.Output, StringComparison.Ordinal);
+        Assert.Contains("broken  root", result.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Without_io_uring_the_cause_is_named()
+    {
+        Tool.Require("gcc");
+        using var folder = new TempFolder();
+        string launcher = folder.PathOf("refuse-io-uring");
+        string source = Path.Combine(Places.Repository, "tests", "Millrace.Server.Tests", "Kit", "refuse-io-uring.c");
+        await Tool.RunToSuccessAsync(TimeSpan.FromSeconds(30), "gcc", "-Wall", "-Werror", "-o", launcher, source);
+
+        ToolResult result = await Tool.RunAsync(launcher, Publication.Program, "doctor", Places.SampleSite);
+
+        Assert.InRange(result.ExitCode, 1, 2);
+        Assert.Contains("seccomp", result.Output, StringComparison.Ordinal);
+        Assert.Contains("io_uring_setup", result.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Few_descriptors_are_named()
+    {
+        Tool.Require("prlimit");
+        ToolResult result = await Tool.RunAsync("prlimit", "--nofile=500:500", Publication.Program, "doctor", Places.SampleSite);
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains("slower  descriptors", result.Output, StringComparison.Ordinal);
+        Assert.Contains("LimitNOFILE=", result.Output, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("is not an option", "doctor", "--jsn")]
+    [InlineData("Unrecognized", "doctor", "one", "two")]
+    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments)
+    {
+        ToolResult result = await Tool.RunAsync(Publication.Program, arguments);
+
+        Assert.Equal((2, ""), (result.ExitCode, result.Output));
+        Assert.Contains(words, Assert.Single(result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries)), StringComparison.Ordinal);
+    }
+}
