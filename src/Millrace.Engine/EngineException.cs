@@ -1,4 +1,5 @@
 using Millrace.Engine.Backends.Uring;
+using Millrace.Interop;
 
 namespace Millrace.Engine;
 

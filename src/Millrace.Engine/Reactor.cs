@@ -78,6 +78,9 @@ public sealed partial class Reactor
 
     internal BlockPools Pools { get; }
 
+    /// <summary>Batches that connections hold.</summary>
+    internal int BatchesLent { get; private set; }
+
     internal TimerWheel Timers { get; private set; } = null!;
 
     internal ConnectionTable Connections { get; }
@@ -171,10 +174,15 @@ public sealed partial class Reactor
         _parked.Enqueue(connection);
     }
 
-    internal OutputBatch RentBatch() => _batches.TryPop(out OutputBatch? batch) ? batch : new OutputBatch(Pools);
+    internal OutputBatch RentBatch()
+    {
+        BatchesLent++;
+        return _batches.TryPop(out OutputBatch? batch) ? batch : new OutputBatch(Pools);
+    }
 
     internal void ReturnBatch(OutputBatch batch)
     {
+        BatchesLent--;
         batch.Reset();
         if (_batches.Count < BatchesKept)
         {

@@ -44,6 +44,12 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>Ends the wait of the present turn, or of the next one. Any thread.</summary>
     public abstract void Wake();
 
+    /// <summary>From here on <see cref="AcceptQueued"/> does not wait. Below zero where that cannot be had.</summary>
+    public virtual int SetNonBlocking(int listenSocket) => SocketCalls.SetNonBlocking(listenSocket);
+
+    /// <summary>Accepts one of the connections that are queued: a connected, close-on-exec socket, or -EAGAIN when none is left.</summary>
+    public virtual int AcceptQueued(int listenSocket) => SocketCalls.Accept(listenSocket);
+
     public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);
 
     public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using Millrace.Engine.Backends;
 using Millrace.Interop;
-using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
 
@@ -103,7 +102,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private void Close()
     {
         ResumeAtMs = long.MaxValue;
-        if (SocketCalls.SetNonBlocking(socket) >= 0)
+        if (reactor.Backend.SetNonBlocking(socket) >= 0)
         {
             DealQueued();
         }
@@ -117,7 +116,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     {
         for (int left = reactor.Limits.Backlog; left > 0; left--)
         {
-            int accepted = SocketCalls.Accept(socket);
+            int accepted = reactor.Backend.AcceptQueued(socket);
             if (accepted >= 0)
             {
                 deal(accepted, listener);

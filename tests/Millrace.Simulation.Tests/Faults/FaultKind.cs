@@ -1,0 +1,95 @@
+namespace Millrace.Simulation.Tests.Faults;
+
+/// <summary>What may go wrong in a run: the kernel's doing first, then the operator's, then the peers'.</summary>
+internal enum FaultKind
+{
+    /// <summary>An operation moves fewer bytes at a time than it could, down to one.</summary>
+    Fragmented,
+
+    /// <summary>A send with MSG_WAITALL completes before all is sent.</summary>
+    ShortSend,
+
+    /// <summary>A file read brings less than there is.</summary>
+    ShortFileRead,
+
+    /// <summary>EINTR.</summary>
+    Interrupted,
+
+    /// <summary>EAGAIN.</summary>
+    TryAgain,
+
+    /// <summary>ECONNRESET: the network cut the connection.</summary>
+    ConnectionReset,
+
+    /// <summary>EPIPE, for the same reason.</summary>
+    BrokenPipe,
+
+    /// <summary>ENOBUFS, beyond what a small buffer ring brings by itself.</summary>
+    NoBufferSpace,
+
+    /// <summary>EMFILE for an accept.</summary>
+    NoDescriptors,
+
+    /// <summary>ENOMEM.</summary>
+    NoMemory,
+
+    /// <summary>EIO for a file read.</summary>
+    DiskError,
+
+    /// <summary>A multishot operation ends with a completion that brings no error.</summary>
+    MultishotEnded,
+
+    /// <summary>A completion overtakes those of other operations.</summary>
+    Reordered,
+
+    /// <summary>A completion comes later than its operation ended.</summary>
+    Delayed,
+
+    /// <summary>A completion under the token of a connection that is gone, its slot perhaps let anew.</summary>
+    Straggling,
+
+    /// <summary>The completion queue is not drained for a while, and then all of it is there at once.</summary>
+    Overflowed,
+
+    /// <summary>The operation was faster than its cancellation.</summary>
+    CancelRaced,
+
+    /// <summary>The clock leaps forward: the machine slept.</summary>
+    ClockJumped,
+
+    /// <summary>The wait ends with EINTR and brings nothing.</summary>
+    EnterInterrupted,
+
+    /// <summary>The server is stopped while its peers are at work.</summary>
+    Stopped,
+
+    /// <summary>More connections than the limit allows.</summary>
+    Crowded,
+
+    /// <summary>Requests are sent before the earlier ones are answered.</summary>
+    Pipelines,
+
+    /// <summary>The peer's end is announced behind its last request.</summary>
+    HalfCloses,
+
+    /// <summary>The peer stops reading.</summary>
+    NeverReads,
+
+    /// <summary>A head that comes byte by byte and never ends.</summary>
+    Trickles,
+
+    /// <summary>A request whose body does not come.</summary>
+    StallsBody,
+
+    /// <summary>The peer resets the connection at any time.</summary>
+    Resets,
+
+    /// <summary>The peer closes without having read all.</summary>
+    Leaves,
+
+    /// <summary>The peer stays when it has its answers, until the server ends the connection.</summary>
+    Stays,
+
+    /// <summary>The peer sends requests without end and reads nothing.</summary>
+    Floods,
+}

@@ -1,0 +1,33 @@
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Faults;
+
+/// <summary>
+/// Which faults a run has, and how often: each run draws its own subset, because faults that are all there at once hide each other
+/// (Groce et al., "Swarm testing", 2012).
+/// </summary>
+internal sealed class Swarm
+{
+    private readonly int[] _ratesPerMille = new int[FaultTally.Kinds];
+
+    public Swarm(Dice dice)
+    {
+        // Of a hundred runs a few have none: what they find needs none. In half of the rest a fault is rarer than not.
+        int subsetPerMille = dice.Pick<int>(0, 100, 250, 500, 500, 750);
+        for (int kind = 0; kind < _ratesPerMille.Length; kind++)
+        {
+            bool isDrawn = dice.Chance(subsetPerMille);
+            int rate = dice.Pick<int>(5, 20, 60, 200);
+            _ratesPerMille[kind] = isDrawn ? rate : 0;
+        }
+    }
+
+    /// <summary>Whether the fault is in the run's subset.</summary>
+    public bool Has(FaultKind kind) => _ratesPerMille[(int)kind] > 0;
+
+    public bool Strikes(FaultKind kind, Dice dice)
+    {
+        int rate = _ratesPerMille[(int)kind];
+        return rate > 0 && dice.Chance(rate);
+    }
+}

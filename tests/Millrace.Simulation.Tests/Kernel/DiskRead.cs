@@ -1,0 +1,64 @@
+using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Kernel;
+
+/// <summary>A file read: of the real file, at a time of its own.</summary>
+internal sealed unsafe class DiskRead(World world, SimulatedBackend kernel, Operation operation) : IScheduled
+{
+    /// <summary>What the kernel may leave in memory that is its own and that it did not say to have filled.</summary>
+    private const byte Rubbish = 0xA7;
+
+    public void Act(int errand)
+    {
+        if (operation.IsFinished)
+        {
+            return;
+        }
+
+        if (!operation.IsUntouched())
+        {
+            world.Fail(operation.Connection, "The destination of a file read was written to before the read.");
+        }
+
+        int result = Perform();
+        operation.Seal();
+        kernel.Post(operation, result);
+    }
+
+    private int Perform()
+    {
+        int connection = operation.Connection;
+        if (world.Strikes(FaultKind.Interrupted, connection))
+        {
+            return -Errno.EINTR;
+        }
+
+        if (world.Strikes(FaultKind.TryAgain, connection))
+        {
+            return -Errno.EAGAIN;
+        }
+
+        Span<byte> destination = operation.Destination;
+        bool isBroken = world.Strikes(FaultKind.DiskError, connection);
+        if (isBroken || world.Strikes(FaultKind.NoMemory, connection))
+        {
+            operation.Socket!.Excuse();
+            destination[..world.Dice.Below(destination.Length + 1)].Fill(Rubbish);
+            return isBroken ? -Errno.EIO : -Errno.ENOMEM;
+        }
+
+        if (world.Strikes(FaultKind.ShortFileRead, connection))
+        {
+            destination[^1] = Rubbish;
+            destination = destination[..world.Dice.Between(1, destination.Length)];
+        }
+
+        fixed (byte* first = destination)
+        {
+            return (int)FileCalls.PositionalRead(operation.File, first, (nuint)destination.Length, operation.Offset);
+        }
+    }
+}

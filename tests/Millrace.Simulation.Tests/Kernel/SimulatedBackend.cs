@@ -1,0 +1,445 @@
+using Millrace.Engine.Backends;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Kernel;
+
+/// <summary>
+/// A kernel in memory, all of it on the reactor's thread: the world moves on inside of <see cref="Turn"/> and nowhere else, so that a run
+/// follows from its seed. It does whatever a kernel may do, and refuses whatever a server must not.
+/// </summary>
+internal sealed unsafe class SimulatedBackend : Backend
+{
+    /// <summary>No descriptor of this process: what slips past the seam meets EBADF, not somebody's file.</summary>
+    private const int FirstDescriptor = 1 << 28;
+
+    /// <summary>A server that turns so often in one millisecond waits for nothing.</summary>
+    private const int TurnsPerMsMax = 20_000;
+
+    /// <summary>Turns of a run that has failed, until it is given up.</summary>
+    private const int LastTurnsMax = 5_000;
+
+    private readonly World _world;
+    private readonly SimulationRun _simulation;
+    private readonly CompletionQueue _queue;
+    private readonly Completion[] _completions;
+    private readonly List<(Operation? Operation, OperationToken CancelTarget)> _submitted = [];
+    private readonly Dictionary<OperationToken, Operation> _operations = [];
+    private readonly Dictionary<int, SimulatedSocket> _tenants = [];
+    private readonly List<object?> _descriptors = [];
+    private bool _isWoken;
+    private int _turnsOfThisMs;
+    private long _lastTurnMs;
+    private int _lastTurns;
+
+    public SimulatedBackend(World world, SimulationRun simulation)
+    {
+        _world = world;
+        _simulation = simulation;
+        _completions = new Completion[world.Shape.CompletionsPerTurn];
+        Slab = new ReceiveSlab(world);
+        _queue = new CompletionQueue(world, Slab);
+    }
+
+    public override string Name => "simulation";
+
+    public override long NowMs => _world.NowMs;
+
+    public ReceiveSlab Slab { get; }
+
+    /// <summary>Operations whose terminal completion the reactor has not seen.</summary>
+    public int OperationsInFlight => _operations.Count;
+
+    public int OpenDescriptors => _descriptors.Count(static open => open is not null);
+
+    public override void SubmitAccept(OperationToken token, int listenSocket)
+    {
+        if (At(listenSocket) is not SimulatedListener)
+        {
+            _world.Fail(Trace.Nobody, $"An accept was submitted for {listenSocket}, which is no listener.");
+        }
+
+        Submit(new Operation(token, null) { Target = listenSocket });
+    }
+
+    public override void SubmitReceive(OperationToken token, int socket)
+    {
+        if (At(socket) is SimulatedSocket tenant)
+        {
+            tenant.IsServed = true;
+            _tenants[token.Slot] = tenant;
+        }
+
+        Submit(new Operation(token, TenantOf(token, socket)) { Target = socket });
+    }
+
+    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
+    {
+        var operation = new Operation(token, TenantOf(token, socket)) { Target = socket };
+        operation.HandOver(data, bytes);
+        Submit(operation);
+    }
+
+    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
+    {
+        var operation = new Operation(token, TenantOf(token, socket)) { Target = socket };
+        operation.HandOver(message);
+        Submit(operation);
+    }
+
+    public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
+    {
+        var operation = new Operation(token, _tenants.GetValueOrDefault(token.Slot));
+        operation.HandOver(file, destination, bytes, offset);
+        Submit(operation);
+    }
+
+    public override void SubmitCancel(OperationToken target) => _submitted.Add((null, target));
+
+    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    {
+        _simulation.BeginOnce();
+        TakeSubmitted();
+        CountTurn();
+        if (_world.HasFailed)
+        {
+            return LetGo();
+        }
+
+        if (timeoutMs != 0 && _world.Strikes(FaultKind.EnterInterrupted, Trace.Nobody))
+        {
+            return [];
+        }
+
+        Wait(timeoutMs);
+        _isWoken = false;
+        return _world.HasFailed ? LetGo() : Deliver();
+    }
+
+    public override void ReturnBuffer(ushort bufferId) => Slab.Return(bufferId);
+
+    public override void Wake() => _isWoken = true;
+
+    public override int SetNonBlocking(int listenSocket) => 0;
+
+    public override int AcceptQueued(int listenSocket) => ((SimulatedListener)At(listenSocket)!).AcceptQueued();
+
+    public override void CloseSocket(int socket)
+    {
+        switch (At(socket))
+        {
+            case SimulatedListener listener:
+                listener.Close();
+                break;
+            case SimulatedSocket connection:
+                Close(connection);
+                break;
+            default:
+                _world.Fail(Trace.Nobody, $"Descriptor {socket} was closed, which is not open.");
+                return;
+        }
+
+        _descriptors[socket - FirstDescriptor] = null;
+    }
+
+    public override void ShutdownSend(int socket) => (At(socket) as SimulatedSocket)?.ShutDownSend();
+
+    public override void ResetOnClose(int socket)
+    {
+        if (At(socket) is SimulatedSocket connection)
+        {
+            connection.ResetsOnClose = true;
+        }
+    }
+
+    public override long SendProgress(int socket) => (At(socket) as SimulatedSocket)?.SentBytes ?? 0;
+
+    /// <summary>Gives a listener its descriptor.</summary>
+    public int Open(SimulatedListener listener) => listener.Descriptor = LowestFree(listener);
+
+    /// <summary>Gives an accepted connection its descriptor, the lowest that is free, as the kernel does: it was somebody's before.</summary>
+    public int Open(SimulatedSocket socket)
+    {
+        socket.Descriptor = LowestFree(socket);
+        _world.Trace.Note(socket.Number, TraceEvent.Accepted, socket.Descriptor);
+        return socket.Descriptor;
+    }
+
+    public void PostReceived(Operation receive, int count, ushort bufferId, bool more) => _queue.Post(receive, new Completion
+    {
+        Token = receive.Token,
+        Result = count,
+        BufferId = bufferId,
+        Data = Slab.AddressOf(bufferId),
+        Flags = CompletionFlags.HasBuffer | (more ? CompletionFlags.More : CompletionFlags.None),
+    });
+
+    public void PostAccepted(Operation accept, int descriptor, bool more) => _queue.Post(accept, new Completion
+    {
+        Token = accept.Token,
+        Result = descriptor,
+        Flags = more ? CompletionFlags.More : CompletionFlags.None,
+    });
+
+    public void PostStraggler(Operation operation, in Completion completion)
+    {
+        _world.Trace.Note(Trace.Nobody, TraceEvent.Straggles, (long)operation.Kind, completion.Result);
+        _world.Count(FaultKind.Straggling, Trace.Nobody);
+        _queue.Post(operation, completion);
+    }
+
+    /// <summary>The terminal completion of an operation.</summary>
+    public void Post(Operation operation, int result) =>
+        _queue.Post(operation, new Completion { Token = operation.Token, Result = result });
+
+    /// <summary>The submitted operation is cancelled now, if it was not faster.</summary>
+    public void Cancel(OperationToken target)
+    {
+        bool found = _operations.TryGetValue(target, out Operation? operation) && !operation.IsFinished;
+        if (found)
+        {
+            CancelFound(operation!);
+        }
+
+        var token = new OperationToken(OperationKind.Cancel, target.Generation, target.Slot);
+        Post(new Operation(token, operation?.Socket), found ? 0 : -Errno.ENOENT);
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        if (_operations.Count > 0)
+        {
+            _world.Fail(Trace.Nobody, $"The ring is closed with {_operations.Count} operations in flight.");
+        }
+
+        if (Slab.Lent > 0 && !_world.HasFailed)
+        {
+            _world.Fail(Trace.Nobody, $"{Slab.Lent} receive buffers were not returned.");
+        }
+
+        Slab.Dispose();
+    }
+
+    private object? At(int descriptor)
+    {
+        int index = descriptor - FirstDescriptor;
+        return index >= 0 && index < _descriptors.Count ? _descriptors[index] : null;
+    }
+
+    private int LowestFree(object owner)
+    {
+        int index = _descriptors.IndexOf(null);
+        if (index < 0)
+        {
+            index = _descriptors.Count;
+            _descriptors.Add(null);
+        }
+
+        _descriptors[index] = owner;
+        return FirstDescriptor + index;
+    }
+
+    /// <summary>The connection that an operation is for; its slot and its socket must mean the same one.</summary>
+    private SimulatedSocket? TenantOf(OperationToken token, int socket)
+    {
+        var connection = At(socket) as SimulatedSocket;
+        if (connection is null || _tenants.GetValueOrDefault(token.Slot) != connection)
+        {
+            _world.Fail(connection?.Number ?? Trace.Nobody, $"A {token.Kind} of slot {token.Slot} was submitted for descriptor {socket}, which is not its own.");
+        }
+
+        return connection;
+    }
+
+    private void Submit(Operation operation)
+    {
+        _world.Trace.Note(operation.Connection, TraceEvent.Submits, (long)operation.Kind, operation.Bytes);
+        if (!_operations.TryAdd(operation.Token, operation))
+        {
+            _world.Fail(operation.Connection, $"A {operation.Kind} was submitted while one was in flight.");
+            return;
+        }
+
+        if (operation.Socket is not null)
+        {
+            operation.Socket.OperationsInFlight++;
+        }
+
+        _submitted.Add((operation, default));
+    }
+
+    /// <summary>The enter: what was queued becomes the kernel's.</summary>
+    private void TakeSubmitted()
+    {
+        if (_world.HasFailed)
+        {
+            // What is in flight is ended by LetGo, whether the kernel has seen it or not.
+            _submitted.Clear();
+            return;
+        }
+
+        foreach ((Operation? operation, OperationToken cancelTarget) in _submitted)
+        {
+            if (operation is null)
+            {
+                SimulatedSocket? socket = _operations.GetValueOrDefault(cancelTarget)?.Socket;
+                _world.Trace.Note(socket?.Number ?? Trace.Nobody, TraceEvent.Cancels, (long)cancelTarget.Kind);
+                _world.Agenda.In(_world.Latency(), new Cancellation(this, cancelTarget), 0);
+            }
+            else if (operation.IsRead)
+            {
+                _world.Agenda.In(_world.Latency(), new DiskRead(_world, this, operation), 0);
+            }
+            else if (operation.Kind == OperationKind.Accept)
+            {
+                (At(operation.Target) as SimulatedListener)?.Submit(operation);
+            }
+            else if (At(operation.Target) == operation.Socket)
+            {
+                operation.Socket!.Submit(operation);
+            }
+            else
+            {
+                _world.Fail(operation.Connection, $"The descriptor of a {operation.Kind} was closed before the kernel had seen it.");
+            }
+        }
+
+        _submitted.Clear();
+    }
+
+    private void CountTurn()
+    {
+        _turnsOfThisMs = _lastTurnMs == _world.NowMs ? _turnsOfThisMs + 1 : 0;
+        _lastTurnMs = _world.NowMs;
+        if (_turnsOfThisMs > TurnsPerMsMax)
+        {
+            _world.Fail(Trace.Nobody, "The reactor spins: it turns and turns, and time stands still.");
+        }
+    }
+
+    /// <summary>Lets the world move on until there are completions, or the time is over.</summary>
+    private void Wait(long timeoutMs)
+    {
+        _queue.MayOverflow();
+        long untilMs = timeoutMs < 0 ? long.MaxValue : _world.NowMs + timeoutMs;
+        int batch = _world.Dice.Between(1, _completions.Length);
+        while (!_world.HasFailed)
+        {
+            while ((_queue.Count < batch || _queue.ReadyAtMs > _world.NowMs) && !_world.HasFailed && _world.Agenda.TryRunDue())
+            {
+            }
+
+            if (_isWoken || timeoutMs == 0 || _queue.ReadyAtMs <= _world.NowMs || _world.NowMs >= untilMs)
+            {
+                return;
+            }
+
+            long nextMs = Math.Min(_world.Agenda.NextAtMs, _queue.ReadyAtMs);
+            if (nextMs == long.MaxValue && untilMs == long.MaxValue)
+            {
+                _world.Fail(Trace.Nobody, "The run stalls: the server waits, and nothing is left to happen.");
+                return;
+            }
+
+            _world.Agenda.AdvanceTo(Math.Min(nextMs, untilMs));
+        }
+    }
+
+    private ReadOnlySpan<Completion> Deliver()
+    {
+        int count = 0;
+        while (count < _completions.Length && _queue.ReadyAtMs <= _world.NowMs)
+        {
+            (Operation operation, Completion completion) = _queue.Take();
+            _world.Trace.Note(operation.Connection, TraceEvent.Completes, (long)operation.Kind, completion.Result);
+            if (completion.IsTerminal)
+            {
+                Retire(operation);
+            }
+
+            _completions[count++] = completion;
+        }
+
+        return _completions.AsSpan(0, count);
+    }
+
+    /// <summary>The operation's memory goes back to the server, as it was lent.</summary>
+    private void Retire(Operation operation)
+    {
+        if (_operations.GetValueOrDefault(operation.Token) != operation)
+        {
+            return;
+        }
+
+        _operations.Remove(operation.Token);
+        if (operation.Socket is not null)
+        {
+            operation.Socket.OperationsInFlight--;
+        }
+
+        if (!operation.IsUntouched())
+        {
+            _world.Fail(operation.Connection, $"The memory of a {operation.Kind} was changed while it was the kernel's.");
+        }
+    }
+
+    private void CancelFound(Operation operation)
+    {
+        switch (operation.Kind)
+        {
+            case OperationKind.Accept:
+                (At(operation.Target) as SimulatedListener)?.Cancel();
+                break;
+            case OperationKind.FileRead when _world.Strikes(FaultKind.CancelRaced, operation.Connection):
+                // A worker is at it already, and will not be stopped.
+                break;
+            case OperationKind.FileRead:
+                Post(operation, -Errno.ECANCELED);
+                break;
+            default:
+                operation.Socket!.Cancel(operation);
+                break;
+        }
+    }
+
+    private void Close(SimulatedSocket connection)
+    {
+        if (connection.OperationsInFlight > 0)
+        {
+            _world.Fail(connection.Number, $"The connection is closed with {connection.OperationsInFlight} operations in flight.");
+        }
+
+        if (!connection.IsServed)
+        {
+            _simulation.OnShed(connection);
+        }
+        else if (_world.Swarm.Strikes(FaultKind.Straggling, _world.Dice))
+        {
+            _simulation.SendStraggler(_tenants.First(tenant => tenant.Value == connection).Key);
+        }
+
+        connection.CloseByServer();
+    }
+
+    /// <summary>A run that has failed ends fast: everything is cancelled, and nothing is looked at any more.</summary>
+    private ReadOnlySpan<Completion> LetGo()
+    {
+        _simulation.StopAfterFailure();
+        if (++_lastTurns > LastTurnsMax)
+        {
+            _simulation.HoldForGood("after it failed");
+        }
+
+        _world.Agenda.AdvanceTo(_world.NowMs + 10);
+        Completion[] all = [.. _operations.Keys.Select(static token => new Completion { Token = token, Result = -Errno.ECANCELED })];
+        _operations.Clear();
+        return all;
+    }
+
+    private sealed class Cancellation(SimulatedBackend kernel, OperationToken target) : IScheduled
+    {
+        public void Act(int errand) => kernel.Cancel(target);
+    }
+}

@@ -1,0 +1,104 @@
+using System.Text;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Peers;
+
+/// <summary>Draws requests to the sites, each with the answer it must have.</summary>
+internal sealed class ExchangeDeck(World world, SimulatedSites sites)
+{
+    /// <summary>A part of a body that never becomes whole.</summary>
+    private const int StalledBytes = 30;
+
+    /// <param name="owner">Whose request it is; where it can, the answer repeats it.</param>
+    /// <param name="number">Which of the owner's.</param>
+    public Exchange Draw(int owner, int number)
+    {
+        int host = world.Dice.Below(SimulatedSites.HostNames.Count);
+        string fields = $"Host: {SimulatedSites.HostNames[host]}\r\nX-Owner: {owner}-{number}\r\n";
+        SiteFile file = DrawFile();
+        return world.Dice.Below(12) switch
+        {
+            0 => Redirected(fields, owner, number),
+            1 => new(Bytes($"GET /missing/{owner} HTTP/1.1\r\n{fields}\r\n"), StatusText(404, "404 Not Found\r\n")),
+            2 => new(
+                Bytes($"HEAD {file.Target} HTTP/1.1\r\n{fields}\r\n"),
+                Whole(file, host) with { BringsContent = false }),
+            3 => new(
+                Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}If-None-Match: {file.EntityTags[host]}\r\n\r\n"),
+                new Answer(304) { Line = TagLine(file, host), BringsContent = false, NamesLength = false }),
+            4 or 5 when file.Content.Length > 1 => Range(file, host, fields),
+            6 when file.Content.Length > 50 => Ranges(file, host, fields),
+            7 => Posted(fields, world.Dice.Below(500)),
+            _ => new(Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}\r\n"), Whole(file, host)),
+        };
+    }
+
+    /// <summary>A last request that ends the connection.</summary>
+    public Exchange DrawLast() => world.Dice.Below(3) switch
+    {
+        // White space before the colon is how requests are smuggled (RFC 9112, section 5.1).
+        0 => new(Bytes("GET / HTTP/1.1\r\nHost : memory.test\r\n\r\n"), StatusText(400, "400 Bad Request\r\n") with { Ends = true }),
+        1 => new(
+            Bytes($"GET {sites.Files[2].Target} HTTP/1.0\r\nHost: memory.test\r\n\r\n"), Whole(sites.Files[2], 0) with { Ends = true }),
+        _ => new(
+            Bytes($"GET {sites.Files[3].Target} HTTP/1.1\r\nHost: files.test\r\nConnection: close\r\n\r\n"),
+            Whole(sites.Files[3], 1) with { Ends = true }),
+    };
+
+    /// <summary>A head that comes slowly and never ends.</summary>
+    public static Exchange Trickled() =>
+        new(Bytes("GET / HTTP/1.1\r\nHost: memory.test\r\nX-Slow: " + new string('z', 200)), StatusText(408, "408 Request Timeout\r\n") with { Ends = true });
+
+    /// <summary>A request that is answered before its body, which never comes.</summary>
+    public static Exchange Stalled() =>
+        new(
+            Bytes($"POST / HTTP/1.1\r\nHost: memory.test\r\nContent-Length: 1000\r\n\r\n{new string('b', StalledBytes)}"),
+            StatusText(405, "405 Method Not Allowed\r\n"));
+
+    private static Exchange Redirected(string fields, int owner, int number) => new(
+        Bytes($"GET /go/{owner}/{number} HTTP/1.1\r\n{fields}\r\n"),
+        StatusText(302, "302 Found\r\n") with { Line = Bytes($"\r\nLocation: /gone/{owner}/{number}\r\n") });
+
+    private static Exchange Posted(string fields, int bytes) => new(
+        Bytes($"POST / HTTP/1.1\r\n{fields}Content-Length: {bytes}\r\n\r\n{new string('b', bytes)}"),
+        StatusText(405, "405 Method Not Allowed\r\n"));
+
+    private Exchange Range(SiteFile file, int host, string fields)
+    {
+        int first = world.Dice.Below(file.Content.Length);
+        int last = first + world.Dice.Below(file.Content.Length - first);
+        return new(
+            Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes={first}-{last}\r\n\r\n"),
+            new Answer(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] });
+    }
+
+    private Exchange Ranges(SiteFile file, int host, string fields)
+    {
+        int firstLast = world.Dice.Below(10);
+        int second = world.Dice.Between(30, file.Content.Length - 1);
+        int secondLast = Math.Min(second + world.Dice.Below(15), file.Content.Length - 1);
+        return new(
+            Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes=0-{firstLast},{second}-{secondLast}\r\n\r\n"),
+            new Answer(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] });
+    }
+
+    private SiteFile DrawFile()
+    {
+        int fitting = 1;
+        while (fitting < sites.Files.Count && sites.Files[fitting].Content.Length <= world.Shape.AnswerBytesMax)
+        {
+            fitting++;
+        }
+
+        // Rather a small one: what is large says the same in more time.
+        return sites.Files[Math.Min(world.Dice.Below(fitting), world.Dice.Below(sites.Files.Count))];
+    }
+
+    private static Answer Whole(SiteFile file, int host) => new(200) { Line = TagLine(file, host), Content = [file.Content] };
+
+    private static Answer StatusText(int status, string text) => new(status) { Content = [Bytes(text)] };
+
+    private static byte[] TagLine(SiteFile file, int host) => Bytes($"\r\nETag: {file.EntityTags[host]}\r\n");
+
+    private static byte[] Bytes(string text) => Encoding.ASCII.GetBytes(text);
+}

@@ -1,0 +1,281 @@
+using System.Globalization;
+using System.Text;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Kernel;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Peers;
+
+/// <summary>A client of the sites: sends requests, as many at once as it likes, and knows what each must be answered with.</summary>
+internal sealed class HttpPeer : Peer
+{
+    private const int HeadBytesMax = 4096;
+    private const int FloodExchanges = 4_000;
+
+    private readonly List<Exchange> _exchanges = [];
+    private readonly int _pipelined;
+    private readonly byte[] _head = new byte[HeadBytesMax];
+    private readonly int _trickleMs;
+    private int _headBytes;
+    private Answer? _current;
+    private int _piece;
+    private int _pieceBytes;
+    private int _answered;
+    private int _sending;
+    private int _sentOfRequest;
+    private int _requestsSent;
+    private bool _wasToldOfEnd;
+    private long _trickleAtMs;
+    private long _lastRequestAtMs;
+
+    public HttpPeer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck)
+        : base(world, run, number, temper)
+    {
+        int count = world.Dice.Between(1, world.Dice.Pick<int>(1, 4, 10));
+        for (int i = 0; i < count; i++)
+        {
+            _exchanges.Add(deck.Draw(number, i));
+        }
+
+        switch (temper)
+        {
+            case Temper.Trickles:
+                _exchanges.Add(ExchangeDeck.Trickled());
+                break;
+            case Temper.StallsBody:
+                _exchanges.Add(ExchangeDeck.Stalled());
+                break;
+            case Temper.Floods:
+                _exchanges.AddRange(Enumerable.Repeat(_exchanges[0], FloodExchanges));
+                break;
+            case Temper.Polite when world.Dice.Chance(300):
+                _exchanges.Add(deck.DrawLast());
+                break;
+        }
+
+        _pipelined = temper == Temper.Floods ? int.MaxValue : 1;
+        if (world.Swarm.Has(FaultKind.Pipelines) && temper != Temper.Floods)
+        {
+            _pipelined = world.Dice.Between(1, 8);
+            world.Count(FaultKind.Pipelines, number);
+        }
+
+        _trickleMs = (int)world.Shape.WebLimits.Head.TotalMilliseconds / 12;
+    }
+
+    protected override ReadOnlySpan<byte> Outgoing
+    {
+        get
+        {
+            if (_sending == _exchanges.Count || _sending - _answered >= _pipelined)
+            {
+                return default;
+            }
+
+            ReadOnlySpan<byte> left = _exchanges[_sending].Request.AsSpan(_sentOfRequest);
+            if (!IsTrickling)
+            {
+                return left;
+            }
+
+            // When nothing else is under way, and a byte at a time.
+            bool isDue = _answered == _sending && World.NowMs >= _trickleAtMs && !_wasToldOfEnd;
+            return isDue ? left[..1] : default;
+        }
+    }
+
+    protected override bool HasSentAll => _sending == _exchanges.Count;
+
+    protected override bool IsOwed => _requestsSent > _answered && IsReading && !_wasToldOfEnd;
+
+    protected override bool IsBetweenAnswers => _current is null && _headBytes == 0;
+
+    protected override bool HasReceivedAll => _answered == _exchanges.Count;
+
+    protected override bool WasToldOfEnd => _wasToldOfEnd;
+
+    protected override SimulatedListener Listener => Run.HttpListener;
+
+    private bool IsTrickling => Temper == Temper.Trickles && _sending == _exchanges.Count - 1;
+
+    /// <summary>The server must not end an idle connection before that.</summary>
+    protected override long EarliestEndMs => Temper switch
+    {
+        Temper.Stays => _lastRequestAtMs + (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds,
+        Temper.StallsBody => _lastRequestAtMs + (long)World.Shape.WebLimits.Body.TotalMilliseconds,
+        _ => 0,
+    };
+
+    protected override void OnSent(int count)
+    {
+        _sentOfRequest += count;
+        if (IsTrickling)
+        {
+            BeginTrickle();
+        }
+
+        if (Socket.ReceivedBytes > FloodBytesMax)
+        {
+            Fail(string.Create(CultureInfo.InvariantCulture, $"The server took {Socket.ReceivedBytes} bytes of one who reads no answers."));
+        }
+
+        if (_sentOfRequest < _exchanges[_sending].Request.Length)
+        {
+            return;
+        }
+
+        if (_requestsSent == _answered)
+        {
+            NoteProgress();
+        }
+
+        _requestsSent++;
+        _sending++;
+        _sentOfRequest = 0;
+        _lastRequestAtMs = World.NowMs;
+    }
+
+    protected override void OnSentAll()
+    {
+        if (Temper == Temper.StallsBody)
+        {
+            ExpectEnd(World.Shape.WebLimits.Body, "the deadline for a body");
+        }
+
+        base.OnSentAll();
+    }
+
+    protected override void Take(ReadOnlySpan<byte> bytes)
+    {
+        while (bytes.Length > 0 && !World.HasFailed)
+        {
+            bytes = _current is null ? TakeHead(bytes) : TakeContent(bytes);
+        }
+    }
+
+    /// <summary>What the limits let in before an answer must have been read: the input, what is received meanwhile, what is answered.</summary>
+    private long FloodBytesMax
+    {
+        get
+        {
+            RunShape shape = World.Shape;
+            long received = shape.Limits.InputHighWaterBytes + (shape.ReceiveBuffers * (long)shape.ReceiveBufferBytes);
+            return Temper == Temper.Floods ? received + shape.WebLimits.UnsentBytesMax + (4L * shape.GrainBytes) + (64 * 1024) : long.MaxValue;
+        }
+    }
+
+    private void BeginTrickle()
+    {
+        if (_sentOfRequest == 1)
+        {
+            ExpectEnd(World.Shape.WebLimits.Head, "the deadline for a head");
+            _lastRequestAtMs = World.NowMs;
+        }
+
+        _trickleAtMs = World.NowMs + _trickleMs;
+        KickIn(_trickleMs);
+    }
+
+    private ReadOnlySpan<byte> TakeHead(ReadOnlySpan<byte> bytes)
+    {
+        int count = Math.Min(bytes.Length, HeadBytesMax - _headBytes);
+        bytes[..count].CopyTo(_head.AsSpan(_headBytes));
+        int from = Math.Max(0, _headBytes - 3);
+        int end = _head.AsSpan(from, _headBytes + count - from).IndexOf("\r\n\r\n"u8);
+        if (end < 0)
+        {
+            _headBytes += count;
+            if (_headBytes == HeadBytesMax)
+            {
+                FailHead("never ends");
+            }
+
+            return bytes[count..];
+        }
+
+        int headBytes = from + end + 4;
+        ReadOnlySpan<byte> rest = bytes[(headBytes - _headBytes)..];
+        _headBytes = headBytes;
+        TakeWholeHead(_head.AsSpan(0, headBytes));
+        _headBytes = 0;
+        return rest;
+    }
+
+    private void TakeWholeHead(ReadOnlySpan<byte> head)
+    {
+        if (_answered == _exchanges.Count || (_sending == _answered && _sentOfRequest == 0))
+        {
+            FailHead("answers nothing that was asked");
+            return;
+        }
+
+        Answer expected = _exchanges[_answered].Answer;
+        if (head.StartsWith("HTTP/1.1 408 "u8) && expected.Status != 408 && Socket.MayBreak)
+        {
+            // The clock has leapt while a head was on its way.
+            expected = ExchangeDeck.Trickled().Answer;
+        }
+
+        string? wrong = expected.Check(head, out Answer answer);
+        bool ends = head.IndexOf("\r\nConnection: close\r\n"u8) >= 0;
+        wrong ??= expected.Ends && !ends ? "does not say that it is the last"
+            : ends && !expected.Ends && !World.IsStopping ? "says that it is the last, without a reason"
+            : expected.Status == 408 && World.NowMs < EarliestTimeoutMs && !Socket.MayBreak ? "comes before its time"
+            : null;
+        if (wrong is not null)
+        {
+            FailHead(wrong);
+            return;
+        }
+
+        _wasToldOfEnd |= ends;
+        _piece = _pieceBytes = 0;
+        _current = answer;
+        SkipEmpty();
+    }
+
+    private long EarliestTimeoutMs => _lastRequestAtMs + (long)World.Shape.WebLimits.Head.TotalMilliseconds;
+
+    private ReadOnlySpan<byte> TakeContent(ReadOnlySpan<byte> bytes)
+    {
+        ReadOnlySpan<byte> expected = _current!.Content[_piece].Span[_pieceBytes..];
+        int count = Math.Min(bytes.Length, expected.Length);
+        int same = bytes[..count].CommonPrefixLength(expected);
+        if (same < count)
+        {
+            Fail(string.Create(
+                CultureInfo.InvariantCulture, $"Answer {_answered} has a foreign byte in its content, at {_pieceBytes + same} of piece {_piece}."));
+        }
+
+        _pieceBytes += count;
+        SkipEmpty();
+        return bytes[count..];
+    }
+
+    /// <summary>Goes on to where the next byte belongs, and past the end of the answer.</summary>
+    private void SkipEmpty()
+    {
+        Answer answer = _current!;
+        while (answer.BringsContent && _piece < answer.Content.Count && _pieceBytes == answer.Content[_piece].Length)
+        {
+            _piece++;
+            _pieceBytes = 0;
+        }
+
+        if (answer.BringsContent && _piece < answer.Content.Count)
+        {
+            return;
+        }
+
+        _current = null;
+        _answered++;
+        if (HasReceivedAll && Temper == Temper.Stays)
+        {
+            ExpectEnd(World.Shape.WebLimits.KeepAlive, "the deadline for a next request");
+        }
+    }
+
+    private void FailHead(string what) =>
+        Fail($"Answer {_answered} {what}: {Encoding.Latin1.GetString(_head.AsSpan(0, _headBytes)).ReplaceLineEndings("|")}\n"
+            + $"  to: {Encoding.Latin1.GetString(_exchanges[Math.Min(_answered, _exchanges.Count - 1)].Request).ReplaceLineEndings("|")}");
+}

@@ -1,0 +1,409 @@
+using System.Globalization;
+using Millrace.Simulation.Tests.Kernel;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Peers;
+
+/// <summary>
+/// The other end of one connection: sends in pieces, reads in pieces, checks every byte, and judges how the connection ended. What it is
+/// sent has to be whole and its own, or the connection must have ended for a reason that it knows.
+/// </summary>
+internal abstract class Peer(World world, SimulationRun run, int number, Temper temper) : IScheduled
+{
+    private const int ConnectErrand = 0;
+    private const int StepErrand = 1;
+    private const int WatchErrand = 2;
+    private const int QuitErrand = 3;
+    private const int EndErrand = 4;
+    private const int UnreadErrand = 5;
+
+    private readonly int _sendPiece = world.Dice.Between(1, world.Shape.SendPieceBytes);
+    private readonly int _readPiece = world.Dice.Between(1, 2 * world.Shape.GrainBytes);
+    private readonly int _readsBytes = temper switch
+    {
+        Temper.NeverReads => world.Dice.Below(2_000),
+        Temper.Floods => 0,
+        _ => int.MaxValue,
+    };
+
+    private bool _stepIsDue;
+    private bool _hasEnded;
+    private bool _sawEnd;
+    private long _movedAtMs;
+    private long _activeAtMs;
+    private long _readBytes;
+    private long _endsByMs = long.MaxValue;
+    private string _endsBy = "";
+
+    public int Number { get; } = number;
+
+    public bool IsDone { get; private set; }
+
+    /// <summary>It has closed its socket: what is sent to it meets a reset.</summary>
+    public bool IsGone { get; private set; }
+
+    protected World World { get; } = world;
+
+    protected SimulationRun Run { get; } = run;
+
+    protected Temper Temper { get; } = temper;
+
+    protected SimulatedSocket Socket { get; private set; } = null!;
+
+    protected bool IsReading => _readBytes < _readsBytes;
+
+    /// <summary>Bytes that it may send now; empty for none.</summary>
+    protected abstract ReadOnlySpan<byte> Outgoing { get; }
+
+    /// <summary>Whether everything it wanted to send is sent.</summary>
+    protected abstract bool HasSentAll { get; }
+
+    /// <summary>Whether the server has all that it needs for bytes that it has not sent.</summary>
+    protected abstract bool IsOwed { get; }
+
+    /// <summary>Whether the connection may end in order here: not within an answer.</summary>
+    protected abstract bool IsBetweenAnswers { get; }
+
+    /// <summary>Whether everything it wanted was received.</summary>
+    protected abstract bool HasReceivedAll { get; }
+
+    /// <summary>Whether an answer has said that it is the last.</summary>
+    protected virtual bool WasToldOfEnd => false;
+
+    /// <summary>Before that the server must not end a connection on which everything is answered; 0 for at any time.</summary>
+    protected virtual long EarliestEndMs => 0;
+
+    protected abstract SimulatedListener Listener { get; }
+
+    public void Begin(int afterMs) => World.Agenda.In(afterMs, this, ConnectErrand);
+
+    public void Act(int errand)
+    {
+        if (IsDone)
+        {
+            return;
+        }
+
+        switch (errand)
+        {
+            case ConnectErrand:
+                Connect();
+                break;
+            case StepErrand:
+                _stepIsDue = false;
+                Step();
+                break;
+            case WatchErrand:
+                WatchProgress();
+                break;
+            case QuitErrand:
+                Quit();
+                break;
+            case EndErrand:
+                CheckEnd();
+                break;
+            case UnreadErrand:
+                CheckUnread();
+                break;
+        }
+    }
+
+    /// <summary>Something may have changed on its connection.</summary>
+    public void Kick()
+    {
+        _activeAtMs = World.NowMs;
+        if (!IsDone && !_stepIsDue)
+        {
+            _stepIsDue = true;
+            World.Agenda.In(World.Shape.PaceMs == 0 ? 0 : World.Dice.Between(1, World.Shape.PaceMs), this, StepErrand);
+        }
+    }
+
+    /// <summary>Its deadlines may have passed on the way.</summary>
+    public void OnClockJump() => Socket?.Excuse();
+
+    /// <summary>The run is over: who is not done has been forgotten.</summary>
+    public void CheckDone()
+    {
+        if (!IsDone)
+        {
+            World.Fail(Number, "The server has stopped, and the peer never saw an end.");
+        }
+    }
+
+    /// <summary>Takes bytes that the server sent, all of them, and fails for what is wrong.</summary>
+    protected abstract void Take(ReadOnlySpan<byte> bytes);
+
+    /// <summary>So many of the outgoing bytes are sent.</summary>
+    protected abstract void OnSent(int count);
+
+    protected void Fail(string what) => World.Fail(Number, what);
+
+    /// <summary>Looks again after so long.</summary>
+    protected void KickIn(int ms) => World.Agenda.In(ms, this, StepErrand);
+
+    /// <summary>The server owes something new from now on: the time until its next byte counts.</summary>
+    protected void NoteProgress() => _movedAtMs = World.NowMs;
+
+    /// <summary>The server has to have ended the connection by then.</summary>
+    protected void ExpectEnd(TimeSpan within, string deadline)
+    {
+        _endsByMs = World.NowMs + (long)within.TotalMilliseconds + World.Shape.SlackMs;
+        _endsBy = deadline;
+        World.Agenda.At(_endsByMs + 1, this, EndErrand);
+    }
+
+    /// <summary>Called when everything is sent: what a temper does then.</summary>
+    protected virtual void OnSentAll()
+    {
+        if (Temper == Temper.HalfCloses)
+        {
+            EndOutput();
+        }
+    }
+
+    protected void EndOutput()
+    {
+        if (!_hasEnded)
+        {
+            _hasEnded = true;
+            Socket.EndByPeer();
+        }
+    }
+
+    private void Connect()
+    {
+        Socket = new SimulatedSocket(World, Run.Kernel, this, World.Dice.Between(World.Shape.GrainBytes, 4 * World.Shape.GrainBytes));
+        World.Trace.Note(Number, TraceEvent.Connects, (int)Temper);
+        if (!Listener.TryConnect(Socket))
+        {
+            End();
+            return;
+        }
+
+        NoteProgress();
+        World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
+        if (Temper is Temper.Resets or Temper.Leaves)
+        {
+            World.Agenda.In(World.Dice.Below(World.Dice.Pick<int>(5, 100, 2_000)), this, QuitErrand);
+        }
+
+        if (_readsBytes == 0)
+        {
+            StopReading();
+        }
+
+        Kick();
+    }
+
+    private void Step()
+    {
+        Read();
+        if (!IsDone)
+        {
+            Send();
+        }
+
+        bool canRead = IsReading && Socket.Downlink.Count > 0;
+        bool canSend = !_hasEnded && Outgoing.Length > 0 && Socket.Uplink.Room > 0;
+        if (!IsDone && (canRead || canSend))
+        {
+            Kick();
+        }
+    }
+
+    private void Read()
+    {
+        if (!IsReading)
+        {
+            if (Socket.IsClosed || Socket.DownlinkReset)
+            {
+                End();
+            }
+
+            return;
+        }
+
+        int count = (int)Math.Min(Math.Min(_readPiece, Socket.Downlink.Count), _readsBytes - _readBytes);
+        if (count > 0)
+        {
+            World.Trace.Note(Number, TraceEvent.PeerReads, count);
+            NoteProgress();
+            _readBytes += count;
+            Take(Socket.Downlink.Bytes[..count]);
+            Socket.ConsumeByPeer(count);
+            if (!IsReading)
+            {
+                StopReading();
+            }
+            else if (HasReceivedAll)
+            {
+                OnReceivedAll();
+            }
+        }
+        else if (Socket.DownlinkReset)
+        {
+            JudgeReset();
+        }
+        else if (Socket.DownlinkEnded && Socket.Downlink.Count == 0)
+        {
+            JudgeEnd();
+        }
+    }
+
+    private void Send()
+    {
+        int count = Math.Min(Math.Min(Outgoing.Length, _sendPiece), Socket.Uplink.Room);
+        if (count == 0 || _hasEnded)
+        {
+            return;
+        }
+
+        World.Trace.Note(Number, TraceEvent.PeerSends, count);
+        Socket.SendByPeer(Outgoing[..count]);
+        OnSent(count);
+        if (HasSentAll)
+        {
+            OnSentAll();
+        }
+    }
+
+    private void StopReading()
+    {
+        Socket.Excuse();
+        World.Agenda.In(UnreadMs, this, UnreadErrand);
+    }
+
+    private void OnReceivedAll()
+    {
+        if (Temper is Temper.Polite or Temper.Resets or Temper.Leaves && !WasToldOfEnd)
+        {
+            Close();
+        }
+    }
+
+    private void Quit()
+    {
+        if (Temper == Temper.Resets || Socket.Downlink.Count > 0)
+        {
+            Socket.ResetByPeer();
+            IsGone = true;
+            End();
+        }
+        else
+        {
+            Close();
+        }
+    }
+
+    private void Close()
+    {
+        Socket.Excuse();
+        EndOutput();
+        IsGone = true;
+        End();
+    }
+
+    private void JudgeEnd()
+    {
+        World.Trace.Note(Number, TraceEvent.PeerSeesEnd);
+        _sawEnd = true;
+        if (!IsBetweenAnswers)
+        {
+            // Even where the connection may break: an end in order makes the answer look whole.
+            Fail("The connection ended in order within an answer.");
+        }
+        else if (!HasReceivedAll && !WasToldOfEnd && !Socket.MayBreak && !World.IsStopping)
+        {
+            Fail("The connection ended before everything was answered, and nothing gave a reason.");
+        }
+
+        else if (HasReceivedAll && !WasToldOfEnd && World.NowMs < EarliestEndMs && !Socket.MayBreak && !World.IsStopping)
+        {
+            Fail("The connection was ended before its deadline.");
+        }
+
+        Close();
+    }
+
+    private void JudgeReset()
+    {
+        World.Trace.Note(Number, TraceEvent.PeerSeesReset);
+        if (!Socket.MayBreak && !_sawEnd && World.NowMs < World.DrainEndsAtMs)
+        {
+            Fail("The connection was reset, and nothing gave a reason.");
+        }
+
+        End();
+    }
+
+    private void WatchProgress()
+    {
+        if (Socket.MayBreak || World.NowMs >= World.DrainEndsAtMs)
+        {
+            return;
+        }
+
+        long dueMs = World.WithJumps(_movedAtMs + World.Shape.SlackMs);
+        if (!IsOwed)
+        {
+            World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
+        }
+        else if (World.NowMs <= dueMs)
+        {
+            World.Agenda.At(dueMs + 1, this, WatchErrand);
+        }
+        else
+        {
+            Fail(string.Create(CultureInfo.InvariantCulture, $"No byte came for {World.NowMs - _movedAtMs} ms, and the server has all that it needs."));
+        }
+    }
+
+    private void CheckEnd()
+    {
+        long dueMs = World.WithJumps(_endsByMs);
+        if (World.NowMs <= dueMs)
+        {
+            World.Agenda.At(dueMs + 1, this, EndErrand);
+        }
+        else if (!_sawEnd)
+        {
+            Fail($"The connection is still there after {_endsBy}.");
+        }
+    }
+
+    /// <summary>Who stops reading is given up by the deadline for writing, or, if it all fits its window, by the others.</summary>
+    private void CheckUnread()
+    {
+        long dueMs = World.WithJumps(_activeAtMs + UnreadMs);
+        if (World.NowMs <= dueMs)
+        {
+            World.Agenda.At(dueMs + 1, this, UnreadErrand);
+        }
+        else if (!Socket.IsClosed)
+        {
+            Fail("The connection of a peer that stopped reading is still there after all deadlines.");
+        }
+    }
+
+    private long UnreadMs
+    {
+        get
+        {
+            RunShape shape = World.Shape;
+            TimeSpan waits = new[] { shape.WebLimits.KeepAlive, shape.WebLimits.Head, shape.WebLimits.Body }.Max();
+            TimeSpan all = waits + (2 * shape.Limits.WriteStall) + shape.Limits.Linger;
+            return (long)all.TotalMilliseconds + (2 * shape.SlackMs);
+        }
+    }
+
+    private void End()
+    {
+        if (!IsDone)
+        {
+            IsDone = true;
+            World.Trace.Note(Number, TraceEvent.PeerIsDone);
+            Run.OnPeerDone();
+        }
+    }
+}

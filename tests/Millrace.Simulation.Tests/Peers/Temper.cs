@@ -1,0 +1,32 @@
+namespace Millrace.Simulation.Tests.Peers;
+
+/// <summary>How a peer behaves.</summary>
+internal enum Temper
+{
+    /// <summary>Asks, reads, and closes when it has everything.</summary>
+    Polite,
+
+    /// <summary>Announces its end behind its last request.</summary>
+    HalfCloses,
+
+    /// <summary>Waits for the server's end.</summary>
+    Stays,
+
+    /// <summary>Stops reading.</summary>
+    NeverReads,
+
+    /// <summary>Sends the last head byte by byte and never ends it.</summary>
+    Trickles,
+
+    /// <summary>Announces a body behind its last request and sends a part.</summary>
+    StallsBody,
+
+    /// <summary>Resets the connection at any time.</summary>
+    Resets,
+
+    /// <summary>Closes at any time, whatever is still to come.</summary>
+    Leaves,
+
+    /// <summary>Sends requests without end and reads nothing.</summary>
+    Floods,
+}

@@ -1,0 +1,76 @@
+using System.Diagnostics;
+using System.Globalization;
+using Millrace.Engine.Backends;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Kernel;
+
+namespace Millrace.Simulation.Tests.Runs;
+
+/// <summary>Many runs, one seed after the other, as many at once as there are cores: each is a reactor of its own.</summary>
+internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
+{
+    private readonly Lock _gate = new();
+    private readonly FaultTally _tally = new();
+    private readonly Stopwatch _watch = new();
+    private ulong _nextSeed;
+
+    /// <summary>What was found, at most one of each run.</summary>
+    public List<Violation> Violations { get; } = [];
+
+    public long Runs { get; private set; }
+
+    public long Connections { get; private set; }
+
+    /// <summary>Runs seeds from the first on until there is enough, or something was found.</summary>
+    public void Run(ulong firstSeed, TimeSpan most, long connections)
+    {
+        _nextSeed = firstSeed;
+        _watch.Start();
+        Thread[] workers = [.. Enumerable.Range(0, Environment.ProcessorCount).Select(_ => new Thread(() => Work(most, connections)))];
+        Array.ForEach(workers, static worker => worker.Start());
+        Array.ForEach(workers, static worker => worker.Join());
+        _watch.Stop();
+    }
+
+    public override string ToString() => string.Create(
+        CultureInfo.InvariantCulture,
+        $"""
+         {Runs:N0} runs (seeds up to {_nextSeed - 1}), {Connections:N0} connections in {_watch.Elapsed.TotalSeconds:F1} s, {Runs / _watch.Elapsed.TotalSeconds:N0} runs/s
+         Faults injected:
+         {_tally}{Violations.Count} violations
+         """);
+
+    private void Work(TimeSpan most, long connections)
+    {
+        while (_watch.Elapsed < most)
+        {
+            ulong seed;
+            lock (_gate)
+            {
+                if (Connections >= connections || Violations.Count > 0)
+                {
+                    return;
+                }
+
+                seed = _nextSeed++;
+            }
+
+            RunReport report = SimulationRun.Run(seed, sites, tamper);
+            lock (_gate)
+            {
+                Add(report);
+            }
+        }
+    }
+
+    private void Add(RunReport report)
+    {
+        Runs++;
+        Connections += report.Connections;
+        _tally.Add(report.Tally);
+        if (report.Violation is not null)
+        {
+            Violations.Add(report.Violation);
+        }
+    }
+}

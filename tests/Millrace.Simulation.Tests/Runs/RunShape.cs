@@ -1,0 +1,105 @@
+using Millrace.Engine;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Web;
+
+namespace Millrace.Simulation.Tests.Runs;
+
+/// <summary>The measures of one run: how many peers, how small the pieces, how late the kernel, which limits the server has.</summary>
+internal sealed class RunShape
+{
+    /// <summary>What an answer may take at most, in pieces: a run of one-byte pieces asks for small files.</summary>
+    private const int PiecesPerAnswer = 400;
+
+    public RunShape(Dice dice, Swarm swarm)
+    {
+        Connections = dice.Between(1, dice.Pick<int>(3, 16, 48));
+        ArrivalSpanMs = dice.Pick<int>(0, 20, 500, 5_000);
+        GrainBytes = dice.Pick<int>(1, 7, 100, 1_500, 16_384, 200_000);
+        AnswerBytesMax = Math.Max(600, GrainBytes * PiecesPerAnswer);
+        SendPieceBytes = dice.Pick<int>(1, 3, 40, 10_000);
+        PaceMs = dice.Pick<int>(0, 0, 1, 3);
+        LatencyMs = dice.Pick<int>(0, 1, 5);
+        DelayMs = dice.Pick<int>(1, 10, 50);
+        HoldMs = dice.Pick<int>(5, 150);
+        ReceiveBuffers = Math.Max(dice.Pick<int>(1, 2, 8, 64), Connections / 6);
+        ReceiveBufferBytes = dice.Pick<int>(64, 500, 4096);
+        CompletionsPerTurn = dice.Pick<int>(1, 5, 256);
+        Limits = new Limits
+        {
+            ConnectionsPerReactor = swarm.Has(FaultKind.Crowded) ? dice.Between(1, Connections) : 65_536,
+            InputHighWaterBytes = dice.Pick<int>(300, 4_096, 65_536),
+            PipeUnsentBytes = dice.Pick<int>(100, 65_536),
+            Linger = TimeSpan.FromMilliseconds(dice.Pick<int>(400, 2_000)),
+            WriteStall = TimeSpan.FromSeconds(dice.Pick<int>(8, 30)),
+        };
+        WebLimits = new WebLimits
+        {
+            KeepAlive = TimeSpan.FromSeconds(dice.Pick<int>(10, 75)),
+            Head = TimeSpan.FromSeconds(dice.Pick<int>(10, 15)),
+            Body = TimeSpan.FromSeconds(dice.Pick<int>(10, 30)),
+            UnsentBytesMax = dice.Pick<int>(2_000, 128 * 1024),
+        };
+        DrainMs = dice.Pick<int>(0, 200, 5_000);
+        StopAfterMs = swarm.Has(FaultKind.Stopped) ? dice.Below(ArrivalSpanMs + dice.Pick<int>(20, 500, 10_000)) : -1;
+        SlackMs = Slack(swarm);
+    }
+
+    public int Connections { get; }
+
+    /// <summary>Peers connect within so long.</summary>
+    public int ArrivalSpanMs { get; }
+
+    /// <summary>About how much goes over the network at a time.</summary>
+    public int GrainBytes { get; }
+
+    public int AnswerBytesMax { get; }
+
+    /// <summary>What a peer sends at once.</summary>
+    public int SendPieceBytes { get; }
+
+    /// <summary>Between two steps of a peer.</summary>
+    public int PaceMs { get; }
+
+    /// <summary>The longest that an operation takes without a fault.</summary>
+    public int LatencyMs { get; }
+
+    /// <summary>The longest that a completion is kept back by <see cref="FaultKind.Delayed"/>.</summary>
+    public int DelayMs { get; }
+
+    /// <summary>The longest that all are, by <see cref="FaultKind.Overflowed"/>.</summary>
+    public int HoldMs { get; }
+
+    public int ReceiveBuffers { get; }
+
+    public int ReceiveBufferBytes { get; }
+
+    public int CompletionsPerTurn { get; }
+
+    public Limits Limits { get; }
+
+    public WebLimits WebLimits { get; }
+
+    public int DrainMs { get; }
+
+    /// <summary>When the server is stopped under its peers; negative for not at all.</summary>
+    public int StopAfterMs { get; }
+
+    /// <summary>
+    /// How much later than promised something may be seen to happen, for all that a run delays: a deadline missed by more is missed,
+    /// and who moves nothing for so long has lost its progress.
+    /// </summary>
+    public long SlackMs { get; }
+
+    private long Slack(Swarm swarm)
+    {
+        // Two ticks of the timer wheel, and a chain of some operations.
+        long slack = 200 + (10 * (LatencyMs + PaceMs));
+        slack += swarm.Has(FaultKind.Delayed) ? 10 * DelayMs : 0;
+        slack += swarm.Has(FaultKind.Overflowed) ? 4 * HoldMs : 0;
+        bool retries = swarm.Has(FaultKind.TryAgain) || swarm.Has(FaultKind.NoBufferSpace) || swarm.Has(FaultKind.NoMemory)
+            || swarm.Has(FaultKind.NoDescriptors);
+
+        // Accepts and sends that find the kernel short are tried again after 100 and 50 ms, and may find it short three times.
+        return slack + (retries ? 1_500 : 0);
+    }
+}

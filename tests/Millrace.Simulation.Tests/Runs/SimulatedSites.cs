@@ -1,0 +1,90 @@
+using System.Text;
+using Microsoft.Extensions.Logging.Abstractions;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Catalog;
+using Millrace.Web;
+
+namespace Millrace.Simulation.Tests.Runs;
+
+/// <summary>A file that is served, and the entity tag that each host gives it.</summary>
+internal sealed record SiteFile(string Target, byte[] Content, IReadOnlyList<string> EntityTags)
+{
+    /// <summary>Of all of them.</summary>
+    public const string ContentType = "application/octet-stream";
+}
+
+/// <summary>
+/// One folder of real files, served by three real sites that differ in how they send: from memory, by one read or in chunks, and by
+/// opening for each request. Opened once and shared by all runs; the bytes of a file follow from its name.
+/// </summary>
+internal sealed class SimulatedSites : IDisposable
+{
+    /// <summary>Around every border between two ways of sending, of all hosts.</summary>
+    private static readonly int[] Sizes =
+    [
+        0, 1, 99, 100, 101, 800, 2_000, 2_001, 5_000, 16_384, 16_385, 40_000, 65_536, 65_537, 150_000, 262_144, 600_000,
+    ];
+
+    private readonly string _folder = Directory.CreateTempSubdirectory("millrace-simulation-").FullName;
+    private readonly Site[] _sites;
+
+    public SimulatedSites()
+    {
+        byte[][] contents = [.. Sizes.Select(static size => Marker.Of(size).Slice(0, size).ToArray())];
+        foreach (byte[] content in contents)
+        {
+            string path = Path.Combine(_folder, NameOf(content.Length));
+            File.WriteAllBytes(path, content);
+
+            // Settled: what was written just now would be looked at once more, while runs compare the tags.
+            File.SetLastWriteTimeUtc(path, new DateTime(2024, 5, 6, 7, 8, 9, DateTimeKind.Utc));
+        }
+
+        // Nothing changes on disk while it is served.
+        SiteOptions fromMemory = new()
+        {
+            Root = _folder,
+            Watch = WatchMode.Off,
+            Compression = false,
+            Redirects = [new RedirectRule("/go/*", "/gone/:splat", 302)],
+        };
+        SiteOptions fromFiles = fromMemory with { BakedBytesMax = 100, RingBytesMax = 2_000 };
+        SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, RingBytesMax = 65_536 };
+        _sites = [.. new[] { fromMemory, fromFiles, onDemand }.Select(static options => Site.Open(options, NullLoggerFactory.Instance))];
+        Hosts = new HostTable([.. HostNames.Zip(_sites, static (name, site) => ((string?)name, site))]);
+        Files = [.. contents.Select(content => new SiteFile("/" + NameOf(content.Length), content, TagsOf(NameOf(content.Length))))];
+    }
+
+    public static IReadOnlyList<string> HostNames { get; } = ["memory.test", "files.test", "demand.test"];
+
+    public HostTable Hosts { get; }
+
+    /// <summary>By size, the smallest first.</summary>
+    public IReadOnlyList<SiteFile> Files { get; }
+
+    /// <summary>Ends the sites. Nobody may still use what a run has borrowed of them: bodies, descriptors, snapshots.</summary>
+    public async Task EndAsync()
+    {
+        foreach (Site site in _sites)
+        {
+            CatalogSnapshot last = site.Catalog.Current;
+            site.Dispose();
+            await last.Freed.WaitAsync(TimeSpan.FromSeconds(10));
+            Assert.Equal((0, 0), (site.Catalog.BakedBytesHeld, site.Catalog.DescriptorsHeld));
+        }
+    }
+
+    public void Dispose() => Directory.Delete(_folder, recursive: true);
+
+    private static string NameOf(int size) => $"f{size}.bin";
+
+    private string[] TagsOf(string name) =>
+    [
+        .. _sites.Select(site =>
+        {
+            PathMatch match = site.Catalog.Current.TryFind(Encoding.ASCII.GetBytes("/" + name), out Asset? asset, out _);
+            Assert.True(asset is not null, $"{name} is {match}");
+            return Encoding.ASCII.GetString(asset.EntityTag);
+        }),
+    ];
+}

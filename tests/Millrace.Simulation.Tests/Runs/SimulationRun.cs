@@ -1,0 +1,272 @@
+using System.Net;
+using Millrace.Engine;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Listening;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Kernel;
+using Millrace.Simulation.Tests.Peers;
+using Millrace.Web.Http1;
+
+namespace Millrace.Simulation.Tests.Runs;
+
+/// <summary>
+/// One run: a real reactor with real sessions over a simulated kernel, the peers of it, from the first connection to the last byte that
+/// is given back. All of it follows from the seed.
+/// </summary>
+internal sealed class SimulationRun : IScheduled
+{
+    private const int StopErrand = 0;
+    private const int JumpErrand = 1;
+
+    /// <summary>A run takes milliseconds; one that hangs in the server, where the simulated clock stands still, is found by this.</summary>
+    private static readonly TimeSpan Patience = TimeSpan.FromMinutes(1);
+
+    private static readonly IPEndPoint Nowhere = new(IPAddress.Loopback, 1);
+
+    private readonly World _world;
+    private readonly SimulatedSites _sites;
+    private readonly List<Peer> _peers = [];
+    private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly SimulatedListener _echoListener;
+    private readonly SimulatedListener _pipeListener;
+    private readonly Reactor _reactor;
+    private Workbench? _bench;
+    private bool _hasBegun;
+    private bool _isHeld;
+    private int _peersDone;
+
+    private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
+    {
+        _world = new World(seed);
+        _sites = sites;
+        Kernel = new SimulatedBackend(_world, this);
+        HttpListener = new SimulatedListener(_world, Kernel);
+        _echoListener = new SimulatedListener(_world, Kernel);
+        _pipeListener = new SimulatedListener(_world, Kernel);
+        Backend backend = tamper(Kernel);
+        _reactor = new Reactor(0, _world.Shape.Limits, new EngineLog(new ReactorWatch(_world, this)), () => backend);
+    }
+
+    public SimulatedBackend Kernel { get; }
+
+    public SimulatedListener HttpListener { get; }
+
+    /// <summary>Runs a seed to its end.</summary>
+    public static RunReport Run(ulong seed, SimulatedSites sites) => Run(seed, sites, static kernel => kernel);
+
+    /// <summary>The same with something between reactor and kernel.</summary>
+    public static RunReport Run(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
+    {
+        var simulation = new SimulationRun(seed, sites, tamper);
+        simulation.Run();
+        World world = simulation._world;
+        return new RunReport(seed, simulation._peers.Count, world.Tally, world.Trace.Digest, world.Violation);
+    }
+
+    /// <summary>The first turn: listeners open, and peers begin to come. From here on no other thread says anything.</summary>
+    public void BeginOnce()
+    {
+        if (_hasBegun)
+        {
+            return;
+        }
+
+        _hasBegun = true;
+        Listen(HttpListener, connection =>
+        {
+            _bench ??= new Workbench(_reactor, _sites.Hosts, _world.Shape.WebLimits);
+            return new Http1Session(connection, _bench).RunAsync();
+        });
+        Listen(_echoListener, Handlers.EchoAsync);
+        Listen(_pipeListener, Handlers.EchoByPipeAsync);
+        var deck = new ExchangeDeck(_world, _sites);
+        for (int number = 0; number < _world.Shape.Connections; number++)
+        {
+            Peer peer = MakePeer(number, deck);
+            _peers.Add(peer);
+            peer.Begin(_world.Dice.Below(_world.Shape.ArrivalSpanMs + 1));
+        }
+
+        if (_world.Shape.StopAfterMs >= 0)
+        {
+            _world.Agenda.In(_world.Shape.StopAfterMs, this, StopErrand);
+        }
+
+        if (_world.Swarm.Has(FaultKind.ClockJumped))
+        {
+            _world.Agenda.In(_world.Dice.Below(2_000), this, JumpErrand);
+        }
+    }
+
+    public void Act(int errand)
+    {
+        if (errand == StopErrand)
+        {
+            _world.Count(FaultKind.Stopped, Trace.Nobody);
+            Stop();
+        }
+        else
+        {
+            Jump();
+        }
+    }
+
+    public void OnPeerDone()
+    {
+        if (++_peersDone == _peers.Count)
+        {
+            Stop();
+        }
+    }
+
+    /// <summary>A connection was closed that was never served: that is for the newest beyond the limit.</summary>
+    public void OnShed(SimulatedSocket socket)
+    {
+        _world.Count(FaultKind.Crowded, socket.Number);
+        if (_reactor.Connections.Count < _world.Shape.Limits.ConnectionsPerReactor)
+        {
+            _world.Fail(socket.Number, "A connection was shed below the limit.");
+        }
+
+        socket.Excuse();
+    }
+
+    /// <summary>Some time after the connection of a slot is gone, a completion comes for it.</summary>
+    public void SendStraggler(int slot)
+    {
+        OperationKind kind = _world.Dice.Pick(OperationKind.Receive, OperationKind.Receive, OperationKind.Send, OperationKind.FileRead);
+        var token = new OperationToken(kind, _reactor.Connections.At(slot).Generation, slot);
+        _world.Agenda.In(_world.Dice.Below(30), new Straggler(_world, Kernel, _reactor, token), 0);
+    }
+
+    /// <summary>What has failed is ended, to be reported.</summary>
+    public void StopAfterFailure()
+    {
+        if (!_isHeld && _hasBegun)
+        {
+            Stop();
+        }
+    }
+
+    /// <summary>Keeps the reactor's thread from going on: what its run has become is no longer safe to run, nor to end.</summary>
+    public void HoldForGood(string why)
+    {
+        _world.Fail(Trace.Nobody, $"The run is given up, {why}.");
+        _isHeld = true;
+        _ended.TrySetResult();
+        Thread.Sleep(Timeout.Infinite);
+    }
+
+    private void Run()
+    {
+        RunReactor();
+        if (!_isHeld)
+        {
+            _bench?.Dispose();
+        }
+    }
+
+    private void RunReactor()
+    {
+        _ = _reactor.StartAsync();
+        if (!_ended.Task.Wait(Patience))
+        {
+            _isHeld = true;
+            _world.Fail(Trace.Nobody, "The run hangs: the server does not come back to its kernel.");
+            return;
+        }
+
+        if (_world.HasFailed)
+        {
+            return;
+        }
+
+        // What the server has sent is still on its way.
+        while (_peersDone < _peers.Count && _world.Agenda.NextAtMs != long.MaxValue && !_world.HasFailed)
+        {
+            _world.Agenda.AdvanceTo(_world.Agenda.NextAtMs);
+            _world.Agenda.TryRunDue();
+        }
+
+        _peers.ForEach(static peer => peer.CheckDone());
+        CheckReturned();
+    }
+
+    private void CheckReturned()
+    {
+        (int Slots, int Blocks, int Batches, int Operations, int Descriptors) left =
+            (_reactor.Connections.Count, _reactor.Pools.Lent, _reactor.BatchesLent, Kernel.OperationsInFlight, Kernel.OpenDescriptors);
+        if (left != default)
+        {
+            _world.Fail(Trace.Nobody, $"Not returned: {left}.");
+        }
+    }
+
+    private void Listen(SimulatedListener listener, ConnectionHandler handler) =>
+        _reactor.Accept(Kernel.Open(listener), new ListenerCore(Nowhere, handler, null), _reactor.Adopt);
+
+    private void Stop()
+    {
+        if (_world.IsStopping)
+        {
+            return;
+        }
+
+        _world.StoppedAtMs = _world.NowMs;
+        _world.Trace.Note(Trace.Nobody, TraceEvent.Stops, _world.Shape.DrainMs);
+        TimeSpan drain = _world.HasFailed ? TimeSpan.Zero : TimeSpan.FromMilliseconds(_world.Shape.DrainMs);
+        _ = _reactor.StopAsync(drain).ContinueWith(
+            (_, ended) => ((TaskCompletionSource)ended!).TrySetResult(), _ended, TaskScheduler.Default);
+    }
+
+    private void Jump()
+    {
+        if (_world.Strikes(FaultKind.ClockJumped, Trace.Nobody))
+        {
+            _world.Jump(_world.Dice.Pick<int>(50, 700, 20_000, 200_000));
+
+            // Deadlines have passed unseen, of everybody.
+            _peers.ForEach(static peer => peer.OnClockJump());
+        }
+
+        _world.Agenda.In(_world.Dice.Between(1, 1_000), this, JumpErrand);
+    }
+
+    private Peer MakePeer(int number, ExchangeDeck deck)
+    {
+        int protocol = _world.Dice.Below(10);
+        Temper temper = DrawTemper(number, isHttp: protocol < 7);
+        return protocol switch
+        {
+            < 7 => new HttpPeer(_world, this, number, temper, deck),
+            7 or 8 => new EchoPeer(_world, this, number, temper, _echoListener),
+            _ => new EchoPeer(_world, this, number, temper, _pipeListener),
+        };
+    }
+
+    private Temper DrawTemper(int number, bool isHttp)
+    {
+        ReadOnlySpan<(Temper, FaultKind)> bad =
+        [
+            (Temper.HalfCloses, FaultKind.HalfCloses),
+            (Temper.NeverReads, FaultKind.NeverReads),
+            (Temper.Resets, FaultKind.Resets),
+            (Temper.Leaves, FaultKind.Leaves),
+            (Temper.Stays, FaultKind.Stays),
+            (Temper.Trickles, FaultKind.Trickles),
+            (Temper.StallsBody, FaultKind.StallsBody),
+            (Temper.Floods, FaultKind.Floods),
+        ];
+
+        // The last four are about requests; floods cost a lot of time.
+        (Temper temper, FaultKind kind) = bad[_world.Dice.Below(isHttp ? bad.Length : 4)];
+        bool isDrawn = _world.Swarm.Has(kind) && (temper != Temper.Floods || _world.Dice.Chance(100));
+        if (!isDrawn)
+        {
+            return Temper.Polite;
+        }
+
+        _world.Count(kind, number);
+        return temper;
+    }
+}

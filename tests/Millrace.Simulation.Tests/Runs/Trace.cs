@@ -1,0 +1,97 @@
+using System.Globalization;
+
+namespace Millrace.Simulation.Tests.Runs;
+
+/// <summary>What happened, as far as a reader of a failure wants to know it.</summary>
+internal enum TraceEvent
+{
+    Connects,
+    Accepted,
+    Shed,
+    Submits,
+    Cancels,
+    Completes,
+    Straggles,
+    PeerSends,
+    PeerReads,
+    PeerEnds,
+    PeerResets,
+    PeerSeesEnd,
+    PeerSeesReset,
+    PeerIsDone,
+    ShutsDown,
+    Closes,
+    Breaks,
+    Jumps,
+    Stops,
+    Fault,
+}
+
+/// <summary>
+/// The last events of a run, and a digest of all of them by which two runs are compared. The events of one connection are what is
+/// shown of a failure, with those of nobody in particular.
+/// </summary>
+internal sealed class Trace(Agenda agenda)
+{
+    public const int Nobody = -1;
+
+    private const int Kept = 1024;
+    private const int Shown = 60;
+
+    private readonly (long AtMs, int Connection, TraceEvent Event, long First, long Second)[] _entries = new (long, int, TraceEvent, long, long)[Kept];
+    private readonly long _startMs = agenda.NowMs;
+    private long _count;
+
+    public ulong Digest { get; private set; } = 0xCBF2_9CE4_8422_2325;
+
+    public void Note(int connection, TraceEvent what, long first = 0, long second = 0)
+    {
+        _entries[_count++ % Kept] = (agenda.NowMs, connection, what, first, second);
+        Mix((ulong)agenda.NowMs);
+        Mix(((ulong)(uint)connection << 8) | (ulong)what);
+        Mix((ulong)first);
+        Mix((ulong)second);
+    }
+
+    /// <summary>The last events of a connection, the oldest first; what happens again and again is one line.</summary>
+    public string Of(int connection)
+    {
+        var lines = new Stack<string>();
+        string after = "";
+        int repeats = 0;
+        for (long i = _count - 1; i >= Math.Max(0, _count - Kept) && lines.Count < Shown; i--)
+        {
+            (long atMs, int who, TraceEvent what, long first, long second) = _entries[i % Kept];
+            if (who != connection && who != Nobody)
+            {
+                continue;
+            }
+
+            string line = $"{(who == Nobody ? "" : $"#{who}"),-5} {Describe(what, first, second)}";
+            repeats = line == after ? repeats + 1 : 1;
+            if (repeats > 1)
+            {
+                lines.Pop();
+            }
+
+            after = line;
+            string times = repeats > 1 ? $" ({repeats} times)" : "";
+            lines.Push(string.Create(CultureInfo.InvariantCulture, $"  {atMs - _startMs,9} ms  {line}{times}"));
+        }
+
+        return string.Join('\n', lines);
+    }
+
+    private static string Describe(TraceEvent what, long first, long second) => what switch
+    {
+        TraceEvent.Submits => $"submits {(Engine.Backends.OperationKind)first}, {second}",
+        TraceEvent.Cancels => $"cancels {(Engine.Backends.OperationKind)first}",
+        TraceEvent.Completes => $"completes {(Engine.Backends.OperationKind)first} with {second}",
+        TraceEvent.Straggles => $"straggler: {(Engine.Backends.OperationKind)first} with {second}",
+        TraceEvent.Fault => $"fault: {(Faults.FaultKind)first}",
+        TraceEvent.Accepted => $"accepted as descriptor {first}",
+        _ => $"{what} {first}" + (second == 0 ? "" : $", {second}"),
+    };
+
+    private void Mix(ulong value) => Digest = (Digest ^ value) * 0x0000_0100_0000_01B3;
+}

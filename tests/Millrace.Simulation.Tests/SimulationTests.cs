@@ -1,0 +1,80 @@
+using System.Globalization;
+using Millrace.Engine.Buffers;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests;
+
+/// <summary>
+/// The whole server over a kernel that does the worst a kernel may, against peers that do the worst peers can, for as many seeds as there
+/// is time. With MILLRACE_SEED set it is that seed, and nothing else.
+/// </summary>
+public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
+{
+    /// <summary>What a suite of seconds can afford.</summary>
+    private static readonly TimeSpan Usual = TimeSpan.FromSeconds(12);
+
+    /// <summary>A million connections are there in a third of it.</summary>
+    private static readonly TimeSpan Long = TimeSpan.FromMinutes(15);
+
+    private readonly SimulatedSites _sites = new();
+
+    public ValueTask InitializeAsync() => default;
+
+    public async ValueTask DisposeAsync()
+    {
+        await _sites.EndAsync();
+        _sites.Dispose();
+    }
+
+    [Fact]
+    public void Thousands_of_seeds_run_without_a_violation()
+    {
+        if (ulong.TryParse(Environment.GetEnvironmentVariable("MILLRACE_SEED"), CultureInfo.InvariantCulture, out ulong seed))
+        {
+            RunReport report = SimulationRun.Run(seed, _sites);
+            Assert.True(report.Violation is null, report.Violation?.ToString());
+            return;
+        }
+
+        Campaign campaign = RunFrom(1, Usual, long.MaxValue);
+        Assert.True(campaign.Runs >= 1_000, $"Only {campaign.Runs} seeds were run.");
+    }
+
+    [Fact]
+    [Trait("Duration", "Long")]
+    public void A_million_connections_run_without_a_violation()
+    {
+        Campaign campaign = RunFrom(1_000_000_000, Long, 1_000_000);
+        Assert.True(campaign.Connections >= 1_000_000, $"Only {campaign.Connections} connections were there in time.");
+    }
+
+    [Fact]
+    public void The_same_seed_is_the_same_run_to_the_last_event()
+    {
+        for (ulong seed = 1; seed <= 40; seed++)
+        {
+            Assert.Equal(SimulationRun.Run(seed, _sites).Digest, SimulationRun.Run(seed, _sites).Digest);
+        }
+    }
+
+    private Campaign RunFrom(ulong firstSeed, TimeSpan most, long connections)
+    {
+        LoanLedger.Reports.Clear();
+        var campaign = new Campaign(_sites, static kernel => kernel);
+        campaign.Run(firstSeed, most, connections);
+        output.WriteLine(campaign.ToString());
+        Publish(campaign);
+        Assert.True(campaign.Violations.Count == 0, string.Join("\n\n", campaign.Violations));
+        Assert.Equal([], LoanLedger.Reports);
+        return campaign;
+    }
+
+    private static void Publish(Campaign campaign)
+    {
+        Console.WriteLine(campaign);
+        if (Environment.GetEnvironmentVariable("MILLRACE_ARTIFACTS") is { Length: > 0 } folder)
+        {
+            File.AppendAllText(Path.Combine(folder, "simulation.txt"), $"{campaign}\n");
+        }
+    }
+}
