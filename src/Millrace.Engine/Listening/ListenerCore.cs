@@ -21,9 +21,6 @@ internal sealed class ListenerCore(
 
     public EndPoint EndPoint { get; } = endPoint;
 
-    /// <summary>Bytes handed to the kernel in one send.</summary>
-    public long SendBytesMax { get; } = endPoint.AddressFamily == AddressFamily.Unix ? UnixSendBytesMax : long.MaxValue;
-
     public ConnectionHandler Handler { get; } = handler;
 
     /// <summary>Answers connections beyond a limit; null for a reset.</summary>
