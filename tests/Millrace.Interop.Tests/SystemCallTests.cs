@@ -34,8 +34,6 @@ public unsafe partial class SystemCallTests
         ["recv"] = static fd => TransferCalls.Receive(fd, null, 0),
         ["send"] = static fd => (int)TransferCalls.Send(fd, null, 0),
         ["sendmsg"] = static fd => (int)TransferCalls.SendMessage(fd, null),
-        ["enter"] = static fd => IoUringCalls.Enter(fd, 0, 0, EnterFlags.None, null, 0),
-        ["register"] = static fd => IoUringCalls.Register(fd, RegisterOpcode.RingDescriptors, null, 1),
         ["mmap"] = static fd => (int)MemoryCalls.MapRing(fd, 4096, IoUringCalls.MapSubmissionRing),
     };
 
@@ -44,6 +42,15 @@ public unsafe partial class SystemCallTests
     public void A_bad_descriptor_is_reported_as_minus_ebadf(string call) => Assert.Equal(-Errno.EBADF, OnDescriptor[call](NoSuchFd));
 
     [Fact]
+    [Trait("Backend", "io_uring")]
+    public void A_bad_ring_is_reported_as_minus_ebadf()
+    {
+        Assert.Equal(-Errno.EBADF, IoUringCalls.Enter(NoSuchFd, 0, 0, EnterFlags.None, null, 0));
+        Assert.Equal(-Errno.EBADF, IoUringCalls.Register(NoSuchFd, RegisterOpcode.RingDescriptors, null, 1));
+    }
+
+    [Fact]
+    [Trait("Backend", "io_uring")]
     public void Setup_without_entries_is_minus_einval()
     {
         var parameters = default(RingParameters);
@@ -51,6 +58,7 @@ public unsafe partial class SystemCallTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void Setup_with_an_unknown_flag_is_minus_einval()
     {
         var parameters = new RingParameters { Flags = (SetupFlags)(1u << 31) };
@@ -58,9 +66,11 @@ public unsafe partial class SystemCallTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void Setup_with_a_bad_pointer_is_minus_efault() => Assert.Equal(-Errno.EFAULT, IoUringCalls.Setup(8, (RingParameters*)8));
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void Enter_on_something_else_is_minus_eopnotsupp()
     {
         int fd = SocketCalls.EventDescriptor();
@@ -69,6 +79,7 @@ public unsafe partial class SystemCallTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void A_signal_ends_a_wait_with_minus_eintr()
     {
         var parameters = default(RingParameters);
@@ -104,6 +115,7 @@ public unsafe partial class SystemCallTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void A_wait_with_a_timeout_ends_with_minus_etime()
     {
         var parameters = default(RingParameters);

@@ -46,6 +46,7 @@ public unsafe class ErrnoConventionTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void Ring_calls_refuse_a_bad_descriptor_with_EBADF()
     {
         Assert.Equal(-Errno.EBADF, IoUringCalls.Enter(NoDescriptor, 0, 0, EnterFlags.None, null, 0));
@@ -54,6 +55,7 @@ public unsafe class ErrnoConventionTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void A_ring_of_nothing_or_of_unknown_flags_is_EINVAL()
     {
         var empty = new RingParameters();
@@ -66,12 +68,14 @@ public unsafe class ErrnoConventionTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void Ring_parameters_that_cannot_be_read_are_EFAULT()
     {
         Assert.Equal(-Errno.EFAULT, IoUringCalls.Setup(8, null));
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public void A_descriptor_that_is_no_ring_is_EOPNOTSUPP()
     {
         int fd = SocketCalls.EventDescriptor();

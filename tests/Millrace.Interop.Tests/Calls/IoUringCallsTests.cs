@@ -7,6 +7,7 @@ using Millrace.Interop.Tests.Kit;
 namespace Millrace.Interop.Tests.Calls;
 
 /// <summary>The structures at work: what is written through them is what this machine's kernel reads, and back.</summary>
+[Trait("Backend", "io_uring")]
 public unsafe class IoUringCallsTests
 {
     [Fact]
