@@ -53,7 +53,7 @@ internal sealed class CompletionQueue(World world, ReceiveSlab slab)
     public (Operation Operation, Completion Completion) Take()
     {
         int index = 0;
-        if (_ready.Count > 1 && world.Strikes(FaultKind.Reordered, Trace.Nobody))
+        if (_ready.Count > 1 && world.Strikes(FaultKind.Reordered, Trace.Kernel))
         {
             index = world.Dice.Below(_ready.Count);
             OperationToken token = _ready[index].Completion.Token;

@@ -20,7 +20,7 @@ internal sealed unsafe class Operation(OperationToken token, SimulatedSocket? so
     /// <summary>The connection it is for; null for those of a listener.</summary>
     public SimulatedSocket? Socket { get; } = socket;
 
-    public int Connection => Socket?.Number ?? Runs.Trace.Nobody;
+    public int Connection => Socket?.Number ?? Runs.Trace.Kernel;
 
     /// <summary>The descriptor it was submitted for.</summary>
     public int Target { get; init; }

@@ -18,6 +18,9 @@ internal sealed unsafe class SimulatedBackend : Backend
     /// <summary>A server that turns so often in one millisecond waits for nothing.</summary>
     private const int TurnsPerMsMax = 20_000;
 
+    /// <summary>More than all deadlines together, and leaps of the clock.</summary>
+    private const int StallMs = 3_600_000;
+
     /// <summary>Turns of a run that has failed, until it is given up.</summary>
     private const int LastTurnsMax = 5_000;
 
@@ -32,6 +35,7 @@ internal sealed unsafe class SimulatedBackend : Backend
     private bool _isWoken;
     private int _turnsOfThisMs;
     private long _lastTurnMs;
+    private long _lastDeliveryMs;
     private int _lastTurns;
 
     public SimulatedBackend(World world, SimulationRun simulation)
@@ -39,6 +43,7 @@ internal sealed unsafe class SimulatedBackend : Backend
         _world = world;
         _simulation = simulation;
         _completions = new Completion[world.Shape.CompletionsPerTurn];
+        _lastDeliveryMs = world.NowMs;
         Slab = new ReceiveSlab(world);
         _queue = new CompletionQueue(world, Slab);
     }
@@ -108,7 +113,7 @@ internal sealed unsafe class SimulatedBackend : Backend
             return LetGo();
         }
 
-        if (timeoutMs != 0 && _world.Strikes(FaultKind.EnterInterrupted, Trace.Nobody))
+        if (timeoutMs != 0 && _world.Strikes(FaultKind.EnterInterrupted, Trace.Kernel))
         {
             return [];
         }
@@ -337,9 +342,9 @@ internal sealed unsafe class SimulatedBackend : Backend
             }
 
             long nextMs = Math.Min(_world.Agenda.NextAtMs, _queue.ReadyAtMs);
-            if (nextMs == long.MaxValue && untilMs == long.MaxValue)
+            if (Math.Min(nextMs, untilMs) > _lastDeliveryMs + StallMs)
             {
-                _world.Fail(Trace.Nobody, "The run stalls: the server waits, and nothing is left to happen.");
+                _world.Fail(_simulation.FirstOpenPeer, "The run stalls: the server waits, and nothing is left to happen.");
                 return;
             }
 
@@ -350,6 +355,7 @@ internal sealed unsafe class SimulatedBackend : Backend
     private ReadOnlySpan<Completion> Deliver()
     {
         int count = 0;
+        _lastDeliveryMs = _queue.Count > 0 ? _world.NowMs : _lastDeliveryMs;
         while (count < _completions.Length && _queue.ReadyAtMs <= _world.NowMs)
         {
             (Operation operation, Completion completion) = _queue.Take();

@@ -44,7 +44,7 @@ internal sealed class SimulatedListener(World world, SimulatedBackend kernel) : 
 
     public void Cancel()
     {
-        if (world.Strikes(FaultKind.CancelRaced, Trace.Nobody))
+        if (world.Strikes(FaultKind.CancelRaced, Trace.Kernel))
         {
             Step();
         }
@@ -55,12 +55,12 @@ internal sealed class SimulatedListener(World world, SimulatedBackend kernel) : 
     /// <summary>The call that takes who is queued when the listener stops.</summary>
     public int AcceptQueued()
     {
-        if (world.Strikes(FaultKind.Interrupted, Trace.Nobody))
+        if (world.Strikes(FaultKind.Interrupted, Trace.Kernel))
         {
             return -Errno.EINTR;
         }
 
-        if (_backlog.Count > 0 && world.Strikes(FaultKind.NoDescriptors, Trace.Nobody))
+        if (_backlog.Count > 0 && world.Strikes(FaultKind.NoDescriptors, Trace.Kernel))
         {
             _isExcused = true;
             return -Errno.EMFILE;
@@ -113,11 +113,11 @@ internal sealed class SimulatedListener(World world, SimulatedBackend kernel) : 
     /// <summary>Once a second at most: each of these costs all who wait a pause.</summary>
     private int DrawError()
     {
-        int error = world.NowMs < _nextErrorAtMs ? 0
-            : world.Strikes(FaultKind.NoDescriptors, Trace.Nobody) ? world.Dice.Pick<int>(-Errno.EMFILE, -Errno.ENFILE)
-            : world.Strikes(FaultKind.NoMemory, Trace.Nobody) ? -Errno.ENOMEM
-            : world.Strikes(FaultKind.NoBufferSpace, Trace.Nobody) ? -Errno.ENOBUFS
-            : world.Strikes(FaultKind.Interrupted, Trace.Nobody) ? -Errno.EINTR
+        int error = _backlog.Count == 0 || world.NowMs < _nextErrorAtMs ? 0
+            : world.Strikes(FaultKind.NoDescriptors, Trace.Kernel) ? world.Dice.Pick<int>(-Errno.EMFILE, -Errno.ENFILE)
+            : world.Strikes(FaultKind.NoMemory, Trace.Kernel) ? -Errno.ENOMEM
+            : world.Strikes(FaultKind.NoBufferSpace, Trace.Kernel) ? -Errno.ENOBUFS
+            : world.Strikes(FaultKind.Interrupted, Trace.Kernel) ? -Errno.EINTR
             : 0;
         _nextErrorAtMs = error == 0 ? _nextErrorAtMs : world.NowMs + 1_000;
         return error;

@@ -27,6 +27,7 @@ internal sealed class HttpPeer : Peer
     private bool _wasToldOfEnd;
     private long _trickleAtMs;
     private long _lastRequestAtMs;
+    private long _lastRequestBegunAtMs;
 
     public HttpPeer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck)
         : base(world, run, number, temper)
@@ -102,12 +103,13 @@ internal sealed class HttpPeer : Peer
     protected override long EarliestEndMs => Temper switch
     {
         Temper.Stays => _lastRequestAtMs + (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds,
-        Temper.StallsBody => _lastRequestAtMs + (long)World.Shape.WebLimits.Body.TotalMilliseconds,
+        Temper.StallsBody => _lastRequestBegunAtMs + (long)World.Shape.WebLimits.Body.TotalMilliseconds,
         _ => 0,
     };
 
     protected override void OnSent(int count)
     {
+        _lastRequestBegunAtMs = _sentOfRequest == 0 ? World.NowMs : _lastRequestBegunAtMs;
         _sentOfRequest += count;
         if (IsTrickling)
         {

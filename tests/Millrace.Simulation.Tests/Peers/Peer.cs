@@ -204,7 +204,7 @@ internal abstract class Peer(World world, SimulationRun run, int number, Temper 
             Send();
         }
 
-        bool canRead = IsReading && Socket.Downlink.Count > 0;
+        bool canRead = IsReading && (Socket.Downlink.Count > 0 || Socket.DownlinkEnded || Socket.DownlinkReset);
         bool canSend = !_hasEnded && Outgoing.Length > 0 && Socket.Uplink.Room > 0;
         if (!IsDone && (canRead || canSend))
         {
@@ -375,7 +375,8 @@ internal abstract class Peer(World world, SimulationRun run, int number, Temper 
     /// <summary>Who stops reading is given up by the deadline for writing, or, if it all fits its window, by the others.</summary>
     private void CheckUnread()
     {
-        long dueMs = World.WithJumps(_activeAtMs + UnreadMs);
+        // A look at a stalled send comes before the verdict: a leap over both of them was one.
+        long dueMs = Math.Max(_activeAtMs, World.JumpedAtMs) + UnreadMs;
         if (World.NowMs <= dueMs)
         {
             World.Agenda.At(dueMs + 1, this, UnreadErrand);

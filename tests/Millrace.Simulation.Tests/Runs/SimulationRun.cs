@@ -21,6 +21,9 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>A run takes milliseconds; one that hangs in the server, where the simulated clock stands still, is found by this.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromMinutes(1);
 
+    /// <summary>More than any peer needs to read what is there.</summary>
+    private const long SettlingMs = 3_600_000;
+
     private static readonly IPEndPoint Nowhere = new(IPAddress.Loopback, 1);
 
     private readonly World _world;
@@ -50,6 +53,9 @@ internal sealed class SimulationRun : IScheduled
     public SimulatedBackend Kernel { get; }
 
     public SimulatedListener HttpListener { get; }
+
+    /// <summary>Of the peers that have not ended, one; nobody when all have.</summary>
+    public int FirstOpenPeer => _peers.Find(static peer => !peer.IsDone)?.Number ?? Trace.Nobody;
 
     /// <summary>Runs a seed to its end.</summary>
     public static RunReport Run(ulong seed, SimulatedSites sites) => Run(seed, sites, static kernel => kernel);
@@ -163,6 +169,7 @@ internal sealed class SimulationRun : IScheduled
         if (!_isHeld)
         {
             _bench?.Dispose();
+            _world.Trace.Dispose();
         }
     }
 
@@ -181,8 +188,9 @@ internal sealed class SimulationRun : IScheduled
             return;
         }
 
-        // What the server has sent is still on its way.
-        while (_peersDone < _peers.Count && _world.Agenda.NextAtMs != long.MaxValue && !_world.HasFailed)
+        // What the server has sent is still on its way, to peers that take their time.
+        long untilMs = _world.NowMs + SettlingMs;
+        while (_peersDone < _peers.Count && _world.Agenda.NextAtMs < untilMs && !_world.HasFailed)
         {
             _world.Agenda.AdvanceTo(_world.Agenda.NextAtMs);
             _world.Agenda.TryRunDue();

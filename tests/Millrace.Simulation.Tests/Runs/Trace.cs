@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Globalization;
 
 namespace Millrace.Simulation.Tests.Runs;
@@ -31,14 +32,20 @@ internal enum TraceEvent
 /// The last events of a run, and a digest of all of them by which two runs are compared. The events of one connection are what is
 /// shown of a failure, with those of nobody in particular.
 /// </summary>
-internal sealed class Trace(Agenda agenda)
+internal sealed class Trace(Agenda agenda) : IDisposable
 {
+    /// <summary>Who is meant where it is everybody: a stop, a leap of the clock.</summary>
     public const int Nobody = -1;
 
-    private const int Kept = 1024;
+    /// <summary>What the kernel does all the time, shown only where no connection is concerned.</summary>
+    public const int Kernel = -2;
+
+    private const int Kept = 8 * 1024;
     private const int Shown = 60;
 
-    private readonly (long AtMs, int Connection, TraceEvent Event, long First, long Second)[] _entries = new (long, int, TraceEvent, long, long)[Kept];
+    private readonly (long AtMs, int Connection, TraceEvent Event, long First, long Second)[] _entries =
+        ArrayPool<(long, int, TraceEvent, long, long)>.Shared.Rent(Kept);
+
     private readonly long _startMs = agenda.NowMs;
     private long _count;
 
@@ -62,12 +69,12 @@ internal sealed class Trace(Agenda agenda)
         for (long i = _count - 1; i >= Math.Max(0, _count - Kept) && lines.Count < Shown; i--)
         {
             (long atMs, int who, TraceEvent what, long first, long second) = _entries[i % Kept];
-            if (who != connection && who != Nobody)
+            if (who != connection && who != Nobody && connection != Nobody)
             {
                 continue;
             }
 
-            string line = $"{(who == Nobody ? "" : $"#{who}"),-5} {Describe(what, first, second)}";
+            string line = $"{(who < 0 ? "" : $"#{who}"),-5} {Describe(what, first, second)}";
             repeats = line == after ? repeats + 1 : 1;
             if (repeats > 1)
             {
@@ -81,6 +88,8 @@ internal sealed class Trace(Agenda agenda)
 
         return string.Join('\n', lines);
     }
+
+    public void Dispose() => ArrayPool<(long, int, TraceEvent, long, long)>.Shared.Return(_entries);
 
     private static string Describe(TraceEvent what, long first, long second) => what switch
     {
