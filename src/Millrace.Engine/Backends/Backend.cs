@@ -10,7 +10,7 @@ namespace Millrace.Engine.Backends;
 /// </summary>
 internal abstract unsafe class Backend : IDisposable
 {
-    /// <summary>The name people use for it: <c>io_uring</c>.</summary>
+    /// <summary>The name people use for it: <c>io_uring</c>, <c>epoll</c>.</summary>
     public abstract string Name { get; }
 
     /// <summary>Milliseconds of a clock that never goes back.</summary>
