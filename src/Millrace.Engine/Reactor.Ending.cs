@@ -3,7 +3,7 @@ using Millrace.Engine.Listening;
 
 namespace Millrace.Engine;
 
-/// <content>The end: no more is accepted, what is under way is finished until the deadline, the rest is reset, and all is given back.</content>
+/// <content>The end: what is under way is finished until the deadline, the rest is reset, and all is given back.</content>
 public sealed partial class Reactor
 {
     /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>

@@ -113,7 +113,8 @@ public sealed partial class Reactor
     public HomeAwaitable SwitchTo() => new(this);
 
     /// <summary>
-    /// Awaited by a handler that has much to do without a wait: it goes on in the next turn of the loop, after everybody else's. Reactor thread.
+    /// Awaited by a handler that has much to do without a wait: it goes on in the next turn of the loop, after everybody else's.
+    /// Reactor thread.
     /// </summary>
     public TurnAwaitable NextTurn()
     {
@@ -149,7 +150,7 @@ public sealed partial class Reactor
         return _ended.Task;
     }
 
-    /// <summary>Counts a read that failed, and logs it together with those since the last line: a dead disk fails thousands a second.</summary>
+    /// <summary>Counts a read that failed, and logs it with those since the last line: a dead disk fails thousands a second.</summary>
     internal void NoteFileFault(int result)
     {
         if (result == -Errno.ECANCELED)

@@ -21,7 +21,13 @@ internal enum LimitUnit
 /// <param name="Read">The number that limits have.</param>
 /// <param name="With">The limits with another number.</param>
 internal sealed record LimitFlag(
-    string Name, LimitUnit Unit, string Help, long Least, long Most, Func<ServeLimits, long> Read, Func<ServeLimits, long, ServeLimits> With)
+    string Name,
+    LimitUnit Unit,
+    string Help,
+    long Least,
+    long Most,
+    Func<ServeLimits, long> Read,
+    Func<ServeLimits, long, ServeLimits> With)
 {
     /// <summary>The default as people write it.</summary>
     public string Default
@@ -30,7 +36,7 @@ internal sealed record LimitFlag(
         {
             long number = Read(new ServeLimits());
             bool isRound = Unit == LimitUnit.Bytes && number > 0 && number % 1024 == 0;
-            return isRound ? string.Create(CultureInfo.InvariantCulture, $"{number / 1024}k") : number.ToString(CultureInfo.InvariantCulture);
+            return (isRound ? number / 1024 : number).ToString(CultureInfo.InvariantCulture) + (isRound ? "k" : "");
         }
     }
 

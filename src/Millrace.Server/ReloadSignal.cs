@@ -15,7 +15,9 @@ internal sealed class ReloadSignal : IDisposable
 
     public ReloadSignal() => _registration = PosixSignalRegistration.Create(PosixSignal.SIGHUP, OnSignal);
 
-    /// <summary>The sites are open, until what is returned is disposed; that waits for a reload under way, as they are given up next.</summary>
+    /// <summary>
+    /// The sites are open, until what is returned is disposed; that waits for a reload under way, as they are given up next.
+    /// </summary>
     public IDisposable Attach(HostedSites sites)
     {
         lock (_reloading)

@@ -10,6 +10,8 @@ internal sealed record ServeLimits
 
     public WebLimits Web { get; init; } = new();
 
-    /// <summary>How long requests that were under way when the server is stopped get to finish: less than the 30 s after which Kubernetes kills.</summary>
+    /// <summary>
+    /// How long requests that were under way when the server is stopped get to finish: less than the 30 s after which Kubernetes kills.
+    /// </summary>
     public TimeSpan Drain { get; init; } = TimeSpan.FromSeconds(20);
 }

@@ -112,7 +112,7 @@ public class SignalTests
     public async Task A_reload_asked_for_while_a_large_site_is_opened_is_done_afterwards()
     {
         using var folder = new TempFolder();
-        for (int i = 0; i < 20_000; i++)
+        for (int i = 0; i < 8_000; i++)
         {
             folder.Add($"{i}.txt", 10);
         }

@@ -55,7 +55,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
     {
         if (LentBytes + minBytes > _bytesMax)
         {
-            throw new InsufficientMemoryException($"The connections of a reactor hold {LentBytes:N0} bytes of {_bytesMax:N0} that they may.");
+            throw new InsufficientMemoryException($"Connections hold {LentBytes:N0} bytes of {_bytesMax:N0} that they may.");
         }
 
         for (int i = 0; i < Sizes.Length; i++)

@@ -9,9 +9,9 @@ namespace Millrace.Engine;
 public sealed partial class Connection
 {
     /// <summary>
-    /// How long a connection lingers that was idle when the group stopped, and whose peer had acknowledged every byte: no answer can be lost
-    /// any more, only a request that crosses our end in flight, and whoever sends that must be ready to repeat it (RFC 9112, section 9.5).
-    /// So long that this one meets our end and not a reset.
+    /// How long a connection lingers that was idle when the group stopped, and whose peer had acknowledged every byte: no answer can be
+    /// lost any more, only a request that crosses our end in flight, and whoever sends that must be ready to repeat it (RFC 9112,
+    /// section 9.5). So long that this one meets our end and not a reset.
     /// </summary>
     private const int IdleLingerMs = 100;
 

@@ -54,7 +54,9 @@ internal sealed class Mailbox(Action wake)
         return count;
     }
 
-    /// <summary>Nobody drains any more: what is in the box, and what still comes, is given to <paramref name="abandon"/>. Owner's thread.</summary>
+    /// <summary>
+    /// Nobody drains any more: what is in the box, and what still comes, is given to <paramref name="abandon"/>. Owner's thread.
+    /// </summary>
     public void Close(Action<Action<object?>, object?> abandon)
     {
         Interlocked.Exchange(ref _abandon, abandon);

@@ -4,8 +4,8 @@ using Millrace.Http;
 namespace Millrace.Web.Http1;
 
 /// <summary>
-/// A connection beyond a limit: its first request is answered 503 with Retry-After (RFC 9110, section 15.6.4), and it ends. Who has not asked
-/// in time is reset: an answer to nothing would be taken for the answer to what comes next.
+/// A connection beyond a limit: its first request is answered 503 with Retry-After (RFC 9110, section 15.6.4), and it ends. Who has not
+/// asked in time is reset: an answer to nothing would be taken for the answer to what comes next.
 /// </summary>
 internal static class RefusedSession
 {
