@@ -204,7 +204,9 @@ internal abstract class Peer(World world, SimulationRun run, int number, Temper 
             Send();
         }
 
-        bool canRead = IsReading && (Socket.Downlink.Count > 0 || Socket.DownlinkEnded || Socket.DownlinkReset);
+        bool canRead = IsReading
+            ? Socket.Downlink.Count > 0 || Socket.DownlinkEnded || Socket.DownlinkReset
+            : Socket.IsClosed || Socket.DownlinkReset;
         bool canSend = !_hasEnded && Outgoing.Length > 0 && Socket.Uplink.Room > 0;
         if (!IsDone && (canRead || canSend))
         {
@@ -361,7 +363,8 @@ internal abstract class Peer(World world, SimulationRun run, int number, Temper 
 
     private void CheckEnd()
     {
-        long dueMs = World.WithJumps(_endsByMs);
+        // The last answer may take its time on the way.
+        long dueMs = World.WithJumps(Math.Max(_endsByMs, _movedAtMs + World.Shape.SlackMs));
         if (World.NowMs <= dueMs)
         {
             World.Agenda.At(dueMs + 1, this, EndErrand);

@@ -37,6 +37,7 @@ internal sealed class SimulationRun : IScheduled
     private bool _hasBegun;
     private bool _isHeld;
     private int _peersDone;
+    private int _jumpsLeft = 5;
 
     private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
     {
@@ -231,13 +232,17 @@ internal sealed class SimulationRun : IScheduled
     {
         if (_world.Strikes(FaultKind.ClockJumped, Trace.Nobody))
         {
+            _jumpsLeft--;
             _world.Jump(_world.Dice.Pick<int>(50, 700, 20_000, 200_000));
 
             // Deadlines have passed unseen, of everybody.
             _peers.ForEach(static peer => peer.OnClockJump());
         }
 
-        _world.Agenda.In(_world.Dice.Between(1, 1_000), this, JumpErrand);
+        if (_jumpsLeft > 0)
+        {
+            _world.Agenda.In(_world.Dice.Between(1, 1_000), this, JumpErrand);
+        }
     }
 
     private Peer MakePeer(int number, ExchangeDeck deck)

@@ -1,0 +1,61 @@
+using Millrace.Engine.Backends;
+using Millrace.Interop.Sockets;
+using Millrace.Simulation.Tests.Kernel;
+
+namespace Millrace.Simulation.Tests.Canaries;
+
+/// <summary>
+/// Between reactor and kernel: changes what passes so that the reactor behaves as one with a certain bug would. The bug is in neither of
+/// them, so that the source needs no switch for it.
+/// </summary>
+internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backend
+{
+    public override string Name => kernel.Name;
+
+    public override long NowMs => kernel.NowMs;
+
+    protected SimulatedBackend Kernel => kernel;
+
+    public override void SubmitAccept(OperationToken token, int listenSocket) => kernel.SubmitAccept(token, listenSocket);
+
+    public override void SubmitReceive(OperationToken token, int socket) => kernel.SubmitReceive(token, socket);
+
+    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        kernel.SubmitSend(token, socket, data, bytes);
+
+    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        kernel.SubmitSendMessage(token, socket, message);
+
+    public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
+        kernel.SubmitRead(token, file, destination, bytes, offset);
+
+    public override void SubmitCancel(OperationToken target) => kernel.SubmitCancel(target);
+
+    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    {
+        List<Completion> completions = [.. kernel.Turn(timeoutMs)];
+        Tamper(completions);
+        return completions.ToArray();
+    }
+
+    public override void ReturnBuffer(ushort bufferId) => kernel.ReturnBuffer(bufferId);
+
+    public override void Wake() => kernel.Wake();
+
+    public override int SetNonBlocking(int listenSocket) => kernel.SetNonBlocking(listenSocket);
+
+    public override int AcceptQueued(int listenSocket) => kernel.AcceptQueued(listenSocket);
+
+    public override void CloseSocket(int socket) => kernel.CloseSocket(socket);
+
+    public override void ShutdownSend(int socket) => kernel.ShutdownSend(socket);
+
+    public override void ResetOnClose(int socket) => kernel.ResetOnClose(socket);
+
+    public override long SendProgress(int socket) => kernel.SendProgress(socket);
+
+    /// <summary>Changes the completions of a turn.</summary>
+    protected abstract void Tamper(List<Completion> completions);
+
+    protected override void Dispose(bool disposing) => kernel.Dispose();
+}

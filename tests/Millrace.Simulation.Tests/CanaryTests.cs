@@ -1,0 +1,48 @@
+using Millrace.Engine.Backends;
+using Millrace.Simulation.Tests.Canaries;
+using Millrace.Simulation.Tests.Kernel;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests;
+
+/// <summary>Bugs that servers of this kind have had, planted: a simulator that does not find them would prove nothing by finding none.</summary>
+public sealed class CanaryTests(ITestOutputHelper output) : IDisposable
+{
+    /// <summary>Each is found in a second or two on an idle machine.</summary>
+    private static readonly TimeSpan Soon = TimeSpan.FromSeconds(30);
+
+    private readonly SimulatedSites _sites = new();
+
+    public void Dispose() => _sites.Dispose();
+
+    [Fact]
+    public void A_connection_recycled_with_its_send_in_flight_is_found() =>
+        Find(static kernel => new RecyclesWithSendInFlight(kernel), "The memory of a Send was changed while it was the kernel's.");
+
+    [Fact]
+    public void A_reactor_that_ignores_generations_is_found() =>
+        Find(static kernel => new IgnoresGenerations(kernel), "A foreign byte", "Answer", "The connection ", "The reactor failed", "A connection handler failed");
+
+    [Fact]
+    public void A_lack_of_buffers_taken_for_the_end_of_the_stream_is_found() =>
+        Find(static kernel => new TakesNoBuffersForEnd(kernel), "The connection ended before", "The connection was reset");
+
+    [Fact]
+    public void A_receive_that_is_not_armed_again_is_found() =>
+        Find(static kernel => new LosesAReceive(kernel), "No byte came", "The connection", "The run stalls", "Reactor 0 stops");
+
+    /// <summary>Runs seeds until the bug shows, and then its seed again: it shows again, at the same event.</summary>
+    private void Find(Func<SimulatedBackend, Backend> plant, params string[] expected)
+    {
+        var campaign = new Campaign(_sites, plant);
+        campaign.Run(1, Soon, long.MaxValue);
+        Assert.NotEmpty(campaign.Violations);
+        Violation found = campaign.Violations[0];
+        output.WriteLine($"After {campaign.Runs} runs:\n{found}");
+        Assert.Contains(expected, what => found.What.StartsWith(what, StringComparison.Ordinal));
+
+        Violation? again = SimulationRun.Run(found.Seed, _sites, plant).Violation;
+        Assert.Equal(found.Trace, again?.Trace);
+        Assert.Null(SimulationRun.Run(found.Seed, _sites).Violation);
+    }
+}
