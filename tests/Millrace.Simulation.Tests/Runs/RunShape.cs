@@ -26,17 +26,21 @@ internal sealed class RunShape
         CompletionsPerTurn = dice.Pick<int>(1, 5, 256);
         Limits = new Limits
         {
-            ConnectionsPerReactor = swarm.Has(FaultKind.Crowded) ? dice.Between(1, Connections) : 65_536,
+            Connections = swarm.Has(FaultKind.Crowded) ? dice.Between(1, Connections) : 65_536,
             InputHighWaterBytes = dice.Pick<int>(300, 4_096, 65_536),
             PipeUnsentBytes = dice.Pick<int>(100, 65_536),
             Linger = TimeSpan.FromMilliseconds(dice.Pick<int>(400, 2_000)),
             WriteStall = TimeSpan.FromSeconds(dice.Pick<int>(8, 30)),
+            WriteBytesPerSecond = 0,
         };
         WebLimits = new WebLimits
         {
             KeepAlive = TimeSpan.FromSeconds(dice.Pick<int>(10, 75)),
             Head = TimeSpan.FromSeconds(dice.Pick<int>(10, 15)),
             Body = TimeSpan.FromSeconds(dice.Pick<int>(10, 30)),
+            ReceiveStall = TimeSpan.FromSeconds(30),
+            ReceiveBytesPerSecond = 0,
+            AnswersPerTurn = dice.Pick<int>(1, 64),
             UnsentBytesMax = dice.Pick<int>(2_000, 128 * 1024),
         };
         DrainMs = dice.Pick<int>(0, 200, 5_000);

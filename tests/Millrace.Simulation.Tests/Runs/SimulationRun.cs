@@ -130,7 +130,7 @@ internal sealed class SimulationRun : IScheduled
     public void OnShed(SimulatedSocket socket)
     {
         _world.Count(FaultKind.Crowded, socket.Number);
-        if (_reactor.Connections.Count < _world.Shape.Limits.ConnectionsPerReactor)
+        if (_reactor.Connections.Count < _world.Shape.Limits.Connections)
         {
             _world.Fail(socket.Number, "A connection was shed below the limit.");
         }
