@@ -124,4 +124,42 @@ public unsafe class BlockPoolsTests
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_free")]
     private static extern ref Stack<nint>[] FreeOf(BlockPools pools);
+
+    [Fact]
+    public void No_more_is_lent_than_may_be_and_it_says_so_in_time()
+    {
+        using var pools = new BlockPools(bytesMax: 4 * BlockPools.AnswerBytes);
+        Block[] blocks = [pools.Rent(BlockPools.AnswerBytes), pools.Rent(BlockPools.AnswerBytes), pools.Rent(BlockPools.AnswerBytes)];
+        Assert.False(pools.IsNearlyExhausted);
+        Block small = pools.Rent(1);
+        Assert.True(pools.IsNearlyExhausted);
+
+        Assert.Throws<InsufficientMemoryException>(() => pools.Rent(BlockPools.AnswerBytes));
+        Assert.Throws<InsufficientMemoryException>(() => pools.Rent(int.MaxValue));
+        Assert.Equal(4, pools.Lent);
+
+        pools.Return(small);
+        Array.ForEach(blocks, pools.Return);
+        Assert.Equal((0, 0L), (pools.Lent, pools.LentBytes));
+        Assert.False(pools.IsNearlyExhausted);
+    }
+
+    [Fact]
+    public void Nothing_is_held_once_all_is_disposed()
+    {
+        var pools = new BlockPools();
+        var batch = new OutputBatch(pools);
+        batch.Write(new byte[3 * BlockPools.AnswerBytes]);
+        for (int i = 0; i < 100; i++)
+        {
+            Block own = pools.Rent(100);
+            pools.Return(own);
+        }
+
+        Assert.InRange(pools.HeldBytes, 3 * BlockPools.AnswerBytes, 4 * BlockPools.AnswerBytes);
+        batch.Dispose();
+        pools.Return(pools.Rent(BlockPools.ChunkBytes * 3));
+        pools.Dispose();
+        Assert.Equal(0, pools.HeldBytes);
+    }
 }
