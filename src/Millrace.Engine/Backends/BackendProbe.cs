@@ -12,7 +12,7 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
     private static BackendProbe? Last;
 
     /// <summary>
-    /// What <see cref="BackendKind.Auto"/> means here. Where something ran out (memory, descriptors) it stays io_uring, and fails with that.
+    /// What <see cref="BackendKind.Auto"/> means here. Where something ran out (memory, descriptors) it stays io_uring, which fails.
     /// </summary>
     public BackendKind Best => Refusal is { IsAbsence: true } ? BackendKind.Epoll : BackendKind.IoUring;
 
