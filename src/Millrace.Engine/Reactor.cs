@@ -146,7 +146,8 @@ public sealed class Reactor
     {
         AssertHome();
         Counters.Accepted++;
-        if (Connections.TryRent(out Connection? connection))
+        // Behind the drain deadline nobody would end it: those that were there have been reset.
+        if (_giveUpAtMs == long.MaxValue && Connections.TryRent(out Connection? connection))
         {
             connection.Open(socket, listener);
             return;
