@@ -35,15 +35,20 @@ public sealed partial class Reactor
     {
         AssertHome();
         Counters.Accepted++;
-        Ticket ticket = _turnstile.Enter(ClientOf(socket, listener));
+        // Behind the drain deadline nobody would end it: those that were there have been reset.
+        Ticket ticket = _giveUpAtMs == long.MaxValue ? _turnstile.Enter(ClientOf(socket, listener)) : default;
         if (ticket.Admission == Admission.Served)
         {
             Connections.Rent().Open(socket, listener, listener.Handler, ticket);
             return;
         }
 
-        _turnstile.Tell(Log, NowMs);
-        ticket = listener.Refusal is null ? ticket : _turnstile.EnterRefused();
+        if (!IsDraining)
+        {
+            _turnstile.Tell(Log, NowMs);
+            ticket = listener.Refusal is null ? ticket : _turnstile.EnterRefused();
+        }
+
         if (ticket.Admission == Admission.Refused)
         {
             Counters.Refused++;

@@ -139,11 +139,7 @@ internal sealed class HttpPeer : Peer
 
     protected override void OnSentAll()
     {
-        if (Temper == Temper.StallsBody)
-        {
-            ExpectEnd(World.Shape.WebLimits.Body, "the deadline for a body");
-        }
-
+        ExpectDeadline();
         base.OnSentAll();
     }
 
@@ -161,8 +157,11 @@ internal sealed class HttpPeer : Peer
         get
         {
             RunShape shape = World.Shape;
-            long received = shape.Limits.InputHighWaterBytes + (shape.ReceiveBuffers * (long)shape.ReceiveBufferBytes);
-            return Temper == Temper.Floods ? received + shape.WebLimits.UnsentBytesMax + (4L * shape.GrainBytes) + (64 * 1024) : long.MaxValue;
+            long received = shape.Limits.InputHighWaterBytes + (shape.ReceiveBuffers * (long)shape.ReceiveBufferBytes) + (64 * 1024);
+            long answered = shape.WebLimits.UnsentBytesMax + (4L * shape.GrainBytes);
+
+            // A request is at most three times its answer.
+            return Temper == Temper.Floods ? received + (3 * answered) : long.MaxValue;
         }
     }
 
@@ -271,9 +270,24 @@ internal sealed class HttpPeer : Peer
 
         _current = null;
         _answered++;
-        if (HasReceivedAll && Temper == Temper.Stays)
+        ExpectDeadline();
+    }
+
+    /// <summary>From when the server has everything, and we too: it is its move.</summary>
+    private void ExpectDeadline()
+    {
+        if (!HasReceivedAll || !HasSentAll)
+        {
+            return;
+        }
+
+        if (Temper == Temper.Stays)
         {
             ExpectEnd(World.Shape.WebLimits.KeepAlive, "the deadline for a next request");
+        }
+        else if (Temper == Temper.StallsBody)
+        {
+            ExpectEnd(World.Shape.WebLimits.Body, "the deadline for a body");
         }
     }
 

@@ -126,11 +126,11 @@ internal sealed class SimulationRun : IScheduled
         }
     }
 
-    /// <summary>A connection was closed that was never served: that is for the newest beyond the limit.</summary>
+    /// <summary>A connection was closed that was never served: that is for the newest beyond the limit, and who comes too late.</summary>
     public void OnShed(SimulatedSocket socket)
     {
         _world.Count(FaultKind.Crowded, socket.Number);
-        if (_reactor.Connections.Count < _world.Shape.Limits.Connections)
+        if (_reactor.Connections.Count < _world.Shape.Limits.Connections && _world.NowMs < _world.DrainEndsAtMs)
         {
             _world.Fail(socket.Number, "A connection was shed below the limit.");
         }
@@ -226,6 +226,9 @@ internal sealed class SimulationRun : IScheduled
         TimeSpan drain = _world.HasFailed ? TimeSpan.Zero : TimeSpan.FromMilliseconds(_world.Shape.DrainMs);
         _ = _reactor.StopAsync(drain).ContinueWith(
             (_, ended) => ((TaskCompletionSource)ended!).TrySetResult(), _ended, TaskScheduler.Default);
+
+        // The reactor finds it in its mailbox, which it looks into between two turns.
+        Kernel.Wake();
     }
 
     private void Jump()

@@ -40,7 +40,7 @@ internal sealed class Trace(Agenda agenda) : IDisposable
     /// <summary>What the kernel does all the time, shown only where no connection is concerned.</summary>
     public const int Kernel = -2;
 
-    private const int Kept = 8 * 1024;
+    private const int Kept = 64 * 1024;
     private const int Shown = 60;
 
     private readonly (long AtMs, int Connection, TraceEvent Event, long First, long Second)[] _entries =
