@@ -3,10 +3,10 @@ using Millrace.Fuzz.Tests.Targets;
 
 namespace Millrace.Fuzz.Tests;
 
-/// <summary>Everything that is fuzzed.</summary>
+/// <summary>Everything that is fuzzed. A target has buffers of its own and is for one thread: who asks gets new ones.</summary>
 internal static class FuzzTargets
 {
-    public static IReadOnlyList<FuzzTarget> All { get; } =
+    public static IReadOnlyList<FuzzTarget> All =>
     [
         new RequestHeadTarget(), new ChunkedTarget(), new RangeTarget(), new DateTarget(), new AcceptEncodingTarget(), new AcceptTarget(),
         new ConditionTarget(), new CredentialTarget(), new PathTarget(), new PatternTarget(), new HeadersFileTarget(),
@@ -14,7 +14,8 @@ internal static class FuzzTargets
     ];
 
     /// <summary>Those that MILLRACE_FUZZ_TARGET leaves.</summary>
-    public static IReadOnlyList<FuzzTarget> Wanted => [.. All.Where(target => FuzzSettings.Target is null || target.Name == FuzzSettings.Target)];
+    public static IReadOnlyList<FuzzTarget> Wanted =>
+        [.. All.Where(target => FuzzSettings.Target is null || target.Name == FuzzSettings.Target)];
 
     public static FuzzTarget Find(string name) =>
         All.FirstOrDefault(target => target.Name == name)
