@@ -81,7 +81,7 @@ public class StartRefusalTests
         AssertRefused(await ServeAsync("--listen", address), exitCode: 1, words);
 
     private static Task<ToolResult> ServeAsync(params string[] arguments) =>
-        Tool.RunAsync(Publication.Program, [Places.SampleSite, .. arguments]);
+        Tool.RunAsync(Publication.Program, [Places.SampleSite, .. arguments, .. Publication.BackendFlags]);
 
     private static void AssertRefused(ToolResult result, int exitCode, params string[] words)
     {

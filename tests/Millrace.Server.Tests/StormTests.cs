@@ -20,7 +20,7 @@ public class StormTests
             TimeSpan.FromMinutes(2),
             Path.Combine(AppContext.BaseDirectory, "storm"),
             "--seconds", $"{Seconds}", "--fresh-ms", $"{FreshMs}", "--folder", folder.Root,
-            "--server", $"\"{Publication.Program}\" {{root}} --listen 127.0.0.1:{{port}}");
+            "--server", $"\"{Publication.Program}\" {{root}} --listen 127.0.0.1:{{port}} {string.Join(' ', Publication.BackendFlags)}");
 
         await File.WriteAllTextAsync(Path.Combine(Places.Artifacts, "storm.txt"), result.Output + result.Error);
         Assert.True(result.ExitCode == 0, result.Output + result.Error);
