@@ -4,7 +4,6 @@ using Millrace.Engine.Backends.Epoll;
 using Millrace.Engine.Tests.Backends.Kit;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
-using Millrace.Interop.Files;
 
 namespace Millrace.Engine.Tests.Backends;
 
