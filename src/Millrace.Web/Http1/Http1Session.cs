@@ -36,9 +36,22 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
                     ReadOutcome outcome = _waitingFor == WaitingFor.Request
                         ? await connection.ReadIdleAsync()
                         : await connection.ReadAsync();
-                    if (outcome != ReadOutcome.Data)
+                    if (outcome == ReadOutcome.Data)
                     {
-                        AnswerLast(outcome);
+                        break;
+                    }
+
+                    if (outcome == ReadOutcome.TimedOut && _waitingFor == WaitingFor.Request && connection.UnsentBytes > 0)
+                    {
+                        // Whoever still takes the last answer has not been idle: the pause begins when it is sent.
+                        goto case Next.Send;
+                    }
+
+                    AnswerLast(outcome);
+                    return;
+                case Next.Send:
+                    if (await connection.FlushAsync() == FlushOutcome.Closed)
+                    {
                         return;
                     }
 
@@ -252,6 +265,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     {
         Continue,
         Read,
+        Send,
         Relieve,
         Prepare,
         SendBody,
