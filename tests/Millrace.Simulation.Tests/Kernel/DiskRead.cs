@@ -13,7 +13,7 @@ internal sealed unsafe class DiskRead(World world, SimulatedBackend kernel, Oper
 
     public void Act(int errand)
     {
-        if (operation.IsFinished)
+        if (operation.IsFinished || kernel.IsClosed)
         {
             return;
         }

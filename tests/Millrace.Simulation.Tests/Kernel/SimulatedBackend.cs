@@ -54,6 +54,9 @@ internal sealed unsafe class SimulatedBackend : Backend
 
     public ReceiveSlab Slab { get; }
 
+    /// <summary>The ring is closed: what is still on the agenda finds no server, and no memory of it.</summary>
+    public bool IsClosed { get; private set; }
+
     /// <summary>Operations whose terminal completion the reactor has not seen.</summary>
     public int OperationsInFlight => _operations.Count;
 
@@ -224,6 +227,7 @@ internal sealed unsafe class SimulatedBackend : Backend
             _world.Fail(Trace.Nobody, $"{Slab.Lent} receive buffers were not returned.");
         }
 
+        IsClosed = true;
         Slab.Dispose();
     }
 

@@ -17,6 +17,11 @@ internal sealed unsafe class Straggler(World world, SimulatedBackend kernel, Rea
 
     public void Act(int errand)
     {
+        if (kernel.IsClosed)
+        {
+            return;
+        }
+
         if (reactor.Connections.At(token.Slot).Generation != token.Generation)
         {
             kernel.PostStraggler(new Operation(token, null), Make());

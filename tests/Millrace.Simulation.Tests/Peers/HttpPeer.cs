@@ -26,8 +26,9 @@ internal sealed class HttpPeer : Peer
     private int _requestsSent;
     private bool _wasToldOfEnd;
     private long _trickleAtMs;
-    private long _lastRequestAtMs;
+    private long _lastRequestAtMs = long.MaxValue;
     private long _lastRequestBegunAtMs;
+    private long _requestBeforeAtMs = long.MaxValue;
 
     public HttpPeer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck)
         : base(world, run, number, temper)
@@ -95,6 +96,11 @@ internal sealed class HttpPeer : Peer
 
     protected override bool WasToldOfEnd => _wasToldOfEnd;
 
+    /// <summary>A request that met the end of the pause before it: the answers to those before had taken as long as the pause.</summary>
+    protected override bool MayHaveComeLate =>
+        World.NowMs - _lastRequestBegunAtMs <= World.Shape.SlackMs
+        && _lastRequestBegunAtMs - _requestBeforeAtMs >= (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
+
     protected override SimulatedListener Listener => Run.HttpListener;
 
     private bool IsTrickling => Temper == Temper.Trickles && _sending == _exchanges.Count - 1;
@@ -109,7 +115,12 @@ internal sealed class HttpPeer : Peer
 
     protected override void OnSent(int count)
     {
-        _lastRequestBegunAtMs = _sentOfRequest == 0 ? World.NowMs : _lastRequestBegunAtMs;
+        if (_sentOfRequest == 0)
+        {
+            _lastRequestBegunAtMs = World.NowMs;
+            _requestBeforeAtMs = _lastRequestAtMs;
+        }
+
         _sentOfRequest += count;
         if (IsTrickling)
         {
