@@ -138,15 +138,18 @@ public class DeadlineTests : SiteFixture
     [Fact]
     public async Task An_answer_that_takes_longer_than_the_pause_between_requests_does_not_cost_the_next_one()
     {
-        // More than the kernel takes for a reader with a small window (TCP_NOTSENT_LOWAT), and little enough to wait behind the session.
-        byte[] body = Folder.AddSized(400_000);
+        // The first fills what the kernel takes for a reader with a small window (TCP_NOTSENT_LOWAT), so that the second waits here,
+        // which is little enough for the session to wait for a third request meanwhile.
+        byte[] first = Folder.AddSized(250_000);
+        byte[] second = Folder.AddSized(120_000);
         RunningSite site = await StartAsync(limits: Limits with { KeepAlive = TimeSpan.FromSeconds(1) });
         Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
-        await wire.SendAsync("GET /f400000.bin HTTP/1.1\r\nHost: a\r\n\r\n");
+        await wire.SendAsync("GET /f250000.bin HTTP/1.1\r\nHost: a\r\n\r\nGET /f120000.bin HTTP/1.1\r\nHost: a\r\n\r\n");
         await Task.Delay(TimeSpan.FromSeconds(2));
 
-        (await wire.ReadAnswerAsync()).AssertIsWhole(body);
+        (await wire.ReadAnswerAsync()).AssertIsWhole(first);
+        (await wire.ReadAnswerAsync()).AssertIsWhole(second);
 
-        (await wire.GetAsync("/f400000.bin")).AssertIsWhole(body);
+        (await wire.GetAsync("/f120000.bin")).AssertIsWhole(second);
     }
 }

@@ -19,6 +19,12 @@ internal sealed class CompletionQueue(World world, ReceiveSlab slab)
     /// <summary>When there is something to take; <see cref="long.MaxValue"/> when nothing is there.</summary>
     public long ReadyAtMs => _ready.Count == 0 ? long.MaxValue : Math.Max(_heldUntilMs, world.NowMs);
 
+    /// <summary>Receive buffers that wait here for the reactor to come.</summary>
+    public int BuffersWaiting => _ready.Count(static waiting => waiting.Completion.HasBuffer);
+
+    /// <summary>Without any delay but the reactor's own.</summary>
+    public void PostNow(Operation operation, in Completion completion) => _ready.Add((operation, completion));
+
     public void Post(Operation operation, in Completion completion)
     {
         operation.IsFinished |= completion.IsTerminal;
