@@ -48,7 +48,8 @@ internal sealed record Answer(int Status)
             return $"lacks the line {Encoding.Latin1.GetString(Line)}";
         }
 
-        if (head.IndexOf("\r\nDate: "u8) < 0)
+        // An error of the server's may lack it (RFC 9110, section 6.6.1).
+        if (Status < 500 && head.IndexOf("\r\nDate: "u8) < 0)
         {
             return "has no date";
         }

@@ -45,6 +45,9 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
             Whole(sites.Files[3], 1) with { Ends = true }),
     };
 
+    /// <summary>What a file is answered with that cannot be read.</summary>
+    public static Answer Unreadable { get; } = StatusText(500, "500 Internal Server Error\r\n") with { Ends = true };
+
     /// <summary>A head that comes slowly and never ends.</summary>
     public static Exchange Trickled() =>
         new(Bytes("GET / HTTP/1.1\r\nHost: memory.test\r\nX-Slow: " + new string('z', 200)), StatusText(408, "408 Request Timeout\r\n") with { Ends = true });

@@ -227,6 +227,11 @@ internal sealed class HttpPeer : Peer
             // The clock has leapt while a head was on its way.
             expected = ExchangeDeck.Trickled().Answer;
         }
+        else if (head.StartsWith("HTTP/1.1 500 "u8) && Socket.MayBreak)
+        {
+            // The disk failed before anything of the answer had gone out.
+            expected = ExchangeDeck.Unreadable;
+        }
 
         string? wrong = expected.Check(head, out Answer answer);
         bool ends = head.IndexOf("\r\nConnection: close\r\n"u8) >= 0;

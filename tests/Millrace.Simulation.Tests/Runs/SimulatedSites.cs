@@ -25,6 +25,8 @@ internal sealed class SimulatedSites : IDisposable
         0, 1, 99, 100, 101, 800, 2_000, 2_001, 5_000, 16_384, 16_385, 40_000, 65_536, 65_537, 150_000, 262_144, 600_000,
     ];
 
+    private static readonly TimeSpan SettlingTime = TimeSpan.FromSeconds(30);
+
     private readonly string _folder = Directory.CreateTempSubdirectory("millrace-simulation-").FullName;
     private readonly Site[] _sites;
 
@@ -36,7 +38,6 @@ internal sealed class SimulatedSites : IDisposable
             string path = Path.Combine(_folder, NameOf(content.Length));
             File.WriteAllBytes(path, content);
 
-            // Settled: what was written just now would be looked at once more, while runs compare the tags.
             File.SetLastWriteTimeUtc(path, new DateTime(2024, 5, 6, 7, 8, 9, DateTimeKind.Utc));
         }
 
@@ -51,6 +52,11 @@ internal sealed class SimulatedSites : IDisposable
         SiteOptions fromFiles = fromMemory with { BakedBytesMax = 100, RingBytesMax = 2_000 };
         SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, RingBytesMax = 65_536 };
         _sites = [.. new[] { fromMemory, fromFiles, onDemand }.Select(static options => Site.Open(options, NullLoggerFactory.Instance))];
+
+        // What was written just now is looked at once more, for tags that last.
+        Assert.True(
+            SpinWait.SpinUntil(() => Array.TrueForAll(_sites, static site => site.Catalog.Current.Unsettled.Count == 0), SettlingTime),
+            "The sites do not settle.");
         Hosts = new HostTable([.. HostNames.Zip(_sites, static (name, site) => ((string?)name, site))]);
         Files = [.. contents.Select(content => new SiteFile("/" + NameOf(content.Length), content, TagsOf(NameOf(content.Length))))];
     }
