@@ -17,11 +17,16 @@ public sealed class CanaryTests(ITestOutputHelper output) : IDisposable
 
     [Fact]
     public void A_connection_recycled_with_its_send_in_flight_is_found() =>
-        Find(static kernel => new RecyclesWithSendInFlight(kernel), "The memory of a Send was changed while it was the kernel's.");
+        Find(
+            static kernel => new RecyclesWithSendInFlight(kernel),
+            "The memory of a Send was changed while it was the kernel's.", "A foreign byte", "Answer", "The run stalls");
 
     [Fact]
     public void A_reactor_that_ignores_generations_is_found() =>
-        Find(static kernel => new IgnoresGenerations(kernel), "A foreign byte", "Answer", "The connection ", "The reactor failed", "A connection handler failed");
+        Find(
+            static kernel => new IgnoresGenerations(kernel),
+            "A foreign byte", "Answer", "The connection ", "A Receive was submitted while one was in flight.", "The reactor failed",
+            "A connection handler failed");
 
     [Fact]
     public void A_lack_of_buffers_taken_for_the_end_of_the_stream_is_found() =>

@@ -129,7 +129,7 @@ internal sealed class HttpPeer : Peer
 
         if (Socket.ReceivedBytes > FloodBytesMax)
         {
-            Fail(string.Create(CultureInfo.InvariantCulture, $"The server took {Socket.ReceivedBytes} bytes of one who reads no answers."));
+            Fail(string.Create(CultureInfo.InvariantCulture, $"The server took {Socket.ReceivedBytes} bytes of one who reads no answers, where {FloodBytesMax} are the most."));
         }
 
         if (_sentOfRequest < _exchanges[_sending].Request.Length)
@@ -169,7 +169,8 @@ internal sealed class HttpPeer : Peer
         {
             RunShape shape = World.Shape;
             long received = shape.Limits.InputHighWaterBytes + (shape.ReceiveBuffers * (long)shape.ReceiveBufferBytes) + (64 * 1024);
-            long answered = shape.WebLimits.UnsentBytesMax + (4L * shape.GrainBytes);
+            // One more is answered while a byte less than the bound is unsent.
+            long answered = shape.WebLimits.UnsentBytesMax + shape.AnswerBytesMax + (4L * shape.GrainBytes);
 
             // A request is at most three times its answer.
             return Temper == Temper.Floods ? received + (3 * answered) : long.MaxValue;
