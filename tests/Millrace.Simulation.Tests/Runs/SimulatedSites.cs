@@ -28,16 +28,11 @@ internal sealed class SimulatedSites : IDisposable
     private readonly string _folder = Directory.CreateTempSubdirectory("millrace-simulation-").FullName;
     private readonly Site[] _sites;
 
-    public SimulatedSites()
+    private SimulatedSites()
     {
-        byte[][] contents = [.. Sizes.Select(static size => Marker.Of(size).Slice(0, size).ToArray())];
-        foreach (byte[] content in contents)
+        foreach (byte[] content in Sizes.Select(ContentOf))
         {
-            string path = Path.Combine(_folder, NameOf(content.Length));
-            File.WriteAllBytes(path, content);
-
-            // Settled: what was written just now would be looked at once more, while runs compare the tags.
-            File.SetLastWriteTimeUtc(path, new DateTime(2024, 5, 6, 7, 8, 9, DateTimeKind.Utc));
+            File.WriteAllBytes(Path.Combine(_folder, NameOf(content.Length)), content);
         }
 
         // Nothing changes on disk while it is served.
@@ -52,7 +47,6 @@ internal sealed class SimulatedSites : IDisposable
         SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, RingBytesMax = 65_536 };
         _sites = [.. new[] { fromMemory, fromFiles, onDemand }.Select(static options => Site.Open(options, NullLoggerFactory.Instance))];
         Hosts = new HostTable([.. HostNames.Zip(_sites, static (name, site) => ((string?)name, site))]);
-        Files = [.. contents.Select(content => new SiteFile("/" + NameOf(content.Length), content, TagsOf(NameOf(content.Length))))];
     }
 
     public static IReadOnlyList<string> HostNames { get; } = ["memory.test", "files.test", "demand.test"];
@@ -60,7 +54,26 @@ internal sealed class SimulatedSites : IDisposable
     public HostTable Hosts { get; }
 
     /// <summary>By size, the smallest first.</summary>
-    public IReadOnlyList<SiteFile> Files { get; }
+    public IReadOnlyList<SiteFile> Files { get; private set; } = [];
+
+    /// <summary>Opens them, and waits until files written just now have the tags that they keep.</summary>
+    public static async Task<SimulatedSites> OpenAsync()
+    {
+        var sites = new SimulatedSites();
+        foreach (Site site in sites._sites)
+        {
+            await SettleAsync(site.Catalog);
+        }
+
+        sites.ReadFiles();
+        return sites;
+    }
+
+    private void ReadFiles()
+    {
+        byte[][] contents = [.. Sizes.Select(ContentOf)];
+        Files = [.. contents.Select(content => new SiteFile("/" + NameOf(content.Length), content, TagsOf(NameOf(content.Length))))];
+    }
 
     /// <summary>Ends the sites. Nobody may still use what a run has borrowed of them: bodies, descriptors, snapshots.</summary>
     public async Task EndAsync()
@@ -75,6 +88,22 @@ internal sealed class SimulatedSites : IDisposable
     }
 
     public void Dispose() => Directory.Delete(_folder, recursive: true);
+
+    private static async Task SettleAsync(AssetCatalog catalog)
+    {
+        using var changed = new SemaphoreSlim(0);
+        catalog.Changed += OnChanged;
+        while (catalog.Current.Unsettled.Count > 0)
+        {
+            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(10)), "The files do not settle");
+        }
+
+        catalog.Changed -= OnChanged;
+
+        void OnChanged() => changed.Release();
+    }
+
+    private static byte[] ContentOf(int size) => Marker.Of(size)[..size].ToArray();
 
     private static string NameOf(int size) => $"f{size}.bin";
 
