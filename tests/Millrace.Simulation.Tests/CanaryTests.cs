@@ -6,14 +6,21 @@ using Millrace.Simulation.Tests.Runs;
 namespace Millrace.Simulation.Tests;
 
 /// <summary>Bugs that servers of this kind have had, planted: a simulator that does not find them would prove nothing by finding none.</summary>
-public sealed class CanaryTests(ITestOutputHelper output) : IDisposable
+public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
 {
     /// <summary>Each is found in a second or two on an idle machine.</summary>
     private static readonly TimeSpan Soon = TimeSpan.FromSeconds(30);
 
-    private readonly SimulatedSites _sites = new();
+    private SimulatedSites _sites = null!;
 
-    public void Dispose() => _sites.Dispose();
+    public async ValueTask InitializeAsync() => _sites = await SimulatedSites.OpenAsync();
+
+    public ValueTask DisposeAsync()
+    {
+        // Not ended: a run whose reactor was held for good keeps what it had.
+        _sites.Dispose();
+        return default;
+    }
 
     [Fact]
     public void A_connection_recycled_with_its_send_in_flight_is_found() =>

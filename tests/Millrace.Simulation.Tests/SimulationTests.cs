@@ -16,9 +16,9 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
     /// <summary>A million connections are there in a third of it.</summary>
     private static readonly TimeSpan Long = TimeSpan.FromMinutes(15);
 
-    private readonly SimulatedSites _sites = new();
+    private SimulatedSites _sites = null!;
 
-    public ValueTask InitializeAsync() => default;
+    public async ValueTask InitializeAsync() => _sites = await SimulatedSites.OpenAsync();
 
     public async ValueTask DisposeAsync()
     {

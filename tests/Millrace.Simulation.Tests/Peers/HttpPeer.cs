@@ -127,7 +127,8 @@ internal sealed class HttpPeer : Peer
             BeginTrickle();
         }
 
-        if (Socket.ReceivedBytes > FloodBytesMax)
+        // A server that stops has said its last word to this one, and drops what still comes.
+        if (Socket.ReceivedBytes > FloodBytesMax && !World.IsStopping)
         {
             Fail(string.Create(CultureInfo.InvariantCulture, $"The server took {Socket.ReceivedBytes} bytes of one who reads no answers, where {FloodBytesMax} are the most."));
         }

@@ -25,20 +25,14 @@ internal sealed class SimulatedSites : IDisposable
         0, 1, 99, 100, 101, 800, 2_000, 2_001, 5_000, 16_384, 16_385, 40_000, 65_536, 65_537, 150_000, 262_144, 600_000,
     ];
 
-    private static readonly TimeSpan SettlingTime = TimeSpan.FromSeconds(30);
-
     private readonly string _folder = Directory.CreateTempSubdirectory("millrace-simulation-").FullName;
     private readonly Site[] _sites;
 
-    public SimulatedSites()
+    private SimulatedSites()
     {
-        byte[][] contents = [.. Sizes.Select(static size => Marker.Of(size).Slice(0, size).ToArray())];
-        foreach (byte[] content in contents)
+        foreach (byte[] content in Sizes.Select(ContentOf))
         {
-            string path = Path.Combine(_folder, NameOf(content.Length));
-            File.WriteAllBytes(path, content);
-
-            File.SetLastWriteTimeUtc(path, new DateTime(2024, 5, 6, 7, 8, 9, DateTimeKind.Utc));
+            File.WriteAllBytes(Path.Combine(_folder, NameOf(content.Length)), content);
         }
 
         // Nothing changes on disk while it is served.
@@ -52,13 +46,7 @@ internal sealed class SimulatedSites : IDisposable
         SiteOptions fromFiles = fromMemory with { BakedBytesMax = 100, RingBytesMax = 2_000 };
         SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, RingBytesMax = 65_536 };
         _sites = [.. new[] { fromMemory, fromFiles, onDemand }.Select(static options => Site.Open(options, NullLoggerFactory.Instance))];
-
-        // What was written just now is looked at once more, for tags that last.
-        Assert.True(
-            SpinWait.SpinUntil(() => Array.TrueForAll(_sites, static site => site.Catalog.Current.Unsettled.Count == 0), SettlingTime),
-            "The sites do not settle.");
         Hosts = new HostTable([.. HostNames.Zip(_sites, static (name, site) => ((string?)name, site))]);
-        Files = [.. contents.Select(content => new SiteFile("/" + NameOf(content.Length), content, TagsOf(NameOf(content.Length))))];
     }
 
     public static IReadOnlyList<string> HostNames { get; } = ["memory.test", "files.test", "demand.test"];
@@ -66,7 +54,26 @@ internal sealed class SimulatedSites : IDisposable
     public HostTable Hosts { get; }
 
     /// <summary>By size, the smallest first.</summary>
-    public IReadOnlyList<SiteFile> Files { get; }
+    public IReadOnlyList<SiteFile> Files { get; private set; } = [];
+
+    /// <summary>Opens them, and waits until files written just now have the tags that they keep.</summary>
+    public static async Task<SimulatedSites> OpenAsync()
+    {
+        var sites = new SimulatedSites();
+        foreach (Site site in sites._sites)
+        {
+            await SettleAsync(site.Catalog);
+        }
+
+        sites.ReadFiles();
+        return sites;
+    }
+
+    private void ReadFiles()
+    {
+        byte[][] contents = [.. Sizes.Select(ContentOf)];
+        Files = [.. contents.Select(content => new SiteFile("/" + NameOf(content.Length), content, TagsOf(NameOf(content.Length))))];
+    }
 
     /// <summary>Ends the sites. Nobody may still use what a run has borrowed of them: bodies, descriptors, snapshots.</summary>
     public async Task EndAsync()
@@ -81,6 +88,22 @@ internal sealed class SimulatedSites : IDisposable
     }
 
     public void Dispose() => Directory.Delete(_folder, recursive: true);
+
+    private static async Task SettleAsync(AssetCatalog catalog)
+    {
+        using var changed = new SemaphoreSlim(0);
+        catalog.Changed += OnChanged;
+        while (catalog.Current.Unsettled.Count > 0)
+        {
+            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(10)), "The files do not settle");
+        }
+
+        catalog.Changed -= OnChanged;
+
+        void OnChanged() => changed.Release();
+    }
+
+    private static byte[] ContentOf(int size) => Marker.Of(size)[..size].ToArray();
 
     private static string NameOf(int size) => $"f{size}.bin";
 
