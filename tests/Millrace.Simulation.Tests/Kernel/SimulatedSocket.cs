@@ -1,4 +1,3 @@
-using System.Globalization;
 using Millrace.Interop;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Peers;
@@ -10,7 +9,7 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// One connection as the kernel sees it: what is on its way in both directions, how each has ended, and the receive and the send that
 /// the server has in flight, which go on in steps.
 /// </summary>
-internal sealed class SimulatedSocket : IScheduled
+internal sealed partial class SimulatedSocket : IScheduled
 {
     private const int ReceiveErrand = 0;
     private const int SendErrand = 1;
@@ -234,201 +233,6 @@ internal sealed class SimulatedSocket : IScheduled
         Die();
     }
 
-    // What the server asked for.
-
-    private void ScheduleReceive()
-    {
-        if (_receive is not null && !_receiveIsDue)
-        {
-            _receiveIsDue = true;
-            _world.Agenda.In(_world.Latency(), this, ReceiveErrand);
-        }
-    }
-
-    private void ScheduleSend()
-    {
-        if (_send is not null && !_sendIsDue)
-        {
-            _sendIsDue = true;
-            _world.Agenda.In(_world.Latency(), this, SendErrand);
-        }
-    }
-
-    private void StepReceive()
-    {
-        if (_receive is null)
-        {
-            return;
-        }
-
-        if (IsDead)
-        {
-            Finish(ref _receive, -Errno.ECONNRESET);
-        }
-        else if (DrawReceiveError() is int error and not 0)
-        {
-            Finish(ref _receive, error);
-        }
-        else if (Uplink.Count > 0)
-        {
-            ReceiveSome();
-        }
-        else if (UplinkEnded)
-        {
-            Finish(ref _receive, 0);
-        }
-    }
-
-    private void ReceiveSome()
-    {
-        if (_kernel.Slab.IsEmpty)
-        {
-            OnNoBuffer();
-            return;
-        }
-
-        _receiveErrorsInARow = 0;
-        Span<byte> buffer = _kernel.Slab.Lend(Number, out ushort id);
-        int count = Math.Min(buffer.Length, Uplink.Count);
-        count = _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
-        Uplink.Bytes[..count].CopyTo(buffer);
-        Uplink.Consume(count);
-        ReceivedBytes += count;
-        _peer.Kick();
-        bool more = !_world.Strikes(FaultKind.MultishotEnded, Number);
-        _kernel.PostReceived(_receive!, count, id, more);
-        if (!more)
-        {
-            _receive = null;
-        }
-        else if (Uplink.Count > 0 || UplinkEnded)
-        {
-            ScheduleReceive();
-        }
-    }
-
-    /// <summary>All buffers are with completions that are late: a server that asks again meanwhile must not stop the clock.</summary>
-    private void OnNoBuffer()
-    {
-        if (_lackedBufferAtMs == _world.NowMs)
-        {
-            _receiveIsDue = true;
-            _world.Agenda.In(1, this, ReceiveErrand);
-            return;
-        }
-
-        _lackedBufferAtMs = _world.NowMs;
-        Finish(ref _receive, -Errno.ENOBUFS);
-    }
-
-    private void StepSend()
-    {
-        if (_send is null)
-        {
-            return;
-        }
-
-        if (IsDead)
-        {
-            FinishSend(_world.Dice.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET);
-        }
-        else if (DrawSendError() is int error and not 0)
-        {
-            FinishSend(error);
-        }
-        else
-        {
-            SendSome();
-        }
-    }
-
-    private void SendSome()
-    {
-        Operation send = _send!;
-        int count = (int)Math.Min(Downlink.Room, send.Bytes - send.Transferred);
-        count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
-        if (count > 0)
-        {
-            _sendErrorsInARow = 0;
-            send.Transfer(Downlink.Reserve(count));
-            Downlink.Append(count);
-            SentBytes += count;
-            if (_peer.IsGone)
-            {
-                // Sent into the void: the next call learns of it.
-                Downlink.Clear();
-                Die();
-            }
-
-            _peer.Kick();
-        }
-
-        if (send.Transferred == send.Bytes)
-        {
-            FinishSend(0);
-        }
-        else if (send.Transferred > 0 && _world.Strikes(FaultKind.ShortSend, Number))
-        {
-            FinishSend(0);
-        }
-        else if (Downlink.Room > 0)
-        {
-            ScheduleSend();
-        }
-        else
-        {
-            WatchStall();
-        }
-    }
-
-    private int DrawReceiveError()
-    {
-        if (++_receiveErrorsInARow > ErrorsInARowMax)
-        {
-            return 0;
-        }
-
-        if (_world.Strikes(FaultKind.ConnectionReset, Number))
-        {
-            Die();
-            return -Errno.ECONNRESET;
-        }
-
-        return _world.Strikes(FaultKind.Interrupted, Number) ? -Errno.EINTR
-            : _world.Strikes(FaultKind.TryAgain, Number) ? -Errno.EAGAIN
-            : _world.Strikes(FaultKind.NoBufferSpace, Number) ? -Errno.ENOBUFS
-            : 0;
-    }
-
-    private int DrawSendError()
-    {
-        if (++_sendErrorsInARow > ErrorsInARowMax)
-        {
-            return 0;
-        }
-
-        if (_world.Strikes(FaultKind.BrokenPipe, Number))
-        {
-            Die();
-            return -Errno.EPIPE;
-        }
-
-        return _world.Strikes(FaultKind.Interrupted, Number) ? -Errno.EINTR
-            : _world.Strikes(FaultKind.TryAgain, Number) ? -Errno.EAGAIN
-            : _world.Strikes(FaultKind.NoBufferSpace, Number) ? -Errno.ENOBUFS
-            : _world.Strikes(FaultKind.NoMemory, Number) ? -Errno.ENOMEM
-            : 0;
-    }
-
-    /// <summary>With the error only if nothing was sent: a count comes first, and the error with the next call.</summary>
-    private void FinishSend(int error)
-    {
-        if (_send is not null)
-        {
-            Finish(ref _send, _send.Transferred > 0 ? (int)_send.Transferred : error);
-        }
-    }
-
     private void Finish(ref Operation? operation, int result)
     {
         if (operation is not null)
@@ -443,36 +247,6 @@ internal sealed class SimulatedSocket : IScheduled
         DownlinkReset = true;
         Downlink.Clear();
         _peer.Kick();
-    }
-
-    /// <summary>A peer that takes nothing is given up within twice the limit.</summary>
-    private void WatchStall()
-    {
-        if (!_stallIsWatched)
-        {
-            _stallIsWatched = true;
-            _stalledAtBytes = SentBytes;
-            _world.Agenda.In(StallMs, this, StallErrand);
-        }
-    }
-
-    private long StallMs => (2 * (long)_world.Shape.Limits.WriteStall.TotalMilliseconds) + _world.Shape.SlackMs;
-
-    private void CheckStall()
-    {
-        _stallIsWatched = false;
-        if (_send is null || IsDead)
-        {
-            return;
-        }
-
-        // The first look takes the measure: a leap over both of them was one.
-        if (_stalledAtBytes == SentBytes && _world.NowMs > _world.JumpedAtMs + StallMs)
-        {
-            _world.Fail(Number, string.Create(CultureInfo.InvariantCulture, $"No byte was taken for twice the stall limit, at {SentBytes}."));
-        }
-
-        WatchStall();
     }
 
     private void CheckLinger()

@@ -128,7 +128,8 @@ internal sealed class HttpPeer : Peer
         }
 
         // A server that stops has said its last word to this one, and drops what still comes.
-        if (Socket.ReceivedBytes > FloodBytesMax && !World.IsStopping)
+        // What comes behind a last answer, that of a failing disk say, is received to be dropped.
+        if (Socket.ReceivedBytes > FloodBytesMax && !World.IsStopping && !Socket.MayBreak)
         {
             Fail(string.Create(CultureInfo.InvariantCulture, $"The server took {Socket.ReceivedBytes} bytes of one who reads no answers, where {FloodBytesMax} are the most."));
         }

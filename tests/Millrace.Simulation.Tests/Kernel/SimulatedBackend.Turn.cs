@@ -1,0 +1,174 @@
+using Millrace.Engine.Backends;
+using Millrace.Interop;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Kernel;
+
+/// <content>How the world moves on while the server waits.</content>
+internal sealed unsafe partial class SimulatedBackend
+{
+    /// <summary>A server that turns so often in one millisecond, and moves no byte, waits for nothing.</summary>
+    private const int TurnsPerMsMax = 20_000;
+
+    /// <summary>More than all deadlines together, and leaps of the clock.</summary>
+    private const int StallMs = 3_600_000;
+
+    /// <summary>Turns of a run that has failed, until it is given up.</summary>
+    private const int LastTurnsMax = 5_000;
+
+    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    {
+        _simulation.BeginOnce();
+        TakeSubmitted();
+        CountTurn();
+        if (_world.HasFailed)
+        {
+            return LetGo();
+        }
+
+        if (timeoutMs != 0 && _world.Strikes(FaultKind.EnterInterrupted, Trace.Kernel))
+        {
+            return [];
+        }
+
+        Wait(timeoutMs);
+        _isWoken = false;
+        return _world.HasFailed ? LetGo() : Deliver();
+    }
+
+    public override void Wake() => _isWoken = true;
+
+    /// <summary>The enter: what was queued becomes the kernel's.</summary>
+    private void TakeSubmitted()
+    {
+        if (_world.HasFailed)
+        {
+            // What is in flight is ended by LetGo, whether the kernel has seen it or not.
+            _submitted.Clear();
+            return;
+        }
+
+        foreach ((Operation? operation, OperationToken cancelTarget) in _submitted)
+        {
+            if (operation is null)
+            {
+                SimulatedSocket? socket = _operations.GetValueOrDefault(cancelTarget)?.Socket;
+                _world.Trace.Note(socket?.Number ?? Trace.Nobody, TraceEvent.Cancels, (long)cancelTarget.Kind);
+                _world.Agenda.In(_world.Latency(), new Cancellation(this, cancelTarget), 0);
+            }
+            else if (operation.IsRead)
+            {
+                _world.Agenda.In(_world.Latency(), new DiskRead(_world, this, operation), 0);
+            }
+            else if (operation.Kind == OperationKind.Accept)
+            {
+                (At(operation.Target) as SimulatedListener)?.Submit(operation);
+            }
+            else if (At(operation.Target) == operation.Socket)
+            {
+                operation.Socket!.Submit(operation);
+            }
+            else
+            {
+                _world.Fail(operation.Connection, $"The descriptor of a {operation.Kind} was closed before the kernel had seen it.");
+            }
+        }
+
+        _submitted.Clear();
+    }
+
+    private void CountTurn()
+    {
+        _turnsOfThisMs = _lastTurnMs == _world.NowMs ? _turnsOfThisMs + 1 : 0;
+        _lastTurnMs = _world.NowMs;
+        if (_turnsOfThisMs > TurnsPerMsMax)
+        {
+            _world.Fail(Trace.Nobody, "The reactor spins: it turns and turns, and time stands still.");
+        }
+    }
+
+    /// <summary>Lets the world move on until there are completions, or the time is over.</summary>
+    private void Wait(long timeoutMs)
+    {
+        _queue.MayOverflow();
+        long untilMs = timeoutMs < 0 ? long.MaxValue : _world.NowMs + timeoutMs;
+        int batch = _world.Dice.Between(1, _completions.Length);
+        while (!_world.HasFailed)
+        {
+            while ((_queue.Count < batch || _queue.ReadyAtMs > _world.NowMs) && !_world.HasFailed && _world.Agenda.TryRunDue())
+            {
+            }
+
+            if (_isWoken || timeoutMs == 0 || _queue.ReadyAtMs <= _world.NowMs || _world.NowMs >= untilMs)
+            {
+                return;
+            }
+
+            long nextMs = Math.Min(_world.Agenda.NextAtMs, _queue.ReadyAtMs);
+            if (Math.Min(nextMs, untilMs) > _lastDeliveryMs + StallMs)
+            {
+                _world.Fail(_simulation.FirstOpenPeer, "The run stalls: the server waits, and nothing is left to happen.");
+                return;
+            }
+
+            _world.Agenda.AdvanceTo(Math.Min(nextMs, untilMs));
+        }
+    }
+
+    private ReadOnlySpan<Completion> Deliver()
+    {
+        int count = 0;
+        _lastDeliveryMs = _queue.Count > 0 ? _world.NowMs : _lastDeliveryMs;
+        while (count < _completions.Length && _queue.ReadyAtMs <= _world.NowMs)
+        {
+            (Operation operation, Completion completion) = _queue.Take();
+            _world.Trace.Note(operation.Connection, TraceEvent.Completes, (long)operation.Kind, completion.Result);
+            if (completion.IsTerminal)
+            {
+                Retire(operation);
+            }
+
+            // Bytes that move are work, however much of it there is in a moment.
+            _turnsOfThisMs = completion.Result > 0 ? 0 : _turnsOfThisMs;
+            _completions[count++] = completion;
+        }
+
+        return _completions.AsSpan(0, count);
+    }
+
+    /// <summary>The operation's memory goes back to the server, as it was lent.</summary>
+    private void Retire(Operation operation)
+    {
+        if (_operations.GetValueOrDefault(operation.Token) != operation)
+        {
+            return;
+        }
+
+        _operations.Remove(operation.Token);
+        if (operation.Socket is not null)
+        {
+            operation.Socket.OperationsInFlight--;
+        }
+
+        if (!operation.IsUntouched())
+        {
+            _world.Fail(operation.Connection, $"The memory of a {operation.Kind} was changed while it was the kernel's.");
+        }
+    }
+
+    /// <summary>A run that has failed ends fast: everything is cancelled, and nothing is looked at any more.</summary>
+    private ReadOnlySpan<Completion> LetGo()
+    {
+        _simulation.StopAfterFailure();
+        if (++_lastTurns > LastTurnsMax)
+        {
+            _simulation.HoldForGood("after it failed");
+        }
+
+        _world.Agenda.AdvanceTo(_world.NowMs + 10);
+        Completion[] all = [.. _operations.Keys.Select(static token => new Completion { Token = token, Result = -Errno.ECANCELED })];
+        _operations.Clear();
+        return all;
+    }
+}

@@ -1,0 +1,137 @@
+using System.Globalization;
+using Millrace.Interop;
+using Millrace.Simulation.Tests.Faults;
+
+namespace Millrace.Simulation.Tests.Kernel;
+
+/// <content>The send that the server has in flight, its faults, and how long it may take nothing.</content>
+internal sealed partial class SimulatedSocket
+{
+    private void ScheduleSend()
+    {
+        if (_send is not null && !_sendIsDue)
+        {
+            _sendIsDue = true;
+            _world.Agenda.In(_world.Latency(), this, SendErrand);
+        }
+    }
+
+    private void StepSend()
+    {
+        if (_send is null)
+        {
+            return;
+        }
+
+        if (IsDead)
+        {
+            FinishSend(_world.Dice.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET);
+        }
+        else if (DrawSendError() is int error and not 0)
+        {
+            FinishSend(error);
+        }
+        else
+        {
+            SendSome();
+        }
+    }
+
+    private void SendSome()
+    {
+        Operation send = _send!;
+        int count = (int)Math.Min(Downlink.Room, send.Bytes - send.Transferred);
+        count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
+        if (count > 0)
+        {
+            _sendErrorsInARow = 0;
+            send.Transfer(Downlink.Reserve(count));
+            Downlink.Append(count);
+            SentBytes += count;
+            if (_peer.IsGone)
+            {
+                // Sent into the void: the next call learns of it.
+                Downlink.Clear();
+                Die();
+            }
+
+            _peer.Kick();
+        }
+
+        if (send.Transferred == send.Bytes)
+        {
+            FinishSend(0);
+        }
+        else if (send.Transferred > 0 && _world.Strikes(FaultKind.ShortSend, Number))
+        {
+            FinishSend(0);
+        }
+        else if (Downlink.Room > 0)
+        {
+            ScheduleSend();
+        }
+        else
+        {
+            WatchStall();
+        }
+    }
+
+    private int DrawSendError()
+    {
+        if (++_sendErrorsInARow > ErrorsInARowMax)
+        {
+            return 0;
+        }
+
+        if (_world.Strikes(FaultKind.BrokenPipe, Number))
+        {
+            Die();
+            return -Errno.EPIPE;
+        }
+
+        return _world.Strikes(FaultKind.Interrupted, Number) ? -Errno.EINTR
+            : _world.Strikes(FaultKind.TryAgain, Number) ? -Errno.EAGAIN
+            : _world.Strikes(FaultKind.NoBufferSpace, Number) ? -Errno.ENOBUFS
+            : _world.Strikes(FaultKind.NoMemory, Number) ? -Errno.ENOMEM
+            : 0;
+    }
+
+    /// <summary>With the error only if nothing was sent: a count comes first, and the error with the next call.</summary>
+    private void FinishSend(int error)
+    {
+        if (_send is not null)
+        {
+            Finish(ref _send, _send.Transferred > 0 ? (int)_send.Transferred : error);
+        }
+    }
+
+    /// <summary>A peer that takes nothing is given up within twice the limit.</summary>
+    private void WatchStall()
+    {
+        if (!_stallIsWatched)
+        {
+            _stallIsWatched = true;
+            _stalledAtBytes = SentBytes;
+            _world.Agenda.In(StallMs, this, StallErrand);
+        }
+    }
+
+    private long StallMs => (2 * (long)_world.Shape.Limits.WriteStall.TotalMilliseconds) + _world.Shape.SlackMs;
+
+    private void CheckStall()
+    {
+        _stallIsWatched = false;
+        if (_send is null || IsDead)
+        {
+            return;
+        }
+
+        // The first look takes the measure: a leap over both of them was one.
+        if (_stalledAtBytes == SentBytes && _world.NowMs > _world.JumpedAtMs + StallMs)
+        {
+            _world.Fail(Number, string.Create(CultureInfo.InvariantCulture, $"No byte was taken for twice the stall limit, at {SentBytes}."));
+        }
+
+        WatchStall();
+    }
+}

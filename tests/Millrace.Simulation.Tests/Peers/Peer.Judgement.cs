@@ -1,0 +1,112 @@
+using System.Globalization;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Peers;
+
+/// <content>What the peer thinks of how it was served: how the connection ended, and when.</content>
+internal abstract partial class Peer
+{
+    /// <summary>The run is over: who is not done has been forgotten.</summary>
+    public void CheckDone()
+    {
+        if (!IsDone)
+        {
+            World.Fail(Number, "The server has stopped, and the peer never saw an end.");
+        }
+    }
+
+    /// <summary>The server owes something new from now on: the time until its next byte counts.</summary>
+    protected void NoteProgress() => _movedAtMs = World.NowMs;
+
+    /// <summary>The server has to have ended the connection by then.</summary>
+    protected void ExpectEnd(TimeSpan within, string deadline)
+    {
+        _endsByMs = World.NowMs + (long)within.TotalMilliseconds + World.Shape.SlackMs;
+        _endsBy = deadline;
+        World.Agenda.At(_endsByMs + 1, this, EndErrand);
+    }
+
+    private void JudgeEnd()
+    {
+        World.Trace.Note(Number, TraceEvent.PeerSeesEnd);
+        _sawEnd = true;
+        if (!IsBetweenAnswers)
+        {
+            // Even where the connection may break: an end in order makes the answer look whole.
+            Fail("The connection ended in order within an answer.");
+        }
+        else if (!HasReceivedAll && !WasToldOfEnd && !MayHaveComeLate && !Socket.MayBreak && !World.IsStopping)
+        {
+            Fail("The connection ended before everything was answered, and nothing gave a reason.");
+        }
+
+        else if (HasReceivedAll && !WasToldOfEnd && World.NowMs < EarliestEndMs && !Socket.MayBreak && !World.IsStopping)
+        {
+            Fail("The connection was ended before its deadline.");
+        }
+
+        Close();
+    }
+
+    private void JudgeReset()
+    {
+        World.Trace.Note(Number, TraceEvent.PeerSeesReset);
+        if (!Socket.MayBreak && !_sawEnd && World.NowMs < World.DrainEndsAtMs)
+        {
+            Fail("The connection was reset, and nothing gave a reason.");
+        }
+
+        End();
+    }
+
+    private void WatchProgress()
+    {
+        if (Socket.MayBreak || World.NowMs >= World.DrainEndsAtMs)
+        {
+            return;
+        }
+
+        long dueMs = World.WithJumps(_movedAtMs + World.Shape.SlackMs);
+        if (!IsOwed)
+        {
+            World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
+        }
+        else if (World.NowMs <= dueMs)
+        {
+            World.Agenda.At(dueMs + 1, this, WatchErrand);
+        }
+        else
+        {
+            Fail(string.Create(CultureInfo.InvariantCulture, $"No byte came for {World.NowMs - _movedAtMs} ms, and the server has all that it needs."));
+        }
+    }
+
+    private void CheckEnd()
+    {
+        // The last answer may take its time on the way.
+        long dueMs = World.WithJumps(Math.Max(_endsByMs, _movedAtMs + World.Shape.SlackMs));
+        if (World.NowMs <= dueMs)
+        {
+            World.Agenda.At(dueMs + 1, this, EndErrand);
+        }
+        else if (!_sawEnd)
+        {
+            Fail($"The connection is still there after {_endsBy}.");
+        }
+    }
+
+    /// <summary>Who stops reading is given up by the deadline for writing, or, if it all fits its window, by the others.</summary>
+    private void CheckUnread()
+    {
+        // A look at a stalled send comes before the verdict: a leap over both of them was one.
+        long dueMs = Math.Max(_activeAtMs, World.JumpedAtMs) + UnreadMs;
+        if (World.NowMs <= dueMs)
+        {
+            World.Agenda.At(dueMs + 1, this, UnreadErrand);
+        }
+        else if (!Socket.IsClosed)
+        {
+            Fail("The connection of a peer that stopped reading is still there after all deadlines.");
+        }
+    }
+}
