@@ -36,7 +36,7 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
             return;
         }
 
-        Campaign campaign = RunFrom(1, Usual, long.MaxValue);
+        Campaign campaign = RunFrom(1, Usual, long.MaxValue, runsMin: 1_000);
         Assert.True(campaign.Runs >= 1_000, $"Only {campaign.Runs} seeds were run.");
     }
 
@@ -57,11 +57,11 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
         }
     }
 
-    private Campaign RunFrom(ulong firstSeed, TimeSpan most, long connections)
+    private Campaign RunFrom(ulong firstSeed, TimeSpan most, long connections, long runsMin = 0)
     {
         LoanLedger.Reports.Clear();
         var campaign = new Campaign(_sites, static kernel => kernel);
-        campaign.Run(firstSeed, most, connections);
+        campaign.Run(firstSeed, most, connections, runsMin);
         output.WriteLine(campaign.ToString());
         Publish(campaign);
         Assert.True(campaign.Violations.Count == 0, string.Join("\n\n", campaign.Violations));

@@ -22,11 +22,15 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
     public long Connections { get; private set; }
 
     /// <summary>Runs seeds from the first on until there is enough, or something was found.</summary>
-    public void Run(ulong firstSeed, TimeSpan most, long connections)
+    /// <param name="firstSeed">The first.</param>
+    /// <param name="most">The time to spend on it, and longer where that is not enough for the least.</param>
+    /// <param name="connections">Enough.</param>
+    /// <param name="runsMin">The least: other work may leave this machine little time.</param>
+    public void Run(ulong firstSeed, TimeSpan most, long connections, long runsMin = 0)
     {
         _nextSeed = firstSeed;
         _watch.Start();
-        Thread[] workers = [.. Enumerable.Range(0, Environment.ProcessorCount).Select(_ => new Thread(() => Work(most, connections)))];
+        Thread[] workers = [.. Enumerable.Range(0, Environment.ProcessorCount).Select(_ => new Thread(() => Work(most, connections, runsMin)))];
         Array.ForEach(workers, static worker => worker.Start());
         Array.ForEach(workers, static worker => worker.Join());
         _watch.Stop();
@@ -40,14 +44,15 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
          {_tally}{Violations.Count} violations
          """);
 
-    private void Work(TimeSpan most, long connections)
+    private void Work(TimeSpan most, long connections, long runsMin)
     {
-        while (_watch.Elapsed < most)
+        while (true)
         {
             ulong seed;
             lock (_gate)
             {
-                if (Connections >= connections || Violations.Count > 0)
+                bool isOver = _watch.Elapsed >= most && Runs >= runsMin;
+                if (isOver || Connections >= connections || Violations.Count > 0)
                 {
                     return;
                 }
