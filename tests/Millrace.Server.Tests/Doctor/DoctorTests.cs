@@ -54,14 +54,11 @@ public class DoctorTests
     public async Task Without_io_uring_the_cause_is_named()
     {
         Tool.Require("gcc");
-        using var folder = new TempFolder();
-        string launcher = folder.PathOf("refuse-io-uring");
-        string source = Path.Combine(Places.Repository, "tests", "Millrace.Server.Tests", "Kit", "refuse-io-uring.c");
-        await Tool.RunToSuccessAsync(TimeSpan.FromSeconds(30), "gcc", "-Wall", "-Werror", "-o", launcher, source);
+        string launcher = Path.Combine(Places.Repository, "tests", "Shared", "refuse-io-uring");
 
         ToolResult result = await Tool.RunAsync(launcher, Publication.Program, "doctor", Places.SampleSite);
 
-        Assert.InRange(result.ExitCode, 1, 2);
+        Assert.Equal(1, result.ExitCode);
         Assert.Contains("seccomp", result.Output, StringComparison.Ordinal);
         Assert.Contains("io_uring_setup", result.Output, StringComparison.Ordinal);
     }
