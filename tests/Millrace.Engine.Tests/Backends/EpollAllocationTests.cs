@@ -44,7 +44,7 @@ public sealed class EpollAllocationTests() : BackendTest(BackendKind.Epoll)
         long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
         kernel.Backend.CloseSocket(pair.Ours);
         Assert.True(isAsExpected);
-        Assert.Equal(0, allocated);
+        AssertNotEachTime(allocated);
     }
 
     [Fact]
@@ -83,8 +83,13 @@ public sealed class EpollAllocationTests() : BackendTest(BackendKind.Epoll)
 
         long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
         Assert.True(isAsExpected);
-        Assert.Equal(0, allocated);
+        AssertNotEachTime(allocated);
     }
+
+    /// <summary>
+    /// The least object has 24 bytes, so that less than one a round is not of the rounds: the runtime allocates when it compiles anew.
+    /// </summary>
+    private static void AssertNotEachTime(long allocated) => Assert.InRange(allocated, 0, Rounds);
 
     /// <summary>Turns until it has ended, the peer taking what comes.</summary>
     private static unsafe int AwaitEnd(Backend backend, OperationToken token, SocketPair pair, byte[] taken)
