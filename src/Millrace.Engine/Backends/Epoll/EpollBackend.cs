@@ -16,6 +16,13 @@ namespace Millrace.Engine.Backends.Epoll;
 internal sealed partial class EpollBackend : Backend
 {
     private const int EventsPerWait = 256;
+
+    /// <summary>
+    /// File reads complete in the turn they are asked for, and the sends of what they brought wait for the next: so many answers are in
+    /// memory at one time, where a ring's reads come in between.
+    /// </summary>
+    private const int CompletionsMax = 64;
+
     private const ulong WakeData = ulong.MaxValue;
     private const EpollEventMask IncomingMask =
         EpollEventMask.Readable | EpollEventMask.PeerHangUp | EpollEventMask.Priority | EpollEventMask.EdgeTriggered;
@@ -34,7 +41,7 @@ internal sealed partial class EpollBackend : Backend
     /// <exception cref="EngineException">A descriptor or memory is not to be had.</exception>
     public EpollBackend(EngineOptions options)
     {
-        _completions = new Completion[options.CompletionsPerTurn];
+        _completions = new Completion[Math.Min(options.CompletionsPerTurn, CompletionsMax)];
         _buffers = new ReceiveSlab(options.ReceiveBuffers, options.ReceiveBufferBytes);
         _epoll = EpollCalls.Create();
         try

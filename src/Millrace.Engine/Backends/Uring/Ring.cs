@@ -47,7 +47,15 @@ internal sealed unsafe class Ring : IDisposable
             submission.Array + (parameters.SubmissionEntries * sizeof(uint)),
             completion.Entries + (parameters.CompletionEntries * (uint)sizeof(Cqe)));
         _ringMapping = MapOrThrow(_ringMappingBytes, IoUringCalls.MapSubmissionRing);
-        _entries = (Sqe*)MapOrThrow(EntriesBytes, IoUringCalls.MapSubmissionEntries);
+        try
+        {
+            _entries = (Sqe*)MapOrThrow(EntriesBytes, IoUringCalls.MapSubmissionEntries);
+        }
+        catch
+        {
+            _ = MemoryCalls.Unmap(_ringMapping, _ringMappingBytes);
+            throw;
+        }
 
         byte* ring = (byte*)_ringMapping;
         _submissionHeadPtr = (uint*)(ring + submission.Head);
@@ -120,7 +128,16 @@ internal sealed unsafe class Ring : IDisposable
         }
 
         LimitWorkers(fd, workers);
-        return new Ring(fd, parameters);
+        try
+        {
+            return new Ring(fd, parameters);
+        }
+        catch
+        {
+            // A start is tried again with less, and what this one locked would be missing.
+            _ = Interop.Sockets.SocketCalls.Close(fd);
+            throw;
+        }
     }
 
     /// <summary>
