@@ -6,6 +6,9 @@ namespace Millrace.Idle;
 /// <summary>What an idle connection costs: the growth of the server's memory between few and many of them, after full collections.</summary>
 internal static class IdleMemory
 {
+    /// <summary>Until then a client may well ask again, and a server keep what it had for that.</summary>
+    private static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(5);
+
     public static bool Measure(IdleOptions options, string root)
     {
         using var server = new ServedSite(options.Server, root);
@@ -34,6 +37,7 @@ internal static class IdleMemory
             connections.Add(Open(server.Port));
         }
 
+        Thread.Sleep(IdleTime);
         FullCollection.Of(server.ProcessId);
         return server.ResidentMb;
     }

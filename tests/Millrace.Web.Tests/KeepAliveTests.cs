@@ -74,4 +74,18 @@ public class KeepAliveTests : SiteFixture
 
         await wire.AssertEndsAsync();
     }
+
+    [Fact]
+    public async Task A_client_that_pauses_for_longer_than_its_session_is_served_as_before()
+    {
+        Folder.AddSizes();
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        await wire.GetAsync(SiteFolder.Target(SiteFolder.Sizes[0]));
+        await Task.Delay(TimeSpan.FromSeconds(2.5));
+
+        foreach (int size in SiteFolder.Sizes)
+        {
+            (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(SiteFolder.Bytes(size));
+        }
+    }
 }

@@ -103,13 +103,21 @@ public sealed partial class Connection
             return long.MaxValue;
         }
 
-        long nearest = _read.IsPending ? Math.Min(Math.Min(_readDeadlineMs, _readLookMs), _firstRequestDeadlineMs) : long.MaxValue;
+        long nearest = _read.IsPending || IsResting
+            ? Math.Min(Math.Min(_readDeadlineMs, _readLookMs), _firstRequestDeadlineMs)
+            : long.MaxValue;
         nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendLookMs, _sendRetryMs));
         return Phase == ConnectionPhase.Lingering ? Math.Min(nearest, _lingerDeadlineMs) : nearest;
     }
 
     private void CheckRead(long nowMs)
     {
+        if (IsResting)
+        {
+            CheckRest(nowMs);
+            return;
+        }
+
         if (!_read.IsPending)
         {
             return;

@@ -38,6 +38,14 @@ public sealed partial class Connection
         Progress();
     }
 
+    /// <summary>Nobody serves it any more: what was written goes out, and then it ends.</summary>
+    private void EndServing()
+    {
+        Phase = ConnectionPhase.Flushing;
+        DiscardInput();
+        FlushLast();
+    }
+
     private void OpenEnding()
     {
         _resetOnClose = false;

@@ -59,6 +59,12 @@ public sealed partial class Connection
     /// </summary>
     internal void OnDrain()
     {
+        if (IsResting)
+        {
+            DrainRest();
+            return;
+        }
+
         if (!_read.IsPending || !_readIsIdle || _input.Count > 0)
         {
             return;
@@ -84,7 +90,15 @@ public sealed partial class Connection
         }
 
         _input.Append(bytes, Pools);
-        EndReadWithData();
+        if (IsResting)
+        {
+            Resume();
+        }
+        else
+        {
+            EndReadWithData();
+        }
+
         PauseReceiveIfFull();
     }
 
@@ -94,6 +108,7 @@ public sealed partial class Connection
         _receiveParked = false;
         _receivedBytes = 0;
         _seen = 0;
+        _rest = RestState.None;
     }
 
     private ValueTask<ReadOutcome> BeginRead(bool idle)
@@ -156,6 +171,10 @@ public sealed partial class Connection
         if (_read.IsPending)
         {
             _read.Complete(_inputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
+        }
+        else if (IsResting)
+        {
+            EndRest();
         }
     }
 

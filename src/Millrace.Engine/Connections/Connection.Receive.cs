@@ -81,6 +81,12 @@ public sealed partial class Connection
             EndReadWithData();
             _input.Settle(Pools);
         }
+        else if (IsResting && !_input.IsHeld)
+        {
+            _input.Borrow(bytes, count);
+            Resume();
+            _input.Settle(Pools);
+        }
         else
         {
             AcceptInput(new ReadOnlySpan<byte>(bytes, count));

@@ -156,9 +156,9 @@ public sealed partial class Connection
 
     private void EndFlushIfDone()
     {
-        if (_flush.IsPending && IsFlushDone)
+        if (IsFlushPending && IsFlushDone)
         {
-            _flush.Complete(FlushResult);
+            _flush!.Complete(FlushResult);
         }
     }
 

@@ -6,7 +6,9 @@ namespace Millrace.Engine;
 /// <content>Output as the handler sees it: what it writes goes into a batch, which a flush hands over.</content>
 public sealed partial class Connection
 {
-    private readonly Signal<FlushOutcome> _flush = new();
+
+    /// <summary>Made when first needed: most flushes need not be waited for.</summary>
+    private Signal<FlushOutcome>? _flush;
     private OutputBatch? _filling;
     private bool _flushRequested;
 
@@ -87,14 +89,14 @@ public sealed partial class Connection
     public ValueTask<FlushOutcome> FlushAsync(long unsentBytesMax)
     {
         Reactor.AssertHome();
-        if (_flush.IsPending)
+        if (IsFlushPending)
         {
             throw new InvalidOperationException("A flush of this connection is pending; await it before the next.");
         }
 
         RequestFlush();
         _flushDoneAtUnsent = unsentBytesMax;
-        return IsFlushDone ? new ValueTask<FlushOutcome>(FlushResult) : _flush.Begin();
+        return IsFlushDone ? new ValueTask<FlushOutcome>(FlushResult) : (_flush ??= new()).Begin();
     }
 
     /// <summary>
@@ -112,11 +114,13 @@ public sealed partial class Connection
     /// <summary>Ends a pending wait from outside, as PipeWriter.CancelPendingFlush wants it. What was flushed is still sent.</summary>
     internal void TryEndFlush()
     {
-        if (_flush.IsPending)
+        if (IsFlushPending)
         {
-            _flush.Complete(FlushOutcome.Sent);
+            _flush!.Complete(FlushOutcome.Sent);
         }
     }
+
+    private bool IsFlushPending => _flush is { IsPending: true };
 
     /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
     private bool IsFlushDone => _outputBroken ? !_sendInFlight : FlushedUnsentBytes <= _flushDoneAtUnsent;

@@ -74,7 +74,7 @@ public sealed partial class Connection
     internal void Open(int socket, ListenerCore listener, ConnectionHandler handler, Ticket ticket)
     {
         Debug.Assert(Phase == ConnectionPhase.Free && _operationsInFlight == 0 && _socket == -1);
-        Debug.Assert(_filling is null && _sending is null && !_read.IsPending && !_flush.IsPending && _input.Count == 0);
+        Debug.Assert(_filling is null && _sending is null && !_read.IsPending && !IsFlushPending && _input.Count == 0);
         _socket = socket;
         _listener = listener;
         _ticket = ticket;
@@ -84,7 +84,7 @@ public sealed partial class Connection
         OpenOutput();
         OpenDeadlines();
         SubmitReceive();
-        RunHandler(listener, handler);
+        Serve(listener, handler);
     }
 
     /// <summary>A handler that has returned has no connection any more: its slot waits for the next peer, or serves it.</summary>
@@ -116,7 +116,7 @@ public sealed partial class Connection
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
 
-    private void RunHandler(ListenerCore listener, ConnectionHandler handler)
+    private void Serve(ListenerCore listener, ConnectionHandler handler)
     {
         try
         {
@@ -124,15 +124,27 @@ public sealed partial class Connection
             {
                 (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, stages);
             }
-
-            _handler = handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
         }
 #pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
         catch (Exception error)
-#pragma warning restore CA1031
+        {
+            handler = _ => Task.FromException(error);
+        }
+
+        RunHandler(handler);
+    }
+
+    private void RunHandler(ConnectionHandler handler)
+    {
+        try
+        {
+            _handler = handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
+        }
+        catch (Exception error)
         {
             _handler = Task.FromException(error);
         }
+#pragma warning restore CA1031
 
         if (_handler.IsCompleted)
         {
@@ -166,9 +178,7 @@ public sealed partial class Connection
         }
         else if (Phase == ConnectionPhase.Serving)
         {
-            Phase = ConnectionPhase.Flushing;
-            DiscardInput();
-            FlushLast();
+            RestOrEnd();
         }
 
         Progress();

@@ -13,7 +13,14 @@ namespace Millrace.Web.Http1;
 /// </summary>
 internal sealed class Http1Session(Connection connection, Workbench bench)
 {
+    /// <summary>
+    /// A session ends after so long a pause, and the next request begins another: thousands that wait need not keep theirs, and who clicks
+    /// through a site keeps it.
+    /// </summary>
+    private const int RestAfterMs = 2_000;
+
     private WaitingFor _waitingFor;
+    private long _idleEndsAtMs;
     private BodySkip _body;
     private BodySend _send;
     private Task? _preparation;
@@ -39,10 +46,17 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
                         break;
                     }
 
-                    if (outcome == ReadOutcome.TimedOut && _waitingFor == WaitingFor.Request && connection.UnsentBytes > 0)
+                    bool isIdle = outcome == ReadOutcome.TimedOut && _waitingFor == WaitingFor.Request;
+                    if (isIdle && connection.UnsentBytes > 0)
                     {
                         // Whoever still takes the last answer has not been idle: the pause begins when it is sent.
                         goto case Next.Send;
+                    }
+
+                    if (isIdle && bench.KeepAliveMs > RestAfterMs)
+                    {
+                        connection.RestUntil(_idleEndsAtMs);
+                        return;
                     }
 
                     AnswerLast(outcome);
@@ -128,7 +142,8 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         {
             // Anew for every pause, however the one before ended.
             _waitingFor = WaitingFor.Request;
-            connection.SetReadDeadline(bench.NowMs + bench.KeepAliveMs);
+            _idleEndsAtMs = bench.NowMs + bench.KeepAliveMs;
+            connection.SetReadDeadline(bench.NowMs + Math.Min(bench.KeepAliveMs, RestAfterMs));
             return Next.Read;
         }
 
