@@ -6,8 +6,11 @@ namespace Millrace.Idle;
 /// <summary>Thousands of slow peers at once: what they do to a normal client, and when the server has ended them all.</summary>
 internal sealed class SlowCrowd : IDisposable
 {
-    /// <summary>Each peer acts once a second, a fiftieth of them at a time.</summary>
-    private const int Shares = 50;
+    /// <summary>
+    /// Each peer acts once a second, a thousandth of them at a time: what comes from thousands of places does not come in a hundred at
+    /// once, and a burst would be measured in place of their number.
+    /// </summary>
+    private const int Shares = 1000;
 
     private readonly List<SlowPeer> _peers = [];
     private readonly CancellationTokenSource _stop = new();
@@ -72,7 +75,7 @@ internal sealed class SlowCrowd : IDisposable
                 _peers[i].Act();
             }
 
-            if (double.IsNaN(_endedAt) && Living == 0)
+            if (share == 0 && double.IsNaN(_endedAt) && Living == 0)
             {
                 _endedAt = Stopwatch.GetElapsedTime(_startedAt).TotalSeconds;
             }

@@ -19,6 +19,7 @@ public sealed partial class Connection
     private long _readLookMs;
     private long _sendLookMs;
     private bool _sendIsMeasured;
+    private bool _sendHasCredit;
     private long _sendRetryMs;
     private long _lingerDeadlineMs;
     private long _firstRequestDeadlineMs;
@@ -85,6 +86,8 @@ public sealed partial class Connection
     {
         _timerMs = _sendLookMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
         _readDeadlineMs = _readLookMs = long.MaxValue;
+        _sendHasCredit = false;
+        _sentBytes = 0;
     }
 
     private void WakeAt(long atMs)
@@ -160,12 +163,23 @@ public sealed partial class Connection
         }
     }
 
+    /// <summary>
+    /// Something is sent. What follows it without a pause is watched with it: a peer that takes one piece after the other, each just in
+    /// time, is slow all the same.
+    /// </summary>
     private void WatchSend()
     {
-        _sendIsMeasured = false;
-        _sendLookMs = Reactor.NowMs + (Reactor.WriteStallMs / 4);
+        if (_sendLookMs == long.MaxValue)
+        {
+            _sendIsMeasured = false;
+            _sendLookMs = Reactor.NowMs + (Reactor.WriteStallMs / 4);
+        }
+
         WakeAt(_sendLookMs);
     }
+
+    /// <summary>There is nothing to send for now.</summary>
+    private void UnwatchSend() => _sendLookMs = long.MaxValue;
 
     private void RetrySendLater()
     {
@@ -195,23 +209,31 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// The first look at a send only takes the measure: most sends have completed long before it, and so cost no system call. Whatever
-    /// was taken before it is not known, and counted in the peer's favour.
+    /// The first look only takes the measure: most sends have completed long before it, and so cost no system call. Whatever was taken
+    /// before it is not known, and counted in the peer's favour; but the credit is one for all that the connection sends.
     /// </summary>
     private bool IsTakingTooSlowly(long nowMs)
     {
-        long taken = Backend.SendProgress(_socket);
+        long taken = BytesTaken();
         _sendRate ??= new RateWatch();
         bool isTooSlow = _sendIsMeasured && _sendRate.IsTooSlow(nowMs, taken);
-        if (!_sendIsMeasured)
+        if (!_sendHasCredit)
         {
-            _sendIsMeasured = true;
             _sendRate.Begin(nowMs, Reactor.WriteStallMs, Limits.WriteBytesPerSecond, taken);
         }
+        else if (!_sendIsMeasured)
+        {
+            _sendRate.Resume(nowMs, taken);
+        }
+
+        _sendIsMeasured = _sendHasCredit = true;
 
         _sendLookMs = _sendRate.NextLookMs;
         return isTooSlow;
     }
+
+    /// <summary>A unix socket tells how long its queue is; what went through it before, the completions do.</summary>
+    private long BytesTaken() => Backend.SendProgress(_socket) + (_listener!.HasClientAddresses ? 0 : _sentBytes);
 
     private void SetLingerDeadline(long fromNowMs)
     {

@@ -12,6 +12,7 @@ public sealed partial class Connection
     private OutputBatch? _sending;
     private bool _flushQueued;
     private bool _sendInFlight;
+    private long _sentBytes;
 
     /// <summary>The turn ends: what was flushed in it goes out as one send.</summary>
     internal void SendFlushed()
@@ -58,6 +59,7 @@ public sealed partial class Connection
         int result = completion.Result;
         if (result > 0)
         {
+            _sentBytes += result;
             _sending!.Consume(result);
         }
         else if (-result is Errno.ENOBUFS or Errno.ENOMEM or Errno.EAGAIN && Phase != ConnectionPhase.Closing)
@@ -149,6 +151,10 @@ public sealed partial class Connection
         if (_flushRequested)
         {
             QueueFlush();
+        }
+        else
+        {
+            UnwatchSend();
         }
 
         EndFlushIfDone();

@@ -31,6 +31,13 @@ internal sealed class RateWatch
         _bytes = bytes;
     }
 
+    /// <summary>Goes on with the credit that is left: what was between does not count.</summary>
+    public void Resume(long nowMs, long bytes)
+    {
+        _lookedAtMs = nowMs;
+        _bytes = bytes;
+    }
+
     /// <summary>Settles the account, and says whether the credit is used up.</summary>
     public bool IsTooSlow(long nowMs, long bytes)
     {

@@ -308,6 +308,40 @@ public class ScriptedSendTests
         Assert.Equal(1, script.Reactor.Counters.Stalled);
     }
 
+    [Theory]
+    [InlineData(5)]
+    [InlineData(25)]
+    public async Task A_peer_that_takes_piece_by_piece_just_in_time_is_reset_all_the_same(int secondsPerPiece)
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            connection.Write(new byte[1_000_000]);
+            Assert.Equal(FlushOutcome.Closed, await connection.FlushAsync());
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        int livedSeconds = 0;
+        while (script.Reactor.Counters.Stalled == 0 && livedSeconds < 200)
+        {
+            script.Kernel.Taken += 1_000;
+            script.Kernel.AdvanceClock(1_000);
+            await script.ConnectionsAsync();
+            if (++livedSeconds % secondsPerPiece == 0 && script.Reactor.Counters.Stalled == 0)
+            {
+                script.Kernel.Complete(send, 1_000 * secondsPerPiece);
+                send = await script.Kernel.ExpectAsync("send");
+            }
+        }
+
+        Assert.InRange(livedSeconds, 60, 90);
+        await script.Kernel.ExpectAsync("cancel");
+        await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        script.Kernel.Complete(send, -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
+        await script.ExpectClosedAsync(7);
+    }
+
     [Fact]
     public async Task A_peer_that_keeps_the_rate_is_waited_for()
     {
