@@ -154,7 +154,8 @@ public sealed class CompressionPassTests : IDisposable
     [Fact]
     public async Task A_change_ends_the_pass_and_what_is_old_is_freed_meanwhile()
     {
-        for (int i = 0; i < 30; i++)
+        // A minute's work, of which some tenths of a second are done.
+        for (int i = 0; i < 400; i++)
         {
             _site.File($"{i}.txt", TestText.Of(100_000, seed: i));
         }
