@@ -84,7 +84,7 @@ public sealed partial class Connection
         OpenOutput();
         OpenDeadlines();
         SubmitReceive();
-        Serve(listener, handler);
+        RunHandler(listener.Stages is null ? handler : BehindStages(listener.Stages, handler));
     }
 
     /// <summary>A handler that has returned has no connection any more: its slot waits for the next peer, or serves it.</summary>
@@ -116,23 +116,16 @@ public sealed partial class Connection
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
 
-    private void Serve(ListenerCore listener, ConnectionHandler handler)
+    /// <summary>A chain that cannot be made is a handler that throws.</summary>
+    private ConnectionHandler BehindStages(Func<Connection, IReadOnlyList<ConnectionStage>> make, ConnectionHandler inner) => connection =>
     {
-        try
+        if (make(this) is { Count: > 0 } stages)
         {
-            if (listener.Stages?.Invoke(this) is { Count: > 0 } stages)
-            {
-                (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, stages);
-            }
-        }
-#pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
-        catch (Exception error)
-        {
-            handler = _ => Task.FromException(error);
+            (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, stages);
         }
 
-        RunHandler(handler);
-    }
+        return inner(connection);
+    };
 
     private void RunHandler(ConnectionHandler handler)
     {
@@ -140,11 +133,12 @@ public sealed partial class Connection
         {
             _handler = handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
         }
+#pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
         catch (Exception error)
+#pragma warning restore CA1031
         {
             _handler = Task.FromException(error);
         }
-#pragma warning restore CA1031
 
         if (_handler.IsCompleted)
         {

@@ -126,7 +126,7 @@ internal sealed class AssetBuild(
         for (int i = directory.Files.Count - 1; i >= 0; i--)
         {
             ListedFile file = directory.Files[i];
-            if (file is { IsCarriedOver: true, Asset: Asset known } && !Siblings.AreShownBy(known, [.. named[file]]))
+            if (file is { IsCarriedOver: true, Asset: Asset known } && !Siblings.AreShownBy(known, named[file]))
             {
                 Load(directory, file);
             }

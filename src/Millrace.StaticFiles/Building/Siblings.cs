@@ -68,9 +68,9 @@ internal static class Siblings
     }
 
     /// <summary>Whether an asset has just these as its variants, with the bytes they have now.</summary>
-    public static bool AreShownBy(Asset original, IReadOnlyCollection<(ContentCoding Coding, ListedFile Coded)> named)
+    public static bool AreShownBy(Asset original, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named)
     {
-        if (named.Count == 0 && original.Variants is null)
+        if (original.Variants is null && !named.Any())
         {
             return true;
         }

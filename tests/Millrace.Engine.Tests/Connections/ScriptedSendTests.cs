@@ -299,12 +299,7 @@ public class ScriptedSendTests
         }
 
         Assert.InRange(livedMs, earliestMs, latestMs);
-        await script.Kernel.ExpectAsync("cancel");
-        await script.Kernel.ExpectAsync("cancel");
-        script.Kernel.Complete(receive, -Errno.ECANCELED);
-        script.Kernel.Complete(send, -Errno.ECANCELED);
-        await script.Kernel.ExpectAsync("reset");
-        await script.ExpectClosedAsync(7);
+        await ExpectResetAsync(script, receive, send);
         Assert.Equal(1, script.Reactor.Counters.Stalled);
     }
 
@@ -334,12 +329,7 @@ public class ScriptedSendTests
         }
 
         Assert.InRange(livedSeconds, 60, 90);
-        await script.Kernel.ExpectAsync("cancel");
-        await script.Kernel.ExpectAsync("cancel");
-        script.Kernel.Complete(receive, -Errno.ECANCELED);
-        script.Kernel.Complete(send, -Errno.ECANCELED);
-        await script.Kernel.ExpectAsync("reset");
-        await script.ExpectClosedAsync(7);
+        await ExpectResetAsync(script, receive, send);
     }
 
     [Fact]
@@ -363,6 +353,17 @@ public class ScriptedSendTests
         script.Kernel.Complete(send, 1_000_000);
         await script.Kernel.ExpectAsync("shutdown");
         script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
+
+    /// <summary>The connection is aborted: both operations are called off, and the socket is reset.</summary>
+    private static async Task ExpectResetAsync(Script script, Submission receive, Submission send)
+    {
+        await script.Kernel.ExpectAsync("cancel");
+        await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        script.Kernel.Complete(send, -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
         await script.ExpectClosedAsync(7);
     }
 }

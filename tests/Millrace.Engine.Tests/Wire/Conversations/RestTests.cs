@@ -27,10 +27,7 @@ public class RestTests : EngineTest
     [Fact]
     public async Task It_ends_in_order_when_its_peer_has_finished()
     {
-        int begun = 0;
-        TestServer server = await Serve(connection => EchoOnce(connection, Long, ref begun));
-        TestClient client = await server.Connect();
-        await client.Exchange([1]);
+        (TestServer server, TestClient client) = await RestingAsync(Long);
 
         client.Socket.Shutdown(SocketShutdown.Send);
 
@@ -41,10 +38,7 @@ public class RestTests : EngineTest
     [Fact]
     public async Task It_ends_in_order_when_its_time_is_over_and_not_before()
     {
-        int begun = 0;
-        TestServer server = await Serve(connection => EchoOnce(connection, TimeSpan.FromMilliseconds(400), ref begun));
-        TestClient client = await server.Connect();
-        await client.Exchange([1]);
+        (TestServer server, TestClient client) = await RestingAsync(TimeSpan.FromMilliseconds(400));
         var watch = System.Diagnostics.Stopwatch.StartNew();
 
         Assert.Empty(await client.ReceiveToEnd());
@@ -75,10 +69,7 @@ public class RestTests : EngineTest
     [Fact]
     public async Task A_peer_that_resets_it_leaves_nothing_behind()
     {
-        int begun = 0;
-        TestServer server = await Serve(connection => EchoOnce(connection, Long, ref begun));
-        TestClient client = await server.Connect();
-        await client.Exchange([1]);
+        (TestServer server, TestClient client) = await RestingAsync(Long);
 
         client.Socket.LingerState = new LingerOption(enable: true, seconds: 0);
         client.Dispose();
@@ -126,6 +117,16 @@ public class RestTests : EngineTest
         await client.Send(new byte[] { 1 });
 
         Assert.IsType<InvalidOperationException>(await outcome.Task.WaitAsync(Patience));
+    }
+
+    /// <summary>A connection that was served once and rests.</summary>
+    private async Task<(TestServer Server, TestClient Client)> RestingAsync(TimeSpan most)
+    {
+        int begun = 0;
+        TestServer server = await Serve(connection => EchoOnce(connection, most, ref begun));
+        TestClient client = await server.Connect();
+        await client.Exchange([1]);
+        return (server, client);
     }
 
     /// <summary>Rests at once where there is nothing, and otherwise echoes and is run again by what it left: nothing.</summary>
