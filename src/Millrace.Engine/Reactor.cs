@@ -169,6 +169,9 @@ public sealed partial class Reactor
 
     internal void QueueFlush(Connection connection) => _flushes.Add(connection);
 
+    /// <summary>Whether connections wait for a receive buffer.</summary>
+    internal bool HasParked => _parked.Count > 0;
+
     internal void Park(Connection connection)
     {
         Counters.ReceivesParked++;
@@ -247,7 +250,7 @@ public sealed partial class Reactor
             return false;
         }
 
-        ReadOnlySpan<Completion> completions = Backend.Turn(_mailbox.IsAnnounced ? 0 : WaitMs());
+        ReadOnlySpan<Completion> completions = Backend.Turn(_mailbox.IsAnnounced || HasParked ? 0 : WaitMs());
         NowMs = Backend.NowMs;
         Counters.Turns++;
         Counters.Completions += completions.Length;
@@ -319,9 +322,10 @@ public sealed partial class Reactor
         _flushes.Clear();
     }
 
+    /// <summary>The buffers of the turn have come back: as many of those that wait for one try again, the longest waiting first.</summary>
     private void RetryParked()
     {
-        for (int count = _parked.Count; count > 0; count--)
+        for (int count = Math.Min(_parked.Count, Backend.ReceiveBufferCount); count > 0; count--)
         {
             _parked.Dequeue().Unpark();
         }

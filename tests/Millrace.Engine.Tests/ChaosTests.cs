@@ -14,7 +14,7 @@ public class ChaosTests : EngineTest
             Handlers.PatternAsync, Options() with { Reactors = 2, ReceiveBuffers = receiveBuffers });
         using var isOver = new CancellationTokenSource();
         Task[] dying = [.. Enumerable.Range(0, 12).Select(id => DieAgainAndAgainAsync(listener, seed, id, isOver.Token))];
-        await Task.WhenAll(Enumerable.Range(0, 12).Select(async id =>
+        Task verifying = Task.WhenAll(Enumerable.Range(0, 12).Select(async id =>
         {
             var random = new Random((seed * 1_000) + id);
             for (int round = 0; round < 15; round++)
@@ -28,13 +28,23 @@ public class ChaosTests : EngineTest
                     Pattern.Check(marker, await client.ReceiveAsync(count));
                 }
             }
-        })).Within();
+        }));
+        await Waiting.UntilAsync(() => verifying.IsCompleted, () => LeftAsync("all was verified"));
+        await verifying;
         await isOver.CancelAsync();
         await Task.WhenAll(dying).Within();
 
         // By themselves, before a stop would reset them: no slot is stuck.
-        await Waiting.UntilAsync(() => Group.Reactors.All(static reactor => reactor.Connections.Count == 0), "all slots were returned");
+        await Waiting.UntilAsync(() => Group.Reactors.All(static reactor => reactor.Connections.Count == 0), () => LeftAsync("all slots were returned"));
         Assert.Equal((0, 0L), (Log.Count(300), Group.Reactors.Sum(static reactor => reactor.Counters.Shed)));
+    }
+
+    /// <summary>With the connections that are still there.</summary>
+    private async Task<string> LeftAsync(string what)
+    {
+        string[][] left = await Task.WhenAll(Group.Reactors.Select(static reactor =>
+            reactor.AskAsync(() => reactor.Connections.InUse().Select(static connection => connection.Describe()).ToArray())));
+        return $"{what}:\n{string.Join('\n', left.SelectMany(static lines => lines))}";
     }
 
     private static async Task DieAgainAndAgainAsync(Listener listener, int seed, int id, CancellationToken isOver)

@@ -13,6 +13,9 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>The name people use for it: <c>io_uring</c>, <c>epoll</c>.</summary>
     public abstract string Name { get; }
 
+    /// <summary>How many buffers there are for receives.</summary>
+    public abstract int ReceiveBufferCount { get; }
+
     /// <summary>Milliseconds of a clock that never goes back.</summary>
     public virtual long NowMs => Environment.TickCount64;
 

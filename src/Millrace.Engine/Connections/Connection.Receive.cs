@@ -16,6 +16,12 @@ public sealed partial class Connection
 
     private bool HasReceived => _receivedBytes > 0;
 
+    private bool WantsReceive => Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
+        && _inputEnd == ReceiveEnd.None
+        && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending)
+        && !_receiveArmed
+        && !_receiveParked;
+
     internal unsafe void OnReceived(in Completion completion)
     {
         if (completion.IsTerminal)
@@ -41,11 +47,14 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>A receive buffer has come back: try again.</summary>
+    /// <summary>It is this connection's turn to have a receive buffer.</summary>
     internal void Unpark()
     {
         _receiveParked = false;
-        ResumeReceive();
+        if (WantsReceive)
+        {
+            SubmitReceive();
+        }
     }
 
     /// <summary>Neither a stage that fails nor a lack of memory is more than this connection's end.</summary>
@@ -150,13 +159,22 @@ public sealed partial class Connection
         Backend.SubmitReceive(Token(OperationKind.Receive), _socket);
     }
 
-    /// <summary>Receives again, unless there is a reason not to.</summary>
+    /// <summary>
+    /// Receives, unless there is a reason not to. Where others wait for a receive buffer it waits behind them: newcomers that go first
+    /// every turn would starve them.
+    /// </summary>
     private void ResumeReceive()
     {
-        bool wanted = Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
-            && _inputEnd == ReceiveEnd.None
-            && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending);
-        if (wanted && !_receiveArmed && !_receiveParked)
+        if (!WantsReceive)
+        {
+            return;
+        }
+
+        if (Reactor.HasParked)
+        {
+            ParkReceive();
+        }
+        else
         {
             SubmitReceive();
         }

@@ -83,9 +83,16 @@ public sealed partial class Connection
         OpenInput();
         OpenOutput();
         OpenDeadlines();
-        SubmitReceive();
+        ResumeReceive();
         RunHandler(listener.Stages is null ? handler : BehindStages(listener.Stages, handler));
     }
+
+    /// <summary>For who wonders why it is still there.</summary>
+    internal string Describe() =>
+        $"slot {Slot}: {Phase}, {_operationsInFlight} operations in flight, {_receivedBytes} bytes received and {_sentBytes} sent; "
+        + $"input {_inputEnd} with {_input.Count} bytes, read pending: {_read.IsPending}, "
+        + $"receive {(_receiveArmed ? "armed" : _receiveParked ? "parked" : "idle")}{(_receiveCancelled ? " and cancelled" : "")}; "
+        + $"send in flight: {_sendInFlight} of {_sending?.Bytes} bytes, flush pending: {IsFlushPending}, handler: {_handler?.Status}";
 
     /// <summary>A handler that has returned has no connection any more: its slot waits for the next peer, or serves it.</summary>
     private void AssertTenant()

@@ -43,6 +43,8 @@ public class SelfTestTests
 
         public override string Name => "faulty";
 
+        public override int ReceiveBufferCount => _sound.ReceiveBufferCount;
+
         public override void SubmitAccept(OperationToken token, int listenSocket)
         {
             if (!IsRefused("accept", token))

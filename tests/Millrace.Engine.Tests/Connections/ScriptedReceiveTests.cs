@@ -102,6 +102,28 @@ public class ScriptedReceiveTests
     }
 
     [Fact]
+    public async Task Who_waits_for_a_receive_buffer_has_it_before_newcomers_and_in_his_turn()
+    {
+        await using Script script = await Script.StartAsync();
+        var receives = new List<Submission>();
+        foreach (int socket in (int[])[7, 8, 9])
+        {
+            receives.Add(await script.ConnectAsync(socket, Handlers.EchoAsync));
+        }
+
+        Submission accept = await script.ListenAsync(3, Handlers.EchoAsync);
+
+        // Three that found no buffer, a newcomer, and two buffers a turn.
+        script.Kernel.CompleteTogether(
+            [.. receives.Select(static receive => (receive, -Errno.ENOBUFS, CompletionFlags.None, (byte[]?)null)), (accept, 10, CompletionFlags.More, null)]);
+
+        foreach (int socket in (int[])[7, 8, 9, 10])
+        {
+            Assert.Equal(socket, (await script.Kernel.ExpectAsync("receive")).Socket);
+        }
+    }
+
+    [Fact]
     public async Task A_lingering_peer_that_goes_on_sending_is_cut_off()
     {
         await using Script script = await Script.StartAsync(new Limits { LingerBytes = 100 });

@@ -45,6 +45,14 @@ internal sealed class Script : IAsyncDisposable
         return await Kernel.ExpectAsync("receive");
     }
 
+    /// <summary>Listens; the accept is the result.</summary>
+    public async Task<Submission> ListenAsync(int socket, ConnectionHandler handler)
+    {
+        var core = new ListenerCore(Nowhere, handler, stages: null);
+        await Reactor.AskAsync(() => Reactor.Accept(socket, core, Reactor.Adopt));
+        return await Kernel.ExpectAsync("accept");
+    }
+
     /// <summary>The slots in use once all that the test said has been dealt with: the first question may overtake a completion.</summary>
     public async Task<int> ConnectionsAsync()
     {

@@ -26,6 +26,9 @@ internal sealed class ScriptedBackend : Backend
 
     public override string Name => "script";
 
+    /// <summary>Few, to see who gets one.</summary>
+    public override int ReceiveBufferCount => 2;
+
     public override long NowMs => Volatile.Read(ref _nowMs);
 
     /// <summary>Receive buffers that were named by a completion and not returned.</summary>

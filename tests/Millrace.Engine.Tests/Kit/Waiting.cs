@@ -10,11 +10,17 @@ internal static class Waiting
     public static Task<T> Within<T>(this Task<T> task) => task.WaitAsync(EngineTest.Patience);
 
     /// <summary>For what has no event of its own, such as the kernel's view of a socket.</summary>
-    public static async Task UntilAsync(Func<bool> condition, string what)
+    public static Task UntilAsync(Func<bool> condition, string what) => UntilAsync(condition, () => Task.FromResult(what));
+
+    /// <summary>The same, with a look at the scene where it was in vain.</summary>
+    public static async Task UntilAsync(Func<bool> condition, Func<Task<string>> what)
     {
         for (var watch = Stopwatch.StartNew(); !condition(); await Task.Delay(1))
         {
-            Assert.True(watch.Elapsed < EngineTest.Patience, $"Waited in vain until {what}.");
+            if (watch.Elapsed >= EngineTest.Patience)
+            {
+                Assert.Fail($"Waited in vain until {await what()}.");
+            }
         }
     }
 

@@ -12,6 +12,8 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 {
     public override string Name => kernel.Name;
 
+    public override int ReceiveBufferCount => kernel.ReceiveBufferCount;
+
     public override long NowMs => kernel.NowMs;
 
     protected SimulatedBackend Kernel => kernel;

@@ -41,6 +41,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override string Name => "simulation";
 
+    public override int ReceiveBufferCount => _world.Shape.ReceiveBuffers;
+
     public override long NowMs => _world.NowMs;
 
     public ReceiveSlab Slab { get; }

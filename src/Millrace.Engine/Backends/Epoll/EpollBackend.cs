@@ -63,6 +63,8 @@ internal sealed partial class EpollBackend : Backend
 
     public override string Name => "epoll";
 
+    public override int ReceiveBufferCount => _buffers.Count;
+
     private bool HasRoom => _completed < _completions.Length;
 
     public override void SubmitAccept(OperationToken token, int listenSocket) =>

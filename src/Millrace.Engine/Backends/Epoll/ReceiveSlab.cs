@@ -34,6 +34,8 @@ internal sealed unsafe class ReceiveSlab : IDisposable
         _lent = new bool[count];
     }
 
+    public int Count => _free.Length;
+
     public int BufferBytes { get; }
 
     public byte* AddressOf(ushort id) => _slab + ((nint)id * BufferBytes);

@@ -16,7 +16,6 @@ internal sealed unsafe class ReceiveBuffers : IDisposable
     private readonly ProvidedBuffer* _slots;
     private readonly ushort* _tailPtr;
     private readonly byte* _slab;
-    private readonly int _count;
     private readonly int _bufferBytes;
     private ushort _tail;
 
@@ -27,7 +26,7 @@ internal sealed unsafe class ReceiveBuffers : IDisposable
     {
         Debug.Assert(int.IsPow2(count) && count <= 32768, "The kernel takes a power of two of at most 2^15 buffers.");
         _ring = ring;
-        _count = count;
+        Count = count;
         _bufferBytes = bufferBytes;
         _inKernel = new bool[count];
 
@@ -57,9 +56,11 @@ internal sealed unsafe class ReceiveBuffers : IDisposable
         }
     }
 
-    private nuint SlotsBytes => (nuint)_count * (nuint)sizeof(ProvidedBuffer);
+    public int Count { get; }
 
-    private nuint SlabBytes => (nuint)_count * (nuint)_bufferBytes;
+    private nuint SlotsBytes => (nuint)Count * (nuint)sizeof(ProvidedBuffer);
+
+    private nuint SlabBytes => (nuint)Count * (nuint)_bufferBytes;
 
     public byte* AddressOf(ushort id) => _slab + ((nint)id * _bufferBytes);
 
@@ -75,7 +76,7 @@ internal sealed unsafe class ReceiveBuffers : IDisposable
     public void Return(ushort id)
     {
         NoteReturned(id);
-        ProvidedBuffer* slot = &_slots[_tail & (_count - 1)];
+        ProvidedBuffer* slot = &_slots[_tail & (Count - 1)];
         slot->Address = (ulong)AddressOf(id);
         slot->Length = (uint)_bufferBytes;
         slot->BufferId = id;

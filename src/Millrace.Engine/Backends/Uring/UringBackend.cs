@@ -45,6 +45,8 @@ internal sealed unsafe class UringBackend : Backend
 
     public override string Name => "io_uring";
 
+    public override int ReceiveBufferCount => _buffers.Count;
+
     public override void SubmitAccept(OperationToken token, int listenSocket)
     {
         Sqe* entry = NewEntry(Opcode.Accept, listenSocket, token);
