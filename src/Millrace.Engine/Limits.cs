@@ -52,7 +52,9 @@ public sealed record Limits
     /// </summary>
     public TimeSpan Linger { get; init; } = TimeSpan.FromSeconds(2);
 
-    /// <summary>Bytes discarded while lingering: a peer that goes on sending beyond it is cut off.</summary>
+    /// <summary>
+    /// Bytes discarded once nobody reads any more: a peer that goes on sending is held up while its answer goes out, and cut off behind it.
+    /// </summary>
     public int LingerBytes { get; init; } = 1024 * 1024;
 
     /// <summary>

@@ -42,6 +42,7 @@ public sealed partial class Connection
     private void EndServing()
     {
         Phase = ConnectionPhase.Flushing;
+        _discardBytesLeft = Limits.LingerBytes;
         DiscardInput();
         FlushLast();
     }
@@ -110,7 +111,7 @@ public sealed partial class Connection
             // Asked before our end is queued: it counts as a byte.
             bool hasAll = _endsIdle && Backend.UnacknowledgedBytes(_socket) == 0;
             Backend.ShutdownSend(_socket);
-            _lingerBytesLeft = Limits.LingerBytes;
+            _discardBytesLeft = Limits.LingerBytes;
             SetLingerDeadline(hasAll ? IdleLingerMs : (long)Limits.Linger.TotalMilliseconds);
             ResumeReceive();
         }

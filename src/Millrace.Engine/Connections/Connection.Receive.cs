@@ -12,11 +12,13 @@ public sealed partial class Connection
     private bool _receiveArmed;
     private bool _receiveParked;
     private long _receivedBytes;
-    private int _lingerBytesLeft;
+    private int _discardBytesLeft;
 
     private bool HasReceived => _receivedBytes > 0;
 
-    private bool WantsReceive => Phase is ConnectionPhase.Serving or ConnectionPhase.Flushing or ConnectionPhase.Lingering
+    private bool WantsReceive =>
+        (Phase == ConnectionPhase.Serving
+            || (Phase is ConnectionPhase.Flushing or ConnectionPhase.Lingering && _discardBytesLeft >= 0))
         && _inputEnd == ReceiveEnd.None
         && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending)
         && !_receiveArmed
@@ -102,9 +104,20 @@ public sealed partial class Connection
         }
     }
 
+    /// <summary>Nobody reads any more. A peer that goes on is held up while it still takes the answer, and cut off behind it.</summary>
     private void Discard(int count)
     {
-        if (Phase == ConnectionPhase.Lingering && (_lingerBytesLeft -= count) < 0)
+        _discardBytesLeft -= count;
+        if (_discardBytesLeft >= 0)
+        {
+            return;
+        }
+
+        if (Phase == ConnectionPhase.Flushing)
+        {
+            CancelReceive();
+        }
+        else if (Phase == ConnectionPhase.Lingering)
         {
             _resetOnClose = true;
             BeginClose();
@@ -183,7 +196,15 @@ public sealed partial class Connection
     private void PauseReceiveIfFull()
     {
         // Who waits for more has seen all there is: he is not behind.
-        if (_input.Count >= Limits.InputHighWaterBytes && !_read.IsPending && _receiveArmed && !_receiveCancelled)
+        if (_input.Count >= Limits.InputHighWaterBytes && !_read.IsPending)
+        {
+            CancelReceive();
+        }
+    }
+
+    private void CancelReceive()
+    {
+        if (_receiveArmed && !_receiveCancelled)
         {
             _receiveCancelled = true;
             Backend.SubmitCancel(Token(OperationKind.Receive));

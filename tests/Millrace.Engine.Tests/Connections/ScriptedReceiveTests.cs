@@ -140,6 +140,30 @@ public class ScriptedReceiveTests
     }
 
     [Fact]
+    public async Task A_peer_that_goes_on_sending_is_held_up_until_its_answer_is_out()
+    {
+        await using Script script = await Script.StartAsync(new Limits { LingerBytes = 100 });
+        Submission receive = await script.ConnectAsync(7, static connection =>
+        {
+            connection.Write("answer"u8);
+            return Task.CompletedTask;
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+
+        script.Kernel.Deliver(receive, new byte[101]);
+        Assert.Equal(receive.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        Assert.Equal(1, await script.ConnectionsAsync());
+        Assert.True(script.Kernel.IsQuiet);
+
+        script.Kernel.Complete(send, "answer".Length);
+        await script.Kernel.ExpectAsync("shutdown");
+        receive = await script.Kernel.ExpectAsync("receive");
+        script.Kernel.Complete(receive, 0);
+        await script.ExpectClosedAsync(7);
+    }
+
+    [Fact]
     public async Task A_lingering_peer_that_stays_silent_is_closed_in_order_after_the_deadline()
     {
         await using Script script = await Script.StartAsync(new Limits { Linger = TimeSpan.FromSeconds(1) });
