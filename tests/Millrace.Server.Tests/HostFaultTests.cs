@@ -10,6 +10,7 @@ public class HostFaultTests
     [Theory]
     [InlineData(8 * 1024, true)]
     [InlineData(128, false)]
+    [Trait("Backend", "io_uring")]
     public async Task Where_little_memory_may_be_locked_rings_are_smaller(int kib, bool isEnough)
     {
         using var folder = new TempFolder();
@@ -24,6 +25,7 @@ public class HostFaultTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public async Task Where_no_memory_may_be_locked_it_says_what_to_raise()
     {
         using var folder = new TempFolder();
@@ -63,6 +65,7 @@ public class HostFaultTests
 
     /// <summary>The debugger makes the kernel refuse what a reactor asks of it, as it would for a ring that is broken.</summary>
     [Fact]
+    [Trait("Backend", "io_uring")]
     public async Task A_reactor_that_fails_ends_the_process_loudly()
     {
         Tool.Require("strace");

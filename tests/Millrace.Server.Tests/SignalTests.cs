@@ -109,6 +109,7 @@ public class SignalTests
     }
 
     [Fact]
+    [Trait("Backend", "io_uring")]
     public async Task A_reload_asked_for_while_a_large_site_is_opened_is_done_afterwards()
     {
         using var folder = new TempFolder();
