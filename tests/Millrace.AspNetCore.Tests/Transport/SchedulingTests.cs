@@ -13,7 +13,7 @@ public class SchedulingTests : TransportTest
     [InlineData(TransportScheduling.Inline, "later")]
     [InlineData(TransportScheduling.ThreadPool, "there")]
     [InlineData(TransportScheduling.ThreadPool, "later")]
-    public async Task A_read_ends_at_home_or_on_the_pool_whether_bytes_were_there_or_came_later(TransportScheduling scheduling, string bytes)
+    public async Task A_read_ends_where_it_should_whether_bytes_are_there_or_come_later(TransportScheduling scheduling, string bytes)
     {
         Options.Scheduling = scheduling;
         (Peer peer, ConnectionContext connection) = await PairAsync();
