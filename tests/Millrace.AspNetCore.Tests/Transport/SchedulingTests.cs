@@ -49,7 +49,7 @@ public class SchedulingTests : TransportTest
         var places = new List<bool>();
         Task application = Task.Run(async () =>
         {
-            await ReadOneAsync(connection);
+            TakeOne(connection, await connection.Transport.Input.ReadAsync());
             places.Add(Reactor.Current is not null);
             await Task.Yield();
             await Task.Delay(1);
@@ -57,7 +57,7 @@ public class SchedulingTests : TransportTest
             await connection.Transport.Output.WriteAsync(new byte[4 * 1024 * 1024]);
             places.Add(Reactor.Current is not null);
             await Task.Delay(1);
-            await ReadOneAsync(connection);
+            TakeOne(connection, await connection.Transport.Input.ReadAsync());
             places.Add(Reactor.Current is not null);
         });
         await peer.SendAsync("xx");
@@ -74,7 +74,7 @@ public class SchedulingTests : TransportTest
         Task application = Task.Run(async () =>
         {
             ambient.Value = "mine";
-            await ReadOneAsync(connection);
+            TakeOne(connection, await connection.Transport.Input.ReadAsync());
             Assert.NotNull(Reactor.Current);
             Assert.Equal("mine", ambient.Value);
         });
@@ -92,7 +92,7 @@ public class SchedulingTests : TransportTest
         {
             for (int i = 0; i < 100; i++)
             {
-                await ReadOneAsync(connection);
+                TakeOne(connection, await connection.Transport.Input.ReadAsync());
                 await connection.Transport.Output.WriteAsync("a"u8.ToArray());
                 await connection.Transport.Output.WriteAsync("b"u8.ToArray());
             }
@@ -194,11 +194,9 @@ public class SchedulingTests : TransportTest
         return true;
     }
 
-    private static async Task ReadOneAsync(ConnectionContext connection)
-    {
-        ReadResult result = await connection.Transport.Input.ReadAsync();
+    /// <summary>The reads are awaited where they are looked at: a task between, completed by then, would go on where it is awaited.</summary>
+    private static void TakeOne(ConnectionContext connection, ReadResult result) =>
         connection.Transport.Input.AdvanceTo(result.Buffer.GetPosition(1));
-    }
 
     private async Task<T> AskAsync<T>(Func<T> question)
     {
