@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Stages;
+using Millrace.Interop;
 
 namespace Millrace.Engine;
 
@@ -19,18 +20,58 @@ public sealed partial class Connection
     private bool _receiveCancelled;
     private bool _operationsCancelled;
     private bool _endsIdle;
+    private int _fault;
+
+    /// <summary>
+    /// What has broken the connection, where that was no reset: a way to the peer that is lost, say (ETIMEDOUT, EHOSTUNREACH). Null
+    /// otherwise.
+    /// </summary>
+    internal string? Fault => _fault == 0 ? null : Errno.Describe(-_fault);
 
     /// <summary>Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed.</summary>
     public void Abort()
     {
-        Reactor.AssertHome();
-        if (Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed)
+        if (!IsEnding())
         {
-            return;
+            _resetOnClose = true;
+            EndNow();
         }
+    }
 
+    /// <summary>
+    /// As <see cref="Abort"/>, but with a FIN: for a peer that has ended, or where a reset is not wanted. What the kernel has is still
+    /// sent; a peer that is owed more takes a cut answer for a whole one.
+    /// </summary>
+    internal void Finish()
+    {
+        if (!IsEnding())
+        {
+            EndNow();
+        }
+    }
+
+    /// <summary>The drain deadline. Who lingers has sent all: a reset would only destroy what its peer has not read yet.</summary>
+    internal void EndAtDeadline()
+    {
+        if (Phase == ConnectionPhase.Lingering)
+        {
+            BeginClose();
+        }
+        else
+        {
+            Abort();
+        }
+    }
+
+    private bool IsEnding()
+    {
+        Reactor.AssertHome();
+        return Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed;
+    }
+
+    private void EndNow()
+    {
         // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
-        _resetOnClose = true;
         _outputBroken = true;
         Phase = ConnectionPhase.Closing;
         CancelOperations();
@@ -53,6 +94,15 @@ public sealed partial class Connection
         _receiveCancelled = false;
         _operationsCancelled = false;
         _endsIdle = false;
+        _fault = 0;
+    }
+
+    private void NoteFault(int errno)
+    {
+        if (errno is not (Errno.ECONNRESET or Errno.EPIPE or Errno.ECANCELED))
+        {
+            _fault = errno;
+        }
     }
 
     /// <summary>The group stops, and this connection waits for nothing but a next request: it ends.</summary>

@@ -35,6 +35,21 @@ public class EndingTests : EngineTest
     }
 
     [Fact]
+    public async Task An_answer_that_is_on_its_way_survives_a_drain_without_patience()
+    {
+        Listener listener = await ServeAsync(static connection =>
+        {
+            connection.Write(new byte[50_000]);
+            return Task.CompletedTask;
+        });
+        // A slow peer: most of it is in our kernel yet, which a reset would have dropped.
+        Client client = Keep(await Client.ConnectAsync(listener.EndPoint, receiveBufferBytes: 4096));
+        await Waiting.UntilAsync(() => client.Socket.Available > 0, "the answer has begun");
+        await Group.StopAsync(TimeSpan.Zero).Within();
+        Assert.Equal(50_000, (await client.ReceiveToEndAsync()).Length);
+    }
+
+    [Fact]
     public async Task An_abort_by_the_handler_is_a_reset()
     {
         Listener listener = await ServeAsync(static async connection =>
