@@ -4,5 +4,6 @@ namespace Millrace.AspNetCore.Tests.Kit;
 public enum TransportKind
 {
     Sockets,
-    // Millrace,
+    Millrace,
+    MillraceOnThePool,
 }
