@@ -29,6 +29,9 @@ public sealed class EngineException : Exception
         Refusal = refusal;
     }
 
+    /// <summary>Whether it is that an address is in use, by this process or another.</summary>
+    public bool IsAddressInUse { get; internal init; }
+
     /// <summary>Why io_uring was refused, if that is what happened.</summary>
     internal UringRefusal? Refusal { get; }
 

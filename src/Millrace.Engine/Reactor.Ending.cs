@@ -45,7 +45,7 @@ public sealed partial class Reactor
             _giveUpAtMs = NowMs + GraceAfterAbortMs;
             foreach (Connection connection in Connections.InUse())
             {
-                connection.Abort();
+                connection.EndAtDeadline();
             }
         }
 
@@ -72,8 +72,8 @@ public sealed partial class Reactor
         Pools.Dispose();
     }
 
-    /// <summary>
-    /// What was posted too late. Who wanted to come home is told that there is none; the rest was about connections that are gone.
-    /// </summary>
-    private static void Abandon(Action<object?> action, object? state) => HomeAwaitable.TryAbandon(action, state);
+    /// <summary>What was posted too late: it was about connections that are gone.</summary>
+    private static void Abandon(Action<object?> action, object? state)
+    {
+    }
 }

@@ -25,6 +25,7 @@ public sealed partial class Reactor
     private readonly Mailbox _mailbox;
     private readonly List<Acceptor> _acceptors = [];
     private readonly List<Connection> _flushes = [];
+    private readonly List<(Action<object?> Action, object? State)> _deferred = [];
     private readonly Queue<Connection> _parked = new();
     private readonly Stack<OutputBatch> _batches = new();
     private readonly List<int> _expired = [];
@@ -104,6 +105,19 @@ public sealed partial class Reactor
     {
         ArgumentNullException.ThrowIfNull(action);
         _mailbox.Post(action, state);
+    }
+
+    /// <summary>As <see cref="Post"/>, but on the thread pool when the reactor has ended: somebody waits for it. Any thread.</summary>
+    internal void PostContinuation(Action<object?> continuation, object? state) => _mailbox.PostContinuation(continuation, state);
+
+    /// <summary>
+    /// Runs an action at the end of this turn, when all that came in it was dealt with, and before what was flushed is handed over: what
+    /// several events of a turn have written goes out as one send. Reactor thread. The action must not throw.
+    /// </summary>
+    internal void Defer(Action<object?> action, object? state)
+    {
+        AssertHome();
+        _deferred.Add((action, state));
     }
 
     /// <summary>
@@ -241,13 +255,14 @@ public sealed partial class Reactor
         }
 
         RunTimers();
+        RunDeferred();
         SendFlushed();
         if (IsDrained())
         {
             return false;
         }
 
-        ReadOnlySpan<Completion> completions = Backend.Turn(_mailbox.IsAnnounced ? 0 : WaitMs());
+        ReadOnlySpan<Completion> completions = Backend.Turn(_mailbox.IsAnnounced || _deferred.Count > 0 ? 0 : WaitMs());
         NowMs = Backend.NowMs;
         Counters.Turns++;
         Counters.Completions += completions.Length;
@@ -306,6 +321,18 @@ public sealed partial class Reactor
                 acceptor.Arm();
             }
         }
+    }
+
+    private void RunDeferred()
+    {
+        // By index: what runs may defer more, a flush say, that belongs to this turn too.
+        for (int i = 0; i < _deferred.Count; i++)
+        {
+            (Action<object?> action, object? state) = _deferred[i];
+            action(state);
+        }
+
+        _deferred.Clear();
     }
 
     private void SendFlushed()

@@ -128,19 +128,46 @@ public sealed class ReactorGroup : IAsyncDisposable
     public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler, ConnectionHandler? refusal) =>
         ListenAsync(endPoint, handler, stages: null, refusal);
 
-    internal async Task<Listener> ListenAsync(
+    internal Task<Listener> ListenAsync(
         EndPoint endPoint,
         ConnectionHandler handler,
         Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
-        ConnectionHandler? refusal = null)
+        ConnectionHandler? refusal = null,
+        ListenSettings? settings = null)
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
+        return ListenAsync(() =>
+        {
+            settings ??= ListenSettings.Of(_options.Limits);
+            (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, _reactors.Length, settings);
+            return AcceptAsync(sockets, new ListenerCore(actual, handler, stages, refusal), FileOwner.Listener);
+        });
+    }
+
+    /// <summary>
+    /// Accepts connections on a socket that somebody else has bound, a service manager say. The descriptor, and the file of a unix socket,
+    /// stay theirs.
+    /// </summary>
+    /// <exception cref="EngineException">It cannot be listened on; the message says why.</exception>
+    /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
+    internal Task<Listener> AdoptAsync(int descriptor, ConnectionHandler handler, ListenSettings? settings = null)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        return ListenAsync(() =>
+        {
+            (int socket, EndPoint actual) = ListenSockets.Adopt(descriptor, settings ?? ListenSettings.Of(_options.Limits));
+            return AcceptAsync([socket], new ListenerCore(actual, handler, stages: null), FileOwner.Another);
+        });
+    }
+
+    private async Task<Listener> ListenAsync(Func<Task<Listener>> listen)
+    {
         await _gate.WaitAsync().ConfigureAwait(false);
         try
         {
             ObjectDisposedException.ThrowIf(_isStopped, this);
-            return await ListenCoreAsync(endPoint, handler, stages, refusal).ConfigureAwait(false);
+            return await listen().ConfigureAwait(false);
         }
         finally
         {
@@ -180,11 +207,8 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// <summary>Stops without waiting for connections.</summary>
     public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
 
-    private async Task<Listener> ListenCoreAsync(
-        EndPoint endPoint, ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages, ConnectionHandler? refusal)
+    private async Task<Listener> AcceptAsync(int[] sockets, ListenerCore core, FileOwner owner)
     {
-        (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, _reactors.Length, _options.Limits);
-        var core = new ListenerCore(actual, handler, stages, refusal);
         bool isSharded = sockets.Length == _reactors.Length;
         var acceptors = new List<(Reactor, Acceptor)>();
         for (int i = 0; i < sockets.Length; i++)
@@ -196,7 +220,7 @@ public sealed class ReactorGroup : IAsyncDisposable
 
         // Away from the reactor: what the caller does next is none of its work.
         await Task.Yield();
-        var listener = new Listener(actual, acceptors, Log);
+        var listener = new Listener(core.EndPoint, acceptors, Log, owner);
         _listeners.Add(listener);
         return listener;
     }

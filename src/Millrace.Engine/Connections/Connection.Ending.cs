@@ -23,14 +23,47 @@ public sealed partial class Connection
     /// <summary>Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed.</summary>
     public void Abort()
     {
-        Reactor.AssertHome();
-        if (Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed)
+        if (!IsEnding())
         {
-            return;
+            _resetOnClose = true;
+            EndNow();
         }
+    }
 
+    /// <summary>
+    /// As <see cref="Abort"/>, but with a FIN: for a peer that has ended, or where a reset is not wanted. What the kernel has is still
+    /// sent; a peer that is owed more takes a cut answer for a whole one.
+    /// </summary>
+    internal void Finish()
+    {
+        if (!IsEnding())
+        {
+            EndNow();
+        }
+    }
+
+    /// <summary>The drain deadline. Who lingers has sent all: a reset would only destroy what its peer has not read yet.</summary>
+    internal void EndAtDeadline()
+    {
+        if (Phase == ConnectionPhase.Lingering)
+        {
+            BeginClose();
+        }
+        else
+        {
+            Abort();
+        }
+    }
+
+    private bool IsEnding()
+    {
+        Reactor.AssertHome();
+        return Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed;
+    }
+
+    private void EndNow()
+    {
         // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
-        _resetOnClose = true;
         _outputBroken = true;
         Phase = ConnectionPhase.Closing;
         CancelOperations();

@@ -43,9 +43,14 @@ public sealed partial class Connection
     public EndPoint? RemoteEndPoint => IsOpenHere() ? SocketEndPoint.OfPeer(_socket, _listener!.EndPoint) : null;
 
     /// <summary>The address the peer connected to.</summary>
-    public EndPoint? LocalEndPoint => IsOpenHere() ? SocketEndPoint.OfSocket(_socket, _listener!.EndPoint) : null;
+    public EndPoint? LocalEndPoint => !IsOpenHere() ? null
+        : _listener!.IsOneAddress ? _listener.EndPoint
+        : SocketEndPoint.OfSocket(_socket, _listener.EndPoint);
 
     internal int Slot { get; }
+
+    /// <summary>The socket's descriptor, the connection's own; -1 once it is closed.</summary>
+    internal int Descriptor => _socket;
 
     /// <summary>Which of the slot's tenants this is.</summary>
     internal uint Generation { get; private set; }

@@ -15,7 +15,7 @@ internal static class ListenSockets
 {
     /// <summary>Binds and listens. The sockets are the caller's to close.</summary>
     /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
-    public static (int[] Sockets, EndPoint EndPoint) Open(EndPoint endPoint, int reactors, Limits limits)
+    public static (int[] Sockets, EndPoint EndPoint) Open(EndPoint endPoint, int reactors, ListenSettings settings)
     {
         bool isShardable = endPoint is IPEndPoint;
         if (endPoint is UnixDomainSocketEndPoint unix)
@@ -28,7 +28,7 @@ internal static class ListenSockets
         {
             // Three steps. The first socket binds alone, so that an address in use is an error (two processes of one user
             // that both set SO_REUSEPORT would share it silently); then it allows siblings; then they bind.
-            int first = Bind(endPoint, limits, isSibling: false);
+            int first = Bind(endPoint, settings, isSibling: false);
             sockets.Add(first);
             EndPoint actual = SocketEndPoint.OfSocket(first, endPoint) ?? endPoint;
             if (isShardable && reactors > 1)
@@ -36,13 +36,13 @@ internal static class ListenSockets
                 Require(SocketCalls.SetOption(first, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1), endPoint);
                 while (sockets.Count < reactors)
                 {
-                    sockets.Add(Bind(actual, limits, isSibling: true));
+                    sockets.Add(Bind(actual, settings, isSibling: true));
                 }
             }
 
             foreach (int socket in sockets)
             {
-                Require(SocketCalls.Listen(socket, limits.Backlog), endPoint);
+                Require(SocketCalls.Listen(socket, settings.Backlog), endPoint);
             }
 
             return ([.. sockets], actual);
@@ -54,7 +54,39 @@ internal static class ListenSockets
         }
     }
 
-    private static int Bind(EndPoint endPoint, Limits limits, bool isSibling)
+    /// <summary>
+    /// Listens on a socket that somebody else has bound: a copy of its descriptor, as the original stays its owner's.
+    /// </summary>
+    /// <exception cref="EngineException">It is no socket that can be listened on; the message says why.</exception>
+    public static (int Socket, EndPoint EndPoint) Adopt(int descriptor, ListenSettings settings)
+    {
+        EndPoint? endPoint = SocketEndPoint.OfAnySocket(descriptor, out int result);
+        if (endPoint is null)
+        {
+            string reason = result < 0 ? Errno.Describe(result) : "it is neither an IP nor a named unix socket";
+            throw new EngineException($"Descriptor {descriptor} cannot be listened on: {reason}.");
+        }
+
+        int socket = SocketCalls.Duplicate(descriptor);
+        Require(socket, endPoint);
+        try
+        {
+            if (endPoint is IPEndPoint)
+            {
+                SetInheritedOptions(socket, endPoint, settings);
+            }
+
+            Require(SocketCalls.Listen(socket, settings.Backlog), endPoint);
+            return (socket, endPoint);
+        }
+        catch
+        {
+            _ = SocketCalls.Close(socket);
+            throw;
+        }
+    }
+
+    private static int Bind(EndPoint endPoint, ListenSettings settings, bool isSibling)
     {
         int socket = SocketCalls.Socket(SocketEndPoint.Family(endPoint), SocketTypeNumber.Stream);
         Require(socket, endPoint);
@@ -62,7 +94,7 @@ internal static class ListenSockets
         {
             if (endPoint is IPEndPoint ip)
             {
-                SetTcpOptions(socket, ip, limits);
+                SetTcpOptions(socket, ip, settings);
             }
 
             if (isSibling)
@@ -80,20 +112,28 @@ internal static class ListenSockets
         }
     }
 
-    /// <summary>All of these are inherited by accepted connections, which saves a system call for each.</summary>
-    private static void SetTcpOptions(int socket, IPEndPoint endPoint, Limits limits)
+    private static void SetTcpOptions(int socket, IPEndPoint endPoint, ListenSettings settings)
     {
         // Connections of an earlier process in TIME_WAIT must not keep this one from starting.
-        Set(SocketOptionNumber.LevelSocket, SocketOptionNumber.ReuseAddress, 1);
-        Set(SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, 1);
-        Set(SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, limits.KernelUnsentBytes);
+        Set(socket, endPoint, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReuseAddress, 1);
         if (endPoint.AddressFamily == AddressFamily.InterNetworkV6)
         {
-            Set(SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, endPoint.Address.Equals(IPAddress.IPv6Any) ? 0 : 1);
+            int isAlone = endPoint.Address.Equals(IPAddress.IPv6Any) ? 0 : 1;
+            Set(socket, endPoint, SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, isAlone);
         }
 
-        void Set(int level, int name, int value) => Require(SocketCalls.SetOption(socket, level, name, value), endPoint);
+        SetInheritedOptions(socket, endPoint, settings);
     }
+
+    /// <summary>Accepted connections have these from their listener, which saves a system call for each.</summary>
+    private static void SetInheritedOptions(int socket, EndPoint endPoint, ListenSettings settings)
+    {
+        Set(socket, endPoint, SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, settings.NoDelay ? 1 : 0);
+        Set(socket, endPoint, SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, settings.KernelUnsentBytes);
+    }
+
+    private static void Set(int socket, EndPoint endPoint, int level, int name, int value) =>
+        Require(SocketCalls.SetOption(socket, level, name, value), endPoint);
 
     /// <summary>A unix socket's file outlives its process. One that nobody listens on any more is in the way and is removed.</summary>
     private static void RemoveStaleFile(UnixDomainSocketEndPoint endPoint)

@@ -11,12 +11,12 @@ public sealed class Listener
     private readonly EngineLog _log;
     private readonly (string Path, DateTime CreatedAt)? _file;
 
-    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors, EngineLog log)
+    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors, EngineLog log, FileOwner owner)
     {
         _log = log;
         EndPoint = endPoint;
         _acceptors = acceptors;
-        if (endPoint is UnixDomainSocketEndPoint unix && File.Exists(unix.ToString()))
+        if (owner == FileOwner.Listener && endPoint is UnixDomainSocketEndPoint unix && File.Exists(unix.ToString()))
         {
             _file = (unix.ToString(), File.GetCreationTimeUtc(unix.ToString()));
         }
@@ -57,4 +57,14 @@ public sealed class Listener
             _log.SocketFileLeft(EndPoint, error.Message);
         }
     }
+}
+
+/// <summary>Whose the file of a unix socket is.</summary>
+internal enum FileOwner
+{
+    /// <summary>The listener's, which removes it at its end.</summary>
+    Listener,
+
+    /// <summary>Whoever has bound the socket.</summary>
+    Another,
 }

@@ -32,6 +32,10 @@ internal sealed class ListenerCore(
     /// <summary>Whether its clients have addresses to count their connections by.</summary>
     public bool HasClientAddresses { get; } = endPoint.AddressFamily != AddressFamily.Unix;
 
+    /// <summary>Whether all connect to the very address that is listened on; to "any" they come by several.</summary>
+    public bool IsOneAddress { get; } =
+        endPoint is not IPEndPoint ip || !(ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
+
     /// <summary>Bytes handed to the kernel in one send.</summary>
     public long SendBytesMax { get; } = endPoint.AddressFamily == AddressFamily.Unix ? UnixSendBytesMax : long.MaxValue;
 }

@@ -49,7 +49,30 @@ internal static class SocketEndPoint
         Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine.",
         Errno.EAFNOSUPPORT => $"{endPoint} is of a family that this machine does not have.",
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
-    });
+    })
+    {
+        IsAddressInUse = errno == Errno.EADDRINUSE,
+    };
+
+    /// <summary>The address that a socket of any family is bound to; null for a family that is not served, with -errno for a failure.</summary>
+    public static EndPoint? OfAnySocket(int socket, out int result)
+    {
+        Span<byte> bytes = stackalloc byte[LargestAddressBytes];
+        result = SocketCalls.LocalAddress(socket, bytes);
+        if (result < sizeof(ushort))
+        {
+            return null;
+        }
+
+        bytes = bytes[..result];
+        return BinaryPrimitives.ReadUInt16LittleEndian(bytes) switch
+        {
+            AddressFamilyNumber.InterNetwork => Decode(bytes, new IPEndPoint(IPAddress.Any, 0)),
+            AddressFamilyNumber.InterNetworkV6 => Decode(bytes, new IPEndPoint(IPAddress.IPv6Any, 0)),
+            AddressFamilyNumber.Unix => Decode(bytes, new UnixDomainSocketEndPoint("")),
+            _ => null,
+        };
+    }
 
     private static EndPoint? Decode(ReadOnlySpan<byte> bytes, EndPoint family)
     {

@@ -29,23 +29,8 @@ public readonly struct HomeAwaitable : ICriticalNotifyCompletion
     }
 
     /// <summary>For the compiler.</summary>
-    public void OnCompleted(Action continuation) => _reactor.Post(Run, continuation);
+    public void OnCompleted(Action continuation) => _reactor.PostContinuation(Run, continuation);
 
     /// <summary>For the compiler.</summary>
-    public void UnsafeOnCompleted(Action continuation) => _reactor.Post(Run, continuation);
-
-    /// <summary>
-    /// Resumes, away from home, somebody whose way home ended with its reactor: <see cref="GetResult"/> tells him. Without it he would
-    /// wait forever. False for a post that is none of ours.
-    /// </summary>
-    internal static bool TryAbandon(Action<object?> action, object? state)
-    {
-        bool isOurs = ReferenceEquals(action, Run);
-        if (isOurs)
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(Run, state, preferLocal: false);
-        }
-
-        return isOurs;
-    }
+    public void UnsafeOnCompleted(Action continuation) => _reactor.PostContinuation(Run, continuation);
 }

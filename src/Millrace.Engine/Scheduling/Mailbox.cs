@@ -5,11 +5,11 @@ namespace Millrace.Engine.Scheduling;
 /// <summary>
 /// How other threads reach a reactor: many post, one drains. The wake is coalesced: only the post that finds the box
 /// unannounced wakes, however many follow before the reactor looks. Once closed it hands every post, early or late, to whoever
-/// closed it, exactly once.
+/// closed it, exactly once; but continuations go to the thread pool, or those who wait would wait forever.
 /// </summary>
 internal sealed class Mailbox(Action wake)
 {
-    private readonly ConcurrentQueue<(Action<object?> Action, object? State)> _posts = new();
+    private readonly ConcurrentQueue<Letter> _posts = new();
     private Action<Action<object?>, object?>? _abandon;
     private int _announced;
 
@@ -20,9 +20,38 @@ internal sealed class Mailbox(Action wake)
     public bool IsClosed => Volatile.Read(ref _abandon) is not null;
 
     /// <summary>Any thread.</summary>
-    public void Post(Action<object?> action, object? state)
+    public void Post(Action<object?> action, object? state) => Post(new Letter(action, state, IsContinuation: false));
+
+    /// <summary>Posts what must run in any case. Any thread.</summary>
+    public void PostContinuation(Action<object?> continuation, object? state) =>
+        Post(new Letter(continuation, state, IsContinuation: true));
+
+    /// <summary>Runs what was posted before the call; what these post in turn waits for the next one. Owner's thread.</summary>
+    public int Drain()
     {
-        _posts.Enqueue((action, state));
+        // Cleared before the look, with a full fence: a post that comes after it announces itself again.
+        Interlocked.Exchange(ref _announced, 0);
+        int count = _posts.Count;
+        for (int i = 0; i < count && _posts.TryDequeue(out Letter post); i++)
+        {
+            post.Action(post.State);
+        }
+
+        return count;
+    }
+
+    /// <summary>
+    /// Nobody drains any more: what is in the box, and what still comes, is given to <paramref name="abandon"/>. Owner's thread.
+    /// </summary>
+    public void Close(Action<Action<object?>, object?> abandon)
+    {
+        Interlocked.Exchange(ref _abandon, abandon);
+        AbandonAll();
+    }
+
+    private void Post(in Letter letter)
+    {
+        _posts.Enqueue(letter);
 
         // A full fence between the enqueue and the look: who closes the box writes first and looks into it afterwards.
         if (Interlocked.Exchange(ref _announced, 1) != 0 && !IsClosed)
@@ -40,34 +69,20 @@ internal sealed class Mailbox(Action wake)
         }
     }
 
-    /// <summary>Runs what was posted before the call; what these post in turn waits for the next one. Owner's thread.</summary>
-    public int Drain()
-    {
-        // Cleared before the look, with a full fence: a post that comes after it announces itself again.
-        Interlocked.Exchange(ref _announced, 0);
-        int count = _posts.Count;
-        for (int i = 0; i < count && _posts.TryDequeue(out (Action<object?> Action, object? State) post); i++)
-        {
-            post.Action(post.State);
-        }
-
-        return count;
-    }
-
-    /// <summary>
-    /// Nobody drains any more: what is in the box, and what still comes, is given to <paramref name="abandon"/>. Owner's thread.
-    /// </summary>
-    public void Close(Action<Action<object?>, object?> abandon)
-    {
-        Interlocked.Exchange(ref _abandon, abandon);
-        AbandonAll();
-    }
-
     private void AbandonAll()
     {
-        while (_posts.TryDequeue(out (Action<object?> Action, object? State) post))
+        while (_posts.TryDequeue(out Letter post))
         {
-            _abandon!(post.Action, post.State);
+            if (post.IsContinuation)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(post.Action, post.State, preferLocal: false);
+            }
+            else
+            {
+                _abandon!(post.Action, post.State);
+            }
         }
     }
+
+    private readonly record struct Letter(Action<object?> Action, object? State, bool IsContinuation);
 }

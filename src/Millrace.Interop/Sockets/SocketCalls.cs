@@ -94,6 +94,13 @@ internal static unsafe partial class SocketCalls
         return SystemCall.Result(fcntl(fd, SetFlags, ReadWrite | SocketTypeNumber.NonBlocking));
     }
 
+    /// <summary>Another descriptor of the same socket, not inherited by child processes.</summary>
+    public static int Duplicate(int fd)
+    {
+        const int DuplicateCloseOnExec = 1030;
+        return SystemCall.Result(fcntl(fd, DuplicateCloseOnExec, 0));
+    }
+
     public static int EventDescriptor()
     {
         return SystemCall.Result(eventfd(0, SocketTypeNumber.CloseOnExec));

@@ -1,0 +1,111 @@
+using System.Collections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace Millrace.AspNetCore.Transport.Connections;
+
+/// <summary>
+/// A connection's features: the transport's own first, behind them what the layers above add. A dozen at most, so that looking
+/// through them is faster than hashing a type; Kestrel does with every request.
+/// </summary>
+internal sealed class ConnectionFeatures : IFeatureCollection
+{
+    private const int UsualCount = 16;
+
+    /// <summary>Those that <see cref="TransportConnection"/> is itself.</summary>
+    private static readonly Type[] Own =
+    [
+        typeof(IConnectionIdFeature),
+        typeof(IConnectionTransportFeature),
+        typeof(IConnectionItemsFeature),
+        typeof(IConnectionLifetimeFeature),
+        typeof(IConnectionSocketFeature),
+        typeof(IConnectionEndPointFeature),
+        typeof(IMemoryPoolFeature),
+    ];
+
+    private KeyValuePair<Type, object>[] _features = new KeyValuePair<Type, object>[UsualCount];
+    private int _count;
+
+    public ConnectionFeatures(TransportConnection connection)
+    {
+        foreach (Type own in Own)
+        {
+            _features[_count++] = new(own, connection);
+        }
+    }
+
+    public bool IsReadOnly => false;
+
+    public int Revision { get; private set; }
+
+    public object? this[Type key]
+    {
+        get
+        {
+            ArgumentNullException.ThrowIfNull(key);
+            int index = IndexOf(key);
+            return index < 0 ? null : _features[index].Value;
+        }
+
+        set
+        {
+            ArgumentNullException.ThrowIfNull(key);
+            Revision++;
+            int index = IndexOf(key);
+            if (value is null)
+            {
+                Remove(index);
+            }
+            else if (index >= 0)
+            {
+                _features[index] = new(key, value);
+            }
+            else
+            {
+                Add(new(key, value));
+            }
+        }
+    }
+
+    public TFeature? Get<TFeature>() => (TFeature?)this[typeof(TFeature)];
+
+    public void Set<TFeature>(TFeature? instance) => this[typeof(TFeature)] = instance;
+
+    public IEnumerator<KeyValuePair<Type, object>> GetEnumerator() => _features.Take(_count).GetEnumerator();
+
+    IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    private int IndexOf(Type key)
+    {
+        ReadOnlySpan<KeyValuePair<Type, object>> features = _features.AsSpan(0, _count);
+        for (int i = 0; i < features.Length; i++)
+        {
+            if (ReferenceEquals(features[i].Key, key))
+            {
+                return i;
+            }
+        }
+
+        return -1;
+    }
+
+    private void Add(KeyValuePair<Type, object> feature)
+    {
+        if (_count == _features.Length)
+        {
+            Array.Resize(ref _features, 2 * _count);
+        }
+
+        _features[_count++] = feature;
+    }
+
+    private void Remove(int index)
+    {
+        if (index >= 0)
+        {
+            _features[index] = _features[--_count];
+            _features[_count] = default;
+        }
+    }
+}

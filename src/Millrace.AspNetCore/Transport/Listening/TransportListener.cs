@@ -1,0 +1,102 @@
+using System.Net;
+using System.Threading.Channels;
+using Microsoft.AspNetCore.Connections;
+using Millrace.AspNetCore.Transport.Connections;
+using Millrace.AspNetCore.Transport.Scheduling;
+using Millrace.Engine;
+using Millrace.Engine.Listening;
+
+namespace Millrace.AspNetCore.Transport.Listening;
+
+/// <summary>
+/// One address of Kestrel's, served by all reactors. What they accept waits in a queue for Kestrel's accept loop; accepting never fails,
+/// it only ends.
+/// </summary>
+internal sealed class TransportListener : IConnectionListener
+{
+    private readonly ReactorGroup _group;
+    private readonly EndPointSettings _settings;
+    private readonly TransportLog _log;
+    private readonly ConnectionPipes[] _pipes;
+    private readonly Channel<TransportConnection> _accepted =
+        Channel.CreateUnbounded<TransportConnection>(new UnboundedChannelOptions { SingleReader = true });
+
+    /// <summary>Set when the address is bound; connections may come a moment earlier.</summary>
+    private Listener _listener = null!;
+    private Task? _unbinding;
+
+    private TransportListener(ReactorGroup group, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log)
+    {
+        _group = group;
+        _settings = settings;
+        _pipes = pipes;
+        _log = log;
+    }
+
+    public EndPoint EndPoint => _listener.EndPoint;
+
+    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    public static async Task<TransportListener> BindAsync(
+        ReactorGroup group, EndPoint endPoint, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log)
+    {
+        var listener = new TransportListener(group, settings, pipes, log);
+        ListenSettings listen = ListenSettings.Of(group.Reactors[0].Limits) with { Backlog = settings.Backlog, NoDelay = settings.NoDelay };
+        listener._listener = endPoint is FileHandleEndPoint handle
+            ? await group.AdoptAsync(checked((int)handle.FileHandle), listener.ServeAsync, listen)
+            : await group.ListenAsync(endPoint, listener.ServeAsync, stages: null, refusal: null, listen);
+        return listener;
+    }
+
+    public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
+    {
+        while (await _accepted.Reader.WaitToReadAsync(cancellationToken))
+        {
+            if (_accepted.Reader.TryRead(out TransportConnection? connection))
+            {
+                return connection;
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>Stops accepting. What the kernel or a reactor had accepted by then is still handed out.</summary>
+    public ValueTask UnbindAsync(CancellationToken cancellationToken = default) =>
+        new((_unbinding ??= StopAcceptingAsync()).WaitAsync(cancellationToken));
+
+    public async ValueTask DisposeAsync()
+    {
+        await UnbindAsync(CancellationToken.None);
+        while (_accepted.Reader.TryRead(out TransportConnection? connection))
+        {
+            connection.Refuse();
+            await connection.DisposeAsync();
+        }
+    }
+
+    private async Task StopAcceptingAsync()
+    {
+        await _listener.StopAsync();
+        // Those that one reactor deals to others are on their way by a post: behind it nothing comes any more.
+        foreach (Reactor reactor in _group.Reactors)
+        {
+            await reactor.SwitchTo();
+        }
+
+        await Task.Yield();
+        _accepted.Writer.Complete();
+    }
+
+    /// <summary>The engine's handler.</summary>
+    private Task ServeAsync(Connection connection)
+    {
+        var accepted = new TransportConnection(connection, _pipes[connection.Reactor.Index], _settings, _log);
+        Task serving = accepted.Serve();
+        if (!_accepted.Writer.TryWrite(accepted))
+        {
+            accepted.Refuse();
+        }
+
+        return serving;
+    }
+}

@@ -1,0 +1,97 @@
+using System.Buffers;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
+using Millrace.AspNetCore.Transport.Scheduling;
+using Millrace.Engine;
+
+namespace Millrace.AspNetCore.Transport.Listening;
+
+/// <summary>
+/// The reactors that all addresses of a server share, each with a pool of memory for its pipes. Started with the first address; stopped
+/// at the end unless they were given. Any thread.
+/// </summary>
+internal sealed class TransportReactors(
+    MillraceTransportOptions options, IMemoryPoolFactory<byte>? pools, ILoggerFactory logs) : IAsyncDisposable
+{
+    private const string PoolOwner = "millrace";
+
+    private readonly SemaphoreSlim _gate = new(1, 1);
+    private ReactorGroup? _group;
+    private MemoryPool<byte>[] _memory = [];
+    private bool _isDisposed;
+
+    /// <exception cref="EngineException">The host does not let reactors start; the message names cause and remedy.</exception>
+    public async Task<ReactorGroup> StartedAsync(CancellationToken cancellation)
+    {
+        await _gate.WaitAsync(cancellation);
+        try
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            if (_group is null)
+            {
+                ReactorGroup group = options.ReactorGroup ?? await ReactorGroup.StartAsync(OwnOptions());
+                _memory = [.. group.Reactors.Select(_ => NewPool())];
+                _group = group;
+            }
+
+            return _group;
+        }
+        finally
+        {
+            _gate.Release();
+        }
+    }
+
+    /// <summary>The pipes of one address, by reactor. The reactors have started.</summary>
+    public ConnectionPipes[] PipesFor(EndPointSettings settings) =>
+        [.. _group!.Reactors.Select(reactor => new ConnectionPipes(reactor, _memory[reactor.Index], settings))];
+
+    public async ValueTask DisposeAsync()
+    {
+        await _gate.WaitAsync();
+        try
+        {
+            if (_isDisposed)
+            {
+                return;
+            }
+
+            _isDisposed = true;
+            if (_group is not null && options.ReactorGroup is null)
+            {
+                await _group.DisposeAsync();
+            }
+
+            foreach (MemoryPool<byte> memory in _memory.Where(static memory => memory != MemoryPool<byte>.Shared))
+            {
+                memory.Dispose();
+            }
+        }
+        finally
+        {
+            _gate.Release();
+        }
+    }
+
+    /// <summary>
+    /// Kestrel has limits of its own (connections, data rates) and the last word on them, so the engine's, made for servers without, are
+    /// as far away as they go.
+    /// </summary>
+    private EngineOptions OwnOptions() => new()
+    {
+        Reactors = options.ReactorCount,
+        Backend = options.Backend,
+        LoggerFactory = logs,
+        Limits = new Limits
+        {
+            Connections = int.MaxValue,
+            ConnectionsPerClient = 0,
+            Refusals = 0,
+            WriteStall = TimeSpan.FromDays(1),
+            WriteBytesPerSecond = 0,
+        },
+    };
+
+    /// <summary>Kestrel's pool has blocks that are pinned, and gives back what is not used. Without Kestrel there is the shared one.</summary>
+    private MemoryPool<byte> NewPool() => pools?.Create(new MemoryPoolOptions { Owner = PoolOwner }) ?? MemoryPool<byte>.Shared;
+}

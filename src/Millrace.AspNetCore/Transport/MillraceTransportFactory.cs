@@ -1,0 +1,91 @@
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+using Millrace.AspNetCore.Transport.Listening;
+using Millrace.Engine;
+using Millrace.Engine.Backends;
+
+namespace Millrace.AspNetCore.Transport;
+
+/// <summary>
+/// What Kestrel asks, for each of its addresses, before the transports that were registered earlier. Any thread.
+/// </summary>
+internal sealed class MillraceTransportFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector, IAsyncDisposable, IDisposable
+{
+    private readonly MillraceTransportOptions _options;
+    private readonly TransportLog _log;
+    private readonly TransportReactors _reactors;
+    private readonly HashSet<string> _toldCauses = [];
+
+    public MillraceTransportFactory(
+        IOptions<MillraceTransportOptions> options, ILoggerFactory logs, IMemoryPoolFactory<byte>? pools = null)
+    {
+        _options = options.Value;
+        _log = new TransportLog(logs.CreateLogger(TransportLog.Category));
+        _reactors = new TransportReactors(_options, pools, logs);
+    }
+
+    public bool CanBind(EndPoint endpoint)
+    {
+        if (WhyNot(endpoint) is not { } refusal)
+        {
+            return true;
+        }
+
+        lock (_toldCauses)
+        {
+            if (_toldCauses.Add(refusal.Cause))
+            {
+                _log.EndPointLeft(endpoint, refusal.Cause, refusal.Remedy);
+            }
+        }
+
+        return false;
+    }
+
+    public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+    {
+        EndPointSettings settings = _options.For(endpoint).ToSettings();
+        try
+        {
+            ReactorGroup group = await _reactors.StartedAsync(cancellationToken);
+            return await TransportListener.BindAsync(group, endpoint, settings, _reactors.PipesFor(settings), _log);
+        }
+        catch (EngineException error) when (error.IsAddressInUse)
+        {
+            throw new AddressInUseException(error.Message, error);
+        }
+    }
+
+    public ValueTask DisposeAsync() => _reactors.DisposeAsync();
+
+    /// <summary>For containers that are disposed synchronously. On a reactor nobody may wait for the reactors' end.</summary>
+    public void Dispose()
+    {
+        Task end = _reactors.DisposeAsync().AsTask();
+        if (Reactor.Current is null)
+        {
+            end.GetAwaiter().GetResult();
+        }
+    }
+
+    private (string Cause, string Remedy)? WhyNot(EndPoint endPoint)
+    {
+        if (!OperatingSystem.IsLinux())
+        {
+            return ("Millrace runs on Linux only", "Run there to have it");
+        }
+
+        if (endPoint is not (IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint))
+        {
+            return ($"Millrace does not serve addresses of the kind {endPoint.GetType().Name}", "Use TCP or a unix socket to have it");
+        }
+
+        bool mustBeUring = _options.ReactorGroup is null && _options.Backend == BackendKind.IoUring;
+        return mustBeUring && BackendProbe.Current.Refusal is { } refusal
+            ? (refusal.Cause, $"To have io_uring, {refusal.Remedy}; with the backend Auto, Millrace serves over epoll")
+            : null;
+    }
+}

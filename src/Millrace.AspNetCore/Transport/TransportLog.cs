@@ -1,0 +1,42 @@
+using System.Net;
+using Microsoft.Extensions.Logging;
+
+namespace Millrace.AspNetCore.Transport;
+
+/// <summary>
+/// The transport's log lines: those of the sockets transport with its ids, names and words, and from 100 on our own. The category is a
+/// sibling of that transport's, as both may serve one application: filters on their common parent see both.
+/// </summary>
+internal sealed partial class TransportLog(ILogger logger)
+{
+    public const string Category = "Microsoft.AspNetCore.Server.Kestrel.Transport.Millrace";
+
+    [LoggerMessage(0, LogLevel.Error, "Unexpected exception in {Place} of connection \"{ConnectionId}\".", EventName = "Unexpected")]
+    public partial void Unexpected(string place, string connectionId, Exception error);
+
+    [LoggerMessage(4, LogLevel.Debug, "Connection id \"{ConnectionId}\" paused.", EventName = "ConnectionPause")]
+    public partial void ConnectionPause(string connectionId);
+
+    [LoggerMessage(5, LogLevel.Debug, "Connection id \"{ConnectionId}\" resumed.", EventName = "ConnectionResume")]
+    public partial void ConnectionResume(string connectionId);
+
+    [LoggerMessage(6, LogLevel.Debug, "Connection id \"{ConnectionId}\" received FIN.", EventName = "ConnectionReadFin")]
+    public partial void ConnectionReadFin(string connectionId);
+
+    [LoggerMessage(7, LogLevel.Debug, "Connection id \"{ConnectionId}\" sending FIN because: \"{Reason}\"", EventName = "ConnectionWriteFin")]
+    public partial void ConnectionWriteFin(string connectionId, string reason);
+
+    [LoggerMessage(8, LogLevel.Debug, "Connection id \"{ConnectionId}\" sending RST because: \"{Reason}\"", EventName = "ConnectionWriteRst")]
+    public partial void ConnectionWriteRst(string connectionId, string reason);
+
+    [LoggerMessage(14, LogLevel.Debug, "Connection id \"{ConnectionId}\" communication error.", EventName = "ConnectionError")]
+    public partial void ConnectionError(string connectionId, Exception error);
+
+    [LoggerMessage(19, LogLevel.Debug, "Connection id \"{ConnectionId}\" reset.", EventName = "ConnectionReset")]
+    public partial void ConnectionReset(string connectionId);
+
+    [LoggerMessage(100, LogLevel.Warning, "{EndPoint} is left to the next transport: {Cause}. {Remedy}.", EventName = "EndPointLeft")]
+    public partial void EndPointLeft(EndPoint endPoint, string cause, string remedy);
+
+    public bool IsDebugOn { get; } = logger.IsEnabled(LogLevel.Debug);
+}
