@@ -8,8 +8,8 @@ using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore.Tests.Kit;
 using Millrace.Engine;
-using Millrace.Engine.Backends;
 using Millrace.Server.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
@@ -53,7 +53,8 @@ public class FallbackTests
     [Fact]
     public async Task An_application_that_asks_for_io_uring_is_served_whether_or_not_it_is_to_be_had()
     {
-        bool isRefused = BackendProbe.Current.Refusal is not null;
+        // A run on epoll is one behind the filter.
+        bool isRefused = AskedBackend.Kind == BackendKind.Epoll;
         await using RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Sockets,
             AnswerThread,
@@ -82,7 +83,7 @@ public class FallbackTests
         ToolResult result = await Tool.RunAsync(
             TimeSpan.FromMinutes(4),
             Path.Combine(Places.Repository, "tests", "Shared", "refuse-io-uring"),
-            Environment.ProcessPath!,
+            "env", "MILLRACE_BACKEND=epoll", Environment.ProcessPath!,
             "-method",
             $"{typeof(FallbackTests).FullName}.{nameof(An_application_that_asks_for_io_uring_is_served_whether_or_not_it_is_to_be_had)}");
 

@@ -62,9 +62,9 @@ public class WebApiSampleTests
         Assert.Equal(HttpStatusCode.NoContent, (await client.PutAsJsonAsync("/mills/upper", mill)).StatusCode);
         Assert.Equal(HttpStatusCode.BadRequest, (await client.PutAsJsonAsync("/mills/lower", mill)).StatusCode);
         Assert.Equal(mill, await client.GetFromJsonAsync<Mill>("/mills/upper"));
-        Assert.Equal([mill], await client.GetFromJsonAsync<Mill[]>("/mills/") ?? []);
+        Assert.Equal(mill, Assert.Single((await client.GetFromJsonAsync<Mill[]>("/mills/"))!));
         Assert.Equal(HttpStatusCode.NoContent, (await client.DeleteAsync("/mills/upper")).StatusCode);
-        Assert.Equal([], await client.GetFromJsonAsync<Mill[]>("/mills/") ?? []);
+        Assert.Empty((await client.GetFromJsonAsync<Mill[]>("/mills/"))!);
     }
 
     private static async Task EchoAsync(Uri url)
