@@ -16,7 +16,6 @@ internal sealed class MillraceTransportFactory : IConnectionListenerFactory, ICo
 {
     private readonly MillraceTransportOptions _options;
     private readonly TransportLog _log;
-    private readonly TransportReactors _reactors;
     private readonly HashSet<string> _toldCauses = [];
 
     public MillraceTransportFactory(
@@ -24,8 +23,10 @@ internal sealed class MillraceTransportFactory : IConnectionListenerFactory, ICo
     {
         _options = options.Value;
         _log = new TransportLog(logs.CreateLogger(TransportLog.Category));
-        _reactors = new TransportReactors(_options, pools, logs);
+        Reactors = new TransportReactors(_options, pools, logs);
     }
+
+    internal TransportReactors Reactors { get; }
 
     public bool CanBind(EndPoint endpoint)
     {
@@ -50,8 +51,8 @@ internal sealed class MillraceTransportFactory : IConnectionListenerFactory, ICo
         EndPointSettings settings = _options.For(endpoint).ToSettings();
         try
         {
-            ReactorGroup group = await _reactors.StartedAsync(cancellationToken);
-            return await TransportListener.BindAsync(group, endpoint, settings, _reactors.PipesFor(settings), _log);
+            ReactorGroup group = await Reactors.StartedAsync(cancellationToken);
+            return await TransportListener.BindAsync(group, endpoint, settings, Reactors.PipesFor(settings), _log);
         }
         catch (EngineException error) when (error.IsAddressInUse)
         {
@@ -59,12 +60,12 @@ internal sealed class MillraceTransportFactory : IConnectionListenerFactory, ICo
         }
     }
 
-    public ValueTask DisposeAsync() => _reactors.DisposeAsync();
+    public ValueTask DisposeAsync() => Reactors.DisposeAsync();
 
     /// <summary>For containers that are disposed synchronously. On a reactor nobody may wait for the reactors' end.</summary>
     public void Dispose()
     {
-        Task end = _reactors.DisposeAsync().AsTask();
+        Task end = Reactors.DisposeAsync().AsTask();
         if (Reactor.Current is null)
         {
             end.GetAwaiter().GetResult();

@@ -35,6 +35,20 @@ public class EndingTests : EngineTest
     }
 
     [Fact]
+    public async Task An_answer_that_is_on_its_way_survives_a_drain_without_patience()
+    {
+        Listener listener = await ServeAsync(static connection =>
+        {
+            connection.Write(new byte[50_000]);
+            return Task.CompletedTask;
+        });
+        Client client = await ConnectAsync(listener);
+        await Waiting.UntilAsync(() => client.Socket.Available > 0, "the answer has begun");
+        await Group.StopAsync(TimeSpan.Zero).Within();
+        Assert.Equal(50_000, (await client.ReceiveToEndAsync()).Length);
+    }
+
+    [Fact]
     public async Task An_abort_by_the_handler_is_a_reset()
     {
         Listener listener = await ServeAsync(static async connection =>

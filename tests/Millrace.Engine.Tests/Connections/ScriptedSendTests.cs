@@ -28,6 +28,31 @@ public class ScriptedSendTests
     }
 
     [Fact]
+    public async Task An_end_by_fin_drops_what_is_unsent_and_does_not_reset()
+    {
+        await using Script script = await Script.StartAsync();
+        var outcomes = new List<object>();
+        Submission receive = await script.ConnectAsync(7, async connection =>
+        {
+            connection.Write("under way"u8);
+            ValueTask<FlushOutcome> flush = connection.FlushAsync();
+            outcomes.Add(await connection.ReadAsync());
+            connection.Finish();
+            connection.Abort();
+            outcomes.Add(await connection.ReadAsync());
+            outcomes.Add(await flush);
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        script.Kernel.Deliver(receive, "x"u8.ToArray());
+        await script.Kernel.ExpectAsync("cancel");
+        await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        script.Kernel.Complete(send, -Errno.ECANCELED);
+        await script.ExpectClosedAsync(7);
+        Assert.Equal([ReadOutcome.Data, ReadOutcome.Reset, FlushOutcome.Closed], outcomes);
+    }
+
+    [Fact]
     public async Task A_flush_awaited_after_an_abort_is_closed()
     {
         await using Script script = await Script.StartAsync();

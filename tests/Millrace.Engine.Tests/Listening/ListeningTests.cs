@@ -29,6 +29,7 @@ public class ListeningTests : EngineTest
         EngineException error =
             await Assert.ThrowsAsync<EngineException>(() => other.ListenAsync(listener.EndPoint, Handlers.EchoAsync).Within());
         Assert.Contains("in use", error.Message, StringComparison.Ordinal);
+        Assert.True(error.IsAddressInUse);
         error = await Assert.ThrowsAsync<EngineException>(() => Group.ListenAsync(listener.EndPoint, Handlers.EchoAsync).Within());
         Assert.Contains("in use", error.Message, StringComparison.Ordinal);
     }
@@ -40,6 +41,7 @@ public class ListeningTests : EngineTest
         EngineException error = await Assert.ThrowsAsync<EngineException>(
             () => group.ListenAsync(new IPEndPoint(IPAddress.Parse("192.0.2.1"), 0), Handlers.EchoAsync).Within());
         Assert.Contains("not an address of this machine", error.Message, StringComparison.Ordinal);
+        Assert.False(error.IsAddressInUse);
     }
 
     [Fact]

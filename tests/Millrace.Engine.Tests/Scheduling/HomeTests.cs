@@ -48,6 +48,33 @@ public class HomeTests : EngineTest
     }
 
     [Fact]
+    public async Task A_continuation_goes_to_the_pool_when_its_reactor_has_ended()
+    {
+        ReactorGroup group = await StartAsync();
+        var home = new TaskCompletionSource<Reactor?>();
+        Reactor.PostContinuation(_ => home.SetResult(Reactor.Current), null);
+        Assert.Same(Reactor, await home.Task.Within());
+        await group.StopAsync(TimeSpan.Zero).Within();
+        var late = new TaskCompletionSource<bool>();
+        group.Reactors[0].PostContinuation(_ => late.SetResult(Thread.CurrentThread.IsThreadPoolThread), null);
+        Assert.True(await late.Task.Within());
+    }
+
+    [Fact]
+    public void A_closed_mailbox_sends_continuations_to_the_pool_and_gives_away_the_rest()
+    {
+        var mailbox = new Mailbox(static () => { });
+        using var ran = new CountdownEvent(2);
+        var given = new List<object?>();
+        mailbox.PostContinuation(_ => ran.Signal(), 1);
+        mailbox.Post(static _ => Assert.Fail("It ran."), 2);
+        mailbox.Close((_, state) => given.Add(state));
+        mailbox.PostContinuation(_ => ran.Signal(), 3);
+        Assert.Equal([2], given);
+        Assert.True(ran.Wait(Patience));
+    }
+
+    [Fact]
     public void A_closed_mailbox_gives_every_post_away_once()
     {
         var mailbox = new Mailbox(static () => { });

@@ -76,15 +76,23 @@ internal sealed class TransportListener : IConnectionListener
 
     private async Task StopAcceptingAsync()
     {
-        await _listener.StopAsync();
-        // Those that one reactor deals to others are on their way by a post: behind it nothing comes any more.
-        foreach (Reactor reactor in _group.Reactors)
+        try
         {
-            await reactor.SwitchTo();
+            await _listener.StopAsync();
+            // Those that one reactor deals to others are on their way by a post: behind it nothing comes any more.
+            await Task.WhenAll(_group.Reactors.Select(HasDealtWithPostsAsync));
         }
+        finally
+        {
+            _accepted.Writer.Complete();
+        }
+    }
 
-        await Task.Yield();
-        _accepted.Writer.Complete();
+    private static Task HasDealtWithPostsAsync(Reactor reactor)
+    {
+        var reached = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.PostContinuation(static reached => ((TaskCompletionSource)reached!).SetResult(), reached);
+        return reached.Task;
     }
 
     /// <summary>The engine's handler.</summary>

@@ -1,0 +1,210 @@
+using System.IO.Pipelines;
+using Microsoft.AspNetCore.Connections;
+using Millrace.AspNetCore.Tests.Transport.Kit;
+using Millrace.Engine;
+
+namespace Millrace.AspNetCore.Tests.Transport;
+
+/// <summary>On which thread the application's code runs, and what a turn makes of what it does.</summary>
+public class SchedulingTests : TransportTest
+{
+    [Theory]
+    [InlineData(TransportScheduling.Inline, "there")]
+    [InlineData(TransportScheduling.Inline, "later")]
+    [InlineData(TransportScheduling.ThreadPool, "there")]
+    [InlineData(TransportScheduling.ThreadPool, "later")]
+    public async Task A_read_ends_at_home_or_on_the_pool_whether_bytes_were_there_or_came_later(TransportScheduling scheduling, string bytes)
+    {
+        Options.Scheduling = scheduling;
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        PipeReader input = connection.Transport.Input;
+        for (int i = 0; i < 50; i++)
+        {
+            if (bytes == "there")
+            {
+                await peer.SendAsync("x");
+                await Waiting.UntilAsync(() => IsThere(input), "the byte is there");
+            }
+
+            Task<Reactor?> read = Task.Run(async () =>
+            {
+                ReadResult result = await input.ReadAsync();
+                Reactor? reactor = Reactor.Current;
+                input.AdvanceTo(result.Buffer.End);
+                return reactor;
+            });
+            if (bytes == "later")
+            {
+                await peer.SendAsync("x");
+            }
+
+            Assert.Equal(scheduling == TransportScheduling.Inline, await read.Within() is not null);
+        }
+    }
+
+    [Fact]
+    public async Task An_application_that_left_comes_home_with_its_next_read_and_with_a_flush_that_waited()
+    {
+        (Peer peer, ConnectionContext connection) = await PairAsync(receiveBufferBytes: 4096);
+        var places = new List<bool>();
+        Task application = Task.Run(async () =>
+        {
+            await ReadOneAsync(connection);
+            places.Add(Reactor.Current is not null);
+            await Task.Yield();
+            await Task.Delay(1);
+            places.Add(Reactor.Current is not null);
+            await connection.Transport.Output.WriteAsync(new byte[4 * 1024 * 1024]);
+            places.Add(Reactor.Current is not null);
+            await Task.Delay(1);
+            await ReadOneAsync(connection);
+            places.Add(Reactor.Current is not null);
+        });
+        await peer.SendAsync("xx");
+        await peer.ReceiveAsync(4 * 1024 * 1024);
+        await application.Within();
+        Assert.Equal([true, false, true, true], places);
+    }
+
+    [Fact]
+    public async Task An_ambient_value_of_the_application_does_not_leak_to_the_reactor()
+    {
+        var ambient = new AsyncLocal<string?>();
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        Task application = Task.Run(async () =>
+        {
+            ambient.Value = "mine";
+            await ReadOneAsync(connection);
+            Assert.NotNull(Reactor.Current);
+            Assert.Equal("mine", ambient.Value);
+        });
+        await peer.SendAsync("x");
+        await application.Within();
+        Assert.Null(await AskAsync(() => ambient.Value));
+    }
+
+    [Fact]
+    public async Task Two_flushes_of_one_turn_are_one_send()
+    {
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        // One by one, so that none can hide behind a send that is under way: an exchange is a receive and a send.
+        Task application = Task.Run(async () =>
+        {
+            for (int i = 0; i < 100; i++)
+            {
+                await ReadOneAsync(connection);
+                await connection.Transport.Output.WriteAsync("a"u8.ToArray());
+                await connection.Transport.Output.WriteAsync("b"u8.ToArray());
+            }
+        });
+        long before = await AskAsync(() => Reactor.Current!.Counters.Completions);
+        for (int i = 0; i < 100; i++)
+        {
+            await peer.SendAsync("x");
+            Assert.Equal("ab", await peer.ReceiveAsync(2));
+        }
+
+        await application.Within();
+        long completions = await AskAsync(() => Reactor.Current!.Counters.Completions) - before;
+        Assert.InRange(completions, 190, 210);
+    }
+
+    [Fact]
+    public async Task Writers_on_any_thread_and_a_reader_work_at_the_same_time()
+    {
+        const int Messages = 20_000;
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        Task echo = Task.Run(async () =>
+        {
+            for (long left = 2L * Messages; left > 0;)
+            {
+                ReadResult result = await connection.Transport.Input.ReadAsync();
+                left -= result.Buffer.Length;
+                connection.Transport.Input.AdvanceTo(result.Buffer.End);
+            }
+        });
+        Task broadcast = Task.Run(async () =>
+        {
+            for (int i = 0; i < Messages; i++)
+            {
+                BitConverter.TryWriteBytes(connection.Transport.Output.GetSpan(4), i);
+                connection.Transport.Output.Advance(4);
+                await connection.Transport.Output.FlushAsync().AsTask().ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
+            }
+
+            await connection.Transport.Output.CompleteAsync();
+        });
+        Task sending = peer.SendAsync(new byte[2 * Messages]);
+        byte[] received = await peer.ReceiveToEndAsync();
+        await Task.WhenAll(echo, broadcast, sending).Within();
+        Assert.Equal(Enumerable.Range(0, Messages), received.Chunk(4).Select(static chunk => BitConverter.ToInt32(chunk)));
+    }
+
+    [Fact]
+    public async Task An_exchange_allocates_nothing_on_the_reactor()
+    {
+        const int Exchanges = 2_000;
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        _ = Task.Run(async () =>
+        {
+            byte[] answer = new byte[10_000];
+            while (true)
+            {
+                ReadResult result = await connection.Transport.Input.ReadAsync();
+                connection.Transport.Input.AdvanceTo(result.Buffer.End);
+                if (result.IsCompleted)
+                {
+                    return;
+                }
+
+                await connection.Transport.Output.WriteAsync(answer);
+            }
+        });
+        byte[] one = "x".Ascii();
+        byte[] answer = new byte[10_000];
+        await ExchangeAsync();
+        long before = await AskAsync(GC.GetAllocatedBytesForCurrentThread);
+        await ExchangeAsync();
+        long allocated = await AskAsync(GC.GetAllocatedBytesForCurrentThread) - before;
+        // The questions themselves cost some; one object for each exchange would be 48,000 bytes at least.
+        Assert.InRange(allocated, 0, 12 * Exchanges);
+
+        async Task ExchangeAsync()
+        {
+            for (int i = 0; i < Exchanges; i++)
+            {
+                await peer.Socket.SendAsync(one.AsMemory());
+                for (int had = 0; had < answer.Length;)
+                {
+                    had += await peer.Socket.ReceiveAsync(answer.AsMemory(had));
+                }
+            }
+        }
+    }
+
+    private static bool IsThere(PipeReader input)
+    {
+        if (!input.TryRead(out ReadResult result))
+        {
+            return false;
+        }
+
+        // Not examined: the next read finds it again.
+        input.AdvanceTo(result.Buffer.Start, result.Buffer.Start);
+        return true;
+    }
+
+    private static async Task ReadOneAsync(ConnectionContext connection)
+    {
+        ReadResult result = await connection.Transport.Input.ReadAsync();
+        connection.Transport.Input.AdvanceTo(result.Buffer.GetPosition(1));
+    }
+
+    private async Task<T> AskAsync<T>(Func<T> question)
+    {
+        ReactorGroup group = await Factory.Reactors.StartedAsync(CancellationToken.None);
+        var answer = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+        group.Reactors[0].Post(_ => answer.SetResult(question()), null);
+        return await answer.Task.Within();
+    }
+}
