@@ -13,6 +13,9 @@ public class WebApiSampleTests
     /// <summary>SignalR ends each message so.</summary>
     private const char RecordSeparator = '\x1e';
 
+    /// <summary>Built once for all of them.</summary>
+    private static readonly Lazy<Task<string>> Built = new(BuildAsync);
+
     private sealed record Mill(string Name, int Wheels);
 
     private sealed record Greeting(string Message);
@@ -24,11 +27,7 @@ public class WebApiSampleTests
     [InlineData("sockets-inline", "off")]
     public async Task The_sample_does_the_same_on_each_transport(string transport, string https)
     {
-        string folder = Path.Combine(Places.Artifacts, "WebApi");
-        await Tool.RunToSuccessAsync(
-            TimeSpan.FromMinutes(4),
-            "dotnet", "build", Path.Combine(Places.Repository, "samples", "WebApi"), "-c", "Release", "-o", folder,
-            "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
+        string folder = await Built.Value;
         Dictionary<string, string> settings = new()
         {
             ["TRANSPORT"] = transport,
@@ -46,6 +45,16 @@ public class WebApiSampleTests
             await EchoAsync(url);
             await SpeakInHubAsync(url);
         }
+    }
+
+    private static async Task<string> BuildAsync()
+    {
+        string folder = Path.Combine(Places.Artifacts, "WebApi");
+        await Tool.RunToSuccessAsync(
+            TimeSpan.FromMinutes(4),
+            "dotnet", "build", Path.Combine(Places.Repository, "samples", "WebApi"), "-c", "Release", "-o", folder,
+            "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
+        return folder;
     }
 
     private static async Task AskPagesAsync(HttpClient client)
