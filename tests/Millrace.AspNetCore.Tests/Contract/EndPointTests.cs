@@ -73,7 +73,8 @@ public class EndPointTests
     [Theory, EachTransport]
     public async Task Localhost_is_both_loopbacks(TransportKind transport)
     {
-        int port = FreePort();
+        // Localhost takes no port 0: Kestrel wants the same one of both families.
+        int port = Ports.Free();
         await using RunningApplication application = await RunningApplication.StartAsync(
             transport, AnswerLocal, endpoints: kestrel => kestrel.ListenLocalhost(port));
 
@@ -202,13 +203,5 @@ public class EndPointTests
         }
 
         folder.Delete(recursive: true);
-    }
-
-    /// <summary>Localhost takes no port 0: Kestrel wants the same one of both families.</summary>
-    private static int FreePort()
-    {
-        using var probe = new Socket(AddressFamily.InterNetworkV6, SocketType.Stream, ProtocolType.Tcp) { DualMode = true };
-        probe.Bind(new IPEndPoint(IPAddress.IPv6Any, 0));
-        return ((IPEndPoint)probe.LocalEndPoint!).Port;
     }
 }

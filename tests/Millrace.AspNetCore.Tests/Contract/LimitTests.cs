@@ -1,6 +1,8 @@
 using System.Net;
+using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore.Tests.Kit;
 
 namespace Millrace.AspNetCore.Tests.Contract;
@@ -84,6 +86,23 @@ public class LimitTests
         await client.SendAsync("GET / HTTP/1.1\r\nHost:");
 
         Assert.StartsWith("HTTP/1.1 408 ", (await client.ReadToEndAsync()).Text, StringComparison.Ordinal);
+    }
+
+    [Theory, EachTransport]
+    public async Task A_handshake_that_never_ends_is_timed_out(TransportKind transport)
+    {
+        await using RunningApplication application = await RunningApplication.StartAsync(
+            transport,
+            Answer,
+            endpoint: static endpoint => endpoint.UseHttps(static https =>
+            {
+                https.ServerCertificate = Certificates.Server;
+                https.HandshakeTimeout = TimeSpan.FromSeconds(1);
+            }));
+        using RawClient client = await application.ConnectAsync();
+
+        Assert.Equal("", (await client.ReadToEndAsync()).Text);
+        Assert.DoesNotContain(application.Log.AboveDebug, static entry => entry.Level > LogLevel.Information);
     }
 
     [Theory, EachTransport]

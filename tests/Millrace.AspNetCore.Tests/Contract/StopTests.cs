@@ -1,6 +1,6 @@
-using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
+using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore.Tests.Kit;
@@ -31,7 +31,7 @@ public class StopTests
 
         await Waiting.UntilAsync(() => Volatile.Read(ref started) == clients.Length, () => $"{started} have started.");
         Task stopping = application.StopAsync();
-        await RefusedAsync(application.EndPoint);
+        await Ports.RefusedAsync(application.EndPoint);
         Assert.False(stopping.IsCompleted);
         gate.SetResult();
 
@@ -44,6 +44,32 @@ public class StopTests
             client.Dispose();
         }
 
+        await stopping.Within();
+    }
+
+    [Theory, EachTransport]
+    public async Task Streams_in_flight_finish_before_a_stop(TransportKind transport)
+    {
+        var gate = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        int started = 0;
+        await using RunningApplication application = await RunningApplication.StartAsync(
+            transport,
+            async context =>
+            {
+                Interlocked.Increment(ref started);
+                await gate.Task;
+                await Answer(context);
+            },
+            endpoint: static endpoint => endpoint.UseHttps(Certificates.Server));
+        using HttpClient client = application.NewClient(HttpVersion.Version20);
+        Task<string>[] answers = [.. Enumerable.Range(0, 10).Select(_ => client.GetStringAsync("/"))];
+        await Waiting.UntilAsync(() => Volatile.Read(ref started) == answers.Length, () => $"{started} have started.");
+
+        Task stopping = application.StopAsync();
+        await Ports.RefusedAsync(application.EndPoint);
+        gate.SetResult();
+
+        Assert.All(await Task.WhenAll(answers).Within(), static body => Assert.Equal("answer", body));
         await stopping.Within();
     }
 
@@ -196,22 +222,6 @@ public class StopTests
             {
                 // The server is not there any more; it is the server's stop that is looked at.
                 await Task.Delay(1, CancellationToken.None);
-            }
-        }
-    }
-
-    private static async Task RefusedAsync(EndPoint endPoint)
-    {
-        for (var watch = Stopwatch.StartNew(); ; await Task.Delay(5))
-        {
-            Assert.True(watch.Elapsed < Waiting.Patience, "It still accepts connections.");
-            try
-            {
-                using RawClient client = await RawClient.ConnectAsync(endPoint);
-            }
-            catch (SocketException error) when (error.SocketErrorCode == SocketError.ConnectionRefused)
-            {
-                return;
             }
         }
     }
