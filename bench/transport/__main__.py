@@ -27,7 +27,7 @@ def main() -> int:
     end_on_signals()
     options = parse()
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
-    server.publish()
+    server.build()
     # This script keeps off the measured core; after the build, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
 

@@ -1,4 +1,4 @@
-"""The load: as much as goes (wrk, h2load), or at a fixed rate (h2load), on the load's core."""
+"""The load: as much as goes (wrk, h2load), or at a fixed rate (pace, h2load), on the load's core."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from server import Application
 
 SUMMARY = BENCH / "harness" / "summary.lua"
 PIPELINED = BENCH / "transport" / "pipelined.lua"
+PACE = ARTIFACTS / "pace"
 LOG = ARTIFACTS / "kestrel-requests.log"
 
 
@@ -42,10 +43,24 @@ def press(application: Application, row: Row, connections: int, seconds: int) ->
 
 
 def pace(application: Application, row: Row, connections: int, seconds: int, rate: float) -> Counted:
-    """So many requests a second in all, each connection with its share, and the 99th percentile of their times.
+    """So many requests a second in all, and the 99th percentile of their times."""
+    if row.wire is Wire.HTTP1:
+        return _pace(application, row, connections, seconds, rate)
+    return _paced_h2load(application, row, connections, seconds, rate)
 
-    A connection waits for an answer before it asks again, so a server that stalls is asked less: whoever uses the figure must look
-    whether the rate was reached.
+
+def _pace(application: Application, row: Row, connections: int, seconds: int, rate: float) -> Counted:
+    said = _run(
+        application,
+        [str(PACE), str(application.port), row.target, str(connections), f"{rate:.0f}", str(seconds), str(row.depth)],
+        dict(os.environ))
+    counted = json.loads(said.stdout)
+    return Counted(counted["requests"], counted["seconds"], 0, counted["p99_us"])
+
+
+def _paced_h2load(application: Application, row: Row, connections: int, seconds: int, rate: float) -> Counted:
+    """Its connections ask in step, and each waits for its answer before it asks again, so a server that stalls is asked less: the figure
+    is for comparing transports, and only where the rate was reached.
     """
     LOG.unlink(missing_ok=True)
     counted = _h2load(application, row, connections, seconds, [f"--rps={rate / connections:.3f}", f"--log-file={LOG}"])

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 import session
-from places import ARTIFACTS, REPOSITORY
+from places import ARTIFACTS, BENCH, REPOSITORY
 from rows import Row, Wire
 from running import LOAD_CORE, SERVER_CORE, free_port
 
@@ -39,7 +39,8 @@ class Cores(Enum):
         return 1 if self is Cores.ONE else 2
 
 
-def publish() -> None:
+def build() -> None:
+    """The application, and the client of fixed rates."""
     # What an earlier run left must not be measured when this build fails.
     shutil.rmtree(PUBLISHED, ignore_errors=True)
     # Build servers would outlive the build and share the cores with the run.
@@ -49,6 +50,9 @@ def publish() -> None:
         text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode != 0:
         sys.exit(f"kestrel: the sample does not build:\n{result.stdout}")
+    result = subprocess.run(["make", "-s", "-C", str(BENCH / "pace"), f"OUT={ARTIFACTS / 'pace'}"])
+    if result.returncode != 0:
+        sys.exit("kestrel: pace does not build")
 
 
 class Application:
@@ -58,18 +62,18 @@ class Application:
         self.transport = transport
         self.cores = cores
         self._row = row
-        self._port = free_port()
+        self.port = free_port()
         self._log = ARTIFACTS / f"kestrel-{transport}.log"
 
     @property
     def url(self) -> str:
         scheme = "https" if self._row.wire.is_encrypted else "http"
-        return f"{scheme}://127.0.0.1:{self._port}{self._row.target}"
+        return f"{scheme}://127.0.0.1:{self.port}{self._row.target}"
 
     def __enter__(self) -> "Application":
         settings = {
             "TRANSPORT": self.transport,
-            "URL": f"http://127.0.0.1:{self._port}",
+            "URL": f"http://127.0.0.1:{self.port}",
             "HTTPS": "on" if self._row.wire.is_encrypted else "off",
             "PROTOCOLS": "Http2" if self._row.wire is Wire.HTTPS2 else "Http1",
         }
@@ -106,7 +110,7 @@ class Application:
 
     def _await_listener(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not session.listening_inodes(self._port):
+        while not session.listening_inodes(self.port):
             if self.has_exited() or time.monotonic() > deadline:
                 sys.exit(f"kestrel: {self.transport} does not serve: {self._log.read_text(errors='replace').strip()}")
             time.sleep(0.02)
