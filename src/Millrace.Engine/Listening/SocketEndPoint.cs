@@ -69,7 +69,7 @@ internal static class SocketEndPoint
         {
             AddressFamilyNumber.InterNetwork => Decode(bytes, new IPEndPoint(IPAddress.Any, 0)),
             AddressFamilyNumber.InterNetworkV6 => Decode(bytes, new IPEndPoint(IPAddress.IPv6Any, 0)),
-            AddressFamilyNumber.Unix => Decode(bytes, new UnixDomainSocketEndPoint("")),
+            AddressFamilyNumber.Unix => Decode(bytes, new UnixDomainSocketEndPoint("any")),
             _ => null,
         };
     }

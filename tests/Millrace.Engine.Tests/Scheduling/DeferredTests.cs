@@ -36,7 +36,9 @@ public class DeferredTests
         };
         Submission one = await script.ConnectAsync(7, handler);
         Submission other = await script.ConnectAsync(8, handler);
-        script.Kernel.CompleteTogether((one, 1, CompletionFlags.More, "x"u8.ToArray()), (other, 1, CompletionFlags.More, "x"u8.ToArray()));
+        script.Kernel.CompleteTogether(
+            (one, 1, CompletionFlags.More, "x"u8.ToArray()),
+            (other, 1, CompletionFlags.More, "x"u8.ToArray()));
         Submission[] sends = [await script.Kernel.ExpectAsync("send"), await script.Kernel.ExpectAsync("send")];
         Assert.All(sends, static send => Assert.Equal("end of turn"u8, send.Bytes));
         Assert.Equal(["read", "read", "deferred", "deferred"], seen);
@@ -51,7 +53,8 @@ public class DeferredTests
             script.Kernel.Complete(receive, 0);
         }
 
-        await script.Kernel.ExpectAsync("shutdown");
+        await script.Kernel.ExpectAsync("close");
+        await script.Kernel.ExpectAsync("close");
     }
 
     [Fact]
