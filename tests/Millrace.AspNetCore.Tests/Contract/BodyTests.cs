@@ -163,11 +163,11 @@ public class BodyTests
                 Interlocked.Add(ref sent, piece.Length);
             }
         });
+        await application.Log.ExpectAsync("ConnectionPause");
         await StandsStillAsync(() => Interlocked.Read(ref sent));
 
         // A mebibyte in the pipe, and what the kernel holds of both ends: at most 6 and 4 MB of TCP's buffers.
         Assert.InRange(Interlocked.Read(ref sent), 1 << 20, 20_000_000);
-        await application.Log.ExpectAsync("ConnectionPause");
         gate.SetResult();
         await sending.Within();
         Assert.Contains(PatternContent.HashOf(HundredMb), (await client.ReadToEndAsync()).Text, StringComparison.Ordinal);

@@ -47,6 +47,20 @@ public class FeatureTests
         });
     }
 
+    // The sockets transport leaves this one out.
+    [Theory]
+    [InlineData(TransportKind.Millrace)]
+    [InlineData(TransportKind.MillraceOnThePool)]
+    public async Task A_connection_has_its_ends_as_a_feature(TransportKind transport)
+    {
+        await InspectAsync(transport, static connection =>
+        {
+            IConnectionEndPointFeature ends = connection.Features.GetRequiredFeature<IConnectionEndPointFeature>();
+            Assert.Equal(connection.RemoteEndPoint, ends.RemoteEndPoint);
+            Assert.Equal(connection.LocalEndPoint, ends.LocalEndPoint);
+        });
+    }
+
     [Theory, EachTransport]
     public async Task A_socket_that_was_looked_at_does_no_harm_to_its_connection(TransportKind transport)
     {
