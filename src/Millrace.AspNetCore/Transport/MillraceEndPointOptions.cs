@@ -32,7 +32,9 @@ public class MillraceEndPointOptions
     /// <remarks>Defaults to <see cref="TransportScheduling.Inline"/>.</remarks>
     public TransportScheduling Scheduling { get; set; }
 
-    /// <summary>Whether an aborted connection ends with a FIN instead of a reset: its peer cannot tell a cut answer from a whole one.</summary>
+    /// <summary>
+    /// Whether an aborted connection ends with a FIN instead of a reset: its peer cannot tell a cut answer from a whole one.
+    /// </summary>
     /// <remarks>Defaults to what the AppContext switch <c>Microsoft.AspNetCore.Server.Kestrel.FinOnError</c> says, else false.</remarks>
     public bool FinOnError { get; set; } = AppContext.TryGetSwitch(FinOnErrorSwitch, out bool isOn) && isOn;
 

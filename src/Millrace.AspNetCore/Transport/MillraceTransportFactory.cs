@@ -12,7 +12,8 @@ namespace Millrace.AspNetCore.Transport;
 /// <summary>
 /// What Kestrel asks, for each of its addresses, before the transports that were registered earlier. Any thread.
 /// </summary>
-internal sealed class MillraceTransportFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector, IAsyncDisposable, IDisposable
+internal sealed class MillraceTransportFactory
+    : IConnectionListenerFactory, IConnectionListenerFactorySelector, IAsyncDisposable, IDisposable
 {
     private readonly MillraceTransportOptions _options;
     private readonly TransportLog _log;

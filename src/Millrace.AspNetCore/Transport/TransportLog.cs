@@ -23,10 +23,12 @@ internal sealed partial class TransportLog(ILogger logger)
     [LoggerMessage(6, LogLevel.Debug, "Connection id \"{ConnectionId}\" received FIN.", EventName = "ConnectionReadFin")]
     public partial void ConnectionReadFin(string connectionId);
 
-    [LoggerMessage(7, LogLevel.Debug, "Connection id \"{ConnectionId}\" sending FIN because: \"{Reason}\"", EventName = "ConnectionWriteFin")]
+    [LoggerMessage(
+        7, LogLevel.Debug, "Connection id \"{ConnectionId}\" sending FIN because: \"{Reason}\"", EventName = "ConnectionWriteFin")]
     public partial void ConnectionWriteFin(string connectionId, string reason);
 
-    [LoggerMessage(8, LogLevel.Debug, "Connection id \"{ConnectionId}\" sending RST because: \"{Reason}\"", EventName = "ConnectionWriteRst")]
+    [LoggerMessage(
+        8, LogLevel.Debug, "Connection id \"{ConnectionId}\" sending RST because: \"{Reason}\"", EventName = "ConnectionWriteRst")]
     public partial void ConnectionWriteRst(string connectionId, string reason);
 
     [LoggerMessage(14, LogLevel.Debug, "Connection id \"{ConnectionId}\" communication error.", EventName = "ConnectionError")]
@@ -37,6 +39,4 @@ internal sealed partial class TransportLog(ILogger logger)
 
     [LoggerMessage(100, LogLevel.Warning, "{EndPoint} is left to the next transport: {Cause}. {Remedy}.", EventName = "EndPointLeft")]
     public partial void EndPointLeft(EndPoint endPoint, string cause, string remedy);
-
-    public bool IsDebugOn { get; } = logger.IsEnabled(LogLevel.Debug);
 }

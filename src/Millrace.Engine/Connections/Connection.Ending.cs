@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Stages;
+using Millrace.Interop;
 
 namespace Millrace.Engine;
 
@@ -19,6 +20,13 @@ public sealed partial class Connection
     private bool _receiveCancelled;
     private bool _operationsCancelled;
     private bool _endsIdle;
+    private int _fault;
+
+    /// <summary>
+    /// What has broken the connection, where that was no reset: a way to the peer that is lost, say (ETIMEDOUT, EHOSTUNREACH). Null
+    /// otherwise.
+    /// </summary>
+    internal string? Fault => _fault == 0 ? null : Errno.Describe(-_fault);
 
     /// <summary>Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed.</summary>
     public void Abort()
@@ -85,6 +93,15 @@ public sealed partial class Connection
         _receiveCancelled = false;
         _operationsCancelled = false;
         _endsIdle = false;
+        _fault = 0;
+    }
+
+    private void NoteFault(int errno)
+    {
+        if (errno is not (Errno.ECONNRESET or Errno.EPIPE or Errno.ECANCELED))
+        {
+            _fault = errno;
+        }
     }
 
     /// <summary>The group stops, and this connection waits for nothing but a next request: it ends.</summary>

@@ -120,6 +120,7 @@ public sealed partial class Connection
             case Errno.EINTR or Errno.EAGAIN:
                 break;
             default:
+                NoteFault(errno);
                 EndInput(ReceiveEnd.Reset);
                 break;
         }

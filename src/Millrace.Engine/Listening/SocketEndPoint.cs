@@ -54,7 +54,9 @@ internal static class SocketEndPoint
         IsAddressInUse = errno == Errno.EADDRINUSE,
     };
 
-    /// <summary>The address that a socket of any family is bound to; null for a family that is not served, with -errno for a failure.</summary>
+    /// <summary>
+    /// The address that a socket of any family is bound to; null for a family that is not served, with -errno for a failure.
+    /// </summary>
     public static EndPoint? OfAnySocket(int socket, out int result)
     {
         Span<byte> bytes = stackalloc byte[LargestAddressBytes];

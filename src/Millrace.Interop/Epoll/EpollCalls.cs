@@ -8,8 +8,9 @@ internal static unsafe partial class EpollCalls
     /// <summary><c>EPOLL_CLOEXEC</c>.</summary>
     private const int CloseOnExec = 0x80000;
 
-    /// <summary><c>EPOLL_CTL_ADD</c> and <c>EPOLL_CTL_MOD</c>. A close takes a descriptor out by itself.</summary>
+    /// <summary><c>EPOLL_CTL_ADD</c>, <c>EPOLL_CTL_DEL</c> and <c>EPOLL_CTL_MOD</c>.</summary>
     private const int ControlAdd = 1;
+    private const int ControlDelete = 2;
     private const int ControlModify = 3;
 
     /// <summary>A descriptor of an epoll instance.</summary>
@@ -20,6 +21,9 @@ internal static unsafe partial class EpollCalls
 
     /// <summary>Watches it for other events, and tells of those that are there already: 0.</summary>
     public static int Modify(int epoll, int fd, EpollEventMask mask, ulong data) => Control(epoll, ControlModify, fd, mask, data);
+
+    /// <summary>Watches it no more: 0. A close does the same, unless there are other descriptors of the same socket.</summary>
+    public static int Remove(int epoll, int fd) => Control(epoll, ControlDelete, fd, default, 0);
 
     /// <summary><c>epoll_wait(2)</c>: how many events were written; 0 when the time is over. Below zero waits for ever.</summary>
     public static int Wait(int epoll, EpollEvents events, int timeoutMs) =>

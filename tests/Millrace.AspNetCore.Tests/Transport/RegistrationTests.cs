@@ -8,6 +8,8 @@ using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore.Tests.Transport.Kit;
 using Millrace.AspNetCore.Transport;
 using Millrace.Engine;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Backends.Uring;
 using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Transport;
@@ -81,6 +83,22 @@ public class RegistrationTests : TransportTest
         Assert.Equal((LogLevel.Warning, 100), (level, id.Id));
         Assert.Contains(nameof(NamedPipeLikeEndPoint), text, StringComparison.Ordinal);
         Assert.Contains("unix socket", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Where_io_uring_is_asked_for_and_refused_the_sockets_transport_serves()
+    {
+        Options.Backend = BackendKind.IoUring;
+        UringRefusal? refusal = BackendProbe.Current.Refusal;
+        Assert.Equal(refusal is null, Factory.CanBind(AnyPort));
+        Assert.Equal(refusal is null ? 0 : 1, Logs.Entries.Count);
+        Assert.All(Logs.Entries, entry => Assert.Contains(refusal!.Remedy, entry.Text, StringComparison.Ordinal));
+
+        Options.Backend = BackendKind.Auto;
+        Assert.True(Factory.CanBind(AnyPort));
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        await connection.Transport.Output.WriteAsync("x".Ascii()).Within();
+        Assert.Equal("x", await peer.ReceiveAsync(1));
     }
 
     [Fact]

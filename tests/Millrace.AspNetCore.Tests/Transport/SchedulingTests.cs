@@ -13,7 +13,7 @@ public class SchedulingTests : TransportTest
     [InlineData(TransportScheduling.Inline, "later")]
     [InlineData(TransportScheduling.ThreadPool, "there")]
     [InlineData(TransportScheduling.ThreadPool, "later")]
-    public async Task A_read_ends_at_home_or_on_the_pool_whether_bytes_were_there_or_came_later(TransportScheduling scheduling, string bytes)
+    public async Task A_read_ends_where_it_should_whether_bytes_are_there_or_come_later(TransportScheduling scheduling, string bytes)
     {
         Options.Scheduling = scheduling;
         (Peer peer, ConnectionContext connection) = await PairAsync();
@@ -114,7 +114,7 @@ public class SchedulingTests : TransportTest
     {
         const int Messages = 20_000;
         (Peer peer, ConnectionContext connection) = await PairAsync();
-        Task echo = Task.Run(async () =>
+        Task reading = Task.Run(async () =>
         {
             for (long left = 2L * Messages; left > 0;)
             {
@@ -131,12 +131,12 @@ public class SchedulingTests : TransportTest
                 connection.Transport.Output.Advance(4);
                 await connection.Transport.Output.FlushAsync().AsTask().ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
             }
-
-            await connection.Transport.Output.CompleteAsync();
         });
         Task sending = peer.SendAsync(new byte[2 * Messages]);
-        byte[] received = await peer.ReceiveToEndAsync();
-        await Task.WhenAll(echo, broadcast, sending).Within();
+        Task<byte[]> receiving = peer.ReceiveToEndAsync();
+        await Task.WhenAll(reading, broadcast, sending).Within();
+        await connection.Transport.Output.CompleteAsync();
+        byte[] received = await receiving;
         Assert.Equal(Enumerable.Range(0, Messages), received.Chunk(4).Select(static chunk => BitConverter.ToInt32(chunk)));
     }
 

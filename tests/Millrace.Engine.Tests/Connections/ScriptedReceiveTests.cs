@@ -10,6 +10,27 @@ public class ScriptedReceiveTests
 {
     private static readonly Limits Narrow = new() { InputHighWaterBytes = 100 };
 
+    [Theory]
+    [InlineData(Errno.ETIMEDOUT, true)]
+    [InlineData(Errno.ECONNRESET, false)]
+    public async Task A_connection_that_breaks_says_by_what_unless_it_was_a_reset(int errno, bool isFault)
+    {
+        await using Script script = await Script.StartAsync();
+        for (int round = 0; round < 2; round++)
+        {
+            string? fault = "none yet";
+            Submission receive = await script.ConnectAsync(7, async connection =>
+            {
+                Assert.Null(connection.Fault);
+                await connection.ReadAsync();
+                fault = connection.Fault;
+            });
+            script.Kernel.Complete(receive, -errno);
+            await script.ExpectClosedAsync(7);
+            Assert.Equal(isFault ? Errno.Describe(-errno) : null, fault);
+        }
+    }
+
     [Fact]
     public async Task A_reader_that_falls_behind_stops_the_receive_until_half_was_consumed()
     {

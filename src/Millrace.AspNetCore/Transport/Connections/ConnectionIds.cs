@@ -1,6 +1,8 @@
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <summary>Ids of connections in Kestrel's form: a count in base 32, begun at the time so that no two runs share any. Any thread.</summary>
+/// <summary>
+/// Ids of connections in Kestrel's form: a count in base 32, begun at the time so that no two runs share any. Any thread.
+/// </summary>
 internal static class ConnectionIds
 {
     private const int Digits = 13;

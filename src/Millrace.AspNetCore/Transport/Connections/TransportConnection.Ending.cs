@@ -33,12 +33,26 @@ internal sealed partial class TransportConnection
         _application.Output.Complete();
     }
 
-    /// <summary>False when it is ending already. Any thread.</summary>
-    private bool BeginEnd(EndKind kind, Exception reason)
+    /// <summary>What the engine says of a connection that broke, logged as the peer's doing: never above Debug.</summary>
+    private IOException ToldFault()
+    {
+        if (_connection.Fault is { } fault)
+        {
+            var error = new IOException($"The connection broke: {fault}.");
+            _log.ConnectionError(ConnectionId, error);
+            return error;
+        }
+
+        _log.ConnectionReset(ConnectionId);
+        return new ConnectionResetException("The connection was reset by the peer.");
+    }
+
+    /// <summary>Nothing happens when it is ending already. Any thread.</summary>
+    private void BeginEnd(EndKind kind, Exception reason)
     {
         if (Interlocked.CompareExchange(ref _end, new ConnectionEnd(kind, reason), null) is not null)
         {
-            return false;
+            return;
         }
 
         if (kind == EndKind.Reset)
@@ -59,8 +73,6 @@ internal sealed partial class TransportConnection
         {
             _reactor.Post(EndHome, this);
         }
-
-        return true;
     }
 
     /// <summary>Reactor thread: both pumps are released from what they wait for.</summary>

@@ -1,5 +1,4 @@
 using System.IO.Pipelines;
-using Microsoft.AspNetCore.Connections;
 using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Transport.Connections;
@@ -53,8 +52,7 @@ internal sealed partial class TransportConnection
 
             if (outcome != ReadOutcome.Data)
             {
-                _log.ConnectionReset(ConnectionId);
-                return new ConnectionResetException("The connection was reset by the peer.");
+                return ToldFault();
             }
 
             TakeInput();

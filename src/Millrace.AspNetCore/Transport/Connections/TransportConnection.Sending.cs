@@ -8,7 +8,9 @@ namespace Millrace.AspNetCore.Transport.Connections;
 /// <content>What the application writes, to the peer: straight from the pipe's memory.</content>
 internal sealed partial class TransportConnection
 {
-    /// <summary>Blocks of the pool are pinned from birth, and a handle to them is nothing; larger pieces are pinned while the kernel reads.</summary>
+    /// <summary>
+    /// Blocks of the pool are pinned from birth, and a handle to them is nothing; larger pieces are pinned while the kernel reads.
+    /// </summary>
     private readonly List<MemoryHandle> _pins = new(capacity: 1);
 
     private async Task SendAsync()
@@ -51,7 +53,12 @@ internal sealed partial class TransportConnection
                 Unpin();
                 if (outcome == FlushOutcome.Closed)
                 {
-                    NoteUnsent();
+                    // Where we ended it ourselves that is no news.
+                    if (_end is null)
+                    {
+                        BeginEnd(EndKind.Reset, ToldFault());
+                    }
+
                     return;
                 }
             }
@@ -84,12 +91,4 @@ internal sealed partial class TransportConnection
         _pins.Clear();
     }
 
-    /// <summary>The peer takes nothing any more. Where we ended the connection ourselves that is no news.</summary>
-    private void NoteUnsent()
-    {
-        if (BeginEnd(EndKind.Reset, new ConnectionResetException("The connection was reset by the peer.")))
-        {
-            _log.ConnectionReset(ConnectionId);
-        }
-    }
 }

@@ -55,7 +55,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
 
     public override string ConnectionId
     {
-        get => _id ??= ConnectionIds.Next();
+        get => _id ?? Interlocked.CompareExchange(ref _id, ConnectionIds.Next(), null) ?? _id;
         set => _id = value;
     }
 

@@ -87,11 +87,15 @@ internal sealed class TransportReactors(
             Connections = int.MaxValue,
             ConnectionsPerClient = 0,
             Refusals = 0,
+            // Who waits for the application has a pipe to fill, by MaxReadBufferSize; what comes behind that is to be the least.
+            InputHighWaterBytes = 4096,
             WriteStall = TimeSpan.FromDays(1),
             WriteBytesPerSecond = 0,
         },
     };
 
-    /// <summary>Kestrel's pool has blocks that are pinned, and gives back what is not used. Without Kestrel there is the shared one.</summary>
+    /// <summary>
+    /// Kestrel's pool has blocks that are pinned, and gives back what is not used. Without Kestrel there is the shared one.
+    /// </summary>
     private MemoryPool<byte> NewPool() => pools?.Create(new MemoryPoolOptions { Owner = PoolOwner }) ?? MemoryPool<byte>.Shared;
 }

@@ -17,7 +17,8 @@ internal sealed class ConnectionPipes
         _reactor = reactor;
         Memory = memory;
         _scheduling = settings.Scheduling;
-        PipeScheduler application = settings.Scheduling == TransportScheduling.Inline ? new HomeScheduler(reactor) : PipeScheduler.ThreadPool;
+        PipeScheduler application =
+            settings.Scheduling == TransportScheduling.Inline ? new HomeScheduler(reactor) : PipeScheduler.ThreadPool;
         var transport = new TurnEndScheduler(reactor);
         _input = Options(application, transport, settings.ReadBufferBytesMax);
         _output = Options(transport, application, settings.WriteBufferBytesMax);

@@ -105,7 +105,12 @@ internal sealed partial class EpollBackend : Backend
 
     public override void CloseSocket(int socket)
     {
-        // The kernel forgets a closed socket by itself.
+        // The kernel forgets a closed socket by itself; but a listener may be shared with whoever has bound it, and be adopted again.
+        if (_sockets.Of(socket).Has(EpollSocketState.Listening))
+        {
+            _ = EpollCalls.Remove(_epoll, socket);
+        }
+
         _sockets.Forget(socket);
         base.CloseSocket(socket);
     }
