@@ -63,7 +63,7 @@ def table(rows: list[Row], rounds: int) -> str:
 
 def write(path: Path, settings: dict[str, object], cells: list[Cell], rows: list[Row], failures: dict[str, str]) -> None:
     path.write_text(json.dumps({
-        "conditions": _conditions() | settings,
+        "conditions": conditions() | settings,
         "failures": failures,
         "summary": [asdict(row) for row in rows],
         "cells": [asdict(cell) for cell in cells],
@@ -85,7 +85,7 @@ def _ratio_text(ratio: float | None) -> str:
     return f"{ratio:7.2f}" if ratio is not None else f"{'-':>7}"
 
 
-def _conditions() -> dict[str, object]:
+def conditions() -> dict[str, object]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _said(["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"]),

@@ -1,0 +1,137 @@
+"""The run: one application on each transport, in interleaved rounds, row by row."""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import statistics
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
+import cells  # noqa: E402
+import report  # noqa: E402
+import server  # noqa: E402
+import table  # noqa: E402
+from cells import Cell  # noqa: E402
+from load import LoadFailure, press  # noqa: E402
+from places import ARTIFACTS  # noqa: E402
+from rows import ROWS, Row  # noqa: E402
+from running import LOAD_CORE  # noqa: E402
+from server import TRANSPORTS, Application, Cores  # noqa: E402
+
+
+def main() -> int:
+    end_on_signals()
+    options = parse()
+    ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    server.build()
+    # This script keeps off the measured core; after the build, which may have both.
+    os.sched_setaffinity(0, {LOAD_CORE})
+
+    measured: list[Cell] = []
+    for cores in options.cores:
+        for row in options.rows:
+            measured += measure_row(row, cores, options)
+            write(options, measured)  # So that a run that is broken off leaves what it has.
+
+    print(f"\n{table.markdown(measured, options.transports)}\n\nWritten to {os.path.relpath(ARTIFACTS / 'kestrel.md')} and kestrel.json")
+    wanted = len(options.cores) * len(options.rows) * len(options.connections) * len(options.transports)
+    got = {(cell.cores, cell.row, cell.connections, cell.transport) for cell in measured if not cell.faults}
+    return 0 if len(got) == wanted else 1
+
+
+def measure_row(row: Row, cores: Cores, options: argparse.Namespace) -> list[Cell]:
+    """All transports are up at once, and one at a time has work: an idle one wakes once a second, for next to nothing."""
+    measured: list[Cell] = []
+    with contextlib.ExitStack() as stack:
+        applications = [stack.enter_context(Application(transport, row, cores)) for transport in options.transports]
+        for connections in options.connections:
+            for application in applications:
+                with contextlib.suppress(LoadFailure):  # The window behind it says the same, and is counted.
+                    press(application, row, connections, options.warmup)
+            mine: list[Cell] = []
+            for round_ in range(options.rounds):
+                mine += measure_round(applications, row, connections, round_, mine, options)
+            measured += mine
+    return measured
+
+
+def measure_round(
+        applications: list[Application], row: Row, connections: int, round_: int, earlier: list[Cell], options: argparse.Namespace) -> list[Cell]:
+    # Another one begins each round, so that none is always the one behind another.
+    turn = round_ % len(applications)
+    order = applications[turn:] + applications[:turn]
+    fresh = [cells.press(application, row, connections, options.seconds, round_) for application in order]
+    peaks = [cell.requests_per_s for cell in earlier + fresh if cell.transport == table.CONTROL and not cell.faults]
+    if row.is_paced and peaks:
+        for application, cell in zip(order, fresh, strict=True):
+            cells.pace(application, row, cell, options.seconds, statistics.median(peaks) / 2)
+    for cell in fresh:
+        say(cell)
+    return fresh
+
+
+def say(cell: Cell) -> None:
+    core = f"{cell.core_us:7.2f} us of the core" if cell.core_us is not None else " " * 22
+    p99 = f"p99 {cell.p99_us:>7,} us at {cell.rate:,.0f}/s" if cell.p99_us is not None else ""
+    verdict = f"THROWN AWAY: {'; '.join(cell.faults)}" if cell.faults else ""
+    paced = f"p99 THROWN AWAY: {'; '.join(cell.paced_faults)}" if cell.paced_faults else ""
+    print(f"{cell.cores:<4} {cell.row:<12} x {cell.connections:<4} round {cell.round + 1}  {cell.transport:<15} {cell.requests_per_s:>9,.0f}/s"
+          f" {core} {cell.process_us:7.2f} us of the process  {p99} {verdict} {paced}".rstrip(), flush=True)
+
+
+def write(options: argparse.Namespace, measured: list[Cell]) -> None:
+    settings = {name: getattr(options, name) for name in ("seconds", "warmup", "rounds", "connections", "transports")}
+    (ARTIFACTS / "kestrel.md").write_text(table.markdown(measured, options.transports) + "\n")
+    (ARTIFACTS / "kestrel.json").write_text(json.dumps(
+        {"conditions": report.conditions() | settings, "cells": [asdict(cell) for cell in measured]}, indent=2) + "\n")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="kestrel", description="One ASP.NET Core application on each transport; see bench/README.md.")
+    names = {row.name: row for row in ROWS}
+    parser.add_argument("--rows", type=lambda text: [names[word] for word in text.split(",")], default=ROWS, metavar="NAME,...",
+                        help=f"of {', '.join(names)} only these")
+    parser.add_argument("--connections", type=lambda text: [positive(word) for word in text.split(",")], default=[64, 512], metavar="N,...",
+                        help="the loads (default 64,512)")
+    parser.add_argument("--cores", type=lambda text: [Cores(word) for word in text.split(",")], default=list(Cores), metavar="one,both",
+                        help="how the two cores are shared out (default both ways)")
+    parser.add_argument("--transports", type=transports, default=TRANSPORTS, metavar="NAME,...", help=f"of {', '.join(TRANSPORTS)} only these")
+    parser.add_argument("--seconds", type=positive, default=5, help="a measured window (default 5)")
+    parser.add_argument("--warmup", type=positive, default=5, help="seconds of load on each transport before its first window (default 5)")
+    parser.add_argument("--rounds", type=positive, default=5, help="how often each transport has its turn (default 5)")
+    return parser.parse_args()
+
+
+def transports(text: str) -> list[str]:
+    words = text.split(",")
+    if set(words) - set(TRANSPORTS):
+        raise ValueError(text)
+    return words
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def end_on_signals() -> None:
+    """Ctrl-C and its kin unwind the stack, and what was started is stopped on the way."""
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def end(number: int, _: object) -> None:
+        for each in ending:
+            signal.signal(each, signal.SIG_IGN)  # A second Ctrl-C must not cut the stopping short.
+        raise SystemExit(128 + number)
+
+    for each in ending:
+        signal.signal(each, end)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

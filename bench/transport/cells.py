@@ -1,0 +1,82 @@
+"""One measurement of one transport, and what speaks against it."""
+
+import time
+from dataclasses import dataclass, field
+
+import load
+from cell import BUSY_SHARE_MIN, OTHERS_SHARE_MAX, CoreTimes
+from load import LoadFailure
+from rows import Row
+from running import LOAD_CORE, SERVER_CORE
+from server import Application, Cores
+
+# Below this the paced load was held up by the server, and its percentile flatters.
+REACHED_SHARE_MIN = 0.97
+
+
+@dataclass
+class Cell:
+    """`core_us`: the server's core, with all that the kernel does for it; only where the core is its own. `process_us`: its process.
+
+    `p99_us` is of a window of its own, at `rate` requests a second.
+    """
+
+    row: str
+    connections: int
+    cores: str
+    transport: str
+    round: int
+    requests_per_s: float = 0
+    process_us: float = 0
+    core_us: float | None = None
+    is_load_bound: bool = False
+    faults: list[str] = field(default_factory=list)
+    rate: float | None = None
+    p99_us: int | None = None
+    paced_faults: list[str] = field(default_factory=list)
+
+
+def press(application: Application, row: Row, connections: int, seconds: int, round_: int) -> Cell:
+    """A window under as much load as goes."""
+    cell = Cell(row.name, connections, application.cores.value, application.transport, round_)
+    server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
+    process_before, others_before, started = application.processor_s(), application.others_ran_s(), time.monotonic()
+    try:
+        counted = load.press(application, row, connections, seconds)
+    except LoadFailure as failure:
+        cell.faults.append(str(failure))
+        return cell
+    server_core = CoreTimes.now(SERVER_CORE).since(server_before)
+    load_core = CoreTimes.now(LOAD_CORE).since(load_before)
+    others_share = (application.others_ran_s() - others_before) / (time.monotonic() - started)
+
+    requests = max(counted.requests, 1)
+    cell.requests_per_s = counted.requests_per_s
+    cell.process_us = (application.processor_s() - process_before) * 1e6 / requests
+    if application.cores is Cores.ONE:
+        cell.core_us = server_core.busy * 1e6 / requests
+        cell.is_load_bound = server_core.busy_share < BUSY_SHARE_MIN
+    if application.has_exited():
+        cell.faults.append("the server ended")
+    if counted.errors:
+        cell.faults.append(f"{counted.errors} errors")
+    if max(server_core.busy_share, load_core.busy_share) < BUSY_SHARE_MIN:
+        cell.faults.append(f"neither core was busy: {server_core.busy_share:.0%} and {load_core.busy_share:.0%}")
+    if others_share > OTHERS_SHARE_MAX:
+        cell.faults.append(f"others ran for {others_share:.0%} of the window")
+    return cell
+
+
+def pace(application: Application, row: Row, cell: Cell, seconds: int, rate: float) -> None:
+    """A window at a fixed rate; the percentile goes into the cell."""
+    cell.rate = rate
+    try:
+        counted = load.pace(application, row, cell.connections, seconds, rate)
+    except LoadFailure as failure:
+        cell.paced_faults.append(str(failure))
+        return
+    cell.p99_us = counted.p99_us
+    if counted.errors:
+        cell.paced_faults.append(f"{counted.errors} errors")
+    if counted.requests_per_s < rate * REACHED_SHARE_MIN:
+        cell.paced_faults.append(f"{counted.requests_per_s:,.0f}/s of {rate:,.0f}/s were reached")

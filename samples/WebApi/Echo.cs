@@ -1,0 +1,26 @@
+using System.Net.WebSockets;
+
+namespace WebApi;
+
+/// <summary>A WebSocket that says everything again.</summary>
+internal static class Echo
+{
+    public static async Task ServeAsync(HttpContext context)
+    {
+        if (!context.WebSockets.IsWebSocketRequest)
+        {
+            context.Response.StatusCode = StatusCodes.Status400BadRequest;
+            return;
+        }
+
+        using WebSocket socket = await context.WebSockets.AcceptWebSocketAsync();
+        byte[] buffer = new byte[16_384];
+        ValueWebSocketReceiveResult got;
+        while ((got = await socket.ReceiveAsync(buffer.AsMemory(), context.RequestAborted)).MessageType != WebSocketMessageType.Close)
+        {
+            await socket.SendAsync(buffer.AsMemory(0, got.Count), got.MessageType, got.EndOfMessage, context.RequestAborted);
+        }
+
+        await socket.CloseAsync(WebSocketCloseStatus.NormalClosure, null, context.RequestAborted);
+    }
+}

@@ -1,0 +1,60 @@
+using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+
+namespace Millrace.AspNetCore.Tests.Kit;
+
+/// <summary>Ports, and whether somebody listens there.</summary>
+internal static class Ports
+{
+    /// <summary>One that was free a moment ago, in both families: for where 0 cannot be asked for.</summary>
+    public static int Free()
+    {
+        using var probe = new Socket(AddressFamily.InterNetworkV6, SocketType.Stream, ProtocolType.Tcp) { DualMode = true };
+        probe.Bind(new IPEndPoint(IPAddress.IPv6Any, 0));
+        return ((IPEndPoint)probe.LocalEndPoint!).Port;
+    }
+
+    /// <summary>Waits until a connection is refused.</summary>
+    public static async Task RefusedAsync(EndPoint endPoint)
+    {
+        for (var watch = Stopwatch.StartNew(); ; await Task.Delay(5))
+        {
+            Assert.True(watch.Elapsed < Waiting.Patience, $"{endPoint} still accepts connections.");
+            try
+            {
+                using RawClient client = await RawClient.ConnectAsync(endPoint);
+            }
+            catch (SocketException error) when (error.SocketErrorCode == SocketError.ConnectionRefused)
+            {
+                return;
+            }
+            catch (SocketException error) when (error.SocketErrorCode == SocketError.ConnectionReset)
+            {
+                // It was in the queue when the listener closed.
+            }
+        }
+    }
+
+    /// <summary>Waits until a request is answered.</summary>
+    public static async Task AnsweredAsync(EndPoint endPoint)
+    {
+        for (var watch = Stopwatch.StartNew(); ; await Task.Delay(5))
+        {
+            Assert.True(watch.Elapsed < Waiting.Patience, $"{endPoint} does not answer.");
+            try
+            {
+                using RawClient client = await RawClient.ConnectAsync(endPoint);
+                await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+                if ((await client.ReadToEndAsync()).Text.StartsWith("HTTP/1.1 200 ", StringComparison.Ordinal))
+                {
+                    return;
+                }
+            }
+            catch (SocketException error) when (error.SocketErrorCode is SocketError.ConnectionRefused or SocketError.ConnectionReset)
+            {
+                // Not yet.
+            }
+        }
+    }
+}
