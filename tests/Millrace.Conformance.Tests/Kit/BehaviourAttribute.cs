@@ -22,8 +22,15 @@ public sealed class BehaviourAttribute(string section, int group, string sentenc
 
     public string Sentence => sentence;
 
+    /// <summary>
+    /// Why it is not the middleware's: what Kestrel itself answers in another way, which is then not asked of it. Null for all else.
+    /// </summary>
+    public string? NotOnKestrel { get; set; }
+
+    private IEnumerable<string> Asked => Fronts.All.Where(front => NotOnKestrel is null || front != Fronts.Kestrel);
+
     public override ValueTask<IReadOnlyCollection<ITheoryDataRow>> GetData(MethodInfo testMethod, DisposalTracker disposalTracker) =>
-        new([.. Fronts.All.Select(static front => new TheoryDataRow<Site>(new Site(front)))]);
+        new([.. Asked.Select(static front => new TheoryDataRow<Site>(new Site(front)))]);
 
     public override bool SupportsDiscoveryEnumeration() => true;
 
