@@ -3,6 +3,7 @@
 using System.Net;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Millrace.Conformance.Kestrel;
 using Millrace.StaticFiles;

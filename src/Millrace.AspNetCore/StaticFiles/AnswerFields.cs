@@ -10,6 +10,7 @@ internal static class AnswerFields
 {
     public static readonly StringValues VaryByCoding = "Accept-Encoding";
 
+    private static readonly StringValues Bytes = "bytes";
     private static readonly StringValues NoStore = "no-store";
 
     /// <param name="context">Whose answer.</param>
@@ -96,7 +97,7 @@ internal static class AnswerFields
 
         if (isAboutAsset)
         {
-            fields.SetAcceptRanges(headers);
+            headers.AcceptRanges = Bytes;
         }
 
         fields.SetContentEncoding(headers);

@@ -12,7 +12,6 @@ namespace Millrace.AspNetCore.StaticFiles;
 /// </summary>
 internal sealed class AssetFields
 {
-    private static readonly StringValues Bytes = "bytes";
     private static readonly StringValues Gzip = "gzip";
     private static readonly StringValues Brotli = "br";
     private static readonly StringValues Zstd = "zstd";
@@ -72,8 +71,6 @@ internal sealed class AssetFields
             AnswerFields.AddVary(headers, AnswerFields.VaryByCoding);
         }
     }
-
-    public void SetAcceptRanges(IHeaderDictionary headers) => headers.AcceptRanges = Bytes;
 
     public void SetContentEncoding(IHeaderDictionary headers) => headers.ContentEncoding = _contentEncoding;
 

@@ -7,7 +7,7 @@ namespace Millrace.AspNetCore.StaticFiles.Bodies;
 /// Reads from a descriptor that many share, at a position. On a thread of the pool at once, as everybody's file reads end up there; any other
 /// may be a reactor's, with connections that must not wait for a disk: that one takes what the page cache has, and the pool the rest.
 /// </summary>
-internal static unsafe class FileBlock
+internal static class FileBlock
 {
     /// <summary>The bytes read, which may be fewer than asked for and are 0 at the end of the file, or -errno.</summary>
     public static ValueTask<int> ReadAsync(int descriptor, Memory<byte> destination, long offset)
@@ -41,7 +41,7 @@ internal static unsafe class FileBlock
         return filled;
     }
 
-    private static int Read(int descriptor, Span<byte> destination, long offset)
+    private static unsafe int Read(int descriptor, Span<byte> destination, long offset)
     {
         fixed (byte* buffer = destination)
         {
@@ -49,7 +49,7 @@ internal static unsafe class FileBlock
         }
     }
 
-    private static int ReadCached(int descriptor, Span<byte> destination, long offset)
+    private static unsafe int ReadCached(int descriptor, Span<byte> destination, long offset)
     {
         fixed (byte* buffer = destination)
         {
