@@ -34,12 +34,17 @@ internal sealed class PlanningBench
         }
 
         IHeaderDictionary fields = request.Headers;
-        string? query = request.QueryString.Value;
+        ReadOnlySpan<byte> query = Text.Add(request.QueryString.Value);
+        if (query.ContainsAnyExcept(ByteClasses.Target))
+        {
+            return false;
+        }
+
         result = new PlanRequest
         {
             Method = MethodOf(request.Method),
             Path = path,
-            Query = string.IsNullOrEmpty(query) ? default : Text.Add(query.AsSpan(1)),
+            Query = query.IsEmpty ? query : query[1..],
             Conditions = new ConditionFields
             {
                 IfMatch = Text.Add(fields.IfMatch),

@@ -37,7 +37,7 @@ internal static class RequestPath
             return false;
         }
 
-        string understood = string.Concat(pathBase, known);
+        string understood = pathBase.IsEmpty ? request.Path.Value ?? "" : string.Concat(pathBase, known);
         bool isChanged = !IsDecoded(path, understood, text) && ServerPath.Decode(sent) != understood;
         path = isChanged || !TryCountBase(path, pathBase, out int baseBytes) ? Encode(known, text) : path[baseBytes..];
         return true;

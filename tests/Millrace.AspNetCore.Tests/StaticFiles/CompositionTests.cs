@@ -25,7 +25,7 @@ public sealed class CompositionTests : IDisposable
             app.MapPost("/api/time", () => "set");
         });
 
-        Assert.Equal((HttpStatusCode.OK, page), await app.GetAsync("/"));
+        Assert.Equal(page, (await app.GetAsync("/")).Body);
         Assert.Equal("noon"u8.ToArray(), (await app.GetAsync("/api/time")).Body);
         using HttpResponseMessage set = await app.AskAsync(HttpMethod.Post, "/api/time");
         Assert.Equal("set", await set.Content.ReadAsStringAsync());
@@ -44,7 +44,8 @@ public sealed class CompositionTests : IDisposable
 
         foreach (string method in (string[])["GET", "POST", "PUT", "DELETE", "OPTIONS", "BREW"])
         {
-            Assert.EndsWith($"next: {method}", await Exchange.SendAsync(app, method, "/missing.txt", "Content-Length: 0"), StringComparison.Ordinal);
+            string answer = await Exchange.SendAsync(app, method, "/missing.txt", "Content-Length: 0");
+            Assert.Contains($"\r\nnext: {method}\r\n", answer, StringComparison.Ordinal);
         }
 
         Assert.StartsWith("HTTP/1.1 405 ", await Exchange.SendAsync(app, "DELETE", "/one.txt"), StringComparison.Ordinal);
@@ -78,7 +79,7 @@ public sealed class CompositionTests : IDisposable
             app.MapGet("/api/{id}", (string id) => id);
         });
 
-        Assert.Equal((HttpStatusCode.OK, page), await app.GetAsync("/users/7"));
+        Assert.Equal(page, (await app.GetAsync("/users/7")).Body);
         Assert.Equal("7"u8.ToArray(), (await app.GetAsync("/api/7")).Body);
         Assert.Equal(HttpStatusCode.NotFound, (await app.GetAsync("/missing.js")).Status);
     }

@@ -23,6 +23,9 @@ internal static class PartsBody
         }
 
         writer.Write(parts.End);
+
+        // Kestrel flushes at the end of a request only what has not been flushed at all.
+        await writer.FlushAsync(context.RequestAborted);
     }
 
     private static async ValueTask<bool> SendPartAsync(HttpContext context, BodySource source, ByteRange range)

@@ -1,12 +1,12 @@
 using System.Net;
 using System.Net.Security;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.AspNetCore.StaticFiles;
 using Millrace.StaticFiles;
 
@@ -28,7 +28,10 @@ internal sealed class HostedApp : IAsyncDisposable
         {
             AllowAutoRedirect = false,
             AutomaticDecompression = DecompressionMethods.None,
-            SslOptions = new SslClientAuthenticationOptions { RemoteCertificateValidationCallback = static (_, _, _, _) => true },
+            SslOptions = new SslClientAuthenticationOptions
+            {
+                RemoteCertificateValidationCallback = static (_, certificate, _, _) => Certificate.Equals(certificate),
+            },
         };
         Client = new HttpClient(handler)
         {
@@ -38,6 +41,9 @@ internal sealed class HostedApp : IAsyncDisposable
             Timeout = Limit,
         };
     }
+
+    /// <summary>Made by this run for itself.</summary>
+    public static X509Certificate2 Certificate { get; } = MakeCertificate();
 
     public HttpClient Client { get; }
 
@@ -55,14 +61,13 @@ internal sealed class HostedApp : IAsyncDisposable
         WebApplication app = builder.Build();
         configure(app);
         await app.StartAsync();
-        var addresses = app.Services.GetRequiredService<IServer>().Features.GetRequiredFeature<IServerAddressesFeature>();
-        return new HostedApp(app, new Uri(addresses.Addresses.Single()), version);
+        return new HostedApp(app, new Uri(app.Urls.Single()), version);
     }
 
     /// <summary>The middleware with a site that the test keeps in its hands and disposes.</summary>
     public static (Site Site, HostedSite Hosted) Open(SiteOptions options)
     {
-        Site site = Site.Open(options, Microsoft.Extensions.Logging.Abstractions.NullLoggerFactory.Instance);
+        Site site = Site.Open(options, NullLoggerFactory.Instance);
         return (site, new HostedSite(site));
     }
 
@@ -94,6 +99,13 @@ internal sealed class HostedApp : IAsyncDisposable
         Client.Dispose();
         await _app.StopAsync();
         await _app.DisposeAsync();
+    }
+
+    private static X509Certificate2 MakeCertificate()
+    {
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        var request = new CertificateRequest("CN=localhost", key, HashAlgorithmName.SHA256);
+        return request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
     }
 }
 
