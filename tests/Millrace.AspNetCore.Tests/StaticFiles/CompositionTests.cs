@@ -1,7 +1,9 @@
+using System.IO.Compression;
 using System.Net;
 using System.Text;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 using Millrace.StaticFiles;
 
@@ -143,6 +145,30 @@ public sealed class CompositionTests : IDisposable
         using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/one.txt");
         Assert.Equal("yes", answer.Headers.GetValues("X-Late").Single());
         Assert.Equal(content, await answer.Content.ReadAsByteArrayAsync());
+    }
+
+    [Theory]
+    [InlineData(2_000)]
+    [InlineData(50_000)]
+    [InlineData(150_000)]
+    [InlineData(1_000_000)]
+    public async Task A_middleware_that_compresses_gets_the_whole_body(int size)
+    {
+        byte[] content = _folder.Add("large.css", size);
+        await using HostedApp app = await HostedApp.StartAsync(
+            builder => builder.Services.AddResponseCompression(),
+            app =>
+            {
+                app.UseResponseCompression();
+                app.UseMillraceStaticFiles(_folder.Root, static site => site with { Compression = false });
+            });
+
+        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/large.css", ("Accept-Encoding", "gzip"));
+        Assert.Equal("gzip", answer.Content.Headers.ContentEncoding.Single());
+        await using var plain = new GZipStream(await answer.Content.ReadAsStreamAsync(), CompressionMode.Decompress);
+        using var body = new MemoryStream();
+        await plain.CopyToAsync(body);
+        Assert.Equal(content, body.ToArray());
     }
 
     [Fact]

@@ -1,8 +1,6 @@
 using System.Net;
 using System.Net.Http.Headers;
 using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 using Millrace.StaticFiles;
 
@@ -123,21 +121,11 @@ public sealed class ServingTests : IDisposable
         }
     }
 
-    private async Task<HostedApp> StartAsync(string version)
+    private Task<HostedApp> StartAsync(string version)
     {
         SiteOptions options = new() { Root = _folder.Root, Compression = false };
-        if (version == "1.1")
-        {
-            return await HostedApp.StartAsync(app => app.UseMillraceStaticFiles(options));
-        }
-
-        return await HostedApp.StartAsync(
-            app => app.UseMillraceStaticFiles(options),
-            static listen =>
-            {
-                listen.Protocols = HttpProtocols.Http2;
-                listen.UseHttps(HostedApp.Certificate);
-            },
-            HttpVersion.Version20);
+        return version == "1.1"
+            ? HostedApp.StartAsync(app => app.UseMillraceStaticFiles(options))
+            : HostedApp.StartHttp2Async(app => app.UseMillraceStaticFiles(options));
     }
 }

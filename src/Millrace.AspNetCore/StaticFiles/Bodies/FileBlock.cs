@@ -19,7 +19,7 @@ internal static class FileBlock
 
         int read = ReadCached(descriptor, destination.Span, offset);
         return -read is Errno.EAGAIN or Errno.EOPNOTSUPP
-            ? new ValueTask<int>(Task.Run(() => Read(descriptor, destination.Span, offset)))
+            ? ReadOnPoolAsync(descriptor, destination, offset)
             : new ValueTask<int>(read);
     }
 
@@ -40,6 +40,9 @@ internal static class FileBlock
 
         return filled;
     }
+
+    private static ValueTask<int> ReadOnPoolAsync(int descriptor, Memory<byte> destination, long offset) =>
+        new(Task.Run(() => Read(descriptor, destination.Span, offset)));
 
     private static unsafe int Read(int descriptor, Span<byte> destination, long offset)
     {

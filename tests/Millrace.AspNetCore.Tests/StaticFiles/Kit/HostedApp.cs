@@ -49,20 +49,21 @@ internal sealed class HostedApp : IAsyncDisposable
 
     public Uri Address { get; }
 
-    public static Task<HostedApp> StartAsync(Action<WebApplication> configure) =>
-        StartAsync(configure, static _ => { }, HttpVersion.Version11);
+    public static Task<HostedApp> StartAsync(Action<WebApplication> configure) => StartAsync(static _ => { }, configure);
 
-    public static async Task<HostedApp> StartAsync(Action<WebApplication> configure, Action<ListenOptions> listen, Version version)
-    {
-        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
-        builder.Logging.ClearProviders();
-        builder.WebHost.UseKestrelHttpsConfiguration();
-        builder.WebHost.ConfigureKestrel(kestrel => kestrel.Listen(IPAddress.Loopback, 0, listen));
-        WebApplication app = builder.Build();
-        configure(app);
-        await app.StartAsync();
-        return new HostedApp(app, new Uri(app.Urls.Single()), version);
-    }
+    public static Task<HostedApp> StartAsync(Action<WebApplicationBuilder> build, Action<WebApplication> configure) =>
+        StartAsync(build, configure, static _ => { }, HttpVersion.Version11);
+
+    /// <summary>Over HTTPS, with HTTP/2 alone.</summary>
+    public static Task<HostedApp> StartHttp2Async(Action<WebApplication> configure) => StartAsync(
+        static _ => { },
+        configure,
+        static listen =>
+        {
+            listen.Protocols = HttpProtocols.Http2;
+            listen.UseHttps(Certificate);
+        },
+        HttpVersion.Version20);
 
     /// <summary>The middleware with a site that the test keeps in its hands and disposes.</summary>
     public static (Site Site, HostedSite Hosted) Open(SiteOptions options)
@@ -99,6 +100,29 @@ internal sealed class HostedApp : IAsyncDisposable
         Client.Dispose();
         await _app.StopAsync();
         await _app.DisposeAsync();
+    }
+
+    private static async Task<HostedApp> StartAsync(
+        Action<WebApplicationBuilder> build, Action<WebApplication> configure, Action<ListenOptions> listen, Version version)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
+        builder.Logging.ClearProviders();
+        builder.WebHost.UseKestrelHttpsConfiguration();
+        builder.WebHost.ConfigureKestrel(kestrel => kestrel.Listen(IPAddress.Loopback, 0, listen));
+        build(builder);
+        WebApplication app = builder.Build();
+        try
+        {
+            configure(app);
+            await app.StartAsync();
+        }
+        catch
+        {
+            await app.DisposeAsync();
+            throw;
+        }
+
+        return new HostedApp(app, new Uri(app.Urls.Single()), version);
     }
 
     private static X509Certificate2 MakeCertificate()
