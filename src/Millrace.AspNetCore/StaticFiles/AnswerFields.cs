@@ -59,8 +59,8 @@ internal static class AnswerFields
         headers.Vary = headers.Vary.Count == 0 ? names : StringValues.Concat(headers.Vary, names);
 
     /// <summary>
-    /// Takes back what speaks of the file as it was catalogued: what is sent in its place is another version, perhaps half of two, and not to
-    /// be stored.
+    /// Takes back what speaks of the file as it was catalogued: what is sent in its place is another version, perhaps half of two, and
+    /// not to be stored.
     /// </summary>
     public static void Unvalidate(IHeaderDictionary headers)
     {

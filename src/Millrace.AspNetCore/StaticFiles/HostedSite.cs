@@ -19,7 +19,9 @@ internal sealed class HostedSite(Site site) : IDisposable
 
     public SnapshotLease Lease() => _adopter.Lease();
 
-    /// <summary>Has the site look whether what answers a request is still as it knows it. With copies: the scratch is another's soon.</summary>
+    /// <summary>
+    /// Has the site look whether what answers a request is still as it knows it. With copies: the scratch is another's soon.
+    /// </summary>
     public Task RevalidateAsync(scoped in PlanRequest request) =>
         site.RevalidateAsync(request.Path.ToArray(), request.Query.ToArray(), request.Accept.ToArray());
 

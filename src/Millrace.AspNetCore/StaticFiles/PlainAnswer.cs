@@ -4,7 +4,9 @@ using Millrace.Http;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
-/// <summary>Errors that no plan decides on: targets that are none, what cannot be opened or read now. With a line of text for people.</summary>
+/// <summary>
+/// Errors that no plan decides on: targets that are none, what cannot be opened or read now. With a line of text for people.
+/// </summary>
 internal static class PlainAnswer
 {
     public static readonly StringValues ContentType = "text/plain; charset=utf-8";

@@ -6,9 +6,9 @@ using Millrace.Http;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// The path of a request below its PathBase, percent-encoded as it was sent. The server below has decoded it already, after rules of its own
-/// (it resolves ".." before anybody sees them, and keeps "%2F"): so the target itself is read, and decoded as everywhere in Millrace. Where
-/// a middleware has changed the path, that one holds.
+/// The path of a request below its PathBase, percent-encoded as it was sent. The server below has decoded it already, after rules of its
+/// own (it resolves ".." before anybody sees them, and keeps "%2F"): so the target itself is read, and decoded as everywhere in Millrace.
+/// Where a middleware has changed the path, that one holds.
 /// </summary>
 internal static class RequestPath
 {

@@ -7,8 +7,8 @@ using Millrace.StaticFiles.Planning;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// Answers requests from a site: has the <see cref="Planner"/> decide, on the thread that brought the request and in its scratch memory, and
-/// executes the plan. What is in memory takes no await.
+/// Answers requests from a site: has the <see cref="Planner"/> decide, on the thread that brought the request and in its scratch memory,
+/// and executes the plan. What is in memory takes no await.
 /// </summary>
 internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate next)
 {

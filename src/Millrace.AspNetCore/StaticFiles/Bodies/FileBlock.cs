@@ -4,8 +4,8 @@ using Millrace.Interop.Files;
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
 
 /// <summary>
-/// Reads from a descriptor that many share, at a position. On a thread of the pool at once, as everybody's file reads end up there; any other
-/// may be a reactor's, with connections that must not wait for a disk: that one takes what the page cache has, and the pool the rest.
+/// Reads from a descriptor that many share, at a position. On a thread of the pool at once, as everybody's file reads end up there; any
+/// other may be a reactor's, with connections that must not wait for a disk: that one takes what the page cache has, the pool the rest.
 /// </summary>
 internal static class FileBlock
 {

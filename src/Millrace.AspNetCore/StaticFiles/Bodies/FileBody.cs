@@ -12,8 +12,8 @@ namespace Millrace.AspNetCore.StaticFiles.Bodies;
 internal static class FileBody
 {
     /// <summary>
-    /// What is read before the head goes out, so that a disk that fails is a 500. A block of Kestrel's own pool, as it is copied when the head
-    /// is there.
+    /// What is read before the head goes out, so that a disk that fails is a 500. A block of Kestrel's own pool, as it is copied when the
+    /// head is there.
     /// </summary>
     private const int ProbeBytes = 4 * 1024;
 
