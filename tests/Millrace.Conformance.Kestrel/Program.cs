@@ -1,5 +1,5 @@
-// UseMillraceStaticFiles on Kestrel and its sockets, told like the program millrace: ROOT --listen ADDRESS [FLAG...], as far as its flags are
-// options of a site. Says where it listens in the same words.
+// UseMillraceStaticFiles on Kestrel and its sockets, told like the program millrace: ROOT --listen ADDRESS [FLAG...], as far as its flags
+// are options of a site. Says where it listens in the same words.
 using System.Net;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;

@@ -4,7 +4,9 @@ using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Conformance.Kestrel;
 
-/// <summary>Reads flags of a site as the command line does: a value stands behind '=', or behind a space where the flag needs one.</summary>
+/// <summary>
+/// Reads flags of a site as the command line does: a value stands behind '=', or behind a space where the flag needs one.
+/// </summary>
 internal static class SiteArguments
 {
     public static SiteOptions Read(SiteOptions options, ReadOnlySpan<string> arguments)

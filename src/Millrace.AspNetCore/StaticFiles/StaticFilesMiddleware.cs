@@ -84,8 +84,8 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
     }
 
     /// <summary>
-    /// Whether a method that no file takes, or that asks about one, is for a path that GET would not find. A site with passwords says the same
-    /// about all paths.
+    /// Whether a method that no file takes, or that asks about one, is for a path that GET would not find. A site with passwords says the
+    /// same about all paths.
     /// </summary>
     private bool IsOthers(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch)
     {

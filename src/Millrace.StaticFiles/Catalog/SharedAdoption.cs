@@ -25,7 +25,9 @@ internal sealed class SharedAdoption
 
     public CatalogSnapshot Snapshot => _snapshot;
 
-    /// <summary>Begins a request, unless none may begin any more. It ends with <see cref="Exit"/> of the same stripe, on any thread.</summary>
+    /// <summary>
+    /// Begins a request, unless none may begin any more. It ends with <see cref="Exit"/> of the same stripe, on any thread.
+    /// </summary>
     public bool TryEnter(out int stripe)
     {
         stripe = Thread.GetCurrentProcessorId() % _stripes.Length;

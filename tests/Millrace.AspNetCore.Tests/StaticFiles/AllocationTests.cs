@@ -8,8 +8,8 @@ using Millrace.StaticFiles;
 namespace Millrace.AspNetCore.Tests.StaticFiles;
 
 /// <summary>
-/// What a file in memory costs the collector, beside a handler that sets the same fields from prepared values and writes the same bytes: what
-/// is left then is Kestrel's own.
+/// What a file in memory costs the collector, beside a handler that sets the same fields from prepared values and writes the same bytes:
+/// what is left then is Kestrel's own.
 /// </summary>
 public sealed class AllocationTests : IDisposable
 {

@@ -8,7 +8,9 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.AspNetCore.Tests.StaticFiles;
 
-/// <summary>A site that changes while it is asked, and clients that leave: every answer is of one version, and nothing is kept for nobody.</summary>
+/// <summary>
+/// A site that changes while it is asked, and clients that leave: every answer is of one version, and nothing is kept for nobody.
+/// </summary>
 public sealed partial class DeploymentTests : IDisposable
 {
     private static readonly int[] Sizes = [20_000, 100_000, 1_000_000];

@@ -23,8 +23,8 @@ public sealed class BehaviourAttribute(string section, int group, string sentenc
     public string Sentence => sentence;
 
     /// <summary>
-    /// Why it is not the middleware's: what Kestrel itself answers, in a way of its own, and is then not asked (in a run about Kestrel alone
-    /// the test is skipped and says so). Null for all else.
+    /// Why it is not the middleware's: what Kestrel itself answers, in a way of its own, and is then not asked (in a run about Kestrel
+    /// alone the test is skipped and says so). Null for all else.
     /// </summary>
     public string? NotOnKestrel { get; set; }
 

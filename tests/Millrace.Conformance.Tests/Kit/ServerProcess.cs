@@ -74,10 +74,11 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     private static string[] Command(string front, string root)
     {
-        const string address = "127.0.0.1:0";
-        return front == Fronts.Kestrel
-            ? [Built("tests/Millrace.Conformance.Kestrel", "Millrace.Conformance.Kestrel"), root, "--listen", address]
-            : [Fronts.Program ?? Built("src/Millrace.Server", "millrace"), root, "--listen", address, "--reactors", "1", "--backend", front];
+        bool isKestrel = front == Fronts.Kestrel;
+        string program = isKestrel ? Built("tests/Millrace.Conformance.Kestrel", "Millrace.Conformance.Kestrel")
+            : Fronts.Program ?? Built("src/Millrace.Server", "millrace");
+        string[] engine = isKestrel ? [] : ["--reactors", "1", "--backend", front];
+        return [program, root, "--listen", "127.0.0.1:0", .. engine];
     }
 
     /// <summary>What was built with the tests, in the same configuration.</summary>
