@@ -11,11 +11,11 @@ namespace Millrace.AspNetCore.StaticFiles;
 internal sealed class PlanningBench
 {
     [ThreadStatic]
-    private static PlanningBench? _ofThisThread;
+    private static PlanningBench? Made;
 
     private readonly Boundary _boundary = new();
 
-    public static PlanningBench OfThisThread => _ofThisThread ??= new PlanningBench();
+    public static PlanningBench OfThisThread => Made ??= new PlanningBench();
 
     public PlanScratch Scratch { get; } = new();
 
