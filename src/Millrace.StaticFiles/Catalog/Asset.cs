@@ -131,6 +131,9 @@ internal sealed unsafe class Asset
     /// </summary>
     public object? Http1Fields { get; set; }
 
+    /// <summary>The same of ASP.NET Core's front, which sets texts and leaves their encoding to the server below it.</summary>
+    public object? HostedFields { get; set; }
+
     /// <summary>The body of a Baked asset: <see cref="Size"/> bytes, aligned to 64.</summary>
     public ReadOnlySpan<byte> BakedBody
     {

@@ -17,17 +17,18 @@ internal enum BodyOpening
 }
 
 /// <summary>
-/// The body of one answer: its asset, the descriptor to read it from if it is not in memory, and its size by that descriptor. Keeps
-/// the asset's snapshot alive from <see cref="TryOpen"/> to <see cref="Close"/>, which is owed exactly once. Adopter's thread.
+/// The body of one answer: its asset, the descriptor to read it from if it is not in memory, and its size by that descriptor.
+/// <see cref="Close"/> is owed exactly once. Opened on an adoption, it keeps the asset's snapshot alive until then and belongs to the
+/// adopter's thread; opened on a snapshot, that is the lease of whoever opened it.
 /// </summary>
 internal readonly struct BodySource
 {
-    private readonly Adoption _adoption;
+    private readonly Adoption? _adoption;
     private readonly bool _ownsDescriptor;
 
     private readonly long _modifiedAtNs;
 
-    private BodySource(Adoption adoption, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
+    private BodySource(Adoption? adoption, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
     {
         _modifiedAtNs = modifiedAtNs;
         _adoption = adoption;
@@ -53,55 +54,18 @@ internal readonly struct BodySource
     /// <summary>Begins a request on the asset and opens its file where the snapshot holds none.</summary>
     public static BodyOpening TryOpen(Adoption adoption, Asset asset, out BodySource source)
     {
-        if (asset.Strategy == BodyStrategy.Stream && asset.Descriptor != Asset.NoDescriptor)
-        {
-            return TryOpenHeld(adoption, asset, out source);
-        }
-
-        if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
+        BodyOpening opening = TryOpen(adoption.Snapshot, asset, adoption, out source);
+        if (opening == BodyOpening.Opened)
         {
             adoption.BeginRequest();
-            source = new BodySource(adoption, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
-            {
-                IsAsCatalogued = true,
-            };
-            return BodyOpening.Opened;
         }
 
-        int descriptor = adoption.Snapshot.OpenOnDemand(asset, out FileState state);
-        if (descriptor < 0)
-        {
-            source = default;
-            return -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
-        }
-
-        adoption.BeginRequest();
-        source = new BodySource(adoption, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
-        {
-            IsAsCatalogued = state == asset.State,
-        };
-        return BodyOpening.Opened;
+        return opening;
     }
 
-    /// <summary>
-    /// A large file is looked at once more before its head is sent: what was written to it in place since it was catalogued is told
-    /// from what is written while it is sent. (A small one is looked at behind its only read.)
-    /// </summary>
-    private static BodyOpening TryOpenHeld(Adoption adoption, Asset asset, out BodySource source)
-    {
-        source = default;
-        if (FileState.Read(asset.Descriptor, out FileState now) < 0)
-        {
-            return BodyOpening.Gone;
-        }
-
-        adoption.BeginRequest();
-        source = new BodySource(adoption, asset, now.Size, now.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
-        {
-            IsAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs,
-        };
-        return BodyOpening.Opened;
-    }
+    /// <summary>The same for whoever holds a lease of their own until the source is closed.</summary>
+    public static BodyOpening TryOpen(CatalogSnapshot leased, Asset asset, out BodySource source) =>
+        TryOpen(leased, asset, adoption: null, out source);
 
     /// <summary>
     /// What became of the file's content since this source was opened, or its asset was catalogued. Asked after the last read, it tells
@@ -132,6 +96,55 @@ internal readonly struct BodySource
             _ = FileCalls.Close(Descriptor);
         }
 
-        _adoption.EndRequest();
+        _adoption?.EndRequest();
+    }
+
+    private static BodyOpening TryOpen(CatalogSnapshot snapshot, Asset asset, Adoption? adoption, out BodySource source)
+    {
+        if (asset.Strategy == BodyStrategy.Stream && asset.Descriptor != Asset.NoDescriptor)
+        {
+            return TryOpenHeld(adoption, asset, out source);
+        }
+
+        if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
+        {
+            source = new BodySource(adoption, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+            {
+                IsAsCatalogued = true,
+            };
+            return BodyOpening.Opened;
+        }
+
+        int descriptor = snapshot.OpenOnDemand(asset, out FileState state);
+        if (descriptor < 0)
+        {
+            source = default;
+            return -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
+        }
+
+        source = new BodySource(adoption, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
+        {
+            IsAsCatalogued = state == asset.State,
+        };
+        return BodyOpening.Opened;
+    }
+
+    /// <summary>
+    /// A large file is looked at once more before its head is sent: what was written to it in place since it was catalogued is told
+    /// from what is written while it is sent. (A small one is looked at behind its only read.)
+    /// </summary>
+    private static BodyOpening TryOpenHeld(Adoption? adoption, Asset asset, out BodySource source)
+    {
+        source = default;
+        if (FileState.Read(asset.Descriptor, out FileState now) < 0)
+        {
+            return BodyOpening.Gone;
+        }
+
+        source = new BodySource(adoption, asset, now.Size, now.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+        {
+            IsAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs,
+        };
+        return BodyOpening.Opened;
     }
 }

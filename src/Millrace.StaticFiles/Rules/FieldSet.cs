@@ -31,6 +31,9 @@ internal sealed class FieldSet
     /// </summary>
     public object? Http1Lines { get; set; }
 
+    /// <summary>The same of ASP.NET Core's front.</summary>
+    public object? HostedFields { get; set; }
+
     /// <summary>The first field of that name, in any case, or null.</summary>
     public Field? Find(string name) => Array.Find(_fields, field => field.Is(name));
 }

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Millrace.Engine;
+using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.Web.Bodies;
@@ -19,7 +20,7 @@ internal struct BodySend
 
     private BodySource _source;
     private SentHead _head;
-    private MultipartBody? _multipart;
+    private MultipartRanges? _parts;
     private BodyExtent _extent;
     private long _first;
     private long _bytes;
@@ -76,8 +77,8 @@ internal struct BodySend
     }
 
     /// <summary>The same for several parts, whose head is written already.</summary>
-    public static BodySend BeginParts(in BodySource source, MultipartBody multipart) =>
-        new() { IsPending = true, _source = source, _multipart = multipart };
+    public static BodySend BeginParts(in BodySource source, MultipartRanges parts) =>
+        new() { IsPending = true, _source = source, _parts = parts };
 
     /// <summary>Sends the rest. False when the connection is done for, or should end behind what was written.</summary>
     public ValueTask<bool> RunAsync(Connection connection)
@@ -92,9 +93,9 @@ internal struct BodySend
 
     private readonly ValueTask<bool> SendAsync(Connection connection)
     {
-        if (_multipart is not null)
+        if (_parts is not null)
         {
-            return _multipart.SendAsync(connection, _source);
+            return MultipartBody.SendAsync(connection, _source, _parts);
         }
 
         return _source.Asset.Strategy switch

@@ -103,10 +103,10 @@ internal readonly ref struct PlanAnswer(
     {
         ReadOnlySpan<byte> ruled = FieldLines.Of(plan.Fields).ContentTypeValue;
         ReadOnlySpan<byte> partType = ruled.IsEmpty ? plan.Asset!.ContentType.Bytes : ruled;
-        var multipart = new MultipartBody(plan.Ranges, source.Size, partType, bench.NextBoundary());
+        var parts = new MultipartRanges(plan.Ranges, source.Size, partType, bench.NextBoundary());
         Span<byte> room = connection.GetSpan(AnswerHead.BytesMax(plan, bench.Scratch));
-        connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(multipart.Bytes, multipart.ContentType)));
-        return BodySend.BeginParts(source, multipart);
+        connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(parts.Bytes, parts.ContentType)));
+        return BodySend.BeginParts(source, parts);
     }
 
     private void WriteStatusText(scoped in Plan plan) =>

@@ -4,7 +4,7 @@ using System.Text.RegularExpressions;
 
 namespace Millrace.Conformance.Tests.Kit;
 
-/// <summary>Millrace in a process of its own, killed when it is disposed.</summary>
+/// <summary>Millrace, or an application with its middleware, in a process of its own, killed when it is disposed.</summary>
 internal sealed partial class ServerProcess : IAsyncDisposable
 {
     private static readonly TimeSpan StartLimit = TimeSpan.FromSeconds(30);
@@ -20,9 +20,9 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     public EndPoint EndPoint { get; private set; } = null!;
 
-    public static async Task<ServerProcess> StartAsync(string backend, string root, string[] flags)
+    public static async Task<ServerProcess> StartAsync(string front, string root, string[] flags)
     {
-        string[] words = [Program(), root, "--listen", "127.0.0.1:0", "--reactors", "1", "--backend", backend, .. flags];
+        string[] words = [.. Command(front, root), .. flags];
         // Without these two, root is refused files like everybody: else there would be no unreadable file.
         string[] unprivileged = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--"];
         string[] command = Environment.IsPrivilegedProcess ? [.. unprivileged, .. words] : words;
@@ -72,18 +72,21 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         _ = _process.StandardOutput.ReadToEndAsync();
     }
 
-    /// <summary>What was built with the tests, in the same configuration.</summary>
-    private static string Program()
+    private static string[] Command(string front, string root)
     {
-        if (Fronts.Program is { } told)
-        {
-            return told;
-        }
+        bool isKestrel = front == Fronts.Kestrel;
+        string program = isKestrel ? Built("tests/Millrace.Conformance.Kestrel", "Millrace.Conformance.Kestrel")
+            : Fronts.Program ?? Built("src/Millrace.Server", "millrace");
+        string[] engine = isKestrel ? [] : ["--reactors", "1", "--backend", front];
+        return [program, root, "--listen", "127.0.0.1:0", .. engine];
+    }
 
+    /// <summary>What was built with the tests, in the same configuration.</summary>
+    private static string Built(string project, string program)
+    {
         var output = new DirectoryInfo(AppContext.BaseDirectory);
-        string path = Path.Combine(
-            output.FullName, "..", "..", "..", "..", "..", "src", "Millrace.Server", "bin", output.Parent!.Name, output.Name, "millrace");
-        return Path.GetFullPath(path);
+        string repository = Path.Combine(output.FullName, "..", "..", "..", "..", "..");
+        return Path.GetFullPath(Path.Combine(repository, project, "bin", output.Parent!.Name, output.Name, program));
     }
 
     [GeneratedRegex("^Listening on http://(?<address>[^/]+)/")]

@@ -38,7 +38,10 @@ public class FieldTests
     public async Task A_line_without_a_colon_is_400(Site site) => (await site.SendAsync($"{Start}nonsense\r\n\r\n")).Is(400);
 
     [Theory]
-    [Behaviour("RFC 9110 5.1", 26, "A name that is empty or no token is answered with 400.")]
+    [Behaviour(
+        "RFC 9110 5.1", 26,
+        "A name that is empty or no token is answered with 400.",
+        NotOnKestrel = "Kestrel takes some names that are no token.")]
     public Task A_name_that_is_no_token_is_400(Site site) => Expect.EachAsync(
         [": y", "a(b): y", "a b: y", "a@b: y", "\"a\": y", "a\x01: y", "na\xefve: y", "[a]: y"],
         async line => (await site.SendAsync($"{Start}{line}\r\n\r\n")).Is(400));
@@ -48,13 +51,19 @@ public class FieldTests
     public async Task A_nul_in_a_value_is_refused_or_a_space(Site site) => (await site.SendAsync($"{Start}X: a\0b\r\n\r\n")).Is(400, 200);
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 26, "Control characters in a value are refused (RFC 9110 5.5 allows to keep them).")]
+    [Behaviour(
+        BehaviourAttribute.Choice, 26,
+        "Control characters in a value are refused (RFC 9110 5.5 allows to keep them).",
+        NotOnKestrel = "Kestrel takes control characters in values.")]
     public Task Control_characters_in_a_value_are_400(Site site) => Expect.EachAsync(
         ["\0", "\x01", "\x0b", "\x1b", "\x7f"],
         async control => (await site.SendAsync($"{Start}X: a{control}b\r\n\r\n")).Is(400));
 
     [Theory]
-    [Behaviour("RFC 9110 5.5", 26, "Bytes beyond ASCII in a value are opaque, and taken.")]
+    [Behaviour(
+        "RFC 9110 5.5", 26,
+        "Bytes beyond ASCII in a value are opaque, and taken.",
+        NotOnKestrel = "Kestrel refuses values that are no UTF-8.")]
     public async Task Bytes_beyond_ascii_in_a_value_are_taken(Site site) =>
         (await site.SendAsync($"{Start}X: na\xefve \xff\x80\r\n\r\n")).Is(200);
 

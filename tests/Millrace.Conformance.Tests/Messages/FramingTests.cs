@@ -25,7 +25,8 @@ public class FramingTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, 26,
-        "Content-Length with Transfer-Encoding is refused, in either order (RFC 9112 6.3 allows it).")]
+        "Content-Length with Transfer-Encoding is refused, in either order (RFC 9112 6.3 allows it).",
+        NotOnKestrel = "Kestrel drops the length.")]
     public Task A_length_with_a_transfer_coding_is_400(Site site) => Expect.EachAsync(
         ["Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5"],
         fields => site.RefusesAsync($"{Post}{fields}\r\n\r\n0\r\n\r\n{Smuggled}", 400));
@@ -37,7 +38,10 @@ public class FramingTests
         fields => site.RefusesAsync($"{Post}{fields}\r\n\r\n{Smuggled}", 400));
 
     [Theory]
-    [Behaviour(Section, 26, "A length that is no number is refused, and the connection ends.")]
+    [Behaviour(
+        Section, 26,
+        "A length that is no number is refused, and the connection ends.",
+        NotOnKestrel = "Kestrel takes +5.")]
     public Task A_length_that_is_no_number_is_refused(Site site) => Expect.EachAsync(
         ["-1", "+5", "5 5", "0x10", "1e3", "5;", "five", "5.0", "\"5\"", "99999999999999999999999", "18446744073709551617", ""],
         value => site.RefusesAsync($"{Post}Content-Length: {value}\r\n\r\n{Smuggled}", 400, 411, 413));
@@ -55,13 +59,19 @@ public class FramingTests
         value => site.RefusesAsync($"{Post}Transfer-Encoding: {value}\r\n\r\n0\r\n\r\n{Smuggled}", 400, 501));
 
     [Theory]
-    [Behaviour("RFC 9112 7.1", 26, "Chunked applied twice is refused.")]
+    [Behaviour(
+        "RFC 9112 7.1", 26,
+        "Chunked applied twice is refused.",
+        NotOnKestrel = "Kestrel looks at the last coding only, when a body is read.")]
     public Task Chunked_twice_is_refused(Site site) => Expect.EachAsync(
         ["Transfer-Encoding: chunked, chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"],
         fields => site.RefusesAsync($"{Post}{fields}\r\n\r\n0\r\n\r\n{Smuggled}", 400, 501));
 
     [Theory]
-    [Behaviour("RFC 9112 6.1", 26, "Transfer-Encoding in HTTP/1.0 is faulty framing: the connection ends behind at most one answer.")]
+    [Behaviour(
+        "RFC 9112 6.1", 26,
+        "Transfer-Encoding in HTTP/1.0 is faulty framing: the connection ends behind at most one answer.",
+        NotOnKestrel = "Kestrel keeps the connection.")]
     public async Task A_transfer_coding_in_http_1_0_ends_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();
@@ -129,7 +139,10 @@ public class FramingTests
         });
 
     [Theory]
-    [Behaviour("RFC 9112 11.2", 26, "Framing is checked before the method is refused.")]
+    [Behaviour(
+        "RFC 9112 11.2", 26,
+        "Framing is checked before the method is refused.",
+        NotOnKestrel = "Kestrel drops a length beside a coding.")]
     public Task Framing_is_checked_before_the_method(Site site) => Expect.EachAsync(
         ["Content-Length: 1\r\nContent-Length: 2", "Content-Length: x", "Content-Length: 5\r\nTransfer-Encoding: chunked"],
         async fields => (await site.SendAsync($"DELETE /one.txt HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n\r\n0\r\n\r\n")).Is(400));

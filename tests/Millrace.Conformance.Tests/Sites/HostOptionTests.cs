@@ -10,18 +10,25 @@ public class HostOptionTests
     [Theory]
     [Behaviour(
         "RFC 9110 7.2", Group,
-        "--host NAME=ROOT: the site of the host that was asked for; its name has no case and may have a port.")]
+        "--host NAME=ROOT: the site of the host that was asked for; its name has no case and may have a port.",
+        NotOnKestrel = "Hosts are branches of the application.")]
     public Task A_host_has_its_own_site(Site site) => Expect.EachAsync(
         ["files.example", "FILES.Example", "files.example:8080", "files.example."],
         async host => (await AskAsync(site, "/one.txt", host)).Is(200).Has("X-All", "yes"));
 
     [Theory]
-    [Behaviour("RFC 9110 7.2", Group, "--host: every other host has the site of ROOT.")]
+    [Behaviour(
+        "RFC 9110 7.2", Group,
+        "--host: every other host has the site of ROOT.",
+        NotOnKestrel = "Hosts are branches of the application.")]
     public async Task Other_hosts_have_the_first_site(Site site) =>
         (await AskAsync(site, "/text.txt", "other.example")).IsWhole(Site.Files["/text.txt"]);
 
     [Theory]
-    [Behaviour("RFC 9112 3.2.2", Group, "--host: the host of an absolute form counts.")]
+    [Behaviour(
+        "RFC 9112 3.2.2", Group,
+        "--host: the host of an absolute form counts.",
+        NotOnKestrel = "Hosts are branches of the application.")]
     public async Task The_host_of_an_absolute_form_counts(Site site) =>
         (await AskAsync(site, "http://files.example/one.txt", "other.example")).Is(200).Has("X-All", "yes");
 

@@ -3,11 +3,11 @@ using System.Diagnostics;
 using System.Security.Cryptography;
 using System.Text;
 
-namespace Millrace.Web.Http1;
+namespace Millrace.Http;
 
 /// <summary>
 /// The boundaries of multipart bodies (RFC 2046, section 5.1.1): random, so that nobody can put one into a file, and new for each answer.
-/// One per reactor.
+/// One per thread.
 /// </summary>
 internal sealed class Boundary
 {

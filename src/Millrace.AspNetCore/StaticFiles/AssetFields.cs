@@ -1,0 +1,84 @@
+using System.Diagnostics;
+using System.Text;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+using Millrace.Http;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.AspNetCore.StaticFiles;
+
+/// <summary>
+/// The field values of an asset's answers, which are the same every time. Made on first use and kept with the asset.
+/// </summary>
+internal sealed class AssetFields
+{
+    private static readonly StringValues Gzip = "gzip";
+    private static readonly StringValues Brotli = "br";
+    private static readonly StringValues Zstd = "zstd";
+
+    private readonly StringValues _entityTag;
+    private readonly StringValues _lastModified;
+    private readonly bool _varies;
+    private readonly StringValues _contentEncoding;
+
+    private AssetFields(Asset asset)
+    {
+        _entityTag = asset.EntityTag.IsEmpty ? default : new StringValues(Encoding.Latin1.GetString(asset.EntityTag));
+        _lastModified = asset.LastModified == Validators.NoDate ? default : new StringValues(DateOf(asset.LastModified));
+        _varies = asset.IsNegotiable;
+        _contentEncoding = asset.Coding switch
+        {
+            ContentCoding.Gzip => Gzip,
+            ContentCoding.Brotli => Brotli,
+            ContentCoding.Zstd => Zstd,
+            _ => default,
+        };
+        ContentType = asset.ContentType.Value;
+    }
+
+    public StringValues ContentType { get; }
+
+    /// <summary>Any thread may ask: two that race make two equal values and one is dropped.</summary>
+    public static AssetFields Of(Asset asset)
+    {
+        if (asset.HostedFields is AssetFields made)
+        {
+            return made;
+        }
+
+        var fields = new AssetFields(asset);
+
+        // A file that is opened for each request is not worth it: making them is a small part of that.
+        if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
+        {
+            asset.HostedFields = fields;
+        }
+
+        return fields;
+    }
+
+    /// <summary>What identifies the representation.</summary>
+    public void SetValidators(IHeaderDictionary headers)
+    {
+        headers.ETag = _entityTag;
+        headers.LastModified = _lastModified;
+    }
+
+    public void SetVary(IHeaderDictionary headers)
+    {
+        if (_varies)
+        {
+            AnswerFields.AddVary(headers, AnswerFields.VaryByCoding);
+        }
+    }
+
+    public void SetContentEncoding(IHeaderDictionary headers) => headers.ContentEncoding = _contentEncoding;
+
+    private static string DateOf(long seconds)
+    {
+        Span<byte> date = stackalloc byte[HttpDate.Bytes];
+        bool written = HttpDate.TryWrite(seconds, date);
+        Debug.Assert(written, "the catalogue gives no date that cannot be written");
+        return Encoding.ASCII.GetString(date);
+    }
+}

@@ -1,0 +1,42 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using Microsoft.AspNetCore.Http;
+using Millrace.Http;
+using Millrace.StaticFiles.Catalog;
+
+namespace Millrace.AspNetCore.StaticFiles.Bodies;
+
+/// <summary>Several ranges of one file, each behind its head.</summary>
+internal static class PartsBody
+{
+    public static async Task SendAsync(HttpContext context, BodySource source, MultipartRanges parts)
+    {
+        await context.Response.StartAsync(context.RequestAborted);
+        PipeWriter writer = context.Response.BodyWriter;
+        for (int i = 0; i < parts.Count; i++)
+        {
+            writer.Write(parts.HeadOf(i));
+            if (!await SendPartAsync(context, source, parts[i]))
+            {
+                return;
+            }
+        }
+
+        writer.Write(parts.End);
+
+        // Kestrel flushes at the end of a request only what has not been flushed at all.
+        await writer.FlushAsync(context.RequestAborted);
+    }
+
+    private static async ValueTask<bool> SendPartAsync(HttpContext context, BodySource source, ByteRange range)
+    {
+        if (source.Asset.Strategy != BodyStrategy.Baked)
+        {
+            return await FileBody.SendAsync(context, source, range);
+        }
+
+        PipeWriter writer = context.Response.BodyWriter;
+        writer.Write(source.Asset.BakedBody.Slice((int)range.First, (int)range.Length));
+        return !(await writer.FlushAsync(context.RequestAborted)).IsCompleted;
+    }
+}

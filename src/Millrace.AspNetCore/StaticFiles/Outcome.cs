@@ -1,0 +1,17 @@
+namespace Millrace.AspNetCore.StaticFiles;
+
+/// <summary>What became of a request that a site was asked about.</summary>
+internal enum Outcome
+{
+    /// <summary>It is the next middleware's.</summary>
+    PassedOn,
+
+    /// <summary>The answer has its head; its body may be left to send.</summary>
+    Begun,
+
+    /// <summary>Its credentials are new: it is asked again when they are verified.</summary>
+    NeedsVerification,
+
+    /// <summary>There is no descriptor to open its file with, for now.</summary>
+    Exhausted,
+}

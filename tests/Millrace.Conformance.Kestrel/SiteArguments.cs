@@ -1,0 +1,39 @@
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Options;
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.Conformance.Kestrel;
+
+/// <summary>
+/// Reads flags of a site as the command line does: a value stands behind '=', or behind a space where the flag needs one.
+/// </summary>
+internal static class SiteArguments
+{
+    public static SiteOptions Read(SiteOptions options, ReadOnlySpan<string> arguments)
+    {
+        for (int i = 0; i < arguments.Length; i++)
+        {
+            string[] parts = arguments[i].Split('=', 2);
+            SiteOption row = SiteOptionTable.All.FirstOrDefault(row => row.Flag == parts[0])
+                ?? throw new SiteException($"{parts[0]} is no option of a site.");
+            string? value = parts.Length == 2 ? parts[1] : null;
+            if (value is null && i + 1 < arguments.Length && IsValue(row, arguments[i + 1]))
+            {
+                value = arguments[++i];
+            }
+
+            options = row.TryApply(options, value, out SiteOptions? applied, out RuleProblem? problem)
+                ? applied
+                : throw new SiteException(problem.Cause, problem.Remedy);
+        }
+
+        return options;
+    }
+
+    private static bool IsValue(SiteOption row, string next) => row switch
+    {
+        { BareValue: null } => true,
+        { Kind: OptionValueKind.Switch } => next is "on" or "off",
+        _ => !next.StartsWith("--", StringComparison.Ordinal),
+    };
+}
