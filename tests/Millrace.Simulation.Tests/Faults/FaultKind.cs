@@ -36,6 +36,12 @@ internal enum FaultKind
     /// <summary>EIO for a file read.</summary>
     DiskError,
 
+    /// <summary>A file read that takes seconds, or a minute: the disk, or a network file system, has a pause.</summary>
+    SlowDisk,
+
+    /// <summary>ENOTCONN for the address of a peer that is gone already.</summary>
+    NoPeerAddress,
+
     /// <summary>A multishot operation ends with a completion that brings no error.</summary>
     MultishotEnded,
 
@@ -66,6 +72,12 @@ internal enum FaultKind
     /// <summary>More connections than the limit allows.</summary>
     Crowded,
 
+    /// <summary>More connections of one client than it may have.</summary>
+    CrowdedClient,
+
+    /// <summary>A connection beyond a limit is told so.</summary>
+    Refused,
+
     /// <summary>Requests are sent before the earlier ones are answered.</summary>
     Pipelines,
 
@@ -74,6 +86,12 @@ internal enum FaultKind
 
     /// <summary>The peer stops reading.</summary>
     NeverReads,
+
+    /// <summary>The peer reads about as slowly as it may, or more slowly.</summary>
+    ReadsSlowly,
+
+    /// <summary>The peer is gone without a word: its end, or a reset, was lost on the way.</summary>
+    Vanishes,
 
     /// <summary>A head that comes byte by byte and never ends.</summary>
     Trickles,

@@ -11,6 +11,19 @@ internal sealed unsafe class DiskRead(World world, SimulatedBackend kernel, Oper
     /// <summary>What the kernel may leave in memory that is its own and that it did not say to have filled.</summary>
     private const byte Rubbish = 0xA7;
 
+    /// <summary>Takes a moment, or as long as a disk takes that has a pause.</summary>
+    public static void Begin(World world, SimulatedBackend kernel, Operation operation)
+    {
+        int takesMs = world.Latency();
+        if (world.Strikes(FaultKind.SlowDisk, operation.Connection))
+        {
+            takesMs = world.Dice.Pick<int>(500, 5_000, 20_000, 60_000);
+            operation.Socket?.BeSlowFor(takesMs);
+        }
+
+        world.Agenda.In(takesMs, new DiskRead(world, kernel, operation), 0);
+    }
+
     public void Act(int errand)
     {
         if (operation.IsFinished || kernel.IsClosed)

@@ -27,6 +27,11 @@ internal sealed unsafe partial class SimulatedBackend
             return LetGo();
         }
 
+        if (timeoutMs != 0)
+        {
+            _simulation.Audit(_operations.ContainsKey);
+        }
+
         if (timeoutMs != 0 && _world.Strikes(FaultKind.EnterInterrupted, Trace.Kernel))
         {
             return [];
@@ -59,7 +64,7 @@ internal sealed unsafe partial class SimulatedBackend
             }
             else if (operation.IsRead)
             {
-                _world.Agenda.In(_world.Latency(), new DiskRead(_world, this, operation), 0);
+                DiskRead.Begin(_world, this, operation);
             }
             else if (operation.Kind == OperationKind.Accept)
             {
@@ -129,6 +134,11 @@ internal sealed unsafe partial class SimulatedBackend
                 Retire(operation);
             }
 
+            if (operation.Kind == OperationKind.Receive && completion.Result > 0)
+            {
+                operation.Socket?.OnDelivered(completion.Result);
+            }
+
             // Bytes that move are work, however much of it there is in a moment.
             _turnsOfThisMs = completion.Result > 0 ? 0 : _turnsOfThisMs;
             _completions[count++] = completion;
@@ -149,6 +159,10 @@ internal sealed unsafe partial class SimulatedBackend
         if (operation.Socket is not null)
         {
             operation.Socket.OperationsInFlight--;
+            if (operation.Kind == OperationKind.Send)
+            {
+                operation.Socket.OnSendReturned(operation);
+            }
         }
 
         if (!operation.IsUntouched())

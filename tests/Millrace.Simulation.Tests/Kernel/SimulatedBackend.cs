@@ -67,7 +67,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (At(socket) is SimulatedSocket tenant)
         {
-            tenant.IsServed = true;
+            tenant.BeTaken();
             _tenants[token.Slot] = tenant;
         }
 
@@ -95,7 +95,15 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         Submit(operation);
     }
 
-    public override void SubmitCancel(OperationToken target) => _submitted.Add((null, target));
+    public override void SubmitCancel(OperationToken target)
+    {
+        if (target.Kind == OperationKind.Send)
+        {
+            _operations.GetValueOrDefault(target)?.Socket?.OnGivenUp();
+        }
+
+        _submitted.Add((null, target));
+    }
 
     public override void ReturnBuffer(ushort bufferId) => Slab.Return(bufferId);
 
@@ -127,11 +135,22 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (At(socket) is SimulatedSocket connection)
         {
+            connection.OnGivenUp();
             connection.ResetsOnClose = true;
         }
     }
 
-    public override long SendProgress(int socket) => (At(socket) as SimulatedSocket)?.SentBytes ?? 0;
+    public override long SendProgress(int socket) => (At(socket) as SimulatedSocket)?.AcknowledgedBytes ?? 0;
+
+    public override int UnacknowledgedBytes(int socket) => At(socket) is SimulatedSocket connection
+        ? (int)connection.UnacknowledgedBytes
+        : -Errno.EBADF;
+
+    public override int PeerAddress(int socket, Span<byte> address) =>
+        At(socket) is SimulatedSocket connection ? connection.WriteAddress(address) : -Errno.EBADF;
+
+    /// <summary>The connection that has a slot now.</summary>
+    public SimulatedSocket TenantOf(int slot) => _tenants[slot];
 
     /// <summary>Gives a listener its descriptor.</summary>
     public int Open(SimulatedListener listener) => listener.Descriptor = LowestFree(listener);
@@ -257,7 +276,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             case OperationKind.Accept:
                 (At(operation.Target) as SimulatedListener)?.Cancel();
                 break;
-            case OperationKind.FileRead when _world.Strikes(FaultKind.CancelRaced, operation.Connection):
+            case OperationKind.FileRead
+                when !(operation.Socket?.SlowUntilMs > _world.NowMs) && _world.Strikes(FaultKind.CancelRaced, operation.Connection):
                 // A worker is at it already, and will not be stopped.
                 break;
             case OperationKind.FileRead:
@@ -276,7 +296,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             _world.Fail(connection.Number, $"The connection is closed with {connection.OperationsInFlight} operations in flight.");
         }
 
-        if (!connection.IsServed)
+        if (!connection.IsTaken)
         {
             _simulation.OnShed(connection);
         }

@@ -9,6 +9,9 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
     /// <summary>A part of a body that never becomes whole.</summary>
     private const int StalledBytes = 30;
 
+    /// <summary>More than is sent of a head until its time is over.</summary>
+    private const int TrickledBytes = 6_000;
+
     /// <param name="owner">Whose request it is; where it can, the answer repeats it.</param>
     /// <param name="number">Which of the owner's.</param>
     public Exchange Draw(int owner, int number)
@@ -48,9 +51,13 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
     /// <summary>What a file is answered with that cannot be read.</summary>
     public static Answer Unreadable { get; } = StatusText(500, "500 Internal Server Error\r\n") with { Ends = true };
 
+    /// <summary>What somebody is told who is one too many, whatever he asks; what is no request is still called that.</summary>
+    public static Answer Refused(Answer expected) => expected.Status == 400 ? expected
+        : StatusText(503, "503 Service Unavailable\r\n") with { Ends = true, BringsContent = expected.BringsContent || expected.Status == 304 };
+
     /// <summary>A head that comes slowly and never ends.</summary>
     public static Exchange Trickled() =>
-        new(Bytes("GET / HTTP/1.1\r\nHost: memory.test\r\nX-Slow: " + new string('z', 200)), StatusText(408, "408 Request Timeout\r\n") with { Ends = true });
+        new(Bytes("GET / HTTP/1.1\r\nHost: memory.test\r\nX-Slow: " + new string('z', TrickledBytes)), StatusText(408, "408 Request Timeout\r\n") with { Ends = true });
 
     /// <summary>A request that is answered before its body, which never comes.</summary>
     public static Exchange Stalled() =>

@@ -35,11 +35,10 @@ internal abstract partial class Peer
             // Even where the connection may break: an end in order makes the answer look whole.
             Fail("The connection ended in order within an answer.");
         }
-        else if (!HasReceivedAll && !WasToldOfEnd && !MayHaveComeLate && !Socket.MayBreak && !World.IsStopping)
+        else if (!HasReceivedAll && !WasToldOfEnd && !MayHaveComeLate && !MayBeLeftBehind && !Socket.MayBreak && !World.IsStopping)
         {
             Fail("The connection ended before everything was answered, and nothing gave a reason.");
         }
-
         else if (HasReceivedAll && !WasToldOfEnd && World.NowMs < EarliestEndMs && !Socket.MayBreak && !World.IsStopping)
         {
             Fail("The connection was ended before its deadline.");
@@ -66,8 +65,8 @@ internal abstract partial class Peer
             return;
         }
 
-        long dueMs = World.WithJumps(_movedAtMs + World.Shape.SlackMs);
-        if (!IsOwed)
+        long dueMs = World.WithJumps(Math.Max(_movedAtMs, Socket.SlowUntilMs) + World.Shape.SlackMs);
+        if (!IsOwed || !IsEager)
         {
             World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
         }

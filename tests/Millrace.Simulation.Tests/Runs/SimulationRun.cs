@@ -33,6 +33,7 @@ internal sealed class SimulationRun : IScheduled
     private readonly SimulatedListener _echoListener;
     private readonly SimulatedListener _pipeListener;
     private readonly Reactor _reactor;
+    private readonly AdmissionBook _book;
     private Workbench? _bench;
     private bool _hasBegun;
     private bool _isHeld;
@@ -44,16 +45,20 @@ internal sealed class SimulationRun : IScheduled
         _world = new World(seed);
         _sites = sites;
         Kernel = new SimulatedBackend(_world, this);
-        HttpListener = new SimulatedListener(_world, Kernel);
+        HttpListener = new SimulatedListener(_world, Kernel) { TellsRefused = _world.Shape.Limits.Refusals > 0 };
         _echoListener = new SimulatedListener(_world, Kernel);
         _pipeListener = new SimulatedListener(_world, Kernel);
+        Turnstile = new Turnstile(_world.Shape.Limits);
+        _book = new AdmissionBook(_world);
         Backend backend = tamper(Kernel);
-        _reactor = new Reactor(0, _world.Shape.Limits, new EngineLog(new ReactorWatch(_world, this)), () => backend);
+        _reactor = new Reactor(0, _world.Shape.Limits, new EngineLog(new ReactorWatch(_world, this)), () => backend, Turnstile);
     }
 
     public SimulatedBackend Kernel { get; }
 
     public SimulatedListener HttpListener { get; }
+
+    public Turnstile Turnstile { get; }
 
     /// <summary>Of the peers that have not ended, one; nobody when all have.</summary>
     public int FirstOpenPeer => _peers.Find(static peer => !peer.IsDone)?.Number ?? Trace.Nobody;
@@ -79,11 +84,10 @@ internal sealed class SimulationRun : IScheduled
         }
 
         _hasBegun = true;
-        Listen(HttpListener, connection =>
-        {
-            _bench ??= new Workbench(_reactor, _sites.Hosts, _world.Shape.WebLimits);
-            return new Http1Session(connection, _bench).RunAsync();
-        });
+        Listen(
+            HttpListener,
+            connection => new Http1Session(connection, Bench).RunAsync(),
+            connection => RefusedSession.RunAsync(connection, Bench));
         Listen(_echoListener, Handlers.EchoAsync);
         Listen(_pipeListener, Handlers.EchoByPipeAsync);
         var deck = new ExchangeDeck(_world, _sites);
@@ -129,13 +133,17 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>A connection was closed that was never served: that is for the newest beyond the limit, and who comes too late.</summary>
     public void OnShed(SimulatedSocket socket)
     {
-        _world.Count(FaultKind.Crowded, socket.Number);
-        if (_reactor.Connections.Count < _world.Shape.Limits.Connections && _world.NowMs < _world.DrainEndsAtMs)
-        {
-            _world.Fail(socket.Number, "A connection was shed below the limit.");
-        }
-
+        _book.OnShed(socket);
         socket.Excuse();
+    }
+
+    /// <summary>The reactor is about to wait: nobody may be forgotten.</summary>
+    public void Audit(Func<OperationToken, bool> isInFlight)
+    {
+        if (ConnectionAudit.Check(_reactor, isInFlight) is (int slot, string what))
+        {
+            _world.Fail(Kernel.TenantOf(slot).Number, what);
+        }
     }
 
     /// <summary>Some time after the connection of a slot is gone, a completion comes for it.</summary>
@@ -199,6 +207,7 @@ internal sealed class SimulationRun : IScheduled
 
         _peers.ForEach(static peer => peer.CheckDone());
         CheckReturned();
+        _book.CheckEmpty(Turnstile);
     }
 
     private void CheckReturned()
@@ -211,8 +220,20 @@ internal sealed class SimulationRun : IScheduled
         }
     }
 
-    private void Listen(SimulatedListener listener, ConnectionHandler handler) =>
-        _reactor.Accept(Kernel.Open(listener), new ListenerCore(Nowhere, handler, null), _reactor.Adopt);
+    private Workbench Bench => _bench ??= new Workbench(_reactor, _sites.Hosts, _world.Shape.WebLimits);
+
+    private void Listen(SimulatedListener listener, ConnectionHandler handler, ConnectionHandler? refusal = null)
+    {
+        ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, Admission.Refused);
+        var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), null, refused);
+        _reactor.Accept(Kernel.Open(listener), core, _reactor.Adopt);
+    }
+
+    private ConnectionHandler Booked(ConnectionHandler handler, Admission admission) => connection =>
+    {
+        _book.OnAdmitted(connection, Kernel.TenantOf(connection.Slot), admission);
+        return handler(connection);
+    };
 
     private void Stop()
     {
@@ -266,6 +287,8 @@ internal sealed class SimulationRun : IScheduled
         [
             (Temper.HalfCloses, FaultKind.HalfCloses),
             (Temper.NeverReads, FaultKind.NeverReads),
+            (Temper.ReadsSlowly, FaultKind.ReadsSlowly),
+            (Temper.Vanishes, FaultKind.Vanishes),
             (Temper.Resets, FaultKind.Resets),
             (Temper.Leaves, FaultKind.Leaves),
             (Temper.Stays, FaultKind.Stays),
@@ -275,7 +298,7 @@ internal sealed class SimulationRun : IScheduled
         ];
 
         // The last four are about requests; floods cost a lot of time.
-        (Temper temper, FaultKind kind) = bad[_world.Dice.Below(isHttp ? bad.Length : 4)];
+        (Temper temper, FaultKind kind) = bad[_world.Dice.Below(isHttp ? bad.Length : 6)];
         bool isDrawn = _world.Swarm.Has(kind) && (temper != Temper.Floods || _world.Dice.Chance(100));
         if (!isDrawn)
         {
