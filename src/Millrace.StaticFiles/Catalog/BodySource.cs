@@ -1,5 +1,4 @@
 using Millrace.Interop;
-using Millrace.Interop.Files;
 using Millrace.StaticFiles.Building;
 
 namespace Millrace.StaticFiles.Catalog;
@@ -68,7 +67,7 @@ internal readonly struct BodySource
             return BodyOpening.Opened;
         }
 
-        int descriptor = adoption.Snapshot.OpenOnDemand(asset, out FileState state);
+        int descriptor = adoption.Snapshot.OpenOnDemand(asset, out FileState state, adoption.Files);
         if (descriptor < 0)
         {
             source = default;
@@ -90,7 +89,7 @@ internal readonly struct BodySource
     private static BodyOpening TryOpenHeld(Adoption adoption, Asset asset, out BodySource source)
     {
         source = default;
-        if (FileState.Read(asset.Descriptor, out FileState now) < 0)
+        if (adoption.Files.Look(asset.Descriptor, out FileState now) < 0)
         {
             return BodyOpening.Gone;
         }
@@ -110,7 +109,7 @@ internal readonly struct BodySource
     /// </summary>
     public BodyChange Change()
     {
-        if (FileState.Read(Descriptor, out FileState now) < 0)
+        if (_adoption.Files.Look(Descriptor, out FileState now) < 0)
         {
             return BodyChange.Rewritten;
         }
@@ -121,7 +120,7 @@ internal readonly struct BodySource
     }
 
     /// <summary>The same source with the file's state as it is now. It stands in for this one: they are closed once.</summary>
-    public BodySource Renewed() => FileState.Read(Descriptor, out FileState now) < 0
+    public BodySource Renewed() => _adoption.Files.Look(Descriptor, out FileState now) < 0
         ? this
         : new BodySource(_adoption, Asset, now.Size, now.ModifiedAtNs, Descriptor, _ownsDescriptor) { IsAsCatalogued = false };
 
@@ -129,7 +128,7 @@ internal readonly struct BodySource
     {
         if (_ownsDescriptor)
         {
-            _ = FileCalls.Close(Descriptor);
+            _adoption.Files.Close(Descriptor);
         }
 
         _adoption.EndRequest();

@@ -36,6 +36,12 @@ internal enum FaultKind
     /// <summary>EIO for a file read.</summary>
     DiskError,
 
+    /// <summary>A file cannot be opened, or not be looked at: EMFILE, ENFILE, ENOMEM, ENOENT, EACCES, EIO.</summary>
+    FileRefused,
+
+    /// <summary>A file is cut off while it is served.</summary>
+    FileShrinks,
+
     /// <summary>A file read that takes seconds, or a minute: the disk, or a network file system, has a pause.</summary>
     SlowDisk,
 

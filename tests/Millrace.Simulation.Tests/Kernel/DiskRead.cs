@@ -1,12 +1,11 @@
 using Millrace.Interop;
-using Millrace.Interop.Files;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Kernel;
 
 /// <summary>A file read: of the real file, at a time of its own.</summary>
-internal sealed unsafe class DiskRead(World world, SimulatedBackend kernel, Operation operation) : IScheduled
+internal sealed class DiskRead(World world, SimulatedBackend kernel, Operation operation) : IScheduled
 {
     /// <summary>What the kernel may leave in memory that is its own and that it did not say to have filled.</summary>
     private const byte Rubbish = 0xA7;
@@ -69,9 +68,6 @@ internal sealed unsafe class DiskRead(World world, SimulatedBackend kernel, Oper
             destination = destination[..world.Dice.Between(1, destination.Length)];
         }
 
-        fixed (byte* first = destination)
-        {
-            return (int)FileCalls.PositionalRead(operation.File, first, (nuint)destination.Length, operation.Offset);
-        }
+        return world.Disk.Read(operation.File, destination, operation.Offset);
     }
 }

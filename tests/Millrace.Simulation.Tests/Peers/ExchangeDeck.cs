@@ -25,14 +25,15 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
             1 => new(Bytes($"GET /missing/{owner} HTTP/1.1\r\n{fields}\r\n"), StatusText(404, "404 Not Found\r\n")),
             2 => new(
                 Bytes($"HEAD {file.Target} HTTP/1.1\r\n{fields}\r\n"),
-                Whole(file, host) with { BringsContent = false }),
+                Whole(file, host) with { BringsContent = false },
+                file.Content),
             3 => new(
                 Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}If-None-Match: {file.EntityTags[host]}\r\n\r\n"),
                 new Answer(304) { Line = TagLine(file, host), BringsContent = false, NamesLength = false }),
             4 or 5 when file.Content.Length > 1 => Range(file, host, fields),
             6 when file.Content.Length > 50 => Ranges(file, host, fields),
             7 => Posted(fields, world.Dice.Below(500)),
-            _ => new(Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}\r\n"), Whole(file, host)),
+            _ => new(Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}\r\n"), Whole(file, host), file.Content),
         };
     }
 
@@ -45,7 +46,8 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
             Bytes($"GET {sites.Files[2].Target} HTTP/1.0\r\nHost: memory.test\r\n\r\n"), Whole(sites.Files[2], 0) with { Ends = true }),
         _ => new(
             Bytes($"GET {sites.Files[3].Target} HTTP/1.1\r\nHost: files.test\r\nConnection: close\r\n\r\n"),
-            Whole(sites.Files[3], 1) with { Ends = true }),
+            Whole(sites.Files[3], 1) with { Ends = true },
+            sites.Files[3].Content),
     };
 
     /// <summary>What a file is answered with that cannot be read.</summary>
@@ -65,6 +67,12 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
             Bytes($"POST / HTTP/1.1\r\nHost: memory.test\r\nContent-Length: 1000\r\n\r\n{new string('b', StalledBytes)}"),
             StatusText(405, "405 Method Not Allowed\r\n"));
 
+    /// <summary>What a file is answered with that cannot be opened; null for what is no such answer.</summary>
+    public static Answer? Lost(ReadOnlySpan<byte> head, bool bringsContent) =>
+        head.StartsWith("HTTP/1.1 404 "u8) ? StatusText(404, "404 Not Found\r\n") with { BringsContent = bringsContent }
+        : head.StartsWith("HTTP/1.1 503 "u8) ? StatusText(503, "503 Service Unavailable\r\n") with { BringsContent = bringsContent }
+        : null;
+
     private static Exchange Redirected(string fields, int owner, int number) => new(
         Bytes($"GET /go/{owner}/{number} HTTP/1.1\r\n{fields}\r\n"),
         StatusText(302, "302 Found\r\n") with { Line = Bytes($"\r\nLocation: /gone/{owner}/{number}\r\n") });
@@ -79,7 +87,8 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
         int last = first + world.Dice.Below(file.Content.Length - first);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes={first}-{last}\r\n\r\n"),
-            new Answer(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] });
+            new Answer(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] },
+            file.Content);
     }
 
     private Exchange Ranges(SiteFile file, int host, string fields)
@@ -89,7 +98,8 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
         int secondLast = Math.Min(second + world.Dice.Below(15), file.Content.Length - 1);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes=0-{firstLast},{second}-{secondLast}\r\n\r\n"),
-            new Answer(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] });
+            new Answer(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] },
+            file.Content);
     }
 
     private SiteFile DrawFile()

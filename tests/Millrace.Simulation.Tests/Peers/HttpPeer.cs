@@ -14,6 +14,7 @@ internal sealed class HttpPeer : Peer
     private const int FloodExchanges = 4_000;
 
     private readonly List<Exchange> _exchanges = [];
+    private readonly List<long> _beganAtMs = [];
     private readonly int _pipelined;
     private readonly byte[] _head = new byte[HeadBytesMax];
     private readonly Trickle _trickle;
@@ -108,6 +109,12 @@ internal sealed class HttpPeer : Peer
         World.NowMs - _lastRequestBegunAtMs <= World.Shape.SlackMs
         && _lastRequestBegunAtMs - _requestBeforeAtMs >= (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
 
+    /// <summary>A file that is cut off, or cannot be looked at, can end the connection within its answer.</summary>
+    protected override bool MayBreak =>
+        _answered < _beganAtMs.Count
+        && (World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(_beganAtMs[_answered]))
+        && _exchanges.Take(_beganAtMs.Count).Skip(_answered).Any(static exchange => exchange.Content is not null);
+
     protected override SimulatedListener Listener => Run.HttpListener;
 
     private bool IsTrickling => Temper == Temper.Trickles && _sending == _exchanges.Count - 1;
@@ -141,6 +148,7 @@ internal sealed class HttpPeer : Peer
     {
         if (_sentOfRequest == 0)
         {
+            _beganAtMs.Add(World.NowMs);
             _lastRequestBegunAtMs = World.NowMs;
             _requestBeforeAtMs = _lastRequestAtMs;
         }
@@ -274,6 +282,10 @@ internal sealed class HttpPeer : Peer
             // The disk failed before anything of the answer had gone out.
             expected = ExchangeDeck.Unreadable;
         }
+        else if (_exchanges[_answered].Content is { } content)
+        {
+            expected = OfFile(expected, content, head);
+        }
 
         string? wrong = expected.Check(head, out Answer answer);
         bool ends = head.IndexOf("\r\nConnection: close\r\n"u8) >= 0;
@@ -291,6 +303,32 @@ internal sealed class HttpPeer : Peer
         _piece = _pieceBytes = 0;
         _current = answer;
         SkipEmpty();
+    }
+
+    /// <summary>The answer for a file, which may be lost, or cut off.</summary>
+    private Answer OfFile(Answer expected, byte[] content, ReadOnlySpan<byte> head)
+    {
+        if (World.Disk.HasRefusedSince(_beganAtMs[_answered]) && ExchangeDeck.Lost(head, expected.BringsContent) is { } lost)
+        {
+            return lost with { Ends = expected.Ends };
+        }
+
+        if (head.IndexOf("\r\nETag: "u8) >= 0)
+        {
+            return expected;
+        }
+
+        // Of a file that could not be looked at again nobody knows whether it is still the one it was.
+        foreach (long bytes in World.Disk.ShrunkSizes.Append(World.Disk.HasRefusedSince(_beganAtMs[_answered]) ? content.Length : 0))
+        {
+            Answer shrunk = Answer.Shrunk(content, (int)Math.Min(bytes, content.Length), expected.BringsContent) with { Ends = expected.Ends };
+            if (shrunk.Check(head, out _) is null)
+            {
+                return shrunk;
+            }
+        }
+
+        return expected;
     }
 
     private long EarliestTimeoutMs => _lastRequestAtMs + (long)World.Shape.WebLimits.Head.TotalMilliseconds;

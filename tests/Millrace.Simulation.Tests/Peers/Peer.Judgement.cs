@@ -50,7 +50,7 @@ internal abstract partial class Peer
     private void JudgeReset()
     {
         World.Trace.Note(Number, TraceEvent.PeerSeesReset);
-        if (!Socket.MayBreak && !_sawEnd && World.NowMs < World.DrainEndsAtMs)
+        if (!Socket.MayBreak && !MayBreak && !_sawEnd && World.NowMs < World.DrainEndsAtMs)
         {
             Fail("The connection was reset, and nothing gave a reason.");
         }

@@ -88,6 +88,9 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     /// <summary>Whether its last request may have crossed an end that was due.</summary>
     protected virtual bool MayHaveComeLate => false;
 
+    /// <summary>Whether what it has asked for allows to break the connection.</summary>
+    protected virtual bool MayBreak => false;
+
     /// <summary>Whether the server ends a connection by itself on which nothing happens.</summary>
     protected abstract bool HasDeadlines { get; }
 

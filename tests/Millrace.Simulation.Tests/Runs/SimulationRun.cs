@@ -178,6 +178,7 @@ internal sealed class SimulationRun : IScheduled
         if (!_isHeld)
         {
             _bench?.Dispose();
+            _world.Disk.CloseAll();
             _world.Trace.Dispose();
         }
     }
@@ -212,15 +213,21 @@ internal sealed class SimulationRun : IScheduled
 
     private void CheckReturned()
     {
-        (int Slots, int Blocks, int Batches, int Operations, int Descriptors) left =
-            (_reactor.Connections.Count, _reactor.Pools.Lent, _reactor.BatchesLent, Kernel.OperationsInFlight, Kernel.OpenDescriptors);
+        (int Slots, int Blocks, int Batches, int Operations, int Descriptors, int Files) left =
+        (
+            _reactor.Connections.Count,
+            _reactor.Pools.Lent,
+            _reactor.BatchesLent,
+            Kernel.OperationsInFlight,
+            Kernel.OpenDescriptors,
+            _world.Disk.OpenDescriptors);
         if (left != default)
         {
             _world.Fail(Trace.Nobody, $"Not returned: {left}.");
         }
     }
 
-    private Workbench Bench => _bench ??= new Workbench(_reactor, _sites.Hosts, _world.Shape.WebLimits);
+    private Workbench Bench => _bench ??= new Workbench(_reactor, _sites.Hosts, _world.Shape.WebLimits, _world.Disk);
 
     private void Listen(SimulatedListener listener, ConnectionHandler handler, ConnectionHandler? refusal = null)
     {
