@@ -75,6 +75,12 @@ internal enum FaultKind
     /// <summary>The server is stopped while its peers are at work.</summary>
     Stopped,
 
+    /// <summary>The site is deployed anew while it is served.</summary>
+    Deployed,
+
+    /// <summary>A stage between socket and handler throws, or cannot be had.</summary>
+    StageFailed,
+
     /// <summary>More connections than the limit allows.</summary>
     Crowded,
 

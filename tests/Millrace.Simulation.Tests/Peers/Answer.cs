@@ -88,4 +88,8 @@ internal sealed record Answer(int Status)
 /// <param name="Request">As it is sent.</param>
 /// <param name="Answer">As it should be.</param>
 /// <param name="Content">Of the file that it is answered from, which may be lost, or lose its end; null for none.</param>
-internal sealed record Exchange(byte[] Request, Answer Answer, byte[]? Content = null);
+internal sealed record Exchange(byte[] Request, Answer Answer, byte[]? Content = null)
+{
+    /// <summary>The answer from each release of a site that is deployed; empty for what is not of one.</summary>
+    public IReadOnlyList<Answer> OfReleases { get; init; } = [];
+}

@@ -4,7 +4,7 @@ using Millrace.Simulation.Tests.Runs;
 namespace Millrace.Simulation.Tests.Peers;
 
 /// <summary>Draws requests to the sites, each with the answer it must have.</summary>
-internal sealed class ExchangeDeck(World world, SimulatedSites sites)
+internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment? deployment)
 {
     /// <summary>A part of a body that never becomes whole.</summary>
     private const int StalledBytes = 30;
@@ -16,6 +16,11 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
     /// <param name="number">Which of the owner's.</param>
     public Exchange Draw(int owner, int number)
     {
+        if (deployment is not null && world.Dice.Chance(400))
+        {
+            return Released(deployment.Way);
+        }
+
         int host = world.Dice.Below(SimulatedSites.HostNames.Count);
         string fields = $"Host: {SimulatedSites.HostNames[host]}\r\nX-Owner: {owner}-{number}\r\n";
         SiteFile file = DrawFile();
@@ -80,6 +85,45 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
     private static Exchange Posted(string fields, int bytes) => new(
         Bytes($"POST / HTTP/1.1\r\n{fields}Content-Length: {bytes}\r\n\r\n{new string('b', bytes)}"),
         StatusText(405, "405 Method Not Allowed\r\n"));
+
+    /// <summary>A file of the site that is deployed: of one release or another, but all of it.</summary>
+    private Exchange Released(int way)
+    {
+        int fitting = 1;
+        while (fitting < SimulatedReleases.Targets.Count && SimulatedReleases.BytesMin(fitting) <= world.Shape.AnswerBytesMax)
+        {
+            fitting++;
+        }
+
+        int file = world.Dice.Below(fitting);
+        ReleasedFile[] versions = [.. sites.Releases.VersionsOf(file, way)];
+        string head = $"{SimulatedReleases.Targets[file]} HTTP/1.1\r\nHost: {SimulatedSites.DeployedHost}\r\n";
+        int first = world.Dice.Below(SimulatedReleases.BytesMin(file));
+        return world.Dice.Below(5) switch
+        {
+            0 => OfReleases($"HEAD {head}\r\n", versions, version => WholeOf(version) with { BringsContent = false }),
+            1 => OfReleases(
+                $"GET {head}Range: bytes={first}-{first + 9}\r\n\r\n",
+                versions,
+                version => WholeOf(version) with { Status = 206, Content = [version.Content.AsMemory(first, Math.Min(10, version.Content.Length - first))] }),
+            2 => OfReleases(
+                $"GET {head}If-None-Match: {versions[0].EntityTag}\r\n\r\n",
+                versions,
+                version => version == versions[0]
+                    ? WholeOf(version) with { Status = 304, BringsContent = false, NamesLength = false }
+                    : WholeOf(version)),
+            _ => OfReleases($"GET {head}\r\n", versions, WholeOf),
+        };
+    }
+
+    private static Exchange OfReleases(string request, ReleasedFile[] versions, Func<ReleasedFile, Answer> answer)
+    {
+        Answer[] answers = [.. versions.Select(answer)];
+        return new Exchange(Bytes(request), answers[0]) { OfReleases = answers };
+    }
+
+    private static Answer WholeOf(ReleasedFile version) =>
+        new(200) { Line = Bytes($"\r\nETag: {version.EntityTag}\r\n"), Content = [version.Content] };
 
     private Exchange Range(SiteFile file, int host, string fields)
     {

@@ -282,6 +282,10 @@ internal sealed class HttpPeer : Peer
             // The disk failed before anything of the answer had gone out.
             expected = ExchangeDeck.Unreadable;
         }
+        else if (_exchanges[_answered].OfReleases is { Count: > 0 } releases)
+        {
+            expected = OfRelease(expected, releases, head);
+        }
         else if (_exchanges[_answered].Content is { } content)
         {
             expected = OfFile(expected, content, head);
@@ -325,6 +329,20 @@ internal sealed class HttpPeer : Peer
             if (shrunk.Check(head, out _) is null)
             {
                 return shrunk;
+            }
+        }
+
+        return expected;
+    }
+
+    /// <summary>The answer of the release that its tag is of, if that one was served when it could be asked.</summary>
+    private Answer OfRelease(Answer expected, IReadOnlyList<Answer> releases, ReadOnlySpan<byte> head)
+    {
+        for (int release = 0; release < releases.Count; release++)
+        {
+            if (head.IndexOf(releases[release].Line) >= 0 && Run.Deployment!.WasServedSince(_beganAtMs[_answered], release))
+            {
+                return releases[release];
             }
         }
 

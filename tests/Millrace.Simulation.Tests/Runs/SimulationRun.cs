@@ -2,6 +2,7 @@ using System.Net;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
+using Millrace.Engine.Stages;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;
 using Millrace.Simulation.Tests.Peers;
@@ -17,6 +18,7 @@ internal sealed class SimulationRun : IScheduled
 {
     private const int StopErrand = 0;
     private const int JumpErrand = 1;
+    private const int DeployErrand = 2;
 
     /// <summary>A run takes milliseconds; one that hangs in the server, where the simulated clock stands still, is found by this.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromMinutes(1);
@@ -32,6 +34,7 @@ internal sealed class SimulationRun : IScheduled
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly SimulatedListener _echoListener;
     private readonly SimulatedListener _pipeListener;
+    private readonly SimulatedListener _stagedListener;
     private readonly Reactor _reactor;
     private readonly AdmissionBook _book;
     private Workbench? _bench;
@@ -39,6 +42,7 @@ internal sealed class SimulationRun : IScheduled
     private bool _isHeld;
     private int _peersDone;
     private int _jumpsLeft = 5;
+    private int _deploymentsLeft = 4;
 
     private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
     {
@@ -48,6 +52,7 @@ internal sealed class SimulationRun : IScheduled
         HttpListener = new SimulatedListener(_world, Kernel) { TellsRefused = _world.Shape.Limits.Refusals > 0 };
         _echoListener = new SimulatedListener(_world, Kernel);
         _pipeListener = new SimulatedListener(_world, Kernel);
+        _stagedListener = new SimulatedListener(_world, Kernel);
         Turnstile = new Turnstile(_world.Shape.Limits);
         _book = new AdmissionBook(_world);
         Backend backend = tamper(Kernel);
@@ -59,6 +64,9 @@ internal sealed class SimulationRun : IScheduled
     public SimulatedListener HttpListener { get; }
 
     public Turnstile Turnstile { get; }
+
+    /// <summary>The site of its own that a run has which deploys; null for none.</summary>
+    public Deployment? Deployment { get; private set; }
 
     /// <summary>Of the peers that have not ended, one; nobody when all have.</summary>
     public int FirstOpenPeer => _peers.Find(static peer => !peer.IsDone)?.Number ?? Trace.Nobody;
@@ -90,7 +98,18 @@ internal sealed class SimulationRun : IScheduled
             connection => RefusedSession.RunAsync(connection, Bench));
         Listen(_echoListener, Handlers.EchoAsync);
         Listen(_pipeListener, Handlers.EchoByPipeAsync);
-        var deck = new ExchangeDeck(_world, _sites);
+        Listen(_stagedListener, Handlers.EchoAsync, stages: ToyStage.Chain);
+
+        // Whose file is cut off, or not to be had, is answered without a tag, and so it could be of any release.
+        bool isDeployed = _world.Swarm.Has(FaultKind.Deployed)
+            && !_world.Swarm.Has(FaultKind.FileRefused) && !_world.Swarm.Has(FaultKind.FileShrinks);
+        if (isDeployed)
+        {
+            Deployment = new Deployment(_world, _sites.Releases);
+            _world.Agenda.In(_world.Dice.Below(_world.Shape.ArrivalSpanMs + 100), this, DeployErrand);
+        }
+
+        var deck = new ExchangeDeck(_world, _sites, Deployment);
         for (int number = 0; number < _world.Shape.Connections; number++)
         {
             Peer peer = MakePeer(number, deck);
@@ -116,9 +135,13 @@ internal sealed class SimulationRun : IScheduled
             _world.Count(FaultKind.Stopped, Trace.Nobody);
             Stop();
         }
-        else
+        else if (errand == JumpErrand)
         {
             Jump();
+        }
+        else
+        {
+            Deploy();
         }
     }
 
@@ -178,6 +201,7 @@ internal sealed class SimulationRun : IScheduled
         if (!_isHeld)
         {
             _bench?.Dispose();
+            Deployment?.End();
             _world.Disk.CloseAll();
             _world.Trace.Dispose();
         }
@@ -213,26 +237,38 @@ internal sealed class SimulationRun : IScheduled
 
     private void CheckReturned()
     {
-        (int Slots, int Blocks, int Batches, int Operations, int Descriptors, int Files) left =
+        (int Slots, int Blocks, int Batches, int Operations, int Descriptors, int Files, int Stages) left =
         (
             _reactor.Connections.Count,
             _reactor.Pools.Lent,
             _reactor.BatchesLent,
             Kernel.OperationsInFlight,
             Kernel.OpenDescriptors,
-            _world.Disk.OpenDescriptors);
+            _world.Disk.OpenDescriptors,
+            _world.StagesHeld);
         if (left != default)
         {
             _world.Fail(Trace.Nobody, $"Not returned: {left}.");
         }
     }
 
-    private Workbench Bench => _bench ??= new Workbench(_reactor, _sites.Hosts, _world.Shape.WebLimits, _world.Disk);
+    private Workbench Bench =>
+        _bench ??= new Workbench(_reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.WebLimits, _world.Disk);
 
-    private void Listen(SimulatedListener listener, ConnectionHandler handler, ConnectionHandler? refusal = null)
+    private void Listen(
+        SimulatedListener listener,
+        ConnectionHandler handler,
+        ConnectionHandler? refusal = null,
+        Func<World, SimulatedSocket, IReadOnlyList<ConnectionStage>>? stages = null)
     {
+        Func<Connection, IReadOnlyList<ConnectionStage>>? chain = stages is null ? null : connection =>
+        {
+            SimulatedSocket socket = Kernel.TenantOf(connection.Slot);
+            _book.OnAdmitted(connection, socket, Admission.Served);
+            return stages(_world, socket);
+        };
         ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, Admission.Refused);
-        var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), null, refused);
+        var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), chain, refused);
         _reactor.Accept(Kernel.Open(listener), core, _reactor.Adopt);
     }
 
@@ -259,6 +295,28 @@ internal sealed class SimulationRun : IScheduled
         Kernel.Wake();
     }
 
+    private void Deploy()
+    {
+        if (_world.IsStopping)
+        {
+            return;
+        }
+
+        _world.Count(FaultKind.Deployed, Trace.Nobody);
+        Deployment!.Deploy();
+        if (_bench is not null && _world.Dice.Chance(500))
+        {
+            // As a server does that has no requests; with some, the next of them moves on by itself.
+            _reactor.Post(static bench => ((Workbench)bench!).AdoptLatest(), _bench);
+            Kernel.Wake();
+        }
+
+        if (--_deploymentsLeft > 0)
+        {
+            _world.Agenda.In(_world.Dice.Below(_world.Dice.Pick<int>(5, 300, 5_000)), this, DeployErrand);
+        }
+    }
+
     private void Jump()
     {
         if (_world.Strikes(FaultKind.ClockJumped, Trace.Nobody))
@@ -278,10 +336,11 @@ internal sealed class SimulationRun : IScheduled
 
     private Peer MakePeer(int number, ExchangeDeck deck)
     {
-        int protocol = _world.Dice.Below(10);
+        int protocol = _world.Dice.Below(11);
         Temper temper = DrawTemper(number, isHttp: protocol < 7);
         return protocol switch
         {
+            10 => new FramedPeer(_world, this, number, temper, _stagedListener),
             < 7 => new HttpPeer(_world, this, number, temper, deck),
             7 or 8 => new EchoPeer(_world, this, number, temper, _echoListener),
             _ => new EchoPeer(_world, this, number, temper, _pipeListener),

@@ -19,12 +19,28 @@ internal sealed class ToyStage(World world, SimulatedSocket socket, byte mask) :
 {
     public const int HeadBytes = 2;
 
+    /// <summary>Of a chain of two, that next to the socket first.</summary>
+    public static readonly byte[] Masks = [0x5A, 0xC3];
+
     /// <summary>Smaller than a buffer, so that frames and buffers do not fall together.</summary>
     public const int FrameBytesMax = 700;
 
     private readonly List<byte> _pending = [];
     private bool _wasEnded;
     private bool _isReleased;
+
+    /// <summary>The stages of a connection; that they can be had is not sure.</summary>
+    public static IReadOnlyList<ConnectionStage> Chain(World world, SimulatedSocket socket)
+    {
+        if (world.Strikes(FaultKind.StageFailed, socket.Number))
+        {
+            socket.Excuse();
+            throw new PlantedException();
+        }
+
+        world.StagesHeld += Masks.Length;
+        return [.. Masks.Select(mask => new ToyStage(world, socket, mask))];
+    }
 
     /// <summary>Writes bytes as frames, masked.</summary>
     public static void Frame(ReadOnlySpan<byte> plain, byte mask, Action<byte[]> write)

@@ -31,6 +31,9 @@ internal sealed class World
 
     public SimulatedDisk Disk { get; init; }
 
+    /// <summary>Stages that were made and not released.</summary>
+    public int StagesHeld { get; set; }
+
     public FaultTally Tally { get; } = new();
 
     public long NowMs => Agenda.NowMs;
