@@ -1,4 +1,5 @@
 using Millrace.Engine.Backends;
+using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
 using Millrace.Simulation.Tests.Faults;
@@ -44,6 +45,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     public override long NowMs => _world.NowMs;
 
     public ReceiveSlab Slab { get; }
+
+    public SimulationRun Simulation => _simulation;
 
     /// <summary>The ring is closed: what is still on the agenda finds no server, and no memory of it.</summary>
     public bool IsClosed { get; private set; }
@@ -148,6 +151,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override int PeerAddress(int socket, Span<byte> address) =>
         At(socket) is SimulatedSocket connection ? connection.WriteAddress(address) : -Errno.EBADF;
+
+    /// <summary>How a connection came in; null for what is none.</summary>
+    public Admission? AdmissionOf(int socket) => (At(socket) as SimulatedSocket)?.Admission;
 
     /// <summary>The connection that has a slot now.</summary>
     public SimulatedSocket TenantOf(int slot) => _tenants[slot];

@@ -28,6 +28,9 @@ internal sealed class Deployment
         Site = Site.Open(SimulatedReleases.OptionsOf(Way, _link), NullLoggerFactory.Instance);
     }
 
+    /// <summary>Whether it was deployed since the run began.</summary>
+    public bool IsAnew => _history.Count > 1;
+
     /// <summary>How it is served.</summary>
     public int Way { get; }
 

@@ -1,0 +1,40 @@
+using Microsoft.Win32.SafeHandles;
+using Millrace.Engine.Backends;
+using Millrace.Simulation.Tests.Kernel;
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Canaries;
+
+/// <summary>A site that, once it is deployed anew, answers with the bytes of another release under the head of the present one.</summary>
+internal sealed unsafe class ReadsAnOldRelease(SimulatedBackend kernel) : TamperedBackend(kernel)
+{
+    private readonly List<SafeFileHandle> _opened = [];
+
+    public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
+        base.SubmitRead(token, OldOf(file), destination, bytes, offset);
+
+    protected override void Tamper(List<Completion> completions)
+    {
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        base.Dispose(disposing);
+        _opened.ForEach(static opened => opened.Dispose());
+    }
+
+    private int OldOf(int file)
+    {
+        string? path = File.ResolveLinkTarget($"/proc/self/fd/{file}", returnFinalTarget: false)?.FullName;
+        int digit = path?.IndexOf("/release-", StringComparison.Ordinal) + "/release-".Length ?? 0;
+        if (path is null || digit < "/release-".Length || Kernel.Simulation.Deployment is not { IsAnew: true })
+        {
+            return file;
+        }
+
+        int other = (path[digit] - '0' + 1) % SimulatedReleases.Count;
+        SafeFileHandle opened = File.OpenHandle($"{path[..digit]}{other}{path[(digit + 1)..]}");
+        _opened.Add(opened);
+        return (int)opened.DangerousGetHandle();
+    }
+}
