@@ -19,6 +19,9 @@ public sealed partial class Connection
     private long _readLookMs;
     private long _sendLookMs;
     private bool _sendHasCredit;
+
+    /// <summary>When there was nothing to send any more; the largest number while there is.</summary>
+    private long _sendEndedMs;
     private long _sendRetryMs;
     private long _lingerDeadlineMs;
     private long _firstRequestDeadlineMs;
@@ -91,6 +94,7 @@ public sealed partial class Connection
         _timerMs = _sendLookMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
         _readDeadlineMs = _readLookMs = long.MaxValue;
         _sendHasCredit = false;
+        _sendEndedMs = -1;
         _sentBytes = 0;
     }
 
@@ -173,7 +177,7 @@ public sealed partial class Connection
     /// </summary>
     private void WatchSend()
     {
-        if (_sendLookMs == long.MaxValue)
+        if (_sendEndedMs < Reactor.NowMs)
         {
             _sendLookMs = Reactor.NowMs + (Reactor.WriteStallMs / 4);
             if (_sendHasCredit)
@@ -183,18 +187,25 @@ public sealed partial class Connection
             }
         }
 
+        _sendEndedMs = long.MaxValue;
         WakeAt(_sendLookMs);
     }
 
-    /// <summary>There is nothing to send for now. What was taken since the last look counts.</summary>
-    private void UnwatchSend()
+    /// <summary>
+    /// All of it is with the kernel. What was taken since the last look counts; what follows in the same turn follows without a pause.
+    /// </summary>
+    private void EndWatchOfSend()
     {
-        if (_sendHasCredit && _sendLookMs != long.MaxValue)
+        if (_sendEndedMs != long.MaxValue)
+        {
+            return;
+        }
+
+        _sendEndedMs = Reactor.NowMs;
+        if (_sendHasCredit)
         {
             _sendRate!.Settle(Reactor.NowMs, BytesTaken());
         }
-
-        _sendLookMs = long.MaxValue;
     }
 
     private void RetrySendLater()

@@ -332,6 +332,38 @@ public class ScriptedSendTests
         await ExpectResetAsync(script, receive, send);
     }
 
+    /// <summary>A handler that awaits each of its pieces pauses for no time at all.</summary>
+    [Theory]
+    [InlineData(2)]
+    [InlineData(5)]
+    public async Task A_peer_that_takes_flush_by_flush_just_in_time_is_reset_all_the_same(int secondsPerPiece)
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, async connection =>
+        {
+            do
+            {
+                connection.Write(new byte[1_000 * secondsPerPiece]);
+            }
+            while (await connection.FlushAsync() == FlushOutcome.Sent);
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        int livedSeconds = 0;
+        while (script.Reactor.Counters.Stalled == 0 && livedSeconds < 200)
+        {
+            script.Kernel.Taken += 1_000;
+            await BeSilentAsync(script, seconds: 1);
+            if (++livedSeconds % secondsPerPiece == 0 && script.Reactor.Counters.Stalled == 0)
+            {
+                script.Kernel.Complete(send, 1_000 * secondsPerPiece);
+                send = await script.Kernel.ExpectAsync("send");
+            }
+        }
+
+        Assert.InRange(livedSeconds, 60, 90);
+        await ExpectResetAsync(script, receive, send);
+    }
+
     /// <summary>What it took between the last look at one send and the first at the next is its credit all the same.</summary>
     [Fact]
     public async Task A_peer_that_was_slow_and_then_took_all_has_its_time_again()

@@ -75,6 +75,9 @@ internal enum FaultKind
     /// <summary>The server is stopped while its peers are at work.</summary>
     Stopped,
 
+    /// <summary>A connection is accepted by one reactor and served by another.</summary>
+    Dealt,
+
     /// <summary>The site is deployed anew while it is served.</summary>
     Deployed,
 

@@ -13,9 +13,6 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// </summary>
 internal sealed unsafe partial class SimulatedBackend : Backend
 {
-    /// <summary>No descriptor of this process: what slips past the seam meets EBADF, not somebody's file.</summary>
-    private const int FirstDescriptor = 1 << 28;
-
     private readonly World _world;
     private readonly SimulationRun _simulation;
     private readonly CompletionQueue _queue;
@@ -23,11 +20,13 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     private readonly List<(Operation? Operation, OperationToken CancelTarget)> _submitted = [];
     private readonly Dictionary<OperationToken, Operation> _operations = [];
     private readonly Dictionary<int, SimulatedSocket> _tenants = [];
-    private readonly List<object?> _descriptors = [];
+    private readonly DescriptorTable _descriptors;
     private bool _isWoken;
+    private bool _hasBegun;
+    private long _untilMs;
+    private int _batch = int.MaxValue;
     private int _turnsOfThisMs;
     private long _lastTurnMs;
-    private long _lastDeliveryMs;
     private int _lastTurns;
 
     public SimulatedBackend(World world, SimulationRun simulation)
@@ -35,7 +34,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         _world = world;
         _simulation = simulation;
         _completions = new Completion[world.Shape.CompletionsPerTurn];
-        _lastDeliveryMs = world.NowMs;
+        _descriptors = simulation.Descriptors;
         Slab = new ReceiveSlab(world);
         _queue = new CompletionQueue(world, Slab);
     }
@@ -54,8 +53,6 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     /// <summary>Operations whose terminal completion the reactor has not seen.</summary>
     public int OperationsInFlight => _operations.Count;
 
-    public int OpenDescriptors => _descriptors.Count(static open => open is not null);
-
     public override void SubmitAccept(OperationToken token, int listenSocket)
     {
         if (At(listenSocket) is not SimulatedListener)
@@ -70,7 +67,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (At(socket) is SimulatedSocket tenant)
         {
-            tenant.BeTaken();
+            tenant.BeTaken(this);
             _tenants[token.Slot] = tenant;
         }
 
@@ -129,7 +126,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
                 return;
         }
 
-        _descriptors[socket - FirstDescriptor] = null;
+        _descriptors.Remove(socket);
     }
 
     public override void ShutdownSend(int socket) => (At(socket) as SimulatedSocket)?.ShutDownSend();
@@ -159,12 +156,12 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     public SimulatedSocket TenantOf(int slot) => _tenants[slot];
 
     /// <summary>Gives a listener its descriptor.</summary>
-    public int Open(SimulatedListener listener) => listener.Descriptor = LowestFree(listener);
+    public int Open(SimulatedListener listener) => listener.Descriptor = _descriptors.Add(listener);
 
-    /// <summary>Gives an accepted connection its descriptor, the lowest that is free, as the kernel does: it was somebody's before.</summary>
+    /// <summary>Gives an accepted connection its descriptor.</summary>
     public int Open(SimulatedSocket socket)
     {
-        socket.Descriptor = LowestFree(socket);
+        socket.Descriptor = _descriptors.Add(socket);
         _world.Trace.Note(socket.Number, TraceEvent.Accepted, socket.Descriptor);
         return socket.Descriptor;
     }
@@ -225,26 +222,10 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
         IsClosed = true;
         Slab.Dispose();
+        _simulation.Conductor.Leave(this);
     }
 
-    private object? At(int descriptor)
-    {
-        int index = descriptor - FirstDescriptor;
-        return index >= 0 && index < _descriptors.Count ? _descriptors[index] : null;
-    }
-
-    private int LowestFree(object owner)
-    {
-        int index = _descriptors.IndexOf(null);
-        if (index < 0)
-        {
-            index = _descriptors.Count;
-            _descriptors.Add(null);
-        }
-
-        _descriptors[index] = owner;
-        return FirstDescriptor + index;
-    }
+    private object? At(int descriptor) => _descriptors.At(descriptor);
 
     /// <summary>The connection that an operation is for; its slot and its socket must mean the same one.</summary>
     private SimulatedSocket? TenantOf(OperationToken token, int socket)
@@ -308,7 +289,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         }
         else if (_world.Swarm.Strikes(FaultKind.Straggling, _world.Dice))
         {
-            _simulation.SendStraggler(_tenants.First(tenant => tenant.Value == connection).Key);
+            _simulation.SendStraggler(this, _tenants.First(tenant => tenant.Value == connection).Key);
         }
 
         connection.CloseByServer();

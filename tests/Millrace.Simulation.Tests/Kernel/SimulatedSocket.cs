@@ -26,7 +26,7 @@ internal sealed partial class SimulatedSocket : IScheduled
     private const int ErrorsInARowMax = 3;
 
     private readonly World _world;
-    private readonly SimulatedBackend _kernel;
+    private SimulatedBackend _kernel;
     private readonly Peer _peer;
     private Operation? _receive;
     private Operation? _send;
@@ -115,12 +115,13 @@ internal sealed partial class SimulatedSocket : IScheduled
         }
     }
 
-    /// <summary>The server takes the connection over.</summary>
-    public void BeTaken()
+    /// <summary>A reactor of the server takes the connection over.</summary>
+    public void BeTaken(SimulatedBackend kernel)
     {
         if (!IsTaken)
         {
             IsTaken = true;
+            _kernel = kernel;
             _admittedAtMs = _world.NowMs;
         }
     }

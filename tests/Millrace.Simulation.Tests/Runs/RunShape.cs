@@ -46,6 +46,7 @@ internal sealed class RunShape
             AnswersPerTurn = dice.Pick<int>(1, 64),
             UnsentBytesMax = dice.Pick<int>(2_000, 128 * 1024),
         };
+        Reactors = swarm.Has(FaultKind.Dealt) ? dice.Pick<int>(1, 1, 2, 3) : 1;
         Clients = dice.Pick<int>(1, 2, 5, 200);
         DrainMs = dice.Pick<int>(0, 200, 5_000);
         StopAfterMs = swarm.Has(FaultKind.Stopped) ? dice.Below(ArrivalSpanMs + dice.Pick<int>(20, 500, 10_000)) : -1;
@@ -53,6 +54,9 @@ internal sealed class RunShape
     }
 
     public int Connections { get; }
+
+    /// <summary>With several of them the first accepts for all.</summary>
+    public int Reactors { get; }
 
     /// <summary>Whose connections they are.</summary>
     public int Clients { get; }

@@ -35,10 +35,14 @@ internal sealed class SimulationRun : IScheduled
     private readonly SimulatedListener _echoListener;
     private readonly SimulatedListener _pipeListener;
     private readonly SimulatedListener _stagedListener;
-    private readonly Reactor _reactor;
+    private readonly Reactor[] _reactors;
+    private readonly SimulatedBackend[] _kernels;
+    private readonly List<Acceptor> _acceptors = [];
     private readonly AdmissionBook _book;
-    private Workbench? _bench;
+    private readonly Workbench?[] _benches;
+    private readonly Dealer _dealer;
     private bool _hasBegun;
+    private bool _reactorsAreStopped;
     private bool _isHeld;
     private int _peersDone;
     private int _jumpsLeft = 5;
@@ -48,18 +52,30 @@ internal sealed class SimulationRun : IScheduled
     {
         _world = new World(seed);
         _sites = sites;
-        Kernel = new SimulatedBackend(_world, this);
+        Conductor = new Conductor(_world, this);
+        _kernels = [.. Enumerable.Range(0, _world.Shape.Reactors).Select(_ => new SimulatedBackend(_world, this))];
+        Array.ForEach(_kernels, Conductor.Add);
         HttpListener = new SimulatedListener(_world, Kernel) { TellsRefused = _world.Shape.Limits.Refusals > 0 };
         _echoListener = new SimulatedListener(_world, Kernel);
         _pipeListener = new SimulatedListener(_world, Kernel);
         _stagedListener = new SimulatedListener(_world, Kernel);
         Turnstile = new Turnstile(_world.Shape.Limits);
         _book = new AdmissionBook(_world);
-        Backend backend = tamper(Kernel);
-        _reactor = new Reactor(0, _world.Shape.Limits, new EngineLog(new ReactorWatch(_world, this)), () => backend, Turnstile);
+        var log = new EngineLog(new ReactorWatch(_world, this));
+        _reactors =
+        [
+            .. _kernels.Select(tamper).Select((backend, index) => new Reactor(index, _world.Shape.Limits, log, () => backend, Turnstile)),
+        ];
+        _benches = new Workbench?[_reactors.Length];
+        _dealer = new Dealer(_reactors);
     }
 
-    public SimulatedBackend Kernel { get; }
+    /// <summary>Of the reactor that accepts.</summary>
+    public SimulatedBackend Kernel => _kernels[0];
+
+    public Conductor Conductor { get; }
+
+    public DescriptorTable Descriptors { get; } = new();
 
     public SimulatedListener HttpListener { get; }
 
@@ -83,19 +99,27 @@ internal sealed class SimulationRun : IScheduled
         return new RunReport(seed, simulation._peers.Count, world.Tally, world.Trace.Digest, world.Violation);
     }
 
-    /// <summary>The first turn: listeners open, and peers begin to come. From here on no other thread says anything.</summary>
-    public void BeginOnce()
+    /// <summary>A turn begins.</summary>
+    public void OnTurn()
     {
-        if (_hasBegun)
+        if (!_hasBegun)
         {
-            return;
+            _hasBegun = true;
+            Begin();
         }
+        else if (_world.IsStopping && !_reactorsAreStopped && _acceptors.TrueForAll(static acceptor => acceptor.Stopped.IsCompleted))
+        {
+            StopReactors();
+        }
+    }
 
-        _hasBegun = true;
+    /// <summary>The first turn: listeners open, and peers begin to come. From here on no other thread says anything.</summary>
+    private void Begin()
+    {
         Listen(
             HttpListener,
-            connection => new Http1Session(connection, Bench).RunAsync(),
-            connection => RefusedSession.RunAsync(connection, Bench));
+            connection => new Http1Session(connection, BenchOf(connection.Reactor)).RunAsync(),
+            connection => RefusedSession.RunAsync(connection, BenchOf(connection.Reactor)));
         Listen(_echoListener, Handlers.EchoAsync);
         Listen(_pipeListener, Handlers.EchoByPipeAsync);
         Listen(_stagedListener, Handlers.EchoAsync, stages: ToyStage.Chain);
@@ -161,28 +185,30 @@ internal sealed class SimulationRun : IScheduled
     }
 
     /// <summary>The reactor is about to wait: nobody may be forgotten.</summary>
-    public void Audit(Func<OperationToken, bool> isInFlight)
+    public void Audit(SimulatedBackend kernel, Func<OperationToken, bool> isInFlight)
     {
-        if (ConnectionAudit.Check(_reactor, isInFlight) is (int slot, string what))
+        if (ConnectionAudit.Check(ReactorOf(kernel), isInFlight) is (int slot, string what))
         {
-            _world.Fail(Kernel.TenantOf(slot).Number, what);
+            _world.Fail(kernel.TenantOf(slot).Number, what);
         }
     }
 
     /// <summary>Some time after the connection of a slot is gone, a completion comes for it.</summary>
-    public void SendStraggler(int slot)
+    public void SendStraggler(SimulatedBackend kernel, int slot)
     {
+        Reactor reactor = ReactorOf(kernel);
         OperationKind kind = _world.Dice.Pick(OperationKind.Receive, OperationKind.Receive, OperationKind.Send, OperationKind.FileRead);
-        var token = new OperationToken(kind, _reactor.Connections.At(slot).Generation, slot);
-        _world.Agenda.In(_world.Dice.Below(30), new Straggler(_world, Kernel, _reactor, token), 0);
+        var token = new OperationToken(kind, reactor.Connections.At(slot).Generation, slot);
+        _world.Agenda.In(_world.Dice.Below(30), new Straggler(_world, kernel, reactor, token), 0);
     }
 
     /// <summary>What has failed is ended, to be reported.</summary>
     public void StopAfterFailure()
     {
-        if (!_isHeld && _hasBegun)
+        if (!_isHeld && _hasBegun && !_reactorsAreStopped)
         {
             Stop();
+            StopReactors();
         }
     }
 
@@ -200,7 +226,7 @@ internal sealed class SimulationRun : IScheduled
         RunReactor();
         if (!_isHeld)
         {
-            _bench?.Dispose();
+            Array.ForEach(_benches, static bench => bench?.Dispose());
             Deployment?.End();
             _world.Disk.CloseAll();
             _world.Trace.Dispose();
@@ -209,7 +235,7 @@ internal sealed class SimulationRun : IScheduled
 
     private void RunReactor()
     {
-        _ = _reactor.StartAsync();
+        Array.ForEach(_reactors, static reactor => _ = reactor.StartAsync());
         if (!_ended.Task.Wait(Patience))
         {
             _isHeld = true;
@@ -239,11 +265,11 @@ internal sealed class SimulationRun : IScheduled
     {
         (int Slots, int Blocks, int Batches, int Operations, int Descriptors, int Files, int Stages) left =
         (
-            _reactor.Connections.Count,
-            _reactor.Pools.Lent,
-            _reactor.BatchesLent,
-            Kernel.OperationsInFlight,
-            Kernel.OpenDescriptors,
+            _reactors.Sum(static reactor => reactor.Connections.Count),
+            _reactors.Sum(static reactor => reactor.Pools.Lent),
+            _reactors.Sum(static reactor => reactor.BatchesLent),
+            _kernels.Sum(static kernel => kernel.OperationsInFlight),
+            Descriptors.Count,
             _world.Disk.OpenDescriptors,
             _world.StagesHeld);
         if (left != default)
@@ -252,8 +278,12 @@ internal sealed class SimulationRun : IScheduled
         }
     }
 
-    private Workbench Bench =>
-        _bench ??= new Workbench(_reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.WebLimits, _world.Disk);
+    private Workbench BenchOf(Reactor reactor) =>
+        _benches[reactor.Index] ??= new Workbench(reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.WebLimits, _world.Disk);
+
+    private Reactor ReactorOf(SimulatedBackend kernel) => _reactors[Array.IndexOf(_kernels, kernel)];
+
+    private SimulatedSocket SocketOf(Connection connection) => _kernels[connection.Reactor.Index].TenantOf(connection.Slot);
 
     private void Listen(
         SimulatedListener listener,
@@ -263,18 +293,18 @@ internal sealed class SimulationRun : IScheduled
     {
         Func<Connection, IReadOnlyList<ConnectionStage>>? chain = stages is null ? null : connection =>
         {
-            SimulatedSocket socket = Kernel.TenantOf(connection.Slot);
+            SimulatedSocket socket = SocketOf(connection);
             _book.OnAdmitted(connection, socket, Admission.Served);
             return stages(_world, socket);
         };
         ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, Admission.Refused);
         var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), chain, refused);
-        _reactor.Accept(Kernel.Open(listener), core, _reactor.Adopt);
+        _acceptors.Add(_reactors[0].Accept(Kernel.Open(listener), core, _reactors.Length == 1 ? _reactors[0].Adopt : Deal));
     }
 
     private ConnectionHandler Booked(ConnectionHandler handler, Admission admission) => connection =>
     {
-        _book.OnAdmitted(connection, Kernel.TenantOf(connection.Slot), admission);
+        _book.OnAdmitted(connection, SocketOf(connection), admission);
         return handler(connection);
     };
 
@@ -287,12 +317,33 @@ internal sealed class SimulationRun : IScheduled
 
         _world.StoppedAtMs = _world.NowMs;
         _world.Trace.Note(Trace.Nobody, TraceEvent.Stops, _world.Shape.DrainMs);
+        if (_reactors.Length == 1)
+        {
+            StopReactors();
+            return;
+        }
+
+        // As a group does: nobody is accepted any more for a reactor that has ended.
+        _acceptors.ForEach(acceptor => _reactors[0].Post(static acceptor => ((Acceptor)acceptor!).Stop(), acceptor));
+        Kernel.Wake();
+    }
+
+    private void StopReactors()
+    {
+        _reactorsAreStopped = true;
+        _world.StoppedAtMs = _world.NowMs;
         TimeSpan drain = _world.HasFailed ? TimeSpan.Zero : TimeSpan.FromMilliseconds(_world.Shape.DrainMs);
-        _ = _reactor.StopAsync(drain).ContinueWith(
+        _ = Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ContinueWith(
             (_, ended) => ((TaskCompletionSource)ended!).TrySetResult(), _ended, TaskScheduler.Default);
 
-        // The reactor finds it in its mailbox, which it looks into between two turns.
-        Kernel.Wake();
+        // They find it in their mailboxes, which they look into between two turns.
+        Array.ForEach(_kernels, static kernel => kernel.Wake());
+    }
+
+    private void Deal(int socket, ListenerCore listener)
+    {
+        _world.Count(FaultKind.Dealt, Trace.Nobody);
+        _dealer.Deal(socket, listener);
     }
 
     private void Deploy()
@@ -304,11 +355,14 @@ internal sealed class SimulationRun : IScheduled
 
         _world.Count(FaultKind.Deployed, Trace.Nobody);
         Deployment!.Deploy();
-        if (_bench is not null && _world.Dice.Chance(500))
+        foreach (Reactor reactor in _reactors)
         {
-            // As a server does that has no requests; with some, the next of them moves on by itself.
-            _reactor.Post(static bench => ((Workbench)bench!).AdoptLatest(), _bench);
-            Kernel.Wake();
+            if (_benches[reactor.Index] is { } bench && _world.Dice.Chance(500))
+            {
+                // As a server does that has no requests; with some, the next of them moves on by itself.
+                reactor.Post(static bench => ((Workbench)bench!).AdoptLatest(), bench);
+                _kernels[reactor.Index].Wake();
+            }
         }
 
         if (--_deploymentsLeft > 0)
