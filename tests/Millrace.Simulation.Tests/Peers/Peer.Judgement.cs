@@ -98,7 +98,7 @@ internal abstract partial class Peer
     private void CheckUnread()
     {
         // A look at a stalled send comes before the verdict: a leap over both of them was one.
-        long dueMs = Math.Max(_activeAtMs, World.JumpedAtMs) + UnreadMs;
+        long dueMs = Math.Max(Math.Max(_activeAtMs, Socket.SlowUntilMs), World.JumpedAtMs) + UnreadMs;
         if (World.NowMs <= dueMs)
         {
             World.Agenda.At(dueMs + 1, this, UnreadErrand);
