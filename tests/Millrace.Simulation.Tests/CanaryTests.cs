@@ -26,7 +26,7 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
     public void A_connection_recycled_with_its_send_in_flight_is_found() =>
         Find(
             static kernel => new RecyclesWithSendInFlight(kernel),
-            "The memory of a Send was changed while it was the kernel's.", "A foreign byte", "Answer", "The run stalls", "Slot");
+            "The memory of a Send was changed while it was the kernel's.", "A foreign byte", "Answer", "The run stalls", "Slot", "A stage is used");
 
     [Fact]
     public void A_reactor_that_ignores_generations_is_found() =>

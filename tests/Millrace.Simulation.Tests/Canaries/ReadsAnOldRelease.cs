@@ -8,6 +8,8 @@ namespace Millrace.Simulation.Tests.Canaries;
 /// <summary>A site that, once it is deployed anew, answers with the bytes of another release under the head of the present one.</summary>
 internal sealed unsafe class ReadsAnOldRelease(SimulatedBackend kernel) : TamperedBackend(kernel)
 {
+    private const string Release = "/release-";
+
     private readonly List<SafeFileHandle> _opened = [];
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
@@ -25,12 +27,21 @@ internal sealed unsafe class ReadsAnOldRelease(SimulatedBackend kernel) : Tamper
 
     private int OldOf(int file)
     {
-        string? path = File.ResolveLinkTarget($"/proc/self/fd/{file}", returnFinalTarget: false)?.FullName;
-        int digit = path?.IndexOf("/release-", StringComparison.Ordinal) + "/release-".Length ?? 0;
-        if (path is null || digit < "/release-".Length || Kernel.Simulation.Deployment is not { IsAnew: true })
+        // Those that are opened on demand are numbers of the simulation's own.
+        string link = $"/proc/self/fd/{file}";
+        if (Kernel.Simulation.Deployment is not { IsAnew: true } || !File.Exists(link))
         {
             return file;
         }
+
+        string path = File.ResolveLinkTarget(link, returnFinalTarget: false)!.FullName;
+        int place = path.IndexOf(Release, StringComparison.Ordinal);
+        if (place < 0)
+        {
+            return file;
+        }
+
+        int digit = place + Release.Length;
 
         int other = (path[digit] - '0' + 1) % SimulatedReleases.Count;
         SafeFileHandle opened = File.OpenHandle($"{path[..digit]}{other}{path[(digit + 1)..]}");
