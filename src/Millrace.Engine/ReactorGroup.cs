@@ -18,12 +18,12 @@ namespace Millrace.Engine;
 public sealed class ReactorGroup : IAsyncDisposable
 {
     private readonly Reactor[] _reactors;
+    private readonly Dealer _dealer;
     private readonly EngineOptions _options;
     /// <summary>Held by whoever listens or stops: a listener that comes late finds the group stopped, or is stopped with it.</summary>
     private readonly SemaphoreSlim _gate = new(1, 1);
     private readonly List<Listener> _listeners = [];
     private bool _isStopped;
-    private int _dealt = -1;
 
     private ReactorGroup(EngineOptions options, BackendKind backend)
     {
@@ -37,6 +37,7 @@ public sealed class ReactorGroup : IAsyncDisposable
             _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(backend, options), turnstile);
         }
 
+        _dealer = new Dealer(_reactors);
         Log = log;
     }
 
@@ -215,7 +216,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         {
             Reactor reactor = _reactors[i];
             await reactor.SwitchTo();
-            acceptors.Add((reactor, reactor.Accept(sockets[i], core, isSharded ? reactor.Adopt : Deal)));
+            acceptors.Add((reactor, reactor.Accept(sockets[i], core, isSharded ? reactor.Adopt : _dealer.Deal)));
         }
 
         // Away from the reactor: what the caller does next is none of its work.
@@ -231,23 +232,4 @@ public sealed class ReactorGroup : IAsyncDisposable
         BackendKind.Epoll => new EpollBackend(options),
         _ => throw new ArgumentOutOfRangeException(nameof(options), options.Backend, "There is no such backend."),
     };
-
-    /// <summary>Hands connections of a socket that cannot be sharded to the reactors in turn.</summary>
-    private void Deal(int socket, ListenerCore listener)
-    {
-        Reactor reactor = _reactors[(uint)Interlocked.Increment(ref _dealt) % (uint)_reactors.Length];
-        if (reactor.IsHome)
-        {
-            reactor.Adopt(socket, listener);
-            return;
-        }
-
-        reactor.Post(
-            static state =>
-            {
-                var (reactor, socket, listener) = ((Reactor, int, ListenerCore))state!;
-                reactor.Adopt(socket, listener);
-            },
-            (reactor, socket, listener));
-    }
 }

@@ -4,9 +4,9 @@ using Millrace.StaticFiles.Catalog;
 namespace Millrace.Web;
 
 /// <summary>One reactor's place at one site: the snapshot it has adopted. Reactor thread only.</summary>
-internal sealed class SitePost(Site site) : IDisposable
+internal sealed class SitePost(Site site, AssetFiles? files = null) : IDisposable
 {
-    private readonly SnapshotAdopter _adopter = new(site.Catalog);
+    private readonly SnapshotAdopter _adopter = new(site.Catalog, files);
 
     public Site Site => site;
 

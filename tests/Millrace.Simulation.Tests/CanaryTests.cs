@@ -26,7 +26,7 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
     public void A_connection_recycled_with_its_send_in_flight_is_found() =>
         Find(
             static kernel => new RecyclesWithSendInFlight(kernel),
-            "The memory of a Send was changed while it was the kernel's.", "A foreign byte", "Answer", "The run stalls");
+            "The memory of a Send was changed while it was the kernel's.", "A foreign byte", "Answer", "The run stalls", "Slot", "A stage is used");
 
     [Fact]
     public void A_reactor_that_ignores_generations_is_found() =>
@@ -39,7 +39,21 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
 
     [Fact]
     public void A_receive_that_is_not_armed_again_is_found() =>
-        Find(static kernel => new LosesAReceive(kernel), "No byte came", "The connection", "The run stalls", "Reactor 0 stops");
+        Find(static kernel => new LosesAReceive(kernel), "No byte came", "The connection", "The run stalls", "Reactor 0 stops", "Slot");
+
+    [Fact]
+    public void A_place_that_is_not_given_back_is_found() =>
+        Find(
+            static kernel => new KeepsAPlace(kernel),
+            "A connection was shed below the limits", "A connection is refused below the limits", "The turnstile still counts");
+
+    [Fact]
+    public void A_credit_that_renews_itself_is_found() =>
+        Find(static kernel => new RenewsCredit(kernel), "No byte was taken for", "Too little is taken", "The connection of a peer that stopped");
+
+    [Fact]
+    public void An_old_body_under_a_new_head_is_found() =>
+        Find(static kernel => new ReadsAnOldRelease(kernel), "Answer");
 
     /// <summary>Runs seeds until the bug shows, and then its seed again: it shows again, at the same event.</summary>
     private void Find(Func<SimulatedBackend, Backend> plant, params string[] expected)

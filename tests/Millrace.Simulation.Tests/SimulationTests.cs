@@ -13,7 +13,7 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
     /// <summary>What a suite of seconds can afford.</summary>
     private static readonly TimeSpan Usual = TimeSpan.FromSeconds(12);
 
-    /// <summary>A million connections are there in a third of it.</summary>
+    /// <summary>A million connections are there in half of it.</summary>
     private static readonly TimeSpan Long = TimeSpan.FromMinutes(15);
 
     private SimulatedSites _sites = null!;

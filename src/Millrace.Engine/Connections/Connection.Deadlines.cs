@@ -18,8 +18,10 @@ public sealed partial class Connection
     private long _readDeadlineMs;
     private long _readLookMs;
     private long _sendLookMs;
-    private bool _sendIsMeasured;
     private bool _sendHasCredit;
+
+    /// <summary>When there was nothing to send any more; the largest number while there is.</summary>
+    private long _sendEndedMs;
     private long _sendRetryMs;
     private long _lingerDeadlineMs;
     private long _firstRequestDeadlineMs;
@@ -71,7 +73,7 @@ public sealed partial class Connection
     internal void OnTimer(long nowMs)
     {
         _timerMs = long.MaxValue;
-        if (!IsOpen)
+        if (!HasDeadlines)
         {
             return;
         }
@@ -82,11 +84,17 @@ public sealed partial class Connection
         WakeAt(NearestDeadline());
     }
 
+    /// <summary>
+    /// Not one that is closing: what was in flight was told to end, and a send that is tried again now would never be told.
+    /// </summary>
+    private bool HasDeadlines => Phase is > ConnectionPhase.Free and < ConnectionPhase.Closing;
+
     private void OpenDeadlines()
     {
         _timerMs = _sendLookMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
         _readDeadlineMs = _readLookMs = long.MaxValue;
         _sendHasCredit = false;
+        _sendEndedMs = -1;
         _sentBytes = 0;
     }
 
@@ -101,7 +109,7 @@ public sealed partial class Connection
 
     private long NearestDeadline()
     {
-        if (!IsOpen)
+        if (!HasDeadlines)
         {
             return long.MaxValue;
         }
@@ -165,21 +173,40 @@ public sealed partial class Connection
 
     /// <summary>
     /// Something is sent. What follows it without a pause is watched with it: a peer that takes one piece after the other, each just in
-    /// time, is slow all the same.
+    /// time, is slow all the same. Most sends are over long before the first look, and so cost no system call.
     /// </summary>
     private void WatchSend()
     {
-        if (_sendLookMs == long.MaxValue)
+        if (_sendEndedMs < Reactor.NowMs)
         {
-            _sendIsMeasured = false;
             _sendLookMs = Reactor.NowMs + (Reactor.WriteStallMs / 4);
+            if (_sendHasCredit)
+            {
+                _sendRate!.Resume(Reactor.NowMs, BytesTaken());
+                _sendLookMs = _sendRate.NextLookMs;
+            }
         }
 
+        _sendEndedMs = long.MaxValue;
         WakeAt(_sendLookMs);
     }
 
-    /// <summary>There is nothing to send for now.</summary>
-    private void UnwatchSend() => _sendLookMs = long.MaxValue;
+    /// <summary>
+    /// All of it is with the kernel. What was taken since the last look counts; what follows in the same turn follows without a pause.
+    /// </summary>
+    private void EndWatchOfSend()
+    {
+        if (_sendEndedMs != long.MaxValue)
+        {
+            return;
+        }
+
+        _sendEndedMs = Reactor.NowMs;
+        if (_sendHasCredit)
+        {
+            _sendRate!.Settle(Reactor.NowMs, BytesTaken());
+        }
+    }
 
     private void RetrySendLater()
     {
@@ -209,26 +236,21 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// The first look only takes the measure: most sends have completed long before it, and so cost no system call. Whatever was taken
-    /// before it is not known, and counted in the peer's favour; but the credit is one for all that the connection sends.
+    /// The first look only takes the measure. Whatever was taken before it is not known, and counted in the peer's favour; but the credit
+    /// is one for all that the connection sends, and from then on its sends are measured from their first byte to their last.
     /// </summary>
     private bool IsTakingTooSlowly(long nowMs)
     {
         long taken = BytesTaken();
-        _sendRate ??= new RateWatch();
-        bool isTooSlow = _sendIsMeasured && _sendRate.IsTooSlow(nowMs, taken);
+        bool isTooSlow = _sendHasCredit && _sendRate!.IsTooSlow(nowMs, taken);
         if (!_sendHasCredit)
         {
+            _sendHasCredit = true;
+            _sendRate ??= new RateWatch();
             _sendRate.Begin(nowMs, Reactor.WriteStallMs, Limits.WriteBytesPerSecond, taken);
         }
-        else if (!_sendIsMeasured)
-        {
-            _sendRate.Resume(nowMs, taken);
-        }
 
-        _sendIsMeasured = _sendHasCredit = true;
-
-        _sendLookMs = _sendRate.NextLookMs;
+        _sendLookMs = _sendRate!.NextLookMs;
         return isTooSlow;
     }
 

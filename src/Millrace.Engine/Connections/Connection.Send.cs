@@ -149,13 +149,10 @@ public sealed partial class Connection
     {
         Reactor.ReturnBatch(_sending!);
         _sending = null;
+        EndWatchOfSend();
         if (_flushRequested)
         {
             QueueFlush();
-        }
-        else
-        {
-            UnwatchSend();
         }
 
         EndFlushIfDone();

@@ -26,9 +26,9 @@ internal readonly record struct FileState
         Device = (statx.DeviceMajor << 20) | statx.DeviceMinor;
     }
 
-    public long Size { get; }
+    public long Size { get; init; }
 
-    public long ModifiedAtNs { get; }
+    public long ModifiedAtNs { get; init; }
 
     public long ChangedAtNs { get; }
 

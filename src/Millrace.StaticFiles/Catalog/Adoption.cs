@@ -6,12 +6,16 @@ namespace Millrace.StaticFiles.Catalog;
 /// One reactor's lease on one snapshot, with the requests that are using it counted in a plain int. Belongs to that reactor's
 /// thread. The lease ends with the last request after a newer snapshot was adopted.
 /// </summary>
-internal sealed class Adoption(CatalogSnapshot snapshot)
+/// <param name="snapshot">What is leased.</param>
+/// <param name="files">Through which its files are opened and looked at.</param>
+internal sealed class Adoption(CatalogSnapshot snapshot, AssetFiles files)
 {
     private int _requestsInFlight;
     private bool _isSuperseded;
 
     public CatalogSnapshot Snapshot => snapshot;
+
+    public AssetFiles Files => files;
 
     /// <summary>A request starts to use an asset of this snapshot. Each needs its <see cref="EndRequest"/>.</summary>
     public void BeginRequest()

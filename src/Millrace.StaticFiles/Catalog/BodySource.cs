@@ -1,5 +1,4 @@
 using Millrace.Interop;
-using Millrace.Interop.Files;
 using Millrace.StaticFiles.Building;
 
 namespace Millrace.StaticFiles.Catalog;
@@ -45,6 +44,8 @@ internal readonly struct BodySource
 
     public int Descriptor { get; }
 
+    private AssetFiles Files => FilesOf(_adoption);
+
     /// <summary>
     /// Whether the file is still the one the asset was made of. Where not, the asset's validators are those of another body: of an asset
     /// that is opened on demand, by its state when it was opened.
@@ -74,7 +75,7 @@ internal readonly struct BodySource
     /// </summary>
     public BodyChange Change()
     {
-        if (FileState.Read(Descriptor, out FileState now) < 0)
+        if (Files.Look(Descriptor, out FileState now) < 0)
         {
             return BodyChange.Rewritten;
         }
@@ -85,7 +86,7 @@ internal readonly struct BodySource
     }
 
     /// <summary>The same source with the file's state as it is now. It stands in for this one: they are closed once.</summary>
-    public BodySource Renewed() => FileState.Read(Descriptor, out FileState now) < 0
+    public BodySource Renewed() => Files.Look(Descriptor, out FileState now) < 0
         ? this
         : new BodySource(_adoption, Asset, now.Size, now.ModifiedAtNs, Descriptor, _ownsDescriptor) { IsAsCatalogued = false };
 
@@ -93,11 +94,13 @@ internal readonly struct BodySource
     {
         if (_ownsDescriptor)
         {
-            _ = FileCalls.Close(Descriptor);
+            Files.Close(Descriptor);
         }
 
         _adoption?.EndRequest();
     }
+
+    private static AssetFiles FilesOf(Adoption? adoption) => adoption?.Files ?? AssetFiles.System;
 
     private static BodyOpening TryOpen(CatalogSnapshot snapshot, Asset asset, Adoption? adoption, out BodySource source)
     {
@@ -115,7 +118,7 @@ internal readonly struct BodySource
             return BodyOpening.Opened;
         }
 
-        int descriptor = snapshot.OpenOnDemand(asset, out FileState state);
+        int descriptor = snapshot.OpenOnDemand(asset, out FileState state, FilesOf(adoption));
         if (descriptor < 0)
         {
             source = default;
@@ -136,7 +139,7 @@ internal readonly struct BodySource
     private static BodyOpening TryOpenHeld(Adoption? adoption, Asset asset, out BodySource source)
     {
         source = default;
-        if (FileState.Read(asset.Descriptor, out FileState now) < 0)
+        if (FilesOf(adoption).Look(asset.Descriptor, out FileState now) < 0)
         {
             return BodyOpening.Gone;
         }

@@ -136,23 +136,24 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     /// replaced since the snapshot: head and body must both come from <paramref name="state"/>, not from the asset.
     /// -ENOENT also stands for what is no regular file any more.
     /// </summary>
-    public int OpenOnDemand(Asset asset, out FileState state)
+    public int OpenOnDemand(Asset asset, out FileState state, AssetFiles? files = null)
     {
         AssertLeased();
-        int fd = Content.Root.OpenFile(asset.SitePath.RelativeZ);
+        files ??= AssetFiles.System;
+        int fd = files.Open(Content.Root, asset.SitePath.RelativeZ);
         if (fd < 0)
         {
             state = default;
             return fd;
         }
 
-        int result = FileState.Read(fd, out state);
+        int result = files.Look(fd, out state);
         if (result == 0 && state.Type == FileType.Regular)
         {
             return fd;
         }
 
-        _ = FileCalls.Close(fd);
+        files.Close(fd);
         return result < 0 ? result : -Errno.ENOENT;
     }
 

@@ -11,6 +11,11 @@ internal sealed class RetirementOrder(AssetHoldings holdings)
 {
     private readonly Lock _gate = new();
 
+    /// <summary>
+    /// One frees after the other: whoever is told that all is freed must not find an older one at it still. Never held by a reactor.
+    /// </summary>
+    private readonly Lock _freeing = new();
+
     /// <summary>The snapshots that are not released yet, from the oldest: a few, as each but the last has somebody slow.</summary>
     private readonly List<CatalogSnapshot> _living = [];
 
@@ -26,14 +31,19 @@ internal sealed class RetirementOrder(AssetHoldings holdings)
     /// <summary>Nobody holds a lease on it any more.</summary>
     public void OnReleased(CatalogSnapshot snapshot)
     {
-        Retirement ended;
+        lock (_freeing)
+        {
+            TakeOut(snapshot).Free(holdings);
+        }
+    }
+
+    private Retirement TakeOut(CatalogSnapshot snapshot)
+    {
         lock (_gate)
         {
             int place = _living.IndexOf(snapshot);
             _living.RemoveAt(place);
-            ended = place == 0 ? snapshot.Retired : snapshot.Retired.PassTo(_living[place - 1]);
+            return place == 0 ? snapshot.Retired : snapshot.Retired.PassTo(_living[place - 1]);
         }
-
-        ended.Free(holdings);
     }
 }

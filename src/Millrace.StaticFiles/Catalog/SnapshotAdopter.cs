@@ -4,9 +4,12 @@ namespace Millrace.StaticFiles.Catalog;
 /// Keeps one reactor on the latest snapshot. Belongs to that reactor's thread. Costs a read of a shared reference when it is asked, and
 /// an interlocked count per reload: no request touches memory another core writes.
 /// </summary>
-internal sealed class SnapshotAdopter(AssetCatalog catalog) : IDisposable
+/// <param name="catalog">Whose snapshots.</param>
+/// <param name="files">Through which their files are opened; the kernel's where none are given.</param>
+internal sealed class SnapshotAdopter(AssetCatalog catalog, AssetFiles? files = null) : IDisposable
 {
-    private Adoption _current = new(catalog.Adopt());
+    private readonly AssetFiles _files = files ?? AssetFiles.System;
+    private Adoption _current = new(catalog.Adopt(), files ?? AssetFiles.System);
 
     /// <summary>What requests that begin now use. It stays the same until the next <see cref="AdoptLatest"/>.</summary>
     public Adoption Current => _current;
@@ -20,7 +23,7 @@ internal sealed class SnapshotAdopter(AssetCatalog catalog) : IDisposable
         }
 
         Adoption previous = _current;
-        _current = new Adoption(catalog.Adopt());
+        _current = new Adoption(catalog.Adopt(), _files);
         previous.Supersede();
     }
 

@@ -1,6 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.Web.Http1;
@@ -18,11 +19,11 @@ internal sealed class Workbench : IDisposable
     private readonly Boundary _boundary = new();
     private readonly JoinedFields _joined = new();
 
-    public Workbench(Reactor reactor, HostTable hosts, WebLimits limits)
+    public Workbench(Reactor reactor, HostTable hosts, WebLimits limits, AssetFiles? files = null)
     {
         _reactor = reactor;
         _hosts = hosts;
-        _posts = [.. hosts.Sites.Select(static site => new SitePost(site))];
+        _posts = [.. hosts.Sites.Select(site => new SitePost(site, files))];
         Limits = limits;
         HeadLimits = limits.ToHeadLimits();
         Head = new RequestHead(limits.FieldsMax);

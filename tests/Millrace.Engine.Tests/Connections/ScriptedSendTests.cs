@@ -357,6 +357,62 @@ public class ScriptedSendTests
         await ExpectResetAsync(script, receive, send);
     }
 
+    /// <summary>A handler that awaits each of its pieces pauses for no time at all.</summary>
+    [Theory]
+    [InlineData(2)]
+    [InlineData(5)]
+    public async Task A_peer_that_takes_flush_by_flush_just_in_time_is_reset_all_the_same(int secondsPerPiece)
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, async connection =>
+        {
+            do
+            {
+                connection.Write(new byte[1_000 * secondsPerPiece]);
+            }
+            while (await connection.FlushAsync() == FlushOutcome.Sent);
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        int livedSeconds = 0;
+        while (script.Reactor.Counters.Stalled == 0 && livedSeconds < 200)
+        {
+            script.Kernel.Taken += 1_000;
+            await BeSilentAsync(script, seconds: 1);
+            if (++livedSeconds % secondsPerPiece == 0 && script.Reactor.Counters.Stalled == 0)
+            {
+                script.Kernel.Complete(send, 1_000 * secondsPerPiece);
+                send = await script.Kernel.ExpectAsync("send");
+            }
+        }
+
+        Assert.InRange(livedSeconds, 60, 90);
+        await ExpectResetAsync(script, receive, send);
+    }
+
+    /// <summary>What it took between the last look at one send and the first at the next is its credit all the same.</summary>
+    [Fact]
+    public async Task A_peer_that_was_slow_and_then_took_all_has_its_time_again()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            connection.Write(new byte[1_000_000]);
+            Assert.Equal(FlushOutcome.Sent, await connection.FlushAsync());
+            connection.Write(new byte[1_000_000]);
+            Assert.Equal(FlushOutcome.Closed, await connection.FlushAsync());
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        await BeSilentAsync(script, seconds: 25);
+        script.Kernel.Taken += 1_000_000;
+        script.Kernel.Complete(send, 1_000_000);
+        send = await script.Kernel.ExpectAsync("send");
+        await BeSilentAsync(script, seconds: 29);
+        Assert.Equal(0, script.Reactor.Counters.Stalled);
+        await BeSilentAsync(script, seconds: 10);
+        Assert.Equal(1, script.Reactor.Counters.Stalled);
+        await ExpectResetAsync(script, receive, send);
+    }
+
     [Fact]
     public async Task A_peer_that_keeps_the_rate_is_waited_for()
     {
@@ -382,6 +438,38 @@ public class ScriptedSendTests
     }
 
     /// <summary>The connection is aborted: both operations are called off, and the socket is reset.</summary>
+    /// <summary>Its other operations were told to end, and nobody would tell this one.</summary>
+    [Fact]
+    public async Task A_send_that_waits_to_be_tried_again_is_not_tried_after_an_abort()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            connection.Write("x"u8);
+            connection.Flush();
+            await connection.ReadAsync();
+            connection.Abort();
+        });
+        Submission send = await script.Kernel.ExpectAsync("send");
+        script.Kernel.Complete(send, -Errno.ENOBUFS);
+        script.Kernel.Deliver(receive, "x"u8.ToArray());
+        await script.Kernel.ExpectAsync("cancel");
+        await BeSilentAsync(script, seconds: 2);
+        Assert.True(script.Kernel.IsQuiet);
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
+        await script.ExpectClosedAsync(7);
+    }
+
+    private static async Task BeSilentAsync(Script script, int seconds)
+    {
+        for (int second = 0; second < seconds; second++)
+        {
+            script.Kernel.AdvanceClock(1_000);
+            await script.ConnectionsAsync();
+        }
+    }
+
     private static async Task ExpectResetAsync(Script script, Submission receive, Submission send)
     {
         await script.Kernel.ExpectAsync("cancel");

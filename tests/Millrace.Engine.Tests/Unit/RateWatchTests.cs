@@ -40,6 +40,20 @@ public class RateWatchTests
         Assert.InRange(EndOf(0, static second => Math.Min(second, 100)), 125_000, 165_000);
     }
 
+    /// <summary>Whenever it begins: bytes that came right behind a look are not the credit of another window.</summary>
+    [Theory]
+    [InlineData(0)]
+    [InlineData(BytesPerSecond)]
+    public void Silence_is_noticed_within_five_quarters_of_the_window(int bytesPerSecond)
+    {
+        for (int lastSecond = 0; lastSecond < 70; lastSecond++)
+        {
+            int last = lastSecond;
+            long endMs = EndOf(bytesPerSecond, second => Math.Min(second, last) * 1_000_000);
+            Assert.InRange(endMs - (last * 1_000), WindowMs, WindowMs * 5 / 4);
+        }
+    }
+
     [Fact]
     public void Looks_are_neither_too_rare_nor_too_many()
     {

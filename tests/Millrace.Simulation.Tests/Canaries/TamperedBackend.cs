@@ -54,6 +54,10 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override void ResetOnClose(int socket) => kernel.ResetOnClose(socket);
 
+    public override int PeerAddress(int socket, Span<byte> address) => kernel.PeerAddress(socket, address);
+
+    public override int UnacknowledgedBytes(int socket) => kernel.UnacknowledgedBytes(socket);
+
     public override long SendProgress(int socket) => kernel.SendProgress(socket);
 
     /// <summary>Changes the completions of a turn.</summary>

@@ -36,6 +36,18 @@ internal enum FaultKind
     /// <summary>EIO for a file read.</summary>
     DiskError,
 
+    /// <summary>A file cannot be opened, or not be looked at: EMFILE, ENFILE, ENOMEM, ENOENT, EACCES, EIO.</summary>
+    FileRefused,
+
+    /// <summary>A file is cut off while it is served.</summary>
+    FileShrinks,
+
+    /// <summary>A file read that takes seconds, or a minute: the disk, or a network file system, has a pause.</summary>
+    SlowDisk,
+
+    /// <summary>ENOTCONN for the address of a peer that is gone already.</summary>
+    NoPeerAddress,
+
     /// <summary>A multishot operation ends with a completion that brings no error.</summary>
     MultishotEnded,
 
@@ -63,8 +75,23 @@ internal enum FaultKind
     /// <summary>The server is stopped while its peers are at work.</summary>
     Stopped,
 
+    /// <summary>A connection is accepted by one reactor and served by another.</summary>
+    Dealt,
+
+    /// <summary>The site is deployed anew while it is served.</summary>
+    Deployed,
+
+    /// <summary>A stage between socket and handler throws, or cannot be had.</summary>
+    StageFailed,
+
     /// <summary>More connections than the limit allows.</summary>
     Crowded,
+
+    /// <summary>More connections of one client than it may have.</summary>
+    CrowdedClient,
+
+    /// <summary>A connection beyond a limit is told so.</summary>
+    Refused,
 
     /// <summary>Requests are sent before the earlier ones are answered.</summary>
     Pipelines,
@@ -74,6 +101,12 @@ internal enum FaultKind
 
     /// <summary>The peer stops reading.</summary>
     NeverReads,
+
+    /// <summary>The peer reads about as slowly as it may, or more slowly.</summary>
+    ReadsSlowly,
+
+    /// <summary>The peer is gone without a word: its end, or a reset, was lost on the way.</summary>
+    Vanishes,
 
     /// <summary>A head that comes byte by byte and never ends.</summary>
     Trickles,

@@ -1,15 +1,27 @@
 using Millrace.Interop;
-using Millrace.Interop.Files;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Kernel;
 
 /// <summary>A file read: of the real file, at a time of its own.</summary>
-internal sealed unsafe class DiskRead(World world, SimulatedBackend kernel, Operation operation) : IScheduled
+internal sealed class DiskRead(World world, SimulatedBackend kernel, Operation operation) : IScheduled
 {
     /// <summary>What the kernel may leave in memory that is its own and that it did not say to have filled.</summary>
     private const byte Rubbish = 0xA7;
+
+    /// <summary>Takes a moment, or as long as a disk takes that has a pause.</summary>
+    public static void Begin(World world, SimulatedBackend kernel, Operation operation)
+    {
+        int takesMs = world.Latency();
+        if (world.Strikes(FaultKind.SlowDisk, operation.Connection))
+        {
+            takesMs = world.Dice.Pick<int>(500, 5_000, 20_000, 60_000);
+            operation.Socket?.BeSlowFor(takesMs);
+        }
+
+        world.Agenda.In(takesMs, new DiskRead(world, kernel, operation), 0);
+    }
 
     public void Act(int errand)
     {
@@ -56,9 +68,6 @@ internal sealed unsafe class DiskRead(World world, SimulatedBackend kernel, Oper
             destination = destination[..world.Dice.Between(1, destination.Length)];
         }
 
-        fixed (byte* first = destination)
-        {
-            return (int)FileCalls.PositionalRead(operation.File, first, (nuint)destination.Length, operation.Offset);
-        }
+        return world.Disk.Read(operation.File, destination, operation.Offset);
     }
 }

@@ -11,15 +11,18 @@ internal sealed unsafe partial class SimulatedBackend
     /// <summary>A server that turns so often in one millisecond, and moves no byte, waits for nothing.</summary>
     private const int TurnsPerMsMax = 20_000;
 
-    /// <summary>More than all deadlines together, and leaps of the clock.</summary>
-    private const int StallMs = 3_600_000;
-
     /// <summary>Turns of a run that has failed, until it is given up.</summary>
     private const int LastTurnsMax = 5_000;
 
     public override ReadOnlySpan<Completion> Turn(long timeoutMs)
     {
-        _simulation.BeginOnce();
+        if (!_hasBegun)
+        {
+            _simulation.Conductor.Arrive(this);
+            _hasBegun = true;
+        }
+
+        _simulation.OnTurn();
         TakeSubmitted();
         CountTurn();
         if (_world.HasFailed)
@@ -27,15 +30,35 @@ internal sealed unsafe partial class SimulatedBackend
             return LetGo();
         }
 
+        if (timeoutMs != 0)
+        {
+            _simulation.Audit(this, _operations.ContainsKey);
+        }
+
         if (timeoutMs != 0 && _world.Strikes(FaultKind.EnterInterrupted, Trace.Kernel))
         {
             return [];
         }
 
-        Wait(timeoutMs);
+        _queue.MayOverflow();
+        _untilMs = timeoutMs < 0 ? long.MaxValue : _world.NowMs + timeoutMs;
+        _batch = _world.Dice.Between(1, _completions.Length);
+        _simulation.Conductor.Wait(this);
         _isWoken = false;
         return _world.HasFailed ? LetGo() : Deliver();
     }
+
+    /// <summary>Held by whose turn it is not.</summary>
+    public SemaphoreSlim Gate { get; } = new(0);
+
+    /// <summary>Whether there is so much to take that the world need not go on first.</summary>
+    public bool HasEnough => _queue.Count >= _batch && _queue.ReadyAtMs <= _world.NowMs;
+
+    /// <summary>Whether its wait is over.</summary>
+    public bool IsReady => !_hasBegun || _isWoken || ReadyAtMs <= _world.NowMs;
+
+    /// <summary>When its wait is over, if nothing happens before.</summary>
+    public long ReadyAtMs => Math.Min(_untilMs, _queue.ReadyAtMs);
 
     public override void Wake() => _isWoken = true;
 
@@ -59,7 +82,7 @@ internal sealed unsafe partial class SimulatedBackend
             }
             else if (operation.IsRead)
             {
-                _world.Agenda.In(_world.Latency(), new DiskRead(_world, this, operation), 0);
+                DiskRead.Begin(_world, this, operation);
             }
             else if (operation.Kind == OperationKind.Accept)
             {
@@ -88,38 +111,14 @@ internal sealed unsafe partial class SimulatedBackend
         }
     }
 
-    /// <summary>Lets the world move on until there are completions, or the time is over.</summary>
-    private void Wait(long timeoutMs)
-    {
-        _queue.MayOverflow();
-        long untilMs = timeoutMs < 0 ? long.MaxValue : _world.NowMs + timeoutMs;
-        int batch = _world.Dice.Between(1, _completions.Length);
-        while (!_world.HasFailed)
-        {
-            while ((_queue.Count < batch || _queue.ReadyAtMs > _world.NowMs) && !_world.HasFailed && _world.Agenda.TryRunDue())
-            {
-            }
-
-            if (_isWoken || timeoutMs == 0 || _queue.ReadyAtMs <= _world.NowMs || _world.NowMs >= untilMs)
-            {
-                return;
-            }
-
-            long nextMs = Math.Min(_world.Agenda.NextAtMs, _queue.ReadyAtMs);
-            if (Math.Min(nextMs, untilMs) > _lastDeliveryMs + StallMs)
-            {
-                _world.Fail(_simulation.FirstOpenPeer, "The run stalls: the server waits, and nothing is left to happen.");
-                return;
-            }
-
-            _world.Agenda.AdvanceTo(Math.Min(nextMs, untilMs));
-        }
-    }
-
     private ReadOnlySpan<Completion> Deliver()
     {
         int count = 0;
-        _lastDeliveryMs = _queue.Count > 0 ? _world.NowMs : _lastDeliveryMs;
+        if (_queue.Count > 0)
+        {
+            _simulation.Conductor.NoteDelivery();
+        }
+
         while (count < _completions.Length && _queue.ReadyAtMs <= _world.NowMs)
         {
             (Operation operation, Completion completion) = _queue.Take();
@@ -127,6 +126,11 @@ internal sealed unsafe partial class SimulatedBackend
             if (completion.IsTerminal)
             {
                 Retire(operation);
+            }
+
+            if (operation.Kind == OperationKind.Receive && completion.Result > 0)
+            {
+                operation.Socket?.OnDelivered(completion.Result);
             }
 
             // Bytes that move are work, however much of it there is in a moment.
@@ -149,6 +153,10 @@ internal sealed unsafe partial class SimulatedBackend
         if (operation.Socket is not null)
         {
             operation.Socket.OperationsInFlight--;
+            if (operation.Kind == OperationKind.Send)
+            {
+                operation.Socket.OnSendReturned(operation);
+            }
         }
 
         if (!operation.IsUntouched())

@@ -1,4 +1,5 @@
 using Millrace.Engine.Backends;
+using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
 using Millrace.Simulation.Tests.Faults;
@@ -12,9 +13,6 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// </summary>
 internal sealed unsafe partial class SimulatedBackend : Backend
 {
-    /// <summary>No descriptor of this process: what slips past the seam meets EBADF, not somebody's file.</summary>
-    private const int FirstDescriptor = 1 << 28;
-
     private readonly World _world;
     private readonly SimulationRun _simulation;
     private readonly CompletionQueue _queue;
@@ -22,11 +20,13 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     private readonly List<(Operation? Operation, OperationToken CancelTarget)> _submitted = [];
     private readonly Dictionary<OperationToken, Operation> _operations = [];
     private readonly Dictionary<int, SimulatedSocket> _tenants = [];
-    private readonly List<object?> _descriptors = [];
+    private readonly DescriptorTable _descriptors;
     private bool _isWoken;
+    private bool _hasBegun;
+    private long _untilMs;
+    private int _batch = int.MaxValue;
     private int _turnsOfThisMs;
     private long _lastTurnMs;
-    private long _lastDeliveryMs;
     private int _lastTurns;
 
     public SimulatedBackend(World world, SimulationRun simulation)
@@ -34,7 +34,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         _world = world;
         _simulation = simulation;
         _completions = new Completion[world.Shape.CompletionsPerTurn];
-        _lastDeliveryMs = world.NowMs;
+        _descriptors = simulation.Descriptors;
         Slab = new ReceiveSlab(world);
         _queue = new CompletionQueue(world, Slab);
     }
@@ -47,13 +47,13 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public ReceiveSlab Slab { get; }
 
+    public SimulationRun Simulation => _simulation;
+
     /// <summary>The ring is closed: what is still on the agenda finds no server, and no memory of it.</summary>
     public bool IsClosed { get; private set; }
 
     /// <summary>Operations whose terminal completion the reactor has not seen.</summary>
     public int OperationsInFlight => _operations.Count;
-
-    public int OpenDescriptors => _descriptors.Count(static open => open is not null);
 
     public override void SubmitAccept(OperationToken token, int listenSocket)
     {
@@ -69,7 +69,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (At(socket) is SimulatedSocket tenant)
         {
-            tenant.IsServed = true;
+            tenant.BeTaken(this);
             _tenants[token.Slot] = tenant;
         }
 
@@ -97,7 +97,15 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         Submit(operation);
     }
 
-    public override void SubmitCancel(OperationToken target) => _submitted.Add((null, target));
+    public override void SubmitCancel(OperationToken target)
+    {
+        if (target.Kind == OperationKind.Send)
+        {
+            _operations.GetValueOrDefault(target)?.Socket?.OnGivenUp();
+        }
+
+        _submitted.Add((null, target));
+    }
 
     public override void ReturnBuffer(ushort bufferId) => Slab.Return(bufferId);
 
@@ -120,7 +128,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
                 return;
         }
 
-        _descriptors[socket - FirstDescriptor] = null;
+        _descriptors.Remove(socket);
     }
 
     public override void ShutdownSend(int socket) => (At(socket) as SimulatedSocket)?.ShutDownSend();
@@ -129,19 +137,33 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (At(socket) is SimulatedSocket connection)
         {
+            connection.OnGivenUp();
             connection.ResetsOnClose = true;
         }
     }
 
-    public override long SendProgress(int socket) => (At(socket) as SimulatedSocket)?.SentBytes ?? 0;
+    public override long SendProgress(int socket) => (At(socket) as SimulatedSocket)?.AcknowledgedBytes ?? 0;
+
+    public override int UnacknowledgedBytes(int socket) => At(socket) is SimulatedSocket connection
+        ? (int)connection.UnacknowledgedBytes
+        : -Errno.EBADF;
+
+    public override int PeerAddress(int socket, Span<byte> address) =>
+        At(socket) is SimulatedSocket connection ? connection.WriteAddress(address) : -Errno.EBADF;
+
+    /// <summary>How a connection came in; null for what is none.</summary>
+    public Admission? AdmissionOf(int socket) => (At(socket) as SimulatedSocket)?.Admission;
+
+    /// <summary>The connection that has a slot now.</summary>
+    public SimulatedSocket TenantOf(int slot) => _tenants[slot];
 
     /// <summary>Gives a listener its descriptor.</summary>
-    public int Open(SimulatedListener listener) => listener.Descriptor = LowestFree(listener);
+    public int Open(SimulatedListener listener) => listener.Descriptor = _descriptors.Add(listener);
 
-    /// <summary>Gives an accepted connection its descriptor, the lowest that is free, as the kernel does: it was somebody's before.</summary>
+    /// <summary>Gives an accepted connection its descriptor.</summary>
     public int Open(SimulatedSocket socket)
     {
-        socket.Descriptor = LowestFree(socket);
+        socket.Descriptor = _descriptors.Add(socket);
         _world.Trace.Note(socket.Number, TraceEvent.Accepted, socket.Descriptor);
         return socket.Descriptor;
     }
@@ -202,26 +224,10 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
         IsClosed = true;
         Slab.Dispose();
+        _simulation.Conductor.Leave(this);
     }
 
-    private object? At(int descriptor)
-    {
-        int index = descriptor - FirstDescriptor;
-        return index >= 0 && index < _descriptors.Count ? _descriptors[index] : null;
-    }
-
-    private int LowestFree(object owner)
-    {
-        int index = _descriptors.IndexOf(null);
-        if (index < 0)
-        {
-            index = _descriptors.Count;
-            _descriptors.Add(null);
-        }
-
-        _descriptors[index] = owner;
-        return FirstDescriptor + index;
-    }
+    private object? At(int descriptor) => _descriptors.At(descriptor);
 
     /// <summary>The connection that an operation is for; its slot and its socket must mean the same one.</summary>
     private SimulatedSocket? TenantOf(OperationToken token, int socket)
@@ -259,7 +265,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             case OperationKind.Accept:
                 (At(operation.Target) as SimulatedListener)?.Cancel();
                 break;
-            case OperationKind.FileRead when _world.Strikes(FaultKind.CancelRaced, operation.Connection):
+            case OperationKind.FileRead
+                when !(operation.Socket?.SlowUntilMs > _world.NowMs) && _world.Strikes(FaultKind.CancelRaced, operation.Connection):
                 // A worker is at it already, and will not be stopped.
                 break;
             case OperationKind.FileRead:
@@ -278,13 +285,13 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             _world.Fail(connection.Number, $"The connection is closed with {connection.OperationsInFlight} operations in flight.");
         }
 
-        if (!connection.IsServed)
+        if (!connection.IsTaken)
         {
             _simulation.OnShed(connection);
         }
         else if (_world.Swarm.Strikes(FaultKind.Straggling, _world.Dice))
         {
-            _simulation.SendStraggler(_tenants.First(tenant => tenant.Value == connection).Key);
+            _simulation.SendStraggler(this, _tenants.First(tenant => tenant.Value == connection).Key);
         }
 
         connection.CloseByServer();

@@ -15,6 +15,9 @@ internal sealed class SimulatedListener(World world, SimulatedBackend kernel) : 
 
     public int Descriptor { get; set; } = -1;
 
+    /// <summary>Whether those whom it turns away are told so.</summary>
+    public bool TellsRefused { get; init; }
+
     public bool IsClosed { get; private set; }
 
     /// <summary>False when nobody listens any more.</summary>

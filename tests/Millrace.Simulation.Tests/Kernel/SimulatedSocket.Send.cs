@@ -1,10 +1,9 @@
-using System.Globalization;
 using Millrace.Interop;
 using Millrace.Simulation.Tests.Faults;
 
 namespace Millrace.Simulation.Tests.Kernel;
 
-/// <content>The send that the server has in flight, its faults, and how long it may take nothing.</content>
+/// <content>The send that the server has in flight, and its faults.</content>
 internal sealed partial class SimulatedSocket
 {
     private void ScheduleSend()
@@ -70,10 +69,6 @@ internal sealed partial class SimulatedSocket
         {
             ScheduleSend();
         }
-        else
-        {
-            WatchStall();
-        }
     }
 
     private int DrawSendError()
@@ -103,35 +98,5 @@ internal sealed partial class SimulatedSocket
         {
             Finish(ref _send, _send.Transferred > 0 ? (int)_send.Transferred : error);
         }
-    }
-
-    /// <summary>A peer that takes nothing is given up within twice the limit.</summary>
-    private void WatchStall()
-    {
-        if (!_stallIsWatched)
-        {
-            _stallIsWatched = true;
-            _stalledAtBytes = SentBytes;
-            _world.Agenda.In(StallMs, this, StallErrand);
-        }
-    }
-
-    private long StallMs => (2 * (long)_world.Shape.Limits.WriteStall.TotalMilliseconds) + _world.Shape.SlackMs;
-
-    private void CheckStall()
-    {
-        _stallIsWatched = false;
-        if (_send is null || IsDead)
-        {
-            return;
-        }
-
-        // The first look takes the measure: a leap over both of them was one.
-        if (_stalledAtBytes == SentBytes && _world.NowMs > _world.JumpedAtMs + StallMs)
-        {
-            _world.Fail(Number, string.Create(CultureInfo.InvariantCulture, $"No byte was taken for twice the stall limit, at {SentBytes}."));
-        }
-
-        WatchStall();
     }
 }

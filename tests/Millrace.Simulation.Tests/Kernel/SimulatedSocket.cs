@@ -19,22 +19,25 @@ internal sealed partial class SimulatedSocket : IScheduled
     /// <summary>What the kernel queues of a peer that sends to a server that does not receive.</summary>
     private const int UplinkBytes = 8 * 1024;
 
+    /// <summary>What the engine grants to one that was idle when the server stops, and has all that it was sent.</summary>
+    private const int IdleLingerMs = 100;
+
     /// <summary>A fault that struck every time would leave no progress to be lost.</summary>
     private const int ErrorsInARowMax = 3;
 
     private readonly World _world;
-    private readonly SimulatedBackend _kernel;
+    private SimulatedBackend _kernel;
     private readonly Peer _peer;
     private Operation? _receive;
     private Operation? _send;
     private bool _receiveIsDue;
     private bool _sendIsDue;
-    private bool _stallIsWatched;
-    private long _stalledAtBytes;
     private int _receiveErrorsInARow;
     private int _sendErrorsInARow;
     private long _shutDownAtMs = long.MaxValue;
     private long _lackedBufferAtMs = -1;
+    private long _admittedAtMs;
+    private long _unacknowledgedAtEnd;
 
     public SimulatedSocket(World world, SimulatedBackend kernel, Peer peer, int downlinkBytes)
     {
@@ -43,6 +46,8 @@ internal sealed partial class SimulatedSocket : IScheduled
         _peer = peer;
         Uplink = new ByteQueue(UplinkBytes);
         Downlink = new ByteQueue(downlinkBytes);
+        _credit = NewCredit();
+        _mostCredit = NewCredit();
     }
 
     public int Number => _peer.Number;
@@ -76,12 +81,15 @@ internal sealed partial class SimulatedSocket : IScheduled
     public bool MayBreak { get; private set; }
 
     /// <summary>The server took the connection over, rather than shed it.</summary>
-    public bool IsServed { get; set; }
+    public bool IsTaken { get; private set; }
 
     public int OperationsInFlight { get; set; }
 
     /// <summary>Bytes that the server sent.</summary>
     public long SentBytes { get; private set; }
+
+    /// <summary>Until then it is the disk's fault.</summary>
+    public long SlowUntilMs { get; private set; }
 
     /// <summary>Bytes that the server received.</summary>
     public long ReceivedBytes { get; private set; }
@@ -107,6 +115,23 @@ internal sealed partial class SimulatedSocket : IScheduled
         }
     }
 
+    /// <summary>A reactor of the server takes the connection over.</summary>
+    public void BeTaken(SimulatedBackend kernel)
+    {
+        if (!IsTaken)
+        {
+            IsTaken = true;
+            _kernel = kernel;
+            _admittedAtMs = _world.NowMs;
+        }
+    }
+
+    /// <summary>The disk keeps the server waiting, and it its peer.</summary>
+    public void BeSlowFor(int ms) => SlowUntilMs = _world.NowMs + ms;
+
+    /// <summary>Bytes have reached the server.</summary>
+    public void OnDelivered(int count) => _peer.OnDelivered(count);
+
     public void Submit(Operation operation)
     {
         if (operation.Kind == Engine.Backends.OperationKind.Receive)
@@ -117,6 +142,8 @@ internal sealed partial class SimulatedSocket : IScheduled
         else
         {
             _send = operation;
+            OnSendSubmitted();
+            _peer.OnServerSends();
             ScheduleSend();
         }
     }
@@ -170,6 +197,7 @@ internal sealed partial class SimulatedSocket : IScheduled
     {
         _world.Trace.Note(Number, TraceEvent.ShutsDown);
         DownlinkEnded = true;
+        _unacknowledgedAtEnd = UnacknowledgedBytes;
         _shutDownAtMs = _world.NowMs;
         _world.Agenda.In((long)_world.Shape.Limits.Linger.TotalMilliseconds + _world.Shape.SlackMs, this, LingerErrand);
         _peer.Kick();
@@ -180,9 +208,9 @@ internal sealed partial class SimulatedSocket : IScheduled
     {
         IsClosed = true;
         Descriptor = -1;
-        bool lingered = _shutDownAtMs != long.MaxValue
-            && _world.NowMs - _shutDownAtMs >= (long)_world.Shape.Limits.Linger.TotalMilliseconds;
-        if (lingered)
+        long lingeredMs = _shutDownAtMs == long.MaxValue ? 0 : _world.NowMs - _shutDownAtMs;
+        bool wasIdle = _world.IsStopping && _unacknowledgedAtEnd == 0;
+        if (lingeredMs >= (wasIdle ? IdleLingerMs : (long)_world.Shape.Limits.Linger.TotalMilliseconds))
         {
             Excuse();
         }
@@ -217,6 +245,7 @@ internal sealed partial class SimulatedSocket : IScheduled
     public void ConsumeByPeer(int count)
     {
         Downlink.Consume(count);
+        Acknowledge(count);
         ScheduleSend();
     }
 

@@ -32,6 +32,13 @@ internal sealed record Answer(int Status)
 
     public long ContentBytes => Content.Sum(static piece => (long)piece.Length);
 
+    /// <summary>The same file cut off, for a head without validators, which were another's.</summary>
+    public static Answer Shrunk(byte[] content, int bytes, bool bringsContent) => new(200)
+    {
+        Content = [content.AsMemory(0, bytes)],
+        BringsContent = bringsContent,
+    };
+
     /// <summary>Checks a head, the empty line included, and says what is wrong with it; null for nothing.</summary>
     /// <param name="head">As it was received.</param>
     /// <param name="answer">This, with its content complete.</param>
@@ -78,4 +85,11 @@ internal sealed record Answer(int Status)
 }
 
 /// <summary>One request and what has to come back for it.</summary>
-internal sealed record Exchange(byte[] Request, Answer Answer);
+/// <param name="Request">As it is sent.</param>
+/// <param name="Answer">As it should be.</param>
+/// <param name="Content">Of the file that it is answered from, which may be lost, or lose its end; null for none.</param>
+internal sealed record Exchange(byte[] Request, Answer Answer, byte[]? Content = null)
+{
+    /// <summary>The answer from each release of a site that is deployed; empty for what is not of one.</summary>
+    public IReadOnlyList<Answer> OfReleases { get; init; } = [];
+}

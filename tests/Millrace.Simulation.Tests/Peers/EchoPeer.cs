@@ -30,6 +30,8 @@ internal sealed class EchoPeer : Peer
 
     protected override bool HasReceivedAll => _received == _bytes.Length;
 
+    protected override bool HasDeadlines => false;
+
     protected override SimulatedListener Listener => _listener;
 
     protected override void Take(ReadOnlySpan<byte> bytes)

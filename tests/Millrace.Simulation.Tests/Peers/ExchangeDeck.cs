@@ -4,15 +4,23 @@ using Millrace.Simulation.Tests.Runs;
 namespace Millrace.Simulation.Tests.Peers;
 
 /// <summary>Draws requests to the sites, each with the answer it must have.</summary>
-internal sealed class ExchangeDeck(World world, SimulatedSites sites)
+internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment? deployment)
 {
     /// <summary>A part of a body that never becomes whole.</summary>
     private const int StalledBytes = 30;
+
+    /// <summary>More than is sent of a head until its time is over.</summary>
+    private const int TrickledBytes = 6_000;
 
     /// <param name="owner">Whose request it is; where it can, the answer repeats it.</param>
     /// <param name="number">Which of the owner's.</param>
     public Exchange Draw(int owner, int number)
     {
+        if (deployment is not null && world.Dice.Chance(400))
+        {
+            return Released(deployment.Way);
+        }
+
         int host = world.Dice.Below(SimulatedSites.HostNames.Count);
         string fields = $"Host: {SimulatedSites.HostNames[host]}\r\nX-Owner: {owner}-{number}\r\n";
         SiteFile file = DrawFile();
@@ -22,14 +30,15 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
             1 => new(Bytes($"GET /missing/{owner} HTTP/1.1\r\n{fields}\r\n"), StatusText(404, "404 Not Found\r\n")),
             2 => new(
                 Bytes($"HEAD {file.Target} HTTP/1.1\r\n{fields}\r\n"),
-                Whole(file, host) with { BringsContent = false }),
+                Whole(file, host) with { BringsContent = false },
+                file.Content),
             3 => new(
                 Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}If-None-Match: {file.EntityTags[host]}\r\n\r\n"),
                 new Answer(304) { Line = TagLine(file, host), BringsContent = false, NamesLength = false }),
             4 or 5 when file.Content.Length > 1 => Range(file, host, fields),
             6 when file.Content.Length > 50 => Ranges(file, host, fields),
             7 => Posted(fields, world.Dice.Below(500)),
-            _ => new(Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}\r\n"), Whole(file, host)),
+            _ => new(Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}\r\n"), Whole(file, host), file.Content),
         };
     }
 
@@ -42,21 +51,32 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
             Bytes($"GET {sites.Files[2].Target} HTTP/1.0\r\nHost: memory.test\r\n\r\n"), Whole(sites.Files[2], 0) with { Ends = true }),
         _ => new(
             Bytes($"GET {sites.Files[3].Target} HTTP/1.1\r\nHost: files.test\r\nConnection: close\r\n\r\n"),
-            Whole(sites.Files[3], 1) with { Ends = true }),
+            Whole(sites.Files[3], 1) with { Ends = true },
+            sites.Files[3].Content),
     };
 
     /// <summary>What a file is answered with that cannot be read.</summary>
     public static Answer Unreadable { get; } = StatusText(500, "500 Internal Server Error\r\n") with { Ends = true };
 
+    /// <summary>What somebody is told who is one too many, whatever he asks; what is no request is still called that.</summary>
+    public static Answer Refused(Answer expected) => expected.Status == 400 ? expected
+        : StatusText(503, "503 Service Unavailable\r\n") with { Ends = true, BringsContent = expected.BringsContent || expected.Status == 304 };
+
     /// <summary>A head that comes slowly and never ends.</summary>
     public static Exchange Trickled() =>
-        new(Bytes("GET / HTTP/1.1\r\nHost: memory.test\r\nX-Slow: " + new string('z', 200)), StatusText(408, "408 Request Timeout\r\n") with { Ends = true });
+        new(Bytes("GET / HTTP/1.1\r\nHost: memory.test\r\nX-Slow: " + new string('z', TrickledBytes)), StatusText(408, "408 Request Timeout\r\n") with { Ends = true });
 
     /// <summary>A request that is answered before its body, which never comes.</summary>
     public static Exchange Stalled() =>
         new(
             Bytes($"POST / HTTP/1.1\r\nHost: memory.test\r\nContent-Length: 1000\r\n\r\n{new string('b', StalledBytes)}"),
             StatusText(405, "405 Method Not Allowed\r\n"));
+
+    /// <summary>What a file is answered with that cannot be opened; null for what is no such answer.</summary>
+    public static Answer? Lost(ReadOnlySpan<byte> head, bool bringsContent) =>
+        head.StartsWith("HTTP/1.1 404 "u8) ? StatusText(404, "404 Not Found\r\n") with { BringsContent = bringsContent }
+        : head.StartsWith("HTTP/1.1 503 "u8) ? StatusText(503, "503 Service Unavailable\r\n") with { BringsContent = bringsContent }
+        : null;
 
     private static Exchange Redirected(string fields, int owner, int number) => new(
         Bytes($"GET /go/{owner}/{number} HTTP/1.1\r\n{fields}\r\n"),
@@ -66,13 +86,53 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
         Bytes($"POST / HTTP/1.1\r\n{fields}Content-Length: {bytes}\r\n\r\n{new string('b', bytes)}"),
         StatusText(405, "405 Method Not Allowed\r\n"));
 
+    /// <summary>A file of the site that is deployed: of one release or another, but all of it.</summary>
+    private Exchange Released(int way)
+    {
+        int fitting = 1;
+        while (fitting < SimulatedReleases.Targets.Count && SimulatedReleases.BytesMin(fitting) <= world.Shape.AnswerBytesMax)
+        {
+            fitting++;
+        }
+
+        int file = world.Dice.Below(fitting);
+        ReleasedFile[] versions = [.. sites.Releases.VersionsOf(file, way)];
+        string head = $"{SimulatedReleases.Targets[file]} HTTP/1.1\r\nHost: {SimulatedSites.DeployedHost}\r\n";
+        int first = world.Dice.Below(SimulatedReleases.BytesMin(file));
+        return world.Dice.Below(5) switch
+        {
+            0 => OfReleases($"HEAD {head}\r\n", versions, version => WholeOf(version) with { BringsContent = false }),
+            1 => OfReleases(
+                $"GET {head}Range: bytes={first}-{first + 9}\r\n\r\n",
+                versions,
+                version => WholeOf(version) with { Status = 206, Content = [version.Content.AsMemory(first, Math.Min(10, version.Content.Length - first))] }),
+            2 => OfReleases(
+                $"GET {head}If-None-Match: {versions[0].EntityTag}\r\n\r\n",
+                versions,
+                version => version == versions[0]
+                    ? WholeOf(version) with { Status = 304, BringsContent = false, NamesLength = false }
+                    : WholeOf(version)),
+            _ => OfReleases($"GET {head}\r\n", versions, WholeOf),
+        };
+    }
+
+    private static Exchange OfReleases(string request, ReleasedFile[] versions, Func<ReleasedFile, Answer> answer)
+    {
+        Answer[] answers = [.. versions.Select(answer)];
+        return new Exchange(Bytes(request), answers[0]) { OfReleases = answers };
+    }
+
+    private static Answer WholeOf(ReleasedFile version) =>
+        new(200) { Line = Bytes($"\r\nETag: {version.EntityTag}\r\n"), Content = [version.Content] };
+
     private Exchange Range(SiteFile file, int host, string fields)
     {
         int first = world.Dice.Below(file.Content.Length);
         int last = first + world.Dice.Below(file.Content.Length - first);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes={first}-{last}\r\n\r\n"),
-            new Answer(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] });
+            new Answer(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] },
+            file.Content);
     }
 
     private Exchange Ranges(SiteFile file, int host, string fields)
@@ -82,7 +142,8 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites)
         int secondLast = Math.Min(second + world.Dice.Below(15), file.Content.Length - 1);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes=0-{firstLast},{second}-{secondLast}\r\n\r\n"),
-            new Answer(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] });
+            new Answer(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] },
+            file.Content);
     }
 
     private SiteFile DrawFile()

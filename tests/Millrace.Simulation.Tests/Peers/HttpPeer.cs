@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text;
+using Millrace.Engine.Listening;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;
 using Millrace.Simulation.Tests.Runs;
@@ -13,9 +14,11 @@ internal sealed class HttpPeer : Peer
     private const int FloodExchanges = 4_000;
 
     private readonly List<Exchange> _exchanges = [];
+    private readonly List<long> _beganAtMs = [];
     private readonly int _pipelined;
     private readonly byte[] _head = new byte[HeadBytesMax];
-    private readonly int _trickleMs;
+    private readonly Trickle _trickle;
+    private readonly long _trickledFrom;
     private int _headBytes;
     private Answer? _current;
     private int _piece;
@@ -24,8 +27,10 @@ internal sealed class HttpPeer : Peer
     private int _sending;
     private int _sentOfRequest;
     private int _requestsSent;
+    private long _delivered;
     private bool _wasToldOfEnd;
     private long _trickleAtMs;
+    private bool _hasTrickled;
     private long _lastRequestAtMs = long.MaxValue;
     private long _lastRequestBegunAtMs;
     private long _requestBeforeAtMs = long.MaxValue;
@@ -62,7 +67,8 @@ internal sealed class HttpPeer : Peer
             world.Count(FaultKind.Pipelines, number);
         }
 
-        _trickleMs = (int)world.Shape.WebLimits.Head.TotalMilliseconds / 12;
+        _trickle = new Trickle(world);
+        _trickledFrom = _exchanges.Take(_exchanges.Count - 1).Sum(static exchange => exchange.Request.Length);
     }
 
     protected override ReadOnlySpan<byte> Outgoing
@@ -80,11 +86,13 @@ internal sealed class HttpPeer : Peer
                 return left;
             }
 
-            // When nothing else is under way, and a byte at a time.
+            // When nothing else is under way, and a little at a time.
             bool isDue = _answered == _sending && World.NowMs >= _trickleAtMs && !_wasToldOfEnd;
-            return isDue ? left[..1] : default;
+            return isDue ? left[..Math.Min(left.Length, _trickle.PieceBytes)] : default;
         }
     }
+
+    protected override bool HasDeadlines => true;
 
     protected override bool HasSentAll => _sending == _exchanges.Count;
 
@@ -101,6 +109,12 @@ internal sealed class HttpPeer : Peer
         World.NowMs - _lastRequestBegunAtMs <= World.Shape.SlackMs
         && _lastRequestBegunAtMs - _requestBeforeAtMs >= (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
 
+    /// <summary>A file that is cut off, or cannot be looked at, can end the connection within its answer.</summary>
+    protected override bool MayBreak =>
+        _answered < _beganAtMs.Count
+        && (World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(_beganAtMs[_answered]))
+        && _exchanges.Take(_beganAtMs.Count).Skip(_answered).Any(static exchange => exchange.Content is not null);
+
     protected override SimulatedListener Listener => Run.HttpListener;
 
     private bool IsTrickling => Temper == Temper.Trickles && _sending == _exchanges.Count - 1;
@@ -109,14 +123,32 @@ internal sealed class HttpPeer : Peer
     protected override long EarliestEndMs => Temper switch
     {
         Temper.Stays => _lastRequestAtMs + (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds,
-        Temper.StallsBody => _lastRequestBegunAtMs + (long)World.Shape.WebLimits.Body.TotalMilliseconds,
+        Temper.StallsBody => _lastRequestBegunAtMs + (long)Sooner(World.Shape.WebLimits.Body, World.Shape.WebLimits.ReceiveStall).TotalMilliseconds,
         _ => 0,
     };
+
+    public override void OnDelivered(int count)
+    {
+        _delivered += count;
+        if (IsTrickling && _delivered > _trickledFrom)
+        {
+            _trickle.OnDelivered(count);
+        }
+    }
+
+    public override void OnServerSends()
+    {
+        if (IsTrickling)
+        {
+            _trickle.OnAnswered();
+        }
+    }
 
     protected override void OnSent(int count)
     {
         if (_sentOfRequest == 0)
         {
+            _beganAtMs.Add(World.NowMs);
             _lastRequestBegunAtMs = World.NowMs;
             _requestBeforeAtMs = _lastRequestAtMs;
         }
@@ -179,16 +211,27 @@ internal sealed class HttpPeer : Peer
         }
     }
 
+    /// <summary>Silence counts by itself, and is noticed within five quarters of what it may last.</summary>
+    private TimeSpan BodyDeadline => Sooner(World.Shape.WebLimits.Body, World.Shape.WebLimits.ReceiveStall * 1.25);
+
+    private static TimeSpan Sooner(TimeSpan one, TimeSpan other) => one < other ? one : other;
+
     private void BeginTrickle()
     {
-        if (_sentOfRequest == 1)
+        if (!_hasTrickled)
         {
+            _hasTrickled = true;
             ExpectEnd(World.Shape.WebLimits.Head, "the deadline for a head");
             _lastRequestAtMs = World.NowMs;
         }
 
-        _trickleAtMs = World.NowMs + _trickleMs;
-        KickIn(_trickleMs);
+        if (_trickle.IsOverdue && !Socket.MayBreak && !Socket.IsClosed && !Socket.DownlinkEnded)
+        {
+            Fail("A head comes too slowly, and the connection is still there.");
+        }
+
+        _trickleAtMs = World.NowMs + _trickle.PauseMs;
+        KickIn(_trickle.PauseMs);
     }
 
     private ReadOnlySpan<byte> TakeHead(ReadOnlySpan<byte> bytes)
@@ -225,7 +268,11 @@ internal sealed class HttpPeer : Peer
         }
 
         Answer expected = _exchanges[_answered].Answer;
-        if (head.StartsWith("HTTP/1.1 408 "u8) && expected.Status != 408 && Socket.MayBreak)
+        if (Socket.Admission == Admission.Refused)
+        {
+            expected = ExchangeDeck.Refused(expected);
+        }
+        else if (head.StartsWith("HTTP/1.1 408 "u8) && expected.Status != 408 && Socket.MayBreak)
         {
             // The clock has leapt while a head was on its way.
             expected = ExchangeDeck.Trickled().Answer;
@@ -235,12 +282,20 @@ internal sealed class HttpPeer : Peer
             // The disk failed before anything of the answer had gone out.
             expected = ExchangeDeck.Unreadable;
         }
+        else if (_exchanges[_answered].OfReleases is { Count: > 0 } releases)
+        {
+            expected = OfRelease(expected, releases, head);
+        }
+        else if (_exchanges[_answered].Content is { } content)
+        {
+            expected = OfFile(expected, content, head);
+        }
 
         string? wrong = expected.Check(head, out Answer answer);
         bool ends = head.IndexOf("\r\nConnection: close\r\n"u8) >= 0;
         wrong ??= expected.Ends && !ends ? "does not say that it is the last"
             : ends && !expected.Ends && !World.IsStopping ? "says that it is the last, without a reason"
-            : expected.Status == 408 && World.NowMs < EarliestTimeoutMs && !Socket.MayBreak ? "comes before its time"
+            : expected.Status == 408 && World.NowMs < EarliestTimeoutMs && !_trickle.WasTooSlow && !Socket.MayBreak ? "comes before its time"
             : null;
         if (wrong is not null)
         {
@@ -252,6 +307,46 @@ internal sealed class HttpPeer : Peer
         _piece = _pieceBytes = 0;
         _current = answer;
         SkipEmpty();
+    }
+
+    /// <summary>The answer for a file, which may be lost, or cut off.</summary>
+    private Answer OfFile(Answer expected, byte[] content, ReadOnlySpan<byte> head)
+    {
+        if (World.Disk.HasRefusedSince(_beganAtMs[_answered]) && ExchangeDeck.Lost(head, expected.BringsContent) is { } lost)
+        {
+            return lost with { Ends = expected.Ends };
+        }
+
+        if (head.IndexOf("\r\nETag: "u8) >= 0)
+        {
+            return expected;
+        }
+
+        // Of a file that could not be looked at again nobody knows whether it is still the one it was.
+        foreach (long bytes in World.Disk.ShrunkSizes.Append(World.Disk.HasRefusedSince(_beganAtMs[_answered]) ? content.Length : 0))
+        {
+            Answer shrunk = Answer.Shrunk(content, (int)Math.Min(bytes, content.Length), expected.BringsContent) with { Ends = expected.Ends };
+            if (shrunk.Check(head, out _) is null)
+            {
+                return shrunk;
+            }
+        }
+
+        return expected;
+    }
+
+    /// <summary>The answer of the release that its tag is of, if that one was served when it could be asked.</summary>
+    private Answer OfRelease(Answer expected, IReadOnlyList<Answer> releases, ReadOnlySpan<byte> head)
+    {
+        for (int release = 0; release < releases.Count; release++)
+        {
+            if (head.IndexOf(releases[release].Line) >= 0 && Run.Deployment!.WasServedSince(_beganAtMs[_answered], release))
+            {
+                return releases[release];
+            }
+        }
+
+        return expected;
     }
 
     private long EarliestTimeoutMs => _lastRequestAtMs + (long)World.Shape.WebLimits.Head.TotalMilliseconds;
@@ -306,7 +401,7 @@ internal sealed class HttpPeer : Peer
         }
         else if (Temper == Temper.StallsBody)
         {
-            ExpectEnd(World.Shape.WebLimits.Body, "the deadline for a body");
+            ExpectEnd(BodyDeadline, "the deadline for a body");
         }
     }
 

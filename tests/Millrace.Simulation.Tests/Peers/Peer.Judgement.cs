@@ -35,11 +35,10 @@ internal abstract partial class Peer
             // Even where the connection may break: an end in order makes the answer look whole.
             Fail("The connection ended in order within an answer.");
         }
-        else if (!HasReceivedAll && !WasToldOfEnd && !MayHaveComeLate && !Socket.MayBreak && !World.IsStopping)
+        else if (!HasReceivedAll && !WasToldOfEnd && !MayHaveComeLate && !MayBeLeftBehind && !Socket.MayBreak && !World.IsStopping)
         {
             Fail("The connection ended before everything was answered, and nothing gave a reason.");
         }
-
         else if (HasReceivedAll && !WasToldOfEnd && World.NowMs < EarliestEndMs && !Socket.MayBreak && !World.IsStopping)
         {
             Fail("The connection was ended before its deadline.");
@@ -51,7 +50,7 @@ internal abstract partial class Peer
     private void JudgeReset()
     {
         World.Trace.Note(Number, TraceEvent.PeerSeesReset);
-        if (!Socket.MayBreak && !_sawEnd && World.NowMs < World.DrainEndsAtMs)
+        if (!Socket.MayBreak && !MayBreak && !_sawEnd && World.NowMs < World.DrainEndsAtMs)
         {
             Fail("The connection was reset, and nothing gave a reason.");
         }
@@ -66,8 +65,8 @@ internal abstract partial class Peer
             return;
         }
 
-        long dueMs = World.WithJumps(_movedAtMs + World.Shape.SlackMs);
-        if (!IsOwed)
+        long dueMs = World.WithJumps(Math.Max(_movedAtMs, Socket.SlowUntilMs) + World.Shape.SlackMs);
+        if (!IsOwed || !IsEager)
         {
             World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
         }
@@ -99,7 +98,7 @@ internal abstract partial class Peer
     private void CheckUnread()
     {
         // A look at a stalled send comes before the verdict: a leap over both of them was one.
-        long dueMs = Math.Max(_activeAtMs, World.JumpedAtMs) + UnreadMs;
+        long dueMs = Math.Max(Math.Max(_activeAtMs, Socket.SlowUntilMs), World.JumpedAtMs) + UnreadMs;
         if (World.NowMs <= dueMs)
         {
             World.Agenda.At(dueMs + 1, this, UnreadErrand);

@@ -15,6 +15,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     private const int QuitErrand = 3;
     private const int EndErrand = 4;
     private const int UnreadErrand = 5;
+    private const int VanishErrand = 6;
 
     private readonly int _sendPiece = world.Dice.Between(1, world.Shape.SendPieceBytes);
     private readonly int _readPiece = world.Dice.Between(1, 2 * world.Shape.GrainBytes);
@@ -25,16 +26,22 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         _ => int.MaxValue,
     };
 
+    private readonly SlowReading? _slowly = temper == Temper.ReadsSlowly ? new SlowReading(world) : null;
     private bool _stepIsDue;
+    private bool _isVanished;
     private bool _hasEnded;
     private bool _sawEnd;
     private long _movedAtMs;
+    private long _nextLookMs;
     private long _activeAtMs;
     private long _readBytes;
     private long _endsByMs = long.MaxValue;
     private string _endsBy = "";
 
     public int Number { get; } = number;
+
+    /// <summary>Whose connection it is, one of several perhaps.</summary>
+    public int Client { get; } = world.Dice.Below(world.Shape.Clients);
 
     public bool IsDone { get; private set; }
 
@@ -49,7 +56,13 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     protected SimulatedSocket Socket { get; private set; } = null!;
 
-    protected bool IsReading => _readBytes < _readsBytes;
+    protected bool IsReading => _readBytes < _readsBytes && !_isVanished;
+
+    /// <summary>Whether it wants its bytes as soon as they are there.</summary>
+    protected bool IsEager => IsReading && _slowly is null;
+
+    /// <summary>Whether the server may end a connection that it has nothing to send on, whoever is still reading.</summary>
+    protected bool MayBeLeftBehind => _slowly is not null;
 
     /// <summary>Bytes that it may send now; empty for none.</summary>
     protected abstract ReadOnlySpan<byte> Outgoing { get; }
@@ -74,6 +87,12 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     /// <summary>Whether its last request may have crossed an end that was due.</summary>
     protected virtual bool MayHaveComeLate => false;
+
+    /// <summary>Whether what it has asked for allows to break the connection.</summary>
+    protected virtual bool MayBreak => false;
+
+    /// <summary>Whether the server ends a connection by itself on which nothing happens.</summary>
+    protected abstract bool HasDeadlines { get; }
 
     protected abstract SimulatedListener Listener { get; }
 
@@ -107,6 +126,9 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
             case UnreadErrand:
                 CheckUnread();
                 break;
+            case VanishErrand:
+                Vanish();
+                break;
         }
     }
 
@@ -119,6 +141,16 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
             _stepIsDue = true;
             World.Agenda.In(World.Shape.PaceMs == 0 ? 0 : World.Dice.Between(1, World.Shape.PaceMs), this, StepErrand);
         }
+    }
+
+    /// <summary>So many bytes more have reached the server.</summary>
+    public virtual void OnDelivered(int count)
+    {
+    }
+
+    /// <summary>The server begins to send.</summary>
+    public virtual void OnServerSends()
+    {
     }
 
     /// <summary>Its deadlines may have passed on the way.</summary>
@@ -155,7 +187,10 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void Connect()
     {
-        Socket = new SimulatedSocket(World, Run.Kernel, this, World.Dice.Between(World.Shape.GrainBytes, 4 * World.Shape.GrainBytes));
+        Socket = new SimulatedSocket(World, Run.Kernel, this, World.Dice.Between(World.Shape.GrainBytes, 4 * World.Shape.GrainBytes))
+        {
+            MayBeRefused = Listener.TellsRefused,
+        };
         World.Trace.Note(Number, TraceEvent.Connects, (int)Temper);
         if (!Listener.TryConnect(Socket))
         {
@@ -168,6 +203,11 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         if (Temper is Temper.Resets or Temper.Leaves)
         {
             World.Agenda.In(World.Dice.Below(World.Dice.Pick<int>(5, 100, 2_000)), this, QuitErrand);
+        }
+
+        if (Temper == Temper.Vanishes)
+        {
+            World.Agenda.In(World.Dice.Below(World.Dice.Pick<int>(5, 100, 2_000, 20_000)), this, VanishErrand);
         }
 
         if (_readsBytes == 0)
@@ -186,10 +226,10 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
             Send();
         }
 
-        bool canRead = IsReading
-            ? Socket.Downlink.Count > 0 || Socket.DownlinkEnded || Socket.DownlinkReset
-            : Socket.IsClosed || Socket.DownlinkReset;
-        bool canSend = !_hasEnded && Outgoing.Length > 0 && Socket.Uplink.Room > 0;
+        bool canRead = !IsReading ? Socket.IsClosed || Socket.DownlinkReset
+            : Socket.Downlink.Count > 0 ? _slowly is null || _slowly.MayRead
+            : Socket.DownlinkEnded || Socket.DownlinkReset;
+        bool canSend = !_isVanished && !_hasEnded && Outgoing.Length > 0 && Socket.Uplink.Room > 0;
         if (!IsDone && (canRead || canSend))
         {
             Kick();
@@ -209,6 +249,12 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         }
 
         int count = (int)Math.Min(Math.Min(_readPiece, Socket.Downlink.Count), _readsBytes - _readBytes);
+        if (_slowly is not null && count > 0)
+        {
+            count = _slowly.Take(count, out long againAtMs);
+            LookAgainAt(againAtMs);
+        }
+
         if (count > 0)
         {
             World.Trace.Note(Number, TraceEvent.PeerReads, count);
@@ -238,7 +284,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     private void Send()
     {
         int count = Math.Min(Math.Min(Outgoing.Length, _sendPiece), Socket.Uplink.Room);
-        if (count == 0 || _hasEnded)
+        if (count == 0 || _hasEnded || _isVanished)
         {
             return;
         }
@@ -252,6 +298,15 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         }
     }
 
+    private void LookAgainAt(long atMs)
+    {
+        if (_nextLookMs <= World.NowMs)
+        {
+            _nextLookMs = Math.Max(atMs, World.NowMs + 1);
+            World.Agenda.At(_nextLookMs, this, StepErrand);
+        }
+    }
+
     private void StopReading()
     {
         Socket.Excuse();
@@ -260,7 +315,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void OnReceivedAll()
     {
-        if (Temper is Temper.Polite or Temper.Resets or Temper.Leaves && !WasToldOfEnd)
+        if (Temper is Temper.Polite or Temper.ReadsSlowly or Temper.Resets or Temper.Leaves && !WasToldOfEnd)
         {
             Close();
         }
@@ -277,6 +332,23 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         else
         {
             Close();
+        }
+    }
+
+    /// <summary>Nothing is sent any more, and nothing is taken; what comes meets a host that knows nothing of it, or nobody.</summary>
+    private void Vanish()
+    {
+        World.Trace.Note(Number, TraceEvent.PeerVanishes);
+        _isVanished = true;
+        IsGone = World.Dice.Chance(300);
+        if (HasDeadlines)
+        {
+            StopReading();
+        }
+        else
+        {
+            Socket.Excuse();
+            End();
         }
     }
 

@@ -15,7 +15,7 @@ internal enum Temper
     /// <summary>Stops reading.</summary>
     NeverReads,
 
-    /// <summary>Sends the last head byte by byte and never ends it.</summary>
+    /// <summary>Sends the last head little by little and never ends it.</summary>
     Trickles,
 
     /// <summary>Announces a body behind its last request and sends a part.</summary>
@@ -26,6 +26,12 @@ internal enum Temper
 
     /// <summary>Closes at any time, whatever is still to come.</summary>
     Leaves,
+
+    /// <summary>Reads about as slowly as it may, or more slowly.</summary>
+    ReadsSlowly,
+
+    /// <summary>Is gone at any time, and nobody is told.</summary>
+    Vanishes,
 
     /// <summary>Sends requests without end and reads nothing.</summary>
     Floods,

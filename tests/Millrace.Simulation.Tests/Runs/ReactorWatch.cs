@@ -21,8 +21,11 @@ internal sealed class ReactorWatch(World world, SimulationRun simulation) : ILog
                 simulation.HoldForGood("its reactor having failed");
                 break;
             case ConnectionsLeft:
-            // An EIO reaches the handler as this exception, and ends its connection.
-            case HandlerFailed when exception is not IOException:
+                world.Fail(Trace.Nobody, $"{formatter(state, exception)}");
+                simulation.Conductor.Leave(simulation.Conductor.Current);
+                break;
+            // An EIO reaches the handler as this exception, and ends its connection; the other one is what was planted.
+            case HandlerFailed when exception is not (IOException or PlantedException):
                 world.Fail(Trace.Nobody, $"{formatter(state, exception)} {exception}");
                 break;
         }

@@ -21,34 +21,45 @@ internal sealed class RunShape
         LatencyMs = dice.Pick<int>(0, 1, 5);
         DelayMs = dice.Pick<int>(1, 10, 50);
         HoldMs = dice.Pick<int>(5, 150);
-        ReceiveBuffers = Math.Max(dice.Pick<int>(1, 2, 8, 64), Connections / 6);
+        ReceiveBuffers = dice.Pick<int>(1, 2, 4, 8, 64);
         ReceiveBufferBytes = dice.Pick<int>(64, 500, 4096);
         CompletionsPerTurn = dice.Pick<int>(1, 5, 256);
         Limits = new Limits
         {
             Connections = swarm.Has(FaultKind.Crowded) ? dice.Between(1, Connections) : 65_536,
+            ConnectionsPerClient = swarm.Has(FaultKind.CrowdedClient) ? dice.Between(1, Math.Max(1, Connections / 2)) : dice.Pick<int>(0, 16_384),
+            Refusals = swarm.Has(FaultKind.Refused) ? dice.Pick<int>(1, 3, 256) : 0,
             InputHighWaterBytes = dice.Pick<int>(300, 4_096, 65_536),
             PipeUnsentBytes = dice.Pick<int>(100, 65_536),
             Linger = TimeSpan.FromMilliseconds(dice.Pick<int>(400, 2_000)),
             WriteStall = TimeSpan.FromSeconds(dice.Pick<int>(8, 30)),
-            WriteBytesPerSecond = 0,
+            WriteBytesPerSecond = dice.Pick<int>(0, 100, 2_048, 20_000),
         };
         WebLimits = new WebLimits
         {
             KeepAlive = TimeSpan.FromSeconds(dice.Pick<int>(10, 75)),
             Head = TimeSpan.FromSeconds(dice.Pick<int>(10, 15)),
             Body = TimeSpan.FromSeconds(dice.Pick<int>(10, 30)),
-            ReceiveStall = TimeSpan.FromSeconds(30),
-            ReceiveBytesPerSecond = 0,
+            ReceiveStall = TimeSpan.FromSeconds(dice.Pick<int>(5, 10, 30)),
+            ReceiveBytesPerSecond = dice.Pick<int>(0, 20, 240),
+            RefusedHead = TimeSpan.FromMilliseconds(dice.Pick<int>(500, 2_000)),
             AnswersPerTurn = dice.Pick<int>(1, 64),
             UnsentBytesMax = dice.Pick<int>(2_000, 128 * 1024),
         };
+        Reactors = swarm.Has(FaultKind.Dealt) ? dice.Pick<int>(1, 1, 2, 3) : 1;
+        Clients = dice.Pick<int>(1, 2, 5, 200);
         DrainMs = dice.Pick<int>(0, 200, 5_000);
         StopAfterMs = swarm.Has(FaultKind.Stopped) ? dice.Below(ArrivalSpanMs + dice.Pick<int>(20, 500, 10_000)) : -1;
         SlackMs = Slack(swarm);
     }
 
     public int Connections { get; }
+
+    /// <summary>With several of them the first accepts for all.</summary>
+    public int Reactors { get; }
+
+    /// <summary>Whose connections they are.</summary>
+    public int Clients { get; }
 
     /// <summary>Peers connect within so long.</summary>
     public int ArrivalSpanMs { get; }
@@ -102,6 +113,9 @@ internal sealed class RunShape
         slack += swarm.Has(FaultKind.Overflowed) ? 4 * HoldMs : 0;
         bool retries = swarm.Has(FaultKind.TryAgain) || swarm.Has(FaultKind.NoBufferSpace) || swarm.Has(FaultKind.NoMemory)
             || swarm.Has(FaultKind.NoDescriptors);
+
+        // All that is received goes through a few buffers, and each may be late.
+        slack += Connections / ReceiveBuffers * (LatencyMs + 1 + (swarm.Has(FaultKind.Delayed) ? DelayMs : 0));
 
         // Accepts and sends that find the kernel short are tried again after 100 and 50 ms, and may find it short three times.
         return slack + (retries ? 1_500 : 0);

@@ -46,12 +46,17 @@ internal sealed class SimulatedSites : IDisposable
         SiteOptions fromFiles = fromMemory with { BakedBytesMax = 100, RingBytesMax = 2_000 };
         SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, RingBytesMax = 65_536 };
         _sites = [.. new[] { fromMemory, fromFiles, onDemand }.Select(static options => Site.Open(options, NullLoggerFactory.Instance))];
-        Hosts = new HostTable([.. HostNames.Zip(_sites, static (name, site) => ((string?)name, site))]);
+        Releases = new SimulatedReleases(Directory.CreateDirectory(Path.Combine(_folder + "-releases")).FullName);
     }
 
     public static IReadOnlyList<string> HostNames { get; } = ["memory.test", "files.test", "demand.test"];
 
-    public HostTable Hosts { get; }
+    public SimulatedReleases Releases { get; }
+
+    public HostTable Hosts => HostsWith(null);
+
+    /// <summary>The host of a site that is deployed.</summary>
+    public const string DeployedHost = "deploy.test";
 
     /// <summary>By size, the smallest first.</summary>
     public IReadOnlyList<SiteFile> Files { get; private set; } = [];
@@ -66,7 +71,20 @@ internal sealed class SimulatedSites : IDisposable
         }
 
         sites.ReadFiles();
+        await sites.Releases.SettleAsync();
         return sites;
+    }
+
+    /// <summary>With a site of a run's own.</summary>
+    public HostTable HostsWith(Site? deployed)
+    {
+        List<(string? Name, Site Site)> hosts = [.. HostNames.Zip(_sites, static (name, site) => ((string?)name, site))];
+        if (deployed is not null)
+        {
+            hosts.Add((DeployedHost, deployed));
+        }
+
+        return new HostTable(hosts);
     }
 
     private void ReadFiles()
@@ -87,9 +105,13 @@ internal sealed class SimulatedSites : IDisposable
         }
     }
 
-    public void Dispose() => Directory.Delete(_folder, recursive: true);
+    public void Dispose()
+    {
+        Directory.Delete(_folder, recursive: true);
+        Directory.Delete(_folder + "-releases", recursive: true);
+    }
 
-    private static async Task SettleAsync(AssetCatalog catalog)
+    public static async Task SettleAsync(AssetCatalog catalog)
     {
         using var changed = new SemaphoreSlim(0);
         catalog.Changed += OnChanged;

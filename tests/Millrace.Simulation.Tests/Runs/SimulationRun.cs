@@ -2,6 +2,7 @@ using System.Net;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
+using Millrace.Engine.Stages;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;
 using Millrace.Simulation.Tests.Peers;
@@ -17,6 +18,7 @@ internal sealed class SimulationRun : IScheduled
 {
     private const int StopErrand = 0;
     private const int JumpErrand = 1;
+    private const int DeployErrand = 2;
 
     /// <summary>A run takes milliseconds; one that hangs in the server, where the simulated clock stands still, is found by this.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromMinutes(1);
@@ -32,28 +34,55 @@ internal sealed class SimulationRun : IScheduled
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly SimulatedListener _echoListener;
     private readonly SimulatedListener _pipeListener;
-    private readonly Reactor _reactor;
-    private Workbench? _bench;
+    private readonly SimulatedListener _stagedListener;
+    private readonly Reactor[] _reactors;
+    private readonly SimulatedBackend[] _kernels;
+    private readonly List<Acceptor> _acceptors = [];
+    private readonly AdmissionBook _book;
+    private readonly Workbench?[] _benches;
+    private readonly Dealer _dealer;
     private bool _hasBegun;
+    private bool _reactorsAreStopped;
     private bool _isHeld;
     private int _peersDone;
     private int _jumpsLeft = 5;
+    private int _deploymentsLeft = 4;
 
     private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
     {
         _world = new World(seed);
         _sites = sites;
-        Kernel = new SimulatedBackend(_world, this);
-        HttpListener = new SimulatedListener(_world, Kernel);
+        Conductor = new Conductor(_world, this);
+        _kernels = [.. Enumerable.Range(0, _world.Shape.Reactors).Select(_ => new SimulatedBackend(_world, this))];
+        Array.ForEach(_kernels, Conductor.Add);
+        HttpListener = new SimulatedListener(_world, Kernel) { TellsRefused = _world.Shape.Limits.Refusals > 0 };
         _echoListener = new SimulatedListener(_world, Kernel);
         _pipeListener = new SimulatedListener(_world, Kernel);
-        Backend backend = tamper(Kernel);
-        _reactor = new Reactor(0, _world.Shape.Limits, new EngineLog(new ReactorWatch(_world, this)), () => backend);
+        _stagedListener = new SimulatedListener(_world, Kernel);
+        Turnstile = new Turnstile(_world.Shape.Limits);
+        _book = new AdmissionBook(_world);
+        var log = new EngineLog(new ReactorWatch(_world, this));
+        _reactors =
+        [
+            .. _kernels.Select(tamper).Select((backend, index) => new Reactor(index, _world.Shape.Limits, log, () => backend, Turnstile)),
+        ];
+        _benches = new Workbench?[_reactors.Length];
+        _dealer = new Dealer(_reactors);
     }
 
-    public SimulatedBackend Kernel { get; }
+    /// <summary>Of the reactor that accepts.</summary>
+    public SimulatedBackend Kernel => _kernels[0];
+
+    public Conductor Conductor { get; }
+
+    public DescriptorTable Descriptors { get; } = new();
 
     public SimulatedListener HttpListener { get; }
+
+    public Turnstile Turnstile { get; }
+
+    /// <summary>The site of its own that a run has which deploys; null for none.</summary>
+    public Deployment? Deployment { get; private set; }
 
     /// <summary>Of the peers that have not ended, one; nobody when all have.</summary>
     public int FirstOpenPeer => _peers.Find(static peer => !peer.IsDone)?.Number ?? Trace.Nobody;
@@ -70,23 +99,41 @@ internal sealed class SimulationRun : IScheduled
         return new RunReport(seed, simulation._peers.Count, world.Tally, world.Trace.Digest, world.Violation);
     }
 
-    /// <summary>The first turn: listeners open, and peers begin to come. From here on no other thread says anything.</summary>
-    public void BeginOnce()
+    /// <summary>A turn begins.</summary>
+    public void OnTurn()
     {
-        if (_hasBegun)
+        if (!_hasBegun)
         {
-            return;
+            _hasBegun = true;
+            Begin();
         }
-
-        _hasBegun = true;
-        Listen(HttpListener, connection =>
+        else if (_world.IsStopping && !_reactorsAreStopped && _acceptors.TrueForAll(static acceptor => acceptor.Stopped.IsCompleted))
         {
-            _bench ??= new Workbench(_reactor, _sites.Hosts, _world.Shape.WebLimits);
-            return new Http1Session(connection, _bench).RunAsync();
-        });
+            StopReactors();
+        }
+    }
+
+    /// <summary>The first turn: listeners open, and peers begin to come. From here on no other thread says anything.</summary>
+    private void Begin()
+    {
+        Listen(
+            HttpListener,
+            connection => new Http1Session(connection, BenchOf(connection.Reactor)).RunAsync(),
+            connection => RefusedSession.RunAsync(connection, BenchOf(connection.Reactor)));
         Listen(_echoListener, Handlers.EchoAsync);
         Listen(_pipeListener, Handlers.EchoByPipeAsync);
-        var deck = new ExchangeDeck(_world, _sites);
+        Listen(_stagedListener, Handlers.EchoAsync, stages: ToyStage.Chain);
+
+        // Whose file is cut off, or not to be had, is answered without a tag, and so it could be of any release.
+        bool isDeployed = _world.Swarm.Has(FaultKind.Deployed)
+            && !_world.Swarm.Has(FaultKind.FileRefused) && !_world.Swarm.Has(FaultKind.FileShrinks);
+        if (isDeployed)
+        {
+            Deployment = new Deployment(_world, _sites.Releases);
+            _world.Agenda.In(_world.Dice.Below(_world.Shape.ArrivalSpanMs + 100), this, DeployErrand);
+        }
+
+        var deck = new ExchangeDeck(_world, _sites, Deployment);
         for (int number = 0; number < _world.Shape.Connections; number++)
         {
             Peer peer = MakePeer(number, deck);
@@ -112,9 +159,13 @@ internal sealed class SimulationRun : IScheduled
             _world.Count(FaultKind.Stopped, Trace.Nobody);
             Stop();
         }
-        else
+        else if (errand == JumpErrand)
         {
             Jump();
+        }
+        else
+        {
+            Deploy();
         }
     }
 
@@ -129,29 +180,35 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>A connection was closed that was never served: that is for the newest beyond the limit, and who comes too late.</summary>
     public void OnShed(SimulatedSocket socket)
     {
-        _world.Count(FaultKind.Crowded, socket.Number);
-        if (_reactor.Connections.Count < _world.Shape.Limits.Connections && _world.NowMs < _world.DrainEndsAtMs)
-        {
-            _world.Fail(socket.Number, "A connection was shed below the limit.");
-        }
-
+        _book.OnShed(socket);
         socket.Excuse();
     }
 
-    /// <summary>Some time after the connection of a slot is gone, a completion comes for it.</summary>
-    public void SendStraggler(int slot)
+    /// <summary>The reactor is about to wait: nobody may be forgotten.</summary>
+    public void Audit(SimulatedBackend kernel, Func<OperationToken, bool> isInFlight)
     {
+        if (ConnectionAudit.Check(ReactorOf(kernel), isInFlight) is (int slot, string what))
+        {
+            _world.Fail(kernel.TenantOf(slot).Number, what);
+        }
+    }
+
+    /// <summary>Some time after the connection of a slot is gone, a completion comes for it.</summary>
+    public void SendStraggler(SimulatedBackend kernel, int slot)
+    {
+        Reactor reactor = ReactorOf(kernel);
         OperationKind kind = _world.Dice.Pick(OperationKind.Receive, OperationKind.Receive, OperationKind.Send, OperationKind.FileRead);
-        var token = new OperationToken(kind, _reactor.Connections.At(slot).Generation, slot);
-        _world.Agenda.In(_world.Dice.Below(30), new Straggler(_world, Kernel, _reactor, token), 0);
+        var token = new OperationToken(kind, reactor.Connections.At(slot).Generation, slot);
+        _world.Agenda.In(_world.Dice.Below(30), new Straggler(_world, kernel, reactor, token), 0);
     }
 
     /// <summary>What has failed is ended, to be reported.</summary>
     public void StopAfterFailure()
     {
-        if (!_isHeld && _hasBegun)
+        if (!_isHeld && _hasBegun && !_reactorsAreStopped)
         {
             Stop();
+            StopReactors();
         }
     }
 
@@ -169,14 +226,16 @@ internal sealed class SimulationRun : IScheduled
         RunReactor();
         if (!_isHeld)
         {
-            _bench?.Dispose();
+            Array.ForEach(_benches, static bench => bench?.Dispose());
+            Deployment?.End();
+            _world.Disk.CloseAll();
             _world.Trace.Dispose();
         }
     }
 
     private void RunReactor()
     {
-        _ = _reactor.StartAsync();
+        Array.ForEach(_reactors, static reactor => _ = reactor.StartAsync());
         if (!_ended.Task.Wait(Patience))
         {
             _isHeld = true;
@@ -199,20 +258,55 @@ internal sealed class SimulationRun : IScheduled
 
         _peers.ForEach(static peer => peer.CheckDone());
         CheckReturned();
+        _book.CheckEmpty(Turnstile);
     }
 
     private void CheckReturned()
     {
-        (int Slots, int Blocks, int Batches, int Operations, int Descriptors) left =
-            (_reactor.Connections.Count, _reactor.Pools.Lent, _reactor.BatchesLent, Kernel.OperationsInFlight, Kernel.OpenDescriptors);
+        (int Slots, int Blocks, int Batches, int Operations, int Descriptors, int Files, int Stages) left =
+        (
+            _reactors.Sum(static reactor => reactor.Connections.Count),
+            _reactors.Sum(static reactor => reactor.Pools.Lent),
+            _reactors.Sum(static reactor => reactor.BatchesLent),
+            _kernels.Sum(static kernel => kernel.OperationsInFlight),
+            Descriptors.Count,
+            _world.Disk.OpenDescriptors,
+            _world.StagesHeld);
         if (left != default)
         {
             _world.Fail(Trace.Nobody, $"Not returned: {left}.");
         }
     }
 
-    private void Listen(SimulatedListener listener, ConnectionHandler handler) =>
-        _reactor.Accept(Kernel.Open(listener), new ListenerCore(Nowhere, handler, null), _reactor.Adopt);
+    private Workbench BenchOf(Reactor reactor) =>
+        _benches[reactor.Index] ??= new Workbench(reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.WebLimits, _world.Disk);
+
+    private Reactor ReactorOf(SimulatedBackend kernel) => _reactors[Array.IndexOf(_kernels, kernel)];
+
+    private SimulatedSocket SocketOf(Connection connection) => _kernels[connection.Reactor.Index].TenantOf(connection.Slot);
+
+    private void Listen(
+        SimulatedListener listener,
+        ConnectionHandler handler,
+        ConnectionHandler? refusal = null,
+        Func<World, SimulatedSocket, IReadOnlyList<ConnectionStage>>? stages = null)
+    {
+        Func<Connection, IReadOnlyList<ConnectionStage>>? chain = stages is null ? null : connection =>
+        {
+            SimulatedSocket socket = SocketOf(connection);
+            _book.OnAdmitted(connection, socket, Admission.Served);
+            return stages(_world, socket);
+        };
+        ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, Admission.Refused);
+        var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), chain, refused);
+        _acceptors.Add(_reactors[0].Accept(Kernel.Open(listener), core, _reactors.Length == 1 ? _reactors[0].Adopt : Deal));
+    }
+
+    private ConnectionHandler Booked(ConnectionHandler handler, Admission admission) => connection =>
+    {
+        _book.OnAdmitted(connection, SocketOf(connection), admission);
+        return handler(connection);
+    };
 
     private void Stop()
     {
@@ -223,12 +317,58 @@ internal sealed class SimulationRun : IScheduled
 
         _world.StoppedAtMs = _world.NowMs;
         _world.Trace.Note(Trace.Nobody, TraceEvent.Stops, _world.Shape.DrainMs);
+        if (_reactors.Length == 1)
+        {
+            StopReactors();
+            return;
+        }
+
+        // As a group does: nobody is accepted any more for a reactor that has ended.
+        _acceptors.ForEach(acceptor => _reactors[0].Post(static acceptor => ((Acceptor)acceptor!).Stop(), acceptor));
+        Kernel.Wake();
+    }
+
+    private void StopReactors()
+    {
+        _reactorsAreStopped = true;
+        _world.StoppedAtMs = _world.NowMs;
         TimeSpan drain = _world.HasFailed ? TimeSpan.Zero : TimeSpan.FromMilliseconds(_world.Shape.DrainMs);
-        _ = _reactor.StopAsync(drain).ContinueWith(
+        _ = Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ContinueWith(
             (_, ended) => ((TaskCompletionSource)ended!).TrySetResult(), _ended, TaskScheduler.Default);
 
-        // The reactor finds it in its mailbox, which it looks into between two turns.
-        Kernel.Wake();
+        // They find it in their mailboxes, which they look into between two turns.
+        Array.ForEach(_kernels, static kernel => kernel.Wake());
+    }
+
+    private void Deal(int socket, ListenerCore listener)
+    {
+        _world.Count(FaultKind.Dealt, Trace.Nobody);
+        _dealer.Deal(socket, listener);
+    }
+
+    private void Deploy()
+    {
+        if (_world.IsStopping)
+        {
+            return;
+        }
+
+        _world.Count(FaultKind.Deployed, Trace.Nobody);
+        Deployment!.Deploy();
+        foreach (Reactor reactor in _reactors)
+        {
+            if (_benches[reactor.Index] is { } bench && _world.Dice.Chance(500))
+            {
+                // As a server does that has no requests; with some, the next of them moves on by itself.
+                reactor.Post(static bench => ((Workbench)bench!).AdoptLatest(), bench);
+                _kernels[reactor.Index].Wake();
+            }
+        }
+
+        if (--_deploymentsLeft > 0)
+        {
+            _world.Agenda.In(_world.Dice.Below(_world.Dice.Pick<int>(5, 300, 5_000)), this, DeployErrand);
+        }
     }
 
     private void Jump()
@@ -250,10 +390,11 @@ internal sealed class SimulationRun : IScheduled
 
     private Peer MakePeer(int number, ExchangeDeck deck)
     {
-        int protocol = _world.Dice.Below(10);
+        int protocol = _world.Dice.Below(11);
         Temper temper = DrawTemper(number, isHttp: protocol < 7);
         return protocol switch
         {
+            10 => new FramedPeer(_world, this, number, temper, _stagedListener),
             < 7 => new HttpPeer(_world, this, number, temper, deck),
             7 or 8 => new EchoPeer(_world, this, number, temper, _echoListener),
             _ => new EchoPeer(_world, this, number, temper, _pipeListener),
@@ -266,6 +407,8 @@ internal sealed class SimulationRun : IScheduled
         [
             (Temper.HalfCloses, FaultKind.HalfCloses),
             (Temper.NeverReads, FaultKind.NeverReads),
+            (Temper.ReadsSlowly, FaultKind.ReadsSlowly),
+            (Temper.Vanishes, FaultKind.Vanishes),
             (Temper.Resets, FaultKind.Resets),
             (Temper.Leaves, FaultKind.Leaves),
             (Temper.Stays, FaultKind.Stays),
@@ -275,7 +418,7 @@ internal sealed class SimulationRun : IScheduled
         ];
 
         // The last four are about requests; floods cost a lot of time.
-        (Temper temper, FaultKind kind) = bad[_world.Dice.Below(isHttp ? bad.Length : 4)];
+        (Temper temper, FaultKind kind) = bad[_world.Dice.Below(isHttp ? bad.Length : 6)];
         bool isDrawn = _world.Swarm.Has(kind) && (temper != Temper.Floods || _world.Dice.Chance(100));
         if (!isDrawn)
         {

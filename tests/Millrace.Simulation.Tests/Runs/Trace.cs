@@ -17,10 +17,12 @@ internal enum TraceEvent
     PeerReads,
     PeerEnds,
     PeerResets,
+    PeerVanishes,
     PeerSeesEnd,
     PeerSeesReset,
     PeerIsDone,
     ShutsDown,
+    GivesUp,
     Closes,
     Breaks,
     Jumps,
@@ -41,7 +43,9 @@ internal sealed class Trace(Agenda agenda) : IDisposable
     public const int Kernel = -2;
 
     private const int Kept = 64 * 1024;
-    private const int Shown = 60;
+
+    /// <summary>Lines of a failure: some, or when one seed is replayed, all that are kept.</summary>
+    private static readonly int Shown = Environment.GetEnvironmentVariable("MILLRACE_SEED") is null ? 60 : Kept;
 
     private readonly (long AtMs, int Connection, TraceEvent Event, long First, long Second)[] _entries =
         ArrayPool<(long, int, TraceEvent, long, long)>.Shared.Rent(Kept);
@@ -98,6 +102,7 @@ internal sealed class Trace(Agenda agenda) : IDisposable
         TraceEvent.Completes => $"completes {(Engine.Backends.OperationKind)first} with {second}",
         TraceEvent.Straggles => $"straggler: {(Engine.Backends.OperationKind)first} with {second}",
         TraceEvent.Fault => $"fault: {(Faults.FaultKind)first}",
+        TraceEvent.GivesUp => $"gives up, with {first} ms of credit, {second} bytes acknowledged",
         TraceEvent.Accepted => $"accepted as descriptor {first}",
         _ => $"{what} {first}" + (second == 0 ? "" : $", {second}"),
     };

@@ -1,4 +1,5 @@
 using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Kernel;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -13,6 +14,7 @@ internal sealed class World
         Shape = new RunShape(Dice, Swarm);
         Agenda = new Agenda(Dice);
         Trace = new Trace(Agenda);
+        Disk = new SimulatedDisk(this);
     }
 
     public ulong Seed { get; }
@@ -26,6 +28,11 @@ internal sealed class World
     public Agenda Agenda { get; }
 
     public Trace Trace { get; }
+
+    public SimulatedDisk Disk { get; init; }
+
+    /// <summary>Stages that were made and not released.</summary>
+    public int StagesHeld { get; set; }
 
     public FaultTally Tally { get; } = new();
 

@@ -1,0 +1,92 @@
+using Millrace.Engine;
+using Millrace.Engine.Listening;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Kernel;
+
+namespace Millrace.Simulation.Tests.Runs;
+
+/// <summary>
+/// Who was let in, counted anew: no limit is ever exceeded, and nobody is turned away who might have come in. A connection counts until
+/// its slot has its next generation.
+/// </summary>
+internal sealed class AdmissionBook(World world)
+{
+    private readonly List<(Connection Connection, uint Generation, Admission Admission, int? Client)> _entries = [];
+
+    private Limits Limits => world.Shape.Limits;
+
+    /// <summary>A handler begins to serve, or to refuse, a connection.</summary>
+    public void OnAdmitted(Connection connection, SimulatedSocket socket, Admission admission)
+    {
+        if (socket.Admission != Admission.TurnedAway)
+        {
+            // A later handler of the same connection, which has rested.
+            return;
+        }
+
+        Forget();
+        socket.Admission = admission;
+        bool hadRoom = HasRoom(socket.CountedClient);
+        if (admission == Admission.Served && !hadRoom)
+        {
+            world.Fail(socket.Number, $"A connection is served beyond a limit, of client {socket.CountedClient}.");
+        }
+        else if (admission == Admission.Refused && hadRoom)
+        {
+            world.Fail(socket.Number, "A connection is refused below the limits.");
+        }
+        else if (admission == Admission.Refused && Count(Admission.Refused) >= Limits.Refusals)
+        {
+            world.Fail(socket.Number, "More connections are refused at one time than may be.");
+        }
+
+        if (admission == Admission.Refused)
+        {
+            CountTurnedAway(socket, FaultKind.Refused);
+        }
+
+        _entries.Add((connection, connection.Generation, admission, admission == Admission.Served ? socket.CountedClient : null));
+    }
+
+    /// <summary>A connection was reset that nobody has served or refused: a limit is reached, and nobody may tell it so any more.</summary>
+    public void OnShed(SimulatedSocket socket)
+    {
+        Forget();
+        CountTurnedAway(socket, FaultKind.Crowded);
+        bool mayBeTold = socket.MayBeRefused && !world.IsStopping && Count(Admission.Refused) < Limits.Refusals;
+        if (world.NowMs < world.DrainEndsAtMs && (HasRoom(socket.CountedClient) || mayBeTold))
+        {
+            world.Fail(socket.Number, "A connection was shed below the limits.");
+        }
+    }
+
+    /// <summary>Everybody has gone, and the turnstile has to know.</summary>
+    public void CheckEmpty(Turnstile turnstile)
+    {
+        (int Served, int Refused, int Clients) left = (turnstile.Served, turnstile.Refused, turnstile.Clients);
+        if (left != default)
+        {
+            world.Fail(Trace.Nobody, $"The turnstile still counts {left}.");
+        }
+    }
+
+    private bool HasRoom(int? client) =>
+        Count(Admission.Served) < Limits.Connections
+        && !IsFull(client);
+
+    private bool IsFull(int? client) =>
+        client is not null && _entries.Count(entry => entry.Client == client) >= Limits.ConnectionsPerClient;
+
+    private void CountTurnedAway(SimulatedSocket socket, FaultKind how)
+    {
+        world.Count(how, socket.Number);
+        if (IsFull(socket.CountedClient))
+        {
+            world.Count(FaultKind.CrowdedClient, socket.Number);
+        }
+    }
+
+    private int Count(Admission admission) => _entries.Count(entry => entry.Admission == admission);
+
+    private void Forget() => _entries.RemoveAll(static entry => entry.Connection.Generation != entry.Generation);
+}

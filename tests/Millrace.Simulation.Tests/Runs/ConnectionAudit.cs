@@ -1,0 +1,94 @@
+using Millrace.Engine;
+using Millrace.Engine.Backends;
+using Millrace.Engine.Connections;
+
+namespace Millrace.Simulation.Tests.Runs;
+
+/// <summary>
+/// Asked when a reactor is about to wait: whoever has something to do is in the kernel's hands, has a deadline, or is in a queue. A
+/// connection with nothing of these is never looked at again, and its slot is lost.
+/// </summary>
+internal static class ConnectionAudit
+{
+    /// <summary>What is wrong with the connections of a reactor, and with which slot; null for nothing.</summary>
+    /// <param name="reactor">It waits.</param>
+    /// <param name="isInFlight">Whether the kernel has an operation whose end the reactor has not seen.</param>
+    public static (int Slot, string What)? Check(Reactor reactor, Func<OperationToken, bool> isInFlight)
+    {
+        foreach (Connection connection in reactor.Connections.InUse())
+        {
+            string? wrong = CheckKernel(connection, isInFlight) ?? CheckTimer(connection) ?? CheckWaits(connection);
+            if (wrong is not null)
+            {
+                return (connection.Slot, $"Slot {connection.Slot}, {connection.Phase}, is left with nothing to come: {wrong}.");
+            }
+        }
+
+        return null;
+    }
+
+    private static string? CheckKernel(Connection connection, Func<OperationToken, bool> isInFlight)
+    {
+        ReadOnlySpan<(OperationKind Kind, bool IsBelieved)> beliefs =
+        [
+            (OperationKind.Receive, ConnectionState.ReceiveArmed(connection)),
+            (OperationKind.Send, ConnectionState.SendInFlight(connection)),
+            (OperationKind.FileRead, ConnectionState.FileReadInFlight(connection)),
+        ];
+        int count = 0;
+        foreach ((OperationKind kind, bool isBelieved) in beliefs)
+        {
+            bool isThere = isInFlight(new OperationToken(kind, connection.Generation, connection.Slot));
+            count += isThere ? 1 : 0;
+            if (isThere != isBelieved)
+            {
+                return isBelieved ? $"its {kind} is not in flight" : $"a {kind} is in flight that it does not know of";
+            }
+        }
+
+        int believed = ConnectionState.OperationsInFlight(connection);
+        return believed == count ? null : $"it counts {believed} operations in flight, and there are {count}";
+    }
+
+    private static string? CheckTimer(Connection connection)
+    {
+        long deadlineMs = ConnectionState.NearestDeadline(connection);
+        if (deadlineMs == long.MaxValue)
+        {
+            return null;
+        }
+
+        int[] buckets = ConnectionState.Buckets(connection.Reactor.Timers);
+        bool isScheduled = connection.Slot < buckets.Length && buckets[connection.Slot] >= 0;
+        return isScheduled && ConnectionState.TimerMs(connection) <= deadlineMs ? null : "its next deadline has no timer";
+    }
+
+    private static string? CheckWaits(Connection connection)
+    {
+        bool isReceiving = ConnectionState.ReceiveArmed(connection)
+            || (ConnectionState.ReceiveParked(connection) && ConnectionState.Parked(connection.Reactor).Contains(connection));
+        bool isSending = ConnectionState.FileReadInFlight(connection)
+            || ConnectionState.SendInFlight(connection)
+            || (ConnectionState.Sending(connection) is not null && ConnectionState.SendRetryMs(connection) != long.MaxValue)
+            || ConnectionState.Flushes(connection.Reactor).Contains(connection);
+        bool isReading = ConnectionState.Read(connection).IsPending || ConnectionState.IsResting(connection);
+        if (ConnectionState.Sending(connection) is not null && !isSending)
+        {
+            return "what it sends is neither in flight nor to be tried again";
+        }
+
+        return connection.Phase switch
+        {
+            ConnectionPhase.Serving when isReading && !isReceiving => "it waits for input and receives nothing",
+            ConnectionPhase.Serving when isReading && ConnectionState.InputEnd(connection) != ReceiveEnd.None => "it waits for input that has ended",
+            ConnectionPhase.Serving when ConnectionState.IsFlushPending(connection) && !isSending => "it waits for a flush of nothing",
+            ConnectionPhase.Serving when !isReading && !isSending => "its handler waits for nothing",
+            ConnectionPhase.Flushing when !isSending => "nothing of what is left is sent",
+            ConnectionPhase.Lingering when !isReceiving => "it lingers and receives nothing",
+            ConnectionPhase.Lingering when ConnectionState.LingerDeadlineMs(connection) == long.MaxValue => "it lingers without an end",
+            ConnectionPhase.Closing when ConnectionState.OperationsInFlight(connection) == 0 => "nothing keeps it from being closed",
+            ConnectionPhase.Closed => "it is closed, and its handler has not returned",
+            _ => null,
+        };
+    }
+}
