@@ -67,10 +67,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override void SubmitReceive(OperationToken token, int socket)
     {
-        if (At(socket) is SimulatedSocket tenant)
+        if (At(socket) is SimulatedSocket)
         {
-            tenant.BeTaken(this);
-            _tenants[token.Slot] = tenant;
+            Seat(token.Slot, socket);
         }
 
         Submit(new Operation(token, TenantOf(token, socket)) { Target = socket });
@@ -153,6 +152,15 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     /// <summary>How a connection came in; null for what is none.</summary>
     public Admission? AdmissionOf(int socket) => (At(socket) as SimulatedSocket)?.Admission;
+
+    /// <summary>A connection has a slot now: told by its first receive, or by its handler where the receive waits for a buffer.</summary>
+    public SimulatedSocket Seat(int slot, int socket)
+    {
+        var tenant = (SimulatedSocket)At(socket)!;
+        tenant.BeTaken(this);
+        _tenants[slot] = tenant;
+        return tenant;
+    }
 
     /// <summary>The connection that has a slot now.</summary>
     public SimulatedSocket TenantOf(int slot) => _tenants[slot];

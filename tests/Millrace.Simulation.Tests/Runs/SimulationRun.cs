@@ -283,7 +283,8 @@ internal sealed class SimulationRun : IScheduled
 
     private Reactor ReactorOf(SimulatedBackend kernel) => _reactors[Array.IndexOf(_kernels, kernel)];
 
-    private SimulatedSocket SocketOf(Connection connection) => _kernels[connection.Reactor.Index].TenantOf(connection.Slot);
+    private SimulatedSocket SocketOf(Connection connection) =>
+        _kernels[connection.Reactor.Index].Seat(connection.Slot, connection.Descriptor);
 
     private void Listen(
         SimulatedListener listener,
