@@ -30,7 +30,10 @@ public sealed class EngineException : Exception
     }
 
     /// <summary>Whether it is that an address is in use, by this process or another.</summary>
-    public bool IsAddressInUse { get; internal init; }
+    public bool IsAddressInUse => ErrorNumber == Errno.EADDRINUSE;
+
+    /// <summary>The kernel's errno where an address cannot be had, else 0.</summary>
+    internal int ErrorNumber { get; init; }
 
     /// <summary>Why io_uring was refused, if that is what happened.</summary>
     internal UringRefusal? Refusal { get; }

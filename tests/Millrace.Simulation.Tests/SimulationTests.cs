@@ -74,7 +74,7 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
         Console.WriteLine(campaign);
         if (Environment.GetEnvironmentVariable("MILLRACE_ARTIFACTS") is { Length: > 0 } folder)
         {
-            File.AppendAllText(Path.Combine(folder, "simulation.txt"), $"{campaign}\n");
+            File.AppendAllText(Path.Combine(folder, "summary.txt"), $"{campaign}\n");
         }
     }
 }

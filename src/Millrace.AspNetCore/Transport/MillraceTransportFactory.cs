@@ -6,6 +6,7 @@ using Microsoft.Extensions.Options;
 using Millrace.AspNetCore.Transport.Listening;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
+using Millrace.Interop;
 
 namespace Millrace.AspNetCore.Transport;
 
@@ -59,6 +60,11 @@ internal sealed class MillraceTransportFactory
         {
             throw new AddressInUseException(error.Message, error);
         }
+        catch (EngineException error) when (error.ErrorNumber != 0)
+        {
+            // What the sockets transport throws, so that callers need not know which one serves.
+            throw new SocketException((int)SocketErrorOf(error.ErrorNumber), error.Message);
+        }
     }
 
     public ValueTask DisposeAsync() => Reactors.DisposeAsync();
@@ -72,6 +78,14 @@ internal sealed class MillraceTransportFactory
             end.GetAwaiter().GetResult();
         }
     }
+
+    private static SocketError SocketErrorOf(int errno) => errno switch
+    {
+        Errno.EACCES => SocketError.AccessDenied,
+        Errno.EADDRNOTAVAIL => SocketError.AddressNotAvailable,
+        Errno.EAFNOSUPPORT => SocketError.AddressFamilyNotSupported,
+        _ => SocketError.SocketError,
+    };
 
     private (string Cause, string Remedy)? WhyNot(EndPoint endPoint)
     {

@@ -51,7 +51,7 @@ internal static class SocketEndPoint
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
     })
     {
-        IsAddressInUse = errno == Errno.EADDRINUSE,
+        ErrorNumber = errno,
     };
 
     /// <summary>

@@ -105,6 +105,9 @@ internal sealed class RunShape
     /// </summary>
     public long SlackMs { get; }
 
+    /// <summary>A look at a peer's rate that a leap of the clock brought in front of the last one may be so much before it.</summary>
+    public long LookMs => (long)Math.Max(WebLimits.ReceiveStall.TotalMilliseconds, Limits.WriteStall.TotalMilliseconds) / 8;
+
     private long Slack(Swarm swarm)
     {
         // Two ticks of the timer wheel, and a chain of some operations.

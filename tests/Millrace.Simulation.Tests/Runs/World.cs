@@ -75,7 +75,7 @@ internal sealed class World
     public int Latency() => Dice.Below(Shape.LatencyMs + 1);
 
     /// <summary>The same moment, seen from a clock that may have leapt over it.</summary>
-    public long WithJumps(long atMs) => Math.Max(atMs, JumpedAtMs + Shape.SlackMs);
+    public long WithJumps(long atMs) => Math.Max(atMs, JumpedAtMs + Shape.SlackMs + Shape.LookMs);
 
     public void Jump(long ms)
     {
