@@ -20,7 +20,7 @@ public sealed partial class Connection
     /// operation on the reactor's ring, and returns how many were read (0: the end of the file). They go out with the
     /// next flush. Until it completes the output can be neither written nor flushed further.
     /// </summary>
-    /// <exception cref="IOException">The file cannot be read.</exception>
+    /// <exception cref="IOException">The file cannot be read, or nothing can reach the peer any more.</exception>
     /// <exception cref="InvalidOperationException">Another read is pending, or the caller is not on the reactor's thread.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<int> ReadFileAsync(SafeFileHandle file, long offset, int bytesMax)
@@ -42,12 +42,20 @@ public sealed partial class Connection
     }
 
     /// <summary>The same for a descriptor, which the caller keeps open until the read has completed.</summary>
-    /// <exception cref="IOException">The file cannot be read.</exception>
+    /// <exception cref="IOException">The file cannot be read, or nothing can reach the peer any more.</exception>
     /// <exception cref="InvalidOperationException">Another read is pending, or the caller is not on the reactor's thread.</exception>
     public unsafe ValueTask<int> ReadFileAsync(int file, long offset, int bytesMax)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(offset);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(bytesMax);
+        Reactor.AssertHome();
+        AssertTenant();
+        if (_outputBroken)
+        {
+            // A handler that reads on would keep an aborted connection for as long as its file and its disk last.
+            return ValueTask.FromException<int>(new IOException("The connection is broken; nothing is read for it.", -Errno.ECANCELED));
+        }
+
         // What was flushed need not wait for the file: it is sent meanwhile.
         SendFlushedNow();
 

@@ -59,15 +59,19 @@ public sealed partial class Connection
 
     /// <summary>
     /// Takes back the last bytes written and not flushed: a head, say, whose file turned out to be another. The memory they stand in
-    /// stays as it is until the flush that follows has completed, so it may be written again by reference.
+    /// stays as it is until the flush that follows has completed, so it may be written again by reference. Nothing happens where nothing
+    /// can reach the peer any more.
     /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">Fewer bytes were written since the last flush.</exception>
     public void Retract(int count)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         OutputBatch batch = Filling();
-        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, UnflushedBytes);
-        batch.Retract(count);
+        if (!_outputBroken)
+        {
+            ArgumentOutOfRangeException.ThrowIfGreaterThan(count, UnflushedBytes);
+            batch.Retract(count);
+        }
     }
 
     /// <summary>

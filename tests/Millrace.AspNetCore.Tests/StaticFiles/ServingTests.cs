@@ -19,11 +19,11 @@ public sealed class ServingTests : IDisposable
     [MemberData(nameof(Versions))]
     public async Task Files_of_every_size_are_whole(string version)
     {
+        int[] sizes = [0, 1, 4095, 4096, 10_000, 65_536, 65_537, 200_000, 262_144, 262_145, 3_000_000];
+        byte[][] contents = [.. sizes.Select(size => _folder.Add($"{size}.bin", size))];
         await using HostedApp app = await StartAsync(version);
-        foreach (int size in (int[])[0, 1, 4095, 4096, 10_000, 65_536, 65_537, 200_000, 262_144, 262_145, 3_000_000])
+        foreach ((int size, byte[] content) in sizes.Zip(contents))
         {
-            byte[] content = _folder.Add($"{size}.bin", size);
-            await SoonAsync(app, $"/{size}.bin");
             using HttpResponseMessage get = await app.AskAsync(HttpMethod.Get, $"/{size}.bin");
             Assert.Equal((HttpStatusCode.OK, size), (get.StatusCode, get.Content.Headers.ContentLength));
             Assert.Equal(new Version(version), get.Version);
@@ -110,15 +110,6 @@ public sealed class ServingTests : IDisposable
         Assert.Equal("old"u8.ToArray(), (await app.GetAsync("/one.txt")).Body);
         await File.WriteAllTextAsync(Path.Combine(_folder.Root, "one.txt"), "newer");
         Assert.Equal("newer"u8.ToArray(), (await app.GetAsync("/one.txt")).Body);
-    }
-
-    private static async Task SoonAsync(HostedApp app, string target)
-    {
-        using var deadline = new CancellationTokenSource(HostedApp.Limit);
-        while ((await app.GetAsync(target)).Status != HttpStatusCode.OK)
-        {
-            await Task.Delay(5, deadline.Token);
-        }
     }
 
     private Task<HostedApp> StartAsync(string version)

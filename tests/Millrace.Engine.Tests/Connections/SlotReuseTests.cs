@@ -30,6 +30,32 @@ public class SlotReuseTests
     }
 
     [Fact]
+    public async Task A_handler_that_reads_on_does_not_keep_an_aborted_connection()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, static async connection =>
+        {
+            connection.Write("head"u8);
+            int count = await connection.ReadFileAsync(99, 0, 10);
+            IOException error = await Assert.ThrowsAsync<IOException>(async () => await connection.ReadFileAsync(99, count, 10));
+            Assert.Equal(-Errno.ECANCELED, error.HResult);
+            connection.Retract("head"u8.Length + count);
+        });
+        Submission read = await script.Kernel.ExpectAsync("read");
+        await AbortAllAsync(script);
+        await script.Kernel.ExpectAsync("cancel");
+        await script.Kernel.ExpectAsync("cancel");
+
+        // The read was faster than its cancellation.
+        script.Kernel.Complete(read, 5);
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+
+        await script.Kernel.ExpectAsync("reset");
+        await script.ExpectClosedAsync(7);
+        Assert.Equal(0, script.Log.Count(300));
+    }
+
+    [Fact]
     public async Task An_aborted_connection_waits_for_receive_send_and_file_read()
     {
         await using Script script = await Script.StartAsync();

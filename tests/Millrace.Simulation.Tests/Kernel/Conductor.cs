@@ -85,9 +85,10 @@ internal sealed class Conductor(World world, SimulationRun simulation)
             }
 
             long nextMs = Math.Min(world.Agenda.NextAtMs, _rings.Min(static ring => ring.ReadyAtMs));
-            if (nextMs > _lastDeliveryMs + StallMs)
+            if (nextMs > Math.Max(_lastDeliveryMs, world.PeersMovedAtMs) + StallMs)
             {
-                world.Fail(simulation.FirstOpenPeer, "The run stalls: the server waits, and nothing is left to happen.");
+                world.Fail(
+                    simulation.FirstOpenPeer, $"The run stalls: the server waits, and nothing is left to happen.{simulation.DescribeConnections()}");
                 break;
             }
 

@@ -16,7 +16,7 @@ internal abstract partial class Peer
     }
 
     /// <summary>The server owes something new from now on: the time until its next byte counts.</summary>
-    protected void NoteProgress() => _movedAtMs = World.NowMs;
+    protected void NoteProgress() => _movedAtMs = World.PeersMovedAtMs = World.NowMs;
 
     /// <summary>The server has to have ended the connection by then.</summary>
     protected void ExpectEnd(TimeSpan within, string deadline)

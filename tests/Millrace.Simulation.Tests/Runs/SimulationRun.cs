@@ -184,6 +184,10 @@ internal sealed class SimulationRun : IScheduled
         socket.Excuse();
     }
 
+    /// <summary>What every connection that is left believes of itself, a line each.</summary>
+    public string DescribeConnections() => string.Concat(_reactors.SelectMany(static reactor =>
+        reactor.Connections.InUse().Select(connection => $"\n  reactor {reactor.Index}, {connection.Describe()}")));
+
     /// <summary>The reactor is about to wait: nobody may be forgotten.</summary>
     public void Audit(SimulatedBackend kernel, Func<OperationToken, bool> isInFlight)
     {

@@ -50,6 +50,9 @@ internal sealed class World
     /// <summary>From here on the server may reset whoever is left.</summary>
     public long DrainEndsAtMs => IsStopping ? StoppedAtMs + Shape.DrainMs : long.MaxValue;
 
+    /// <summary>When a peer last took something: it may go on for hours where the server has long sent all.</summary>
+    public long PeersMovedAtMs { get; set; }
+
     /// <summary>When the clock last leapt. What was due on the way is late without anybody's fault.</summary>
     public long JumpedAtMs { get; private set; } = long.MinValue / 2;
 
