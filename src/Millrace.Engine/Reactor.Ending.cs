@@ -9,8 +9,14 @@ public sealed partial class Reactor
     /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>
     private const int GraceAfterAbortMs = 1_000;
 
+    /// <summary>Who comes later than this to the end of the grace has slept through it, as a machine that was suspended.</summary>
+    private const int SleptMs = 20;
+
+    private const int GracesMost = 4;
+
     private long _abortAtMs = long.MaxValue;
     private long _giveUpAtMs = long.MaxValue;
+    private int _graces;
 
     private void BeginDrain(TimeSpan drain)
     {
@@ -42,14 +48,26 @@ public sealed partial class Reactor
         if (NowMs >= _abortAtMs)
         {
             _abortAtMs = long.MaxValue;
-            _giveUpAtMs = NowMs + GraceAfterAbortMs;
+            GiveGrace();
             foreach (Connection connection in Connections.InUse())
             {
                 connection.EndAtDeadline();
             }
         }
 
+        if (_giveUpAtMs < NowMs - SleptMs && _graces < GracesMost)
+        {
+            // What was cancelled is about to complete.
+            GiveGrace();
+        }
+
         return NowMs >= _giveUpAtMs;
+    }
+
+    private void GiveGrace()
+    {
+        _graces++;
+        _giveUpAtMs = NowMs + GraceAfterAbortMs;
     }
 
     private void TearDown()
