@@ -3,7 +3,6 @@ using System.Net.Http.Json;
 using System.Net.WebSockets;
 using System.Text;
 using Millrace.AspNetCore.Tests.Kit;
-using Millrace.Server.Tests.Kit;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
@@ -12,9 +11,6 @@ public class WebApiSampleTests
 {
     /// <summary>SignalR ends each message so.</summary>
     private const char RecordSeparator = '\x1e';
-
-    /// <summary>Built once for all of them.</summary>
-    private static readonly Lazy<Task<string>> Built = new(BuildAsync);
 
     private sealed record Mill(string Name, int Wheels);
 
@@ -27,14 +23,7 @@ public class WebApiSampleTests
     [InlineData("sockets-inline", "off")]
     public async Task The_sample_does_the_same_on_each_transport(string transport, string https)
     {
-        string folder = await Built.Value;
-        Dictionary<string, string> settings = new()
-        {
-            ["TRANSPORT"] = transport,
-            ["HTTPS"] = https,
-            ["URL"] = "http://127.0.0.1:0",
-        };
-        (ChildServer server, Uri url) = await ChildServer.StartAsync("Listening on ", settings, Path.Combine(folder, "WebApi"));
+        (ChildServer server, Uri url) = await WebApiSample.StartAsync(transport, https);
         await using (server)
         {
             Assert.Equal(https == "on" ? "https" : "http", url.Scheme);
@@ -45,16 +34,6 @@ public class WebApiSampleTests
             await EchoAsync(url);
             await SpeakInHubAsync(url);
         }
-    }
-
-    private static async Task<string> BuildAsync()
-    {
-        string folder = Path.Combine(Places.Artifacts, "WebApi");
-        await Tool.RunToSuccessAsync(
-            TimeSpan.FromMinutes(4),
-            "dotnet", "build", Path.Combine(Places.Repository, "samples", "WebApi"), "-c", "Release", "-o", folder,
-            "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
-        return folder;
     }
 
     private static async Task AskPagesAsync(HttpClient client)

@@ -11,6 +11,8 @@ internal sealed class ChildServer : IAsyncDisposable
 
     private ChildServer(Process process) => _process = process;
 
+    public int Id => _process.Id;
+
     /// <summary>All that it has said so far.</summary>
     public string Output => string.Join('\n', _output);
 
