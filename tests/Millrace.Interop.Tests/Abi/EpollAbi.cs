@@ -7,6 +7,7 @@ internal static class EpollAbi
     [
         ("EpollCalls.CloseOnExec", "EPOLL_CLOEXEC", 0x80000),
         ("EpollCalls.ControlAdd", "EPOLL_CTL_ADD", 1),
+        ("EpollCalls.ControlDelete", "EPOLL_CTL_DEL", 2),
         ("EpollCalls.ControlModify", "EPOLL_CTL_MOD", 3),
         ("EpollEventMask.Readable", "EPOLLIN", 0x1),
         ("EpollEventMask.Priority", "EPOLLPRI", 0x2),
