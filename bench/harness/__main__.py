@@ -2,13 +2,13 @@
 
 import argparse
 import os
-import signal
 import sys
 import textwrap
 
 import cell
 import report
 import servers
+from ending import end_on_signals
 from places import ARTIFACTS, make_site
 from running import LOAD_CORE, RunningServer, StartFailure
 from servers import BuildFailure, Server
@@ -121,19 +121,6 @@ def conclude(options: argparse.Namespace, chosen: list[Server], cells: list[cell
         print(f"{name} {failure.partition(':')[0]}")
     print(f"Written to {os.path.relpath(ARTIFACTS / 'quick.json')}")
     return 0 if len(rows) == len(chosen) * len(options.connections) else 1
-
-
-def end_on_signals() -> None:
-    """Ctrl-C and its kin unwind the stack, and what was started is stopped on the way."""
-    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def end(number: int, _: object) -> None:
-        for each in ending:
-            signal.signal(each, signal.SIG_IGN)  # A second Ctrl-C must not cut the stopping short.
-        raise SystemExit(128 + number)
-
-    for each in ending:
-        signal.signal(each, end)
 
 
 if __name__ == "__main__":

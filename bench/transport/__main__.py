@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import json
 import os
-import signal
 import statistics
 import sys
 from dataclasses import asdict
@@ -16,6 +15,7 @@ import report  # noqa: E402
 import server  # noqa: E402
 import table  # noqa: E402
 from cells import Cell  # noqa: E402
+from ending import end_on_signals  # noqa: E402
 from load import LoadFailure, press  # noqa: E402
 from places import ARTIFACTS  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
@@ -118,19 +118,6 @@ def positive(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
-
-
-def end_on_signals() -> None:
-    """Ctrl-C and its kin unwind the stack, and what was started is stopped on the way."""
-    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def end(number: int, _: object) -> None:
-        for each in ending:
-            signal.signal(each, signal.SIG_IGN)  # A second Ctrl-C must not cut the stopping short.
-        raise SystemExit(128 + number)
-
-    for each in ending:
-        signal.signal(each, end)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,16 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from enum import Enum
 from pathlib import Path
 
 import session
 from places import ARTIFACTS, BENCH, REPOSITORY
 from rows import Row, Wire
-from running import LOAD_CORE, SERVER_CORE, free_port
+from running import LOAD_CORE, SERVER_CORE, ServerProcess, StartFailure, pinned
 
 PUBLISHED = ARTIFACTS / "webapi"
 TRANSPORTS = ["sockets", "sockets-inline", "millrace"]
-START_TIMEOUT_S = 20
-STOP_TIMEOUT_S = 10
 
 
 class Cores(Enum):
@@ -55,15 +52,17 @@ def build() -> None:
         sys.exit("kestrel: pace does not build")
 
 
-class Application:
-    """A context manager. It leads a session of its own, by which its members are found, and ended."""
+class Application(ServerProcess):
+    """A context manager."""
+
+    start_timeout_s = 20
+    stop_timeout_s = 10
 
     def __init__(self, transport: str, row: Row, cores: Cores):
+        super().__init__(transport, ARTIFACTS / f"kestrel-{transport}.log")
         self.transport = transport
         self.cores = cores
         self._row = row
-        self.port = free_port()
-        self._log = ARTIFACTS / f"kestrel-{transport}.log"
 
     @property
     def url(self) -> str:
@@ -77,27 +76,19 @@ class Application:
             "HTTPS": "on" if self._row.wire.is_encrypted else "off",
             "PROTOCOLS": "Http2" if self._row.wire is Wire.HTTPS2 else "Http1",
         }
-        # Should this script be killed outright, pdeathsig takes the server along.
-        command = ["setpriv", "--pdeathsig", "TERM", "taskset", "-c", self.cores.of_server, str(PUBLISHED / "WebApi")]
-        with open(self._log, "wb") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=os.environ | settings)
         try:
-            self._await_listener()
+            self.start(pinned(self.cores.of_server, [str(PUBLISHED / "WebApi")]), os.environ | settings)
+        except StartFailure as failure:
+            sys.exit(f"kestrel: {self.transport} does not serve: {failure}")
+        try:
             self._check_reply()
         except BaseException:
-            self._stop()
+            self.stop()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop()
-
-    def has_exited(self) -> bool:
-        return self._process.poll() is not None
-
-    def others_ran_s(self) -> float:
-        return session.others_ran_s(self._process.pid)
+        self.stop()
 
     def processor_s(self) -> float:
         """User and system time of its processes since they began."""
@@ -108,13 +99,6 @@ class Application:
                 ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
 
-    def _await_listener(self) -> None:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not session.listening_inodes(self.port):
-            if self.has_exited() or time.monotonic() > deadline:
-                sys.exit(f"kestrel: {self.transport} does not serve: {self._log.read_text(errors='replace').strip()}")
-            time.sleep(0.02)
-
     def _check_reply(self) -> None:
         http = "--http2" if self._row.wire is Wire.HTTPS2 else "--http1.1"
         seen = subprocess.run(
@@ -124,15 +108,3 @@ class Application:
         expected = f"200 {self._row.body_bytes} {version}"
         if seen.stdout != expected:
             sys.exit(f"kestrel: {self.transport} answers {self.url} with '{seen.stdout}' in place of '{expected}' {seen.stderr}")
-
-    def _stop(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(timeout=STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                print(f"  {self.transport} ignored SIGTERM for {STOP_TIMEOUT_S} s and is killed", flush=True)
-        for pid in session.members(self._process.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, 9)
-        self._process.wait()
