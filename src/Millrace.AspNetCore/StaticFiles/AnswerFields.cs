@@ -16,16 +16,16 @@ internal static class AnswerFields
     /// <param name="context">Whose answer.</param>
     /// <param name="plan">What is answered.</param>
     /// <param name="scratch">Where the plan's own fields are.</param>
-    /// <param name="version">Whether the asset is sent as the plan knows it.</param>
+    /// <param name="state">Whether the asset is sent as the plan knows it.</param>
     /// <param name="bytes">The length of the body.</param>
     /// <param name="contentType">Its type where that is not the asset's own or the plan's.</param>
     public static void Set(
-        HttpContext context, scoped in Plan plan, PlanScratch scratch, BodyVersion version, long bytes, StringValues contentType = default)
+        HttpContext context, scoped in Plan plan, PlanScratch scratch, AssetState state, long bytes, StringValues contentType = default)
     {
         HttpResponse response = context.Response;
         IHeaderDictionary headers = response.Headers;
         RuleFields rules = RuleFields.Of(plan.Fields);
-        bool hasChanged = version == BodyVersion.Changed;
+        bool hasChanged = state == AssetState.Changed;
         response.StatusCode = hasChanged && plan.Status < 400 ? PlanStatus.Ok : plan.Status;
         if (plan.Document is not null)
         {

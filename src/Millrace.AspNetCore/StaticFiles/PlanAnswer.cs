@@ -26,7 +26,7 @@ internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench
                 send = BeginWhole(plan, PlainAnswer.TextOf(plan.Status));
                 return Outcome.Begun;
             default:
-                AnswerFields.Set(context, plan, bench.Scratch, BodyVersion.AsPlanned, 0);
+                AnswerFields.Set(context, plan, bench.Scratch, AssetState.AsPlanned, 0);
                 return Outcome.Begun;
         }
     }
@@ -44,15 +44,15 @@ internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench
 
         if (!source.IsAsCatalogued)
         {
-            send = BeginBody(plan, source, BodyVersion.Changed, new ByteRange(0, source.Size - 1));
+            send = BeginBody(plan, source, AssetState.Changed, new ByteRange(0, source.Size - 1));
         }
         else if (plan.Body == PlanBody.Asset)
         {
-            send = BeginBody(plan, source, BodyVersion.AsPlanned, new ByteRange(0, source.Size - 1));
+            send = BeginBody(plan, source, AssetState.AsPlanned, new ByteRange(0, source.Size - 1));
         }
         else if (plan.Ranges.Length == 1)
         {
-            send = BeginBody(plan, source, BodyVersion.AsPlanned, plan.Ranges[0]);
+            send = BeginBody(plan, source, AssetState.AsPlanned, plan.Ranges[0]);
         }
         else
         {
@@ -77,12 +77,12 @@ internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench
         return Outcome.Begun;
     }
 
-    private BodySend BeginBody(scoped in Plan plan, in BodySource source, BodyVersion version, ByteRange range)
+    private BodySend BeginBody(scoped in Plan plan, in BodySource source, AssetState state, ByteRange range)
     {
-        AnswerFields.Set(context, plan, bench.Scratch, version, range.Length);
+        AnswerFields.Set(context, plan, bench.Scratch, state, range.Length);
         if (IncludesBody && range.Length > 0)
         {
-            return BodySend.Of(source, range, plan.Body == PlanBody.Ranges && version == BodyVersion.AsPlanned
+            return BodySend.Of(source, range, plan.Body == PlanBody.Ranges && state == AssetState.AsPlanned
                 ? BodyExtent.Range
                 : BodyExtent.Whole);
         }
@@ -98,13 +98,13 @@ internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench
             : plan.Asset!.ContentType.Value;
         var parts = new MultipartRanges(plan.Ranges, source.Size, Encoding.ASCII.GetBytes(partType), bench.NextBoundary());
         string contentType = Encoding.ASCII.GetString(parts.ContentType);
-        AnswerFields.Set(context, plan, bench.Scratch, BodyVersion.AsPlanned, parts.Bytes, contentType);
+        AnswerFields.Set(context, plan, bench.Scratch, AssetState.AsPlanned, parts.Bytes, contentType);
         return BodySend.Of(source, parts);
     }
 
     private BodySend BeginWhole(scoped in Plan plan, byte[] body)
     {
-        AnswerFields.Set(context, plan, bench.Scratch, BodyVersion.AsPlanned, body.Length);
+        AnswerFields.Set(context, plan, bench.Scratch, AssetState.AsPlanned, body.Length);
         return IncludesBody ? BodySend.Of(body) : default;
     }
 }

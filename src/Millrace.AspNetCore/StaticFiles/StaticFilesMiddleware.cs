@@ -38,7 +38,7 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         if (site.Access is BasicAuthentication access)
         {
             authorization = bench.Text.Add(context.Request.Headers.Authorization);
-            request = request with { Admission = verdict == Admission.Unverified ? Decide(access, authorization) : verdict };
+            request = request with { Admission = verdict == Admission.Unverified ? Admissions.Of(access.Decide(authorization)) : verdict };
         }
 
         BodySend send = default;
@@ -101,13 +101,6 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
     /// <summary>Whether the site has nothing to say about the path, not even a page for what is missing.</summary>
     private static bool IsUnknown(scoped in Plan plan) => plan.Status == PlanStatus.NotFound && plan.Body == PlanBody.StatusText;
 
-    private static Admission Decide(BasicAuthentication access, ReadOnlySpan<byte> authorization) => access.Decide(authorization) switch
-    {
-        AccessDecision.Granted => Admission.Granted,
-        AccessDecision.Unverified => Admission.Unverified,
-        _ => Admission.Denied,
-    };
-
     private async Task RevalidateAndAnswerAsync(HttpContext context)
     {
         await RevalidateAsync(context);
@@ -118,14 +111,6 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         PlanningBench.OfThisThread.TryRead(context.Request, out PlanRequest request) ? site.RevalidateAsync(request) : Task.CompletedTask;
 
     /// <summary>New credentials take tens of milliseconds to verify, on other threads; then the request is planned again.</summary>
-    private async Task VerifyAndAnswerAsync(HttpContext context, byte[] authorization)
-    {
-        Admission verdict = await site.Access!.VerifyAsync(authorization) switch
-        {
-            VerificationOutcome.Granted => Admission.Granted,
-            VerificationOutcome.Overloaded => Admission.Overloaded,
-            _ => Admission.Denied,
-        };
-        await AnswerAsync(context, verdict);
-    }
+    private async Task VerifyAndAnswerAsync(HttpContext context, byte[] authorization) =>
+        await AnswerAsync(context, Admissions.Of(await site.Access!.VerifyAsync(authorization)));
 }

@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Planning;
 
 namespace Millrace.Web.Bodies;
 
@@ -108,14 +109,4 @@ internal struct BodySend
             _ => StreamBody.SendAsync(connection, _source, _head, _first, _bytes),
         };
     }
-}
-
-/// <summary>Which bytes of a file a head promises.</summary>
-internal enum BodyExtent : byte
-{
-    /// <summary>All there are: a head can still be rewritten for as many as are read.</summary>
-    Whole,
-
-    /// <summary>Those that Content-Range names, which may be all of them: no others will do.</summary>
-    Range,
 }

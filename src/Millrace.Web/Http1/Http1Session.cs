@@ -259,12 +259,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
 
     /// <summary>New credentials take tens of milliseconds to verify: the request waits off the reactor and is then planned again.</summary>
     private async Task VerifyAsync(BasicAuthentication access, byte[] authorization) =>
-        _verdict = await access.VerifyAsync(authorization).ConfigureAwait(false) switch
-        {
-            VerificationOutcome.Granted => Admission.Granted,
-            VerificationOutcome.Overloaded => Admission.Overloaded,
-            _ => Admission.Denied,
-        };
+        _verdict = Admissions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false));
 
     private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
     {

@@ -131,12 +131,7 @@ internal sealed class Workbench : IDisposable
             return Admission.Granted;
         }
 
-        return verdict != Admission.Unverified ? verdict : access.Decide(AuthorizationOf(head, bytes)) switch
-        {
-            AccessDecision.Granted => Admission.Granted,
-            AccessDecision.Unverified => Admission.Unverified,
-            _ => Admission.Denied,
-        };
+        return verdict != Admission.Unverified ? verdict : Admissions.Of(access.Decide(AuthorizationOf(head, bytes)));
     }
 
     private static RequestMethod KindOf(Method method) => method switch

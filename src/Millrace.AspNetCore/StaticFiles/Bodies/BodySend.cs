@@ -4,6 +4,7 @@ using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Planning;
 
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
 

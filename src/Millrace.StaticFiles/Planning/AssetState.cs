@@ -1,7 +1,7 @@
-namespace Millrace.AspNetCore.StaticFiles;
+namespace Millrace.StaticFiles.Planning;
 
 /// <summary>Whether the file behind an asset is what the plan took it for.</summary>
-internal enum BodyVersion : byte
+internal enum AssetState : byte
 {
     AsPlanned,
 
