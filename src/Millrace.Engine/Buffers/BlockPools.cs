@@ -123,7 +123,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
         HeldBytes -= bytes;
     }
 
-    /// <summary>Large blocks are mappings of their own: 120 MB of those freed to the C library stayed in its heaps.</summary>
+    /// <summary>Large blocks are mappings of their own: those freed to the C library stayed in its heaps, more with each peak.</summary>
     private static byte* Map(int bytes)
     {
         nint address = MemoryCalls.MapAnonymousPages((nuint)bytes);

@@ -47,7 +47,7 @@ public sealed partial class Connection
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _input.Count);
         _input.Consume(count, Pools);
         _seen = Math.Max(0, _seen - count);
-        if (!_receiveArmed && _input.Count <= Limits.InputHighWaterBytes / 2)
+        if (_input.Count <= Limits.InputHighWaterBytes / 2)
         {
             ResumeReceive();
         }
@@ -145,11 +145,7 @@ public sealed partial class Connection
         _readIsIdle = idle;
         WakeAt(Math.Min(_readDeadlineMs, _readLookMs));
         ValueTask<ReadOutcome> read = _read.Begin();
-        if (!_receiveArmed)
-        {
-            ResumeReceive();
-        }
-
+        ResumeReceive();
         return read;
     }
 

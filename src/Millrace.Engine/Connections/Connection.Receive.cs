@@ -17,12 +17,12 @@ public sealed partial class Connection
     private bool HasReceived => _receivedBytes > 0;
 
     private bool WantsReceive =>
-        (Phase == ConnectionPhase.Serving
+        !_receiveArmed
+        && !_receiveParked
+        && (Phase == ConnectionPhase.Serving
             || (Phase is ConnectionPhase.Flushing or ConnectionPhase.Lingering && _discardBytesLeft >= 0))
         && _inputEnd == ReceiveEnd.None
-        && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending)
-        && !_receiveArmed
-        && !_receiveParked;
+        && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending);
 
     internal unsafe void OnReceived(in Completion completion)
     {

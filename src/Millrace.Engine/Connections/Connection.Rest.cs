@@ -72,11 +72,7 @@ public sealed partial class Connection
         _rest = RestState.Resting;
         RequestFlush();
         WakeAt(_readDeadlineMs);
-        if (!_receiveArmed)
-        {
-            ResumeReceive();
-        }
-
+        ResumeReceive();
         if (Reactor.IsDraining)
         {
             OnDrain();

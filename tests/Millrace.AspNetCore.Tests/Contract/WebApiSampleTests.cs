@@ -112,17 +112,5 @@ public class WebApiSampleTests
     private static Task SendAsync(ClientWebSocket socket, string words) => socket.SendAsync(
         Encoding.UTF8.GetBytes(words), WebSocketMessageType.Text, endOfMessage: true, CancellationToken.None).Within();
 
-    private static async Task<string> ReceiveAsync(ClientWebSocket socket)
-    {
-        using var message = new MemoryStream();
-        byte[] buffer = new byte[65_536];
-        ValueWebSocketReceiveResult got;
-        do
-        {
-            got = await socket.ReceiveAsync(buffer.AsMemory(), CancellationToken.None).Within();
-            message.Write(buffer, 0, got.Count);
-        }
-        while (!got.EndOfMessage);
-        return Encoding.UTF8.GetString(message.ToArray());
-    }
+    private static async Task<string> ReceiveAsync(ClientWebSocket socket) => Encoding.UTF8.GetString(await socket.ReceiveMessageAsync());
 }

@@ -24,7 +24,7 @@ public class WebSocketTests
         {
             byte[] message = RandomNumberGenerator.GetBytes(1 + (i * 97));
             await socket.SendAsync(message, WebSocketMessageType.Binary, endOfMessage: true, CancellationToken.None);
-            Assert.Equal(message, await ReceiveAsync(socket));
+            Assert.Equal(message, await socket.ReceiveMessageAsync());
         }
 
         await socket.CloseAsync(WebSocketCloseStatus.NormalClosure, "done", CancellationToken.None).Within();
@@ -50,7 +50,7 @@ public class WebSocketTests
         byte[] message = RandomNumberGenerator.GetBytes(100_000);
         await socket.SendAsync(message, WebSocketMessageType.Binary, endOfMessage: true, CancellationToken.None);
 
-        Assert.Equal(message, await ReceiveAsync(socket));
+        Assert.Equal(message, await socket.ReceiveMessageAsync());
     }
 
     [Theory, EachTransport]
@@ -63,7 +63,7 @@ public class WebSocketTests
         await Task.Delay(TimeSpan.FromSeconds(4));
         await socket.SendAsync(new byte[] { 1, 2, 3 }, WebSocketMessageType.Binary, endOfMessage: true, CancellationToken.None);
 
-        Assert.Equal([1, 2, 3], await ReceiveAsync(socket));
+        Assert.Equal([1, 2, 3], await socket.ReceiveMessageAsync());
     }
 
     [Theory, EachTransport]
@@ -86,7 +86,7 @@ public class WebSocketTests
             })
             { IsBackground = true };
             writer.Start();
-            await ReceiveAsync(socket);
+            await socket.ReceiveMessageAsync();
             await written.Task;
             await socket.CloseAsync(WebSocketCloseStatus.NormalClosure, null, CancellationToken.None);
         });
@@ -94,7 +94,7 @@ public class WebSocketTests
 
         for (int i = 0; i < Messages; i++)
         {
-            Assert.Equal(i, BitConverter.ToInt32(await ReceiveAsync(client)));
+            Assert.Equal(i, BitConverter.ToInt32(await client.ReceiveMessageAsync()));
         }
 
         await client.SendAsync(new byte[] { 1 }, WebSocketMessageType.Binary, endOfMessage: true, CancellationToken.None);
@@ -125,7 +125,7 @@ public class WebSocketTests
         {
             for (int i = 0; i < 20; i++)
             {
-                Assert.Equal(i, BitConverter.ToInt32(await ReceiveAsync(client)));
+                Assert.Equal(i, BitConverter.ToInt32(await client.ReceiveMessageAsync()));
             }
 
             client.Dispose();
@@ -205,7 +205,7 @@ public class WebSocketTests
         });
         for (int i = 0; i < 3; i++)
         {
-            byte[] got = await ReceiveAsync(socket);
+            byte[] got = await socket.ReceiveMessageAsync();
             Assert.True(expected.AsSpan().SequenceEqual(got), "Another message than was sent.");
         }
 
@@ -238,19 +238,5 @@ public class WebSocketTests
         socket.Options.RemoteCertificateValidationCallback = Certificates.IsServer;
         await socket.ConnectAsync(UrlOf(application), CancellationToken.None).Within();
         return socket;
-    }
-
-    private static async Task<byte[]> ReceiveAsync(WebSocket socket)
-    {
-        using var message = new MemoryStream();
-        byte[] buffer = new byte[65_536];
-        ValueWebSocketReceiveResult got;
-        do
-        {
-            got = await socket.ReceiveAsync(buffer.AsMemory(), CancellationToken.None).Within();
-            message.Write(buffer, 0, got.Count);
-        }
-        while (!got.EndOfMessage);
-        return message.ToArray();
     }
 }
