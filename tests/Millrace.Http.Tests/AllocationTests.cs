@@ -86,7 +86,7 @@ public class AllocationTests
         AllocatesNothing(() =>
         {
             var writer = new ResponseHeadWriter(destination);
-            writer.StatusLine(404);
+            writer.Status(404);
             writer.Field("Content-Type"u8, "text/html"u8);
             writer.ContentLength(1234);
             writer.Lines("Server: m\r\n"u8);
@@ -136,6 +136,73 @@ public class AllocationTests
             Assert.True(AcceptEncoding.TryChoose(codings, CodingSet.Identity | CodingSet.Gzip, out _));
             Assert.True(Accept.PrefersJson(types) && Accept.NamesHtml(types));
             Assert.True(BasicCredentials.TryDecode(authorization, destination, out _, out _));
+        });
+    }
+
+    [Fact]
+    public void Decoding_field_blocks_into_a_request_allocates_nothing()
+    {
+        // The dynamic table is full after some rounds, so entries come, go, slide and are found.
+        byte[] block = Convert.FromHexString(
+            "828784" + "418CF1E3C2E5F23A6BA0AB90F4FF" + "408825A849E95BA97D7F8925A849E95BB8E8B4BF" + "BE" + "6003613D62" + "6003633D64");
+        var decoder = new HpackDecoder();
+        var fields = new RequestFields(HeadLimits.Default);
+        byte[] scratch = new byte[decoder.ScratchBytes(block.Length)];
+        AllocatesNothing(() =>
+        {
+            fields.Begin();
+            Assert.True(decoder.Decode(block, scratch, ref fields) == HpackResult.Ok);
+            Assert.True(fields.Conclude() == FieldsRefusal.None && fields.Head.Fields.Length == 4);
+        });
+        Assert.True(decoder.Table.Bytes > 3_900);
+    }
+
+    [Fact]
+    public void Refusing_fields_and_blocks_allocates_nothing()
+    {
+        byte[] malformed = Convert.FromHexString("828784" + "0001" + "41" + "0161");
+        var decoder = new HpackDecoder();
+        var fields = new RequestFields(HeadLimits.Default);
+        byte[] scratch = new byte[decoder.ScratchBytes(malformed.Length)];
+        AllocatesNothing(() =>
+        {
+            fields.Begin();
+            Assert.True(decoder.Decode(malformed, scratch, ref fields) == HpackResult.Ok);
+            Assert.True(fields.Conclude() == FieldsRefusal.UpperCaseName);
+            var dropped = default(DroppedFields);
+            Assert.True(decoder.Decode(malformed.AsSpan(0, 6), scratch, ref dropped) == HpackResult.Truncated);
+        });
+    }
+
+    [Fact]
+    public void Encoding_fields_allocates_nothing()
+    {
+        byte[] room = new byte[200];
+        AllocatesNothing(() =>
+        {
+            int written = HpackEncoder.WriteStatus(room, 206);
+            written += HpackEncoder.WriteField(room.AsSpan(written), "Content-Type"u8, "text/html"u8);
+            written += HpackEncoder.WriteField(room.AsSpan(written), "x-unknown"u8, "0123456789"u8, FieldSensitivity.NeverIndexed);
+            Assert.True(written > 20);
+        });
+    }
+
+    [Fact]
+    public void Reading_and_writing_frames_allocates_nothing()
+    {
+        byte[] room = new byte[100];
+        Setting[] settings = [new(SettingId.MaxConcurrentStreams, 100), new(SettingId.InitialWindowSize, 65536)];
+        AllocatesNothing(() =>
+        {
+            int bytes = FrameWriter.Settings(room, settings);
+            FrameHeader header = FrameHeader.Read(room);
+            ReadOnlySpan<byte> payload = room.AsSpan(FrameHeader.Size, header.Length);
+            Assert.True(FramePayload.TrySettings(header, payload, out SettingList list, out _) && list.MoveNext());
+            FrameWriter.WindowUpdate(room.AsSpan(bytes), 1, 1000);
+            header = FrameHeader.Read(room.AsSpan(bytes));
+            payload = room.AsSpan(bytes + FrameHeader.Size, header.Length);
+            Assert.True(FramePayload.TryWindowUpdate(header, payload, out int increment, out _) && increment == 1000);
+            Assert.True(ConnectionPreface.Match(room) == PrefaceMatch.No && StreamPriority.Parse("u=1, i"u8).Urgency == 1);
         });
     }
 

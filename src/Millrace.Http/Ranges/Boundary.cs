@@ -15,11 +15,13 @@ internal sealed class Boundary
 
     private const int CounterBytes = 16;
 
+    /// <summary>Each of six bits in HPACK's code (RFC 7541, appendix B): how long a head is does not hang on chance.</summary>
+    private const string Digits = "3456789bdfghlmnp";
+
     private readonly byte[] _text = new byte[Bytes];
     private ulong _next;
 
-    public Boundary() =>
-        Encoding.ASCII.GetBytes(RandomNumberGenerator.GetHexString(Bytes - CounterBytes, lowercase: true), _text);
+    public Boundary() => Encoding.ASCII.GetBytes(RandomNumberGenerator.GetString(Digits, Bytes - CounterBytes), _text);
 
     /// <summary>The text of a new boundary. It is the caller's to keep.</summary>
     public byte[] Next()

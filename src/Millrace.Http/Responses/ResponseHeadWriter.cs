@@ -11,7 +11,7 @@ namespace Millrace.Http;
 /// The room needed is <see cref="FieldBytes"/> for each field, <see cref="ContentLengthBytesMax"/>, the status line's own length,
 /// and <see cref="EndBytes"/>.
 /// </remarks>
-internal ref struct ResponseHeadWriter(Span<byte> destination)
+internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter
 {
     /// <summary>"Content-Length: ", the 19 digits of the largest long, CRLF.</summary>
     public const int ContentLengthBytesMax = 16 + 19 + 2;
@@ -23,13 +23,15 @@ internal ref struct ResponseHeadWriter(Span<byte> destination)
     private int _written;
     private ResponseHeadResult _result;
 
+    public static HeadCoding Coding => HeadCoding.Http1;
+
     /// <summary>The bytes written so far.</summary>
     public readonly int Written => _written;
 
     /// <summary>What a field line takes: name, ": ", value, CRLF.</summary>
     public static int FieldBytes(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value) => name.Length + 2 + value.Length + 2;
 
-    public void StatusLine(int status) => Write(Http.StatusLine.Of(status));
+    public void Status(int status) => Write(StatusLine.Of(status));
 
     public void Field(scoped ReadOnlySpan<byte> name, scoped ReadOnlySpan<byte> value)
     {

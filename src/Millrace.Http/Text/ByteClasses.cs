@@ -10,6 +10,9 @@ internal static class ByteClasses
     /// <summary>tchar, RFC 9110 section 5.6.2.</summary>
     public static readonly SearchValues<byte> Token = Of(b => IsOneOf(b, Alphanumerics + "!#$%&'*+-.^_`|~"));
 
+    /// <summary>What a field name may hold in HTTP/2, where it has no upper-case letters: RFC 9113 section 8.2.1.</summary>
+    public static readonly SearchValues<byte> LowerToken = Of(b => Token.Contains(b) && !char.IsAsciiLetterUpper((char)b));
+
     /// <summary>What a field value may hold, RFC 9110 section 5.5: HTAB, SP, VCHAR and obs-text.</summary>
     public static readonly SearchValues<byte> FieldValue = Of(b => b is (byte)'\t' or >= 0x20 and not 0x7F);
 
@@ -22,6 +25,9 @@ internal static class ByteClasses
 
     /// <summary>unreserved and sub-delims: a reg-name but for its percent escapes, RFC 3986 section 3.2.2.</summary>
     public static readonly SearchValues<byte> RegName = Of(b => IsOneOf(b, Alphanumerics + "-._~!$&'()*+,;="));
+
+    /// <summary>What the scheme of a URI may hold behind its first letter, RFC 3986 section 3.1.</summary>
+    public static readonly SearchValues<byte> Scheme = Of(b => IsOneOf(b, Alphanumerics + "+-."));
 
     /// <summary>etagc: what an entity-tag has between its quotes, RFC 9110 section 8.8.3.</summary>
     public static readonly SearchValues<byte> EntityTag = Of(b => b is > 0x20 and not (byte)'"' and not 0x7F);

@@ -40,8 +40,8 @@ internal sealed class AddressTarget : FuzzTarget
             Require(ListenAddress.TryParse($"{ip}", out EndPoint? again) && again.Equals(ip), $"{ip} written anew is {again}");
         }
 
-        bool isHost = HostedRoot.TryParse(text, out HostedRoot? host);
-        bool isAsWritten = !isHost || (text == $"{host!.Name}={host.Root}" && host.Root.Length > 0 && host.Name.All(char.IsAscii));
+        bool isHost = HostedSite.TryParse(text, out HostedSite? host);
+        bool isAsWritten = !isHost || (text == $"{host!.Name}={host.Site.Root}" && host.Site.Root.Length > 0 && host.Name.All(char.IsAscii));
         Require(isAsWritten, $"{host} is not what was written");
         return $"{endPoint?.GetType().Name} {endPoint?.AddressFamily} {isHost}";
     }

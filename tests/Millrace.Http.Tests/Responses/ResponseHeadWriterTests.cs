@@ -32,7 +32,7 @@ public class ResponseHeadWriterTests
         int room = StatusLine.Of(200).Length + ResponseHeadWriter.FieldBytes("A"u8, "bc"u8) + ResponseHeadWriter.ContentLengthBytesMax
             + ResponseHeadWriter.EndBytes;
         var writer = new ResponseHeadWriter(new byte[room]);
-        writer.StatusLine(200);
+        writer.Status(200);
         writer.Field("A"u8, "bc"u8);
         writer.ContentLength(long.MaxValue);
         Assert.Equal(ResponseHeadResult.Ok, writer.Finish(out int length));
@@ -77,7 +77,7 @@ public class ResponseHeadWriterTests
     private static (ResponseHeadResult Result, int Bytes) Write(Span<byte> bytes)
     {
         var writer = new ResponseHeadWriter(bytes);
-        writer.StatusLine(200);
+        writer.Status(200);
         writer.Field("Content-Type"u8, "text/html"u8);
         writer.ContentLength(1234);
         writer.Lines("Server: m\r\n"u8);

@@ -1,0 +1,99 @@
+using System.Buffers.Binary;
+using System.Diagnostics;
+
+namespace Millrace.Http;
+
+/// <summary>
+/// Writes the frames a server sends, and the headers of those whose payload somebody else writes. Each gives the bytes it wrote; a
+/// destination that is too small is a mistake of the caller, who knows every size before.
+/// </summary>
+internal static class FrameWriter
+{
+    public const int SettingsAckBytes = FrameHeader.Size;
+    public const int PingBytes = FrameHeader.Size + FrameRules.PingBytes;
+    public const int RstStreamBytes = FrameHeader.Size + FrameRules.ErrorCodeBytes;
+    public const int WindowUpdateBytes = FrameHeader.Size + FrameRules.WindowUpdateBytes;
+
+    /// <summary>Without debug data.</summary>
+    public const int GoAwayBytes = FrameHeader.Size + FrameRules.GoAwayBytes;
+
+    public static int SettingsBytes(int count) => FrameHeader.Size + (count * Setting.Size);
+
+    public static int Settings(Span<byte> destination, ReadOnlySpan<Setting> settings)
+    {
+        FrameHeader.Write(destination, settings.Length * Setting.Size, FrameType.Settings, FrameFlags.None, streamId: 0);
+        int at = FrameHeader.Size;
+        foreach (Setting setting in settings)
+        {
+            Debug.Assert(setting.Fault.IsNone);
+            BinaryPrimitives.WriteUInt16BigEndian(destination[at..], (ushort)setting.Id);
+            BinaryPrimitives.WriteUInt32BigEndian(destination[(at + 2)..], setting.Value);
+            at += Setting.Size;
+        }
+
+        return at;
+    }
+
+    public static int SettingsAck(Span<byte> destination)
+    {
+        FrameHeader.Write(destination, length: 0, FrameType.Settings, FrameFlags.Ack, streamId: 0);
+        return SettingsAckBytes;
+    }
+
+    /// <summary>A PING of our own, say to measure or to find out whether all before it has arrived.</summary>
+    public static int Ping(Span<byte> destination, ReadOnlySpan<byte> opaque) => Ping(destination, opaque, FrameFlags.None);
+
+    public static int PingAck(Span<byte> destination, ReadOnlySpan<byte> opaque) => Ping(destination, opaque, FrameFlags.Ack);
+
+    public static int GoAway(Span<byte> destination, int lastStreamId, Http2Error error, ReadOnlySpan<byte> debugData = default)
+    {
+        FrameHeader.Write(destination, FrameRules.GoAwayBytes + debugData.Length, FrameType.GoAway, FrameFlags.None, streamId: 0);
+        BinaryPrimitives.WriteInt32BigEndian(destination[FrameHeader.Size..], lastStreamId);
+        BinaryPrimitives.WriteUInt32BigEndian(destination[(FrameHeader.Size + 4)..], (uint)error);
+        debugData.CopyTo(destination[GoAwayBytes..]);
+        return GoAwayBytes + debugData.Length;
+    }
+
+    public static int RstStream(Span<byte> destination, int streamId, Http2Error error)
+    {
+        Debug.Assert(streamId != 0);
+        FrameHeader.Write(destination, FrameRules.ErrorCodeBytes, FrameType.RstStream, FrameFlags.None, streamId);
+        BinaryPrimitives.WriteUInt32BigEndian(destination[FrameHeader.Size..], (uint)error);
+        return RstStreamBytes;
+    }
+
+    public static int WindowUpdate(Span<byte> destination, int streamId, int increment)
+    {
+        Debug.Assert(increment > 0);
+        FrameHeader.Write(destination, FrameRules.WindowUpdateBytes, FrameType.WindowUpdate, FrameFlags.None, streamId);
+        BinaryPrimitives.WriteInt32BigEndian(destination[FrameHeader.Size..], increment);
+        return WindowUpdateBytes;
+    }
+
+    /// <summary>The header of a DATA frame without padding; <paramref name="flags"/> are END_STREAM or none.</summary>
+    public static int DataHeader(Span<byte> destination, int length, FrameFlags flags, int streamId)
+        => Header(destination, length, FrameType.Data, flags, streamId);
+
+    /// <summary>The header of a HEADERS frame without padding; <paramref name="flags"/> are of END_STREAM and END_HEADERS.</summary>
+    public static int HeadersHeader(Span<byte> destination, int length, FrameFlags flags, int streamId)
+        => Header(destination, length, FrameType.Headers, flags, streamId);
+
+    /// <summary>The header of a CONTINUATION frame; <paramref name="flags"/> are END_HEADERS or none.</summary>
+    public static int ContinuationHeader(Span<byte> destination, int length, FrameFlags flags, int streamId)
+        => Header(destination, length, FrameType.Continuation, flags, streamId);
+
+    private static int Header(Span<byte> destination, int length, FrameType type, FrameFlags flags, int streamId)
+    {
+        Debug.Assert(streamId != 0);
+        FrameHeader.Write(destination, length, type, flags, streamId);
+        return FrameHeader.Size;
+    }
+
+    private static int Ping(Span<byte> destination, ReadOnlySpan<byte> opaque, FrameFlags flags)
+    {
+        Debug.Assert(opaque.Length == FrameRules.PingBytes);
+        FrameHeader.Write(destination, FrameRules.PingBytes, FrameType.Ping, flags, streamId: 0);
+        opaque.CopyTo(destination[FrameHeader.Size..]);
+        return PingBytes;
+    }
+}

@@ -1,0 +1,110 @@
+using System.Diagnostics;
+using System.Numerics;
+
+namespace Millrace.Http;
+
+/// <summary>
+/// The dynamic table of one HPACK decoder, RFC 7541 sections 2.3.2 and 4. Its memory is as large as the table may become, is taken
+/// with the first entry, and is all there ever is: entries lie in it one behind the other, and slide to its start when its end is
+/// reached. So each is in one piece, and moving 4 KiB now and then costs less than putting pieces together at every look.
+/// </summary>
+/// <param name="capacity">The largest size the table may ever get. It begins with none: see <see cref="Resize"/>.</param>
+internal struct DynamicTable(int capacity)
+{
+    /// <summary>What an entry counts beyond its name and value, section 4.1; it also bounds how many there can be.</summary>
+    public const int EntryOverheadBytes = 32;
+
+    private byte[]? _bytes;
+    private Entry[]? _entries;
+    private int _newest;
+
+    // Positions count on for ever and wrap around: those of the entries, of the memory's first byte, and of the next entry.
+    private int _base;
+    private int _end;
+
+    /// <summary>The size the encoder has chosen; entries go when it shrinks.</summary>
+    public int SizeMax { get; private set; }
+
+    /// <summary>The sum of the entries' sizes.</summary>
+    public int Size { get; private set; }
+
+    public int Count { get; private set; }
+
+    public void Resize(int sizeMax)
+    {
+        Debug.Assert(sizeMax >= 0 && sizeMax <= capacity);
+        SizeMax = sizeMax;
+        EvictTo(sizeMax);
+    }
+
+    /// <summary>
+    /// Inserts an entry, before which others go to make room. One that is too large for the table empties it and is not inserted,
+    /// which is no error (section 4.4). Neither text may lie in the table.
+    /// </summary>
+    public void Add(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
+    {
+        long size = (long)name.Length + value.Length + EntryOverheadBytes;
+        EvictTo((int)Math.Max(SizeMax - size, 0));
+        if (size > SizeMax)
+        {
+            return;
+        }
+
+        _bytes ??= new byte[capacity];
+        _entries ??= new Entry[BitOperations.RoundUpToPowerOf2((uint)Math.Max(capacity / EntryOverheadBytes, 1))];
+        int bytes = name.Length + value.Length;
+        if (_bytes.Length - (_end - _base) < bytes)
+        {
+            Slide();
+        }
+
+        int at = _end - _base;
+        name.CopyTo(_bytes.AsSpan(at));
+        value.CopyTo(_bytes.AsSpan(at + name.Length));
+        _newest = (_newest + 1) & (_entries.Length - 1);
+        _entries[_newest] = new Entry(_end, name.Length, value.Length, (byte)staticIndex);
+        _end += bytes;
+        Size += (int)size;
+        Count++;
+        Debug.Assert(Size <= SizeMax && Count <= _entries.Length);
+    }
+
+    /// <summary>The entry that is <paramref name="age"/> insertions older than the newest. It holds until the next insertion.</summary>
+    public readonly bool TryGet(int age, out ReadOnlySpan<byte> name, out ReadOnlySpan<byte> value, out int staticIndex)
+    {
+        if ((uint)age >= (uint)Count)
+        {
+            name = value = default;
+            staticIndex = 0;
+            return false;
+        }
+
+        Entry entry = At(age);
+        ReadOnlySpan<byte> text = _bytes.AsSpan(entry.Position - _base, entry.NameBytes + entry.ValueBytes);
+        name = text[..entry.NameBytes];
+        value = text[entry.NameBytes..];
+        staticIndex = entry.StaticIndex;
+        return true;
+    }
+
+    private readonly Entry At(int age) => _entries![(_newest - age) & (_entries.Length - 1)];
+
+    private void EvictTo(int size)
+    {
+        while (Size > size)
+        {
+            Entry oldest = At(Count - 1);
+            Size -= oldest.NameBytes + oldest.ValueBytes + EntryOverheadBytes;
+            Count--;
+        }
+    }
+
+    private void Slide()
+    {
+        int oldest = Count == 0 ? _end : At(Count - 1).Position;
+        _bytes.AsSpan(oldest - _base, _end - oldest).CopyTo(_bytes);
+        _base = oldest;
+    }
+
+    private readonly record struct Entry(int Position, int NameBytes, int ValueBytes, byte StaticIndex);
+}

@@ -1,0 +1,316 @@
+namespace Millrace.Http.Tests;
+
+/// <summary>RFC 9113 section 8: what the fields of a request become, and which are refused.</summary>
+public class RequestFieldsTests
+{
+    private const string Get = ":method=GET|:scheme=https|:path=/|:authority=a";
+
+    [Fact]
+    public void A_request_becomes_the_one_of_HTTP_1_that_means_the_same() => Becomes(
+        "GET /a?b HTTP/1.1\r\nhost: example.org\r\naccept: */*\r\nx: \r\n\r\n",
+        ":method=GET|:scheme=https|:authority=example.org|:path=/a?b|accept=*/*|x=");
+
+    // Section 8.3: pseudo-fields come in any order.
+    [Fact]
+    public void The_order_of_pseudo_fields_does_not_matter() =>
+        Becomes("GET / HTTP/1.1\r\nhost: a\r\n\r\n", ":authority=a|:path=/|:scheme=http|:method=GET");
+
+    [Fact]
+    public void The_head_is_that_of_the_bytes()
+    {
+        var fields = new RequestFields(HeadLimits.Default);
+        Assert.Equal(FieldsRefusal.None, Read(fields, $"{Get}|if-none-match=\"x\"|content-length=3|expect=100-continue"));
+        RequestHead head = fields.Head;
+        Assert.Equal((Method.Get, "/", "a"), (head.Method, head.Target.Path.Text(fields.Bytes), head.Authority.Text(fields.Bytes)));
+        Assert.True(head.TryGet(FieldName.IfNoneMatch, out TextRange tag) && head.Has(FieldName.ContentLength));
+        Assert.Equal(("\"x\"", 3, true), (tag.Text(fields.Bytes), head.ContentLength, head.ExpectContinue));
+        Assert.Equal(UriScheme.Https, fields.Scheme);
+    }
+
+    // Section 8.3.
+    [Theory]
+    [InlineData($"{Get}|:status=200", FieldsRefusal.UnknownPseudoField)]
+    [InlineData($"{Get}|:protocol=websocket", FieldsRefusal.UnknownPseudoField)]
+    [InlineData($":=a|{Get}", FieldsRefusal.UnknownPseudoField)]
+    [InlineData($":Method=GET|{Get}", FieldsRefusal.UnknownPseudoField)]
+    [InlineData($"{Get}|a=b|:path=/", FieldsRefusal.MisplacedPseudoField)]
+    [InlineData(":method=GET|:scheme=https|:path=/|a=b|:authority=a", FieldsRefusal.MisplacedPseudoField)]
+    [InlineData($"{Get}|cookie=b|:x=/", FieldsRefusal.MisplacedPseudoField)]
+    internal void A_pseudo_field_that_is_unknown_or_late_is_malformed(string fields, FieldsRefusal refusal) => IsMalformed(refusal, fields);
+
+    // Section 8.3.1: exactly one value for :method, :scheme and :path, unless it is CONNECT.
+    [Theory]
+    [InlineData(":scheme=https|:path=/|:authority=a", FieldsRefusal.MissingPseudoField)]
+    [InlineData(":method=GET|:path=/|:authority=a", FieldsRefusal.MissingPseudoField)]
+    [InlineData(":method=GET|:scheme=https|:authority=a", FieldsRefusal.MissingPseudoField)]
+    [InlineData("", FieldsRefusal.MissingPseudoField)]
+    [InlineData("host=a", FieldsRefusal.MissingPseudoField)]
+    [InlineData($"{Get}|:method=GET", FieldsRefusal.RepeatedPseudoField)]
+    [InlineData($"{Get}|:scheme=https", FieldsRefusal.RepeatedPseudoField)]
+    [InlineData($"{Get}|:path=/", FieldsRefusal.RepeatedPseudoField)]
+    [InlineData($"{Get}|:authority=a", FieldsRefusal.RepeatedPseudoField)]
+    internal void A_pseudo_field_that_is_missing_or_doubled_is_malformed(string fields, FieldsRefusal refusal) =>
+        IsMalformed(refusal, fields);
+
+    // Section 8.3.1: :path MUST NOT be empty for http or https URIs; it starts with a slash, or is the asterisk of OPTIONS.
+    [Theory]
+    [InlineData("")]
+    [InlineData("a")]
+    [InlineData("http://a/")]
+    [InlineData("*")]
+    [InlineData("/a b")]
+    [InlineData("/a#b")]
+    [InlineData("/\u00E4")]
+    [InlineData("/\0")]
+    [InlineData("/\r\nx: y")]
+    public void What_is_no_path_is_malformed(string path) =>
+        IsMalformed(FieldsRefusal.BadPath, $":method=GET|:scheme=https|:path={path}|:authority=a");
+
+    [Fact]
+    public void OPTIONS_may_ask_for_the_asterisk()
+    {
+        Becomes("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n", ":method=OPTIONS|:scheme=https|:path=*|:authority=a");
+        IsMalformed(FieldsRefusal.BadPath, ":method=OPTIONS|:scheme=https|:path=*a|:authority=a");
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("G T")]
+    [InlineData("GET ")]
+    [InlineData("G\r\n")]
+    [InlineData("GET /x")]
+    public void What_is_no_method_is_malformed(string method) =>
+        IsMalformed(FieldsRefusal.BadMethod, $":method={method}|:scheme=https|:path=/|:authority=a");
+
+    [Fact]
+    public void An_unknown_method_is_none_of_ours_but_a_method() =>
+        Becomes("get / HTTP/1.1\r\nhost: a\r\n\r\n", ":method=get|:scheme=https|:path=/|:authority=a");
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("1http")]
+    [InlineData("ht tp")]
+    public void What_is_no_scheme_is_malformed(string scheme) =>
+        IsMalformed(FieldsRefusal.BadScheme, $":method=GET|:scheme={scheme}|:path=/|:authority=a");
+
+    [Fact]
+    public void Another_scheme_is_answered() => IsAnswered(400, ":method=GET|:scheme=ftp|:path=/|:authority=a");
+
+    // Section 8.3.1: :authority MUST NOT include the deprecated userinfo subcomponent for http or https.
+    [Theory]
+    [InlineData("")]
+    [InlineData("u@a")]
+    [InlineData("a/b")]
+    [InlineData("a b")]
+    [InlineData("a:b")]
+    [InlineData("a\r\nx: y")]
+    public void What_is_no_authority_is_malformed(string authority) =>
+        IsMalformed(FieldsRefusal.BadAuthority, $":method=GET|:scheme=https|:path=/|:authority={authority}");
+
+    [Fact]
+    public void A_host_stands_in_for_the_authority() =>
+        Becomes("GET / HTTP/1.1\r\nhost: a\r\n\r\n", ":method=GET|:scheme=https|:path=/|host=a");
+
+    [Fact]
+    public void A_request_for_nobody_is_answered() => IsAnswered(400, ":method=GET|:scheme=https|:path=/");
+
+    // Section 8.3.1: a Host field that identifies another entity than :authority makes a request malformed.
+    [Theory]
+    [InlineData("https", "a", "b")]
+    [InlineData("https", "a", "")]
+    [InlineData("https", "a", "a:80")]
+    [InlineData("http", "a", "a:443")]
+    [InlineData("https", "a:8443", "a")]
+    public void A_host_that_is_not_the_authority_is_malformed(string scheme, string authority, string host) =>
+        IsMalformed(FieldsRefusal.OtherHost, $":method=GET|:scheme={scheme}|:path=/|:authority={authority}|host={host}");
+
+    [Theory]
+    [InlineData("https", "a", "A")]
+    [InlineData("https", "a:443", "a")]
+    [InlineData("https", "a", "a:443")]
+    [InlineData("http", "a", "a:80")]
+    public void A_host_that_is_the_authority_is_left_out(string scheme, string authority, string host) => Becomes(
+        $"GET / HTTP/1.1\r\nhost: {authority}\r\n\r\n",
+        $":method=GET|:scheme={scheme}|:path=/|:authority={authority}|host={host}");
+
+    [Fact]
+    public void Two_hosts_are_malformed() => IsMalformed(FieldsRefusal.BadHost, ":method=GET|:scheme=https|:path=/|host=a|host=a");
+
+    // Section 8.2: field names MUST be converted to lower case; 8.2.1: no 0x00-0x20, 0x41-0x5A, 0x7F-0xFF, and no colon.
+    [Theory]
+    [InlineData("Accept", FieldsRefusal.UpperCaseName)]
+    [InlineData("x-A", FieldsRefusal.UpperCaseName)]
+    [InlineData("", FieldsRefusal.BadFieldName)]
+    [InlineData("a b", FieldsRefusal.BadFieldName)]
+    [InlineData("a:b", FieldsRefusal.BadFieldName)]
+    [InlineData("a\0", FieldsRefusal.BadFieldName)]
+    [InlineData("a\r", FieldsRefusal.BadFieldName)]
+    [InlineData("a\n", FieldsRefusal.BadFieldName)]
+    [InlineData("a\u007F", FieldsRefusal.BadFieldName)]
+    [InlineData("\u00E4", FieldsRefusal.BadFieldName)]
+    internal void A_name_that_is_none_is_malformed(string name, FieldsRefusal refusal) => IsMalformed(refusal, $"{Get}|{name}=b");
+
+    // Section 8.2.1: no NUL, LF or CR at any position, no SP or HTAB at either end.
+    [Theory]
+    [InlineData("a\0b")]
+    [InlineData("a\rb")]
+    [InlineData("a\nb")]
+    [InlineData("\r")]
+    [InlineData(" a")]
+    [InlineData("a ")]
+    [InlineData("\ta")]
+    [InlineData("a\t")]
+    [InlineData(" ")]
+    [InlineData("a\u0001b")]
+    public void A_value_that_is_none_is_malformed(string value) => IsMalformed(FieldsRefusal.BadFieldValue, $"{Get}|a={value}");
+
+    // Section 8.2.2.
+    [Theory]
+    [InlineData("connection", "close")]
+    [InlineData("proxy-connection", "close")]
+    [InlineData("keep-alive", "1")]
+    [InlineData("transfer-encoding", "chunked")]
+    [InlineData("upgrade", "h2c")]
+    [InlineData("te", "gzip")]
+    [InlineData("te", "trailers, gzip")]
+    [InlineData("te", "")]
+    public void A_field_of_a_connection_is_malformed(string name, string value) =>
+        IsMalformed(FieldsRefusal.ConnectionField, $"{Get}|{name}={value}");
+
+    [Fact]
+    public void TE_may_say_trailers() => Becomes("GET / HTTP/1.1\r\nhost: a\r\nte: trailers\r\n\r\n", $"{Get}|te=trailers");
+
+    // Section 8.2.3: crumbs MUST be concatenated with "; " before they are passed on.
+    [Theory]
+    [InlineData("cookie=a=b", "a=b")]
+    [InlineData("cookie=a=b|cookie=c=d|cookie=e=f; g=h", "a=b; c=d; e=f; g=h")]
+    [InlineData("cookie=|cookie=", "")]
+    [InlineData("cookie=|cookie=a|cookie=|cookie=b|cookie=", "a; b")]
+    public void Crumbs_become_one_cookie(string crumbs, string cookie) =>
+        Becomes($"GET / HTTP/1.1\r\nhost: a\r\ncookie: {cookie}\r\n\r\n", $"{Get}|{crumbs}");
+
+    [Fact]
+    public void Crumbs_with_fields_between_them_become_one_cookie_too() =>
+        Becomes("GET / HTTP/1.1\r\nhost: a\r\nx: y\r\ncookie: a=b; c=d\r\n\r\n", $"{Get}|cookie=a=b|x=y|cookie=c=d");
+
+    // Section 8.1.1.
+    [Theory]
+    [InlineData("content-length=", FieldsRefusal.BadContentLength)]
+    [InlineData("content-length=-1", FieldsRefusal.BadContentLength)]
+    [InlineData("content-length=+1", FieldsRefusal.BadContentLength)]
+    [InlineData("content-length=1, 1", FieldsRefusal.BadContentLength)]
+    [InlineData("content-length=9223372036854775808", FieldsRefusal.BadContentLength)]
+    [InlineData("content-length=1|content-length=1", FieldsRefusal.RepeatedContentLength)]
+    internal void A_length_that_is_none_is_malformed(string fields, FieldsRefusal refusal) => IsMalformed(refusal, $"{Get}|{fields}");
+
+    // Section 8.5: :scheme and :path MUST be omitted; :authority holds host and port.
+    [Fact]
+    public void CONNECT_names_a_host_and_a_port_only()
+    {
+        Becomes("CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n", ":method=CONNECT|:authority=a:443");
+        IsMalformed(FieldsRefusal.ForbiddenPseudoField, ":method=CONNECT|:authority=a:443|:path=/");
+        IsMalformed(FieldsRefusal.ForbiddenPseudoField, ":method=CONNECT|:authority=a:443|:scheme=https");
+        IsMalformed(FieldsRefusal.MissingPseudoField, ":method=CONNECT");
+        IsMalformed(FieldsRefusal.BadAuthority, ":method=CONNECT|:authority=a");
+        IsMalformed(FieldsRefusal.BadAuthority, ":method=CONNECT|:authority=a:");
+    }
+
+    [Fact]
+    public void The_limits_are_those_of_HTTP_1()
+    {
+        var limits = new HeadLimits(requestLineBytesMax: 64, headBytesMax: 120, fieldsMax: 3);
+        string path = new('/', 64 - "GET  HTTP/1.1\r\n".Length);
+        Assert.Equal(FieldsRefusal.None, Read(new RequestFields(limits), $":method=GET|:scheme=http|:authority=a|:path={path}"));
+        Assert.Equal(FieldsRefusal.PathTooLong, Read(new RequestFields(limits), $":method=GET|:scheme=http|:authority=a|:path=/{path}"));
+        Assert.Equal(414, FieldsRefusals.StatusOf(FieldsRefusal.PathTooLong));
+
+        string value = new('v', 120 - "GET / HTTP/1.1\r\nhost: a\r\nx: \r\n\r\n".Length);
+        Assert.Equal(FieldsRefusal.None, Read(new RequestFields(limits), $"{Get}|x={value}"));
+        Assert.Equal(FieldsRefusal.HeadTooLarge, Read(new RequestFields(limits), $"{Get}|x=v{value}"));
+        Assert.Equal(FieldsRefusal.HeadTooLarge, Read(new RequestFields(limits), $"{Get}|x={value}vv"));
+        Assert.Equal(FieldsRefusal.HeadTooLarge, Read(new RequestFields(limits), $"{Get}|cookie={value}|cookie={value}"));
+        Assert.Equal(431, FieldsRefusals.StatusOf(FieldsRefusal.HeadTooLarge));
+
+        Assert.Equal(FieldsRefusal.None, Read(new RequestFields(limits), $"{Get}|x=|y="));
+        Assert.Equal(FieldsRefusal.TooManyFields, Read(new RequestFields(limits), $"{Get}|x=|y=|z="));
+        Assert.Equal(FieldsRefusal.TooManyFields, Read(new RequestFields(limits), $"{Get}|x=|y=|cookie="));
+        Assert.Equal(431, FieldsRefusals.StatusOf(FieldsRefusal.TooManyFields));
+    }
+
+    [Fact]
+    public void A_refusal_is_the_first_one_and_is_forgotten_with_the_next_request()
+    {
+        var fields = new RequestFields(HeadLimits.Default);
+        Assert.Equal(FieldsRefusal.UpperCaseName, Read(fields, $"{Get}|A=b|connection=close|:path=/"));
+        Assert.Equal(FieldsRefusal.None, Read(fields, Get));
+        Assert.Equal("GET / HTTP/1.1\r\nhost: a\r\n\r\n", Latin1.Text(fields.Bytes));
+    }
+
+    [Fact]
+    public void Every_refusal_is_malformed_or_has_a_status()
+    {
+        foreach (FieldsRefusal refusal in Enum.GetValues<FieldsRefusal>())
+        {
+            if (refusal == FieldsRefusal.None || FieldsRefusals.IsMalformed(refusal))
+            {
+                Assert.Throws<ArgumentOutOfRangeException>(() => FieldsRefusals.StatusOf(refusal));
+            }
+            else
+            {
+                Assert.InRange(FieldsRefusals.StatusOf(refusal), 400, 431);
+            }
+        }
+    }
+
+    // Section 8.1: trailers MUST NOT include pseudo-fields, and their fields are judged as others are.
+    [Theory]
+    [InlineData("x-checksum=1", FieldsRefusal.None)]
+    [InlineData("a=b|:path=/", FieldsRefusal.MisplacedPseudoField)]
+    [InlineData(":status=200", FieldsRefusal.MisplacedPseudoField)]
+    [InlineData("A=b|:path=/", FieldsRefusal.UpperCaseName)]
+    [InlineData("a=b\n", FieldsRefusal.BadFieldValue)]
+    [InlineData("connection=close", FieldsRefusal.ConnectionField)]
+    internal void Trailers_are_judged(string fields, FieldsRefusal refusal)
+    {
+        var trailers = default(TrailerFields);
+        Feed(ref trailers, fields);
+        Assert.Equal(refusal, trailers.Refusal);
+    }
+
+    private static void Becomes(string text, string fields)
+    {
+        var sink = new RequestFields(HeadLimits.Default);
+        Assert.Equal(FieldsRefusal.None, Read(sink, fields));
+        Assert.Equal(text, Latin1.Text(sink.Bytes));
+    }
+
+    private static void IsMalformed(FieldsRefusal refusal, string fields)
+    {
+        Assert.Equal(refusal, Read(new RequestFields(HeadLimits.Default), fields));
+        Assert.True(FieldsRefusals.IsMalformed(refusal));
+    }
+
+    private static void IsAnswered(int status, string fields)
+    {
+        FieldsRefusal refusal = Read(new RequestFields(HeadLimits.Default), fields);
+        Assert.False(FieldsRefusals.IsMalformed(refusal));
+        Assert.Equal(status, FieldsRefusals.StatusOf(refusal));
+    }
+
+    private static FieldsRefusal Read(RequestFields sink, string fields)
+    {
+        sink.Begin();
+        Feed(ref sink, fields);
+        return sink.Conclude();
+    }
+
+    private static void Feed<TSink>(ref TSink sink, string fields)
+        where TSink : IHpackSink
+    {
+        foreach (string field in fields.Split('|', StringSplitOptions.RemoveEmptyEntries))
+        {
+            int equals = field.IndexOf('=', StringComparison.Ordinal);
+            sink.OnField(Latin1.Bytes(field[..equals]), Latin1.Bytes(field[(equals + 1)..]), FieldSensitivity.Plain, staticIndex: 0);
+        }
+    }
+}

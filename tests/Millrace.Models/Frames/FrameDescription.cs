@@ -1,0 +1,63 @@
+using Millrace.Http;
+
+namespace Millrace.Models;
+
+/// <summary>What the real readers make of a frame, as text; see <see cref="ReferenceFrames"/>.</summary>
+internal static class FrameDescription
+{
+    /// <summary>A frame whose payload is <paramref name="payload"/>, or is still missing where that is shorter than announced.</summary>
+    public static string Of(FrameHeader header, ReadOnlySpan<byte> payload, int lengthMax)
+    {
+        Http2Fault fault = FrameRules.Judge(header, lengthMax);
+        return !fault.IsNone ? Text(fault)
+            : payload.Length < header.Length ? "awaited"
+            : OfPayload(header, payload);
+    }
+
+    private static string OfPayload(FrameHeader header, ReadOnlySpan<byte> payload)
+    {
+        Http2Fault fault;
+        switch (header.Type)
+        {
+            case FrameType.Data:
+                return FramePayload.TryData(header, payload, out var data, out fault) ? $"data {Latin1.Text(data)}" : Text(fault);
+            case FrameType.Headers:
+                return FramePayload.TryHeaders(header, payload, out data, out fault) ? $"headers {Latin1.Text(data)}" : Text(fault);
+            case FrameType.Continuation:
+                return FramePayload.TryContinuation(header, payload, out data, out fault) ? $"more {Latin1.Text(data)}" : Text(fault);
+            case FrameType.Priority:
+                return FramePayload.TryPriority(header, payload, out fault) ? "priority" : Text(fault);
+            case FrameType.RstStream:
+                return FramePayload.TryRstStream(header, payload, out Http2Error error, out fault) ? $"reset {(uint)error}" : Text(fault);
+            case FrameType.Settings:
+                return FramePayload.TrySettings(header, payload, out SettingList list, out fault) ? $"settings{Text(list)}" : Text(fault);
+            case FrameType.Ping:
+                return FramePayload.TryPing(header, payload, out data, out fault) ? $"ping {Latin1.Text(data)}" : Text(fault);
+            case FrameType.GoAway:
+                return FramePayload.TryGoAway(header, payload, out int last, out error, out fault)
+                    ? $"goaway {last} {(uint)error}"
+                    : Text(fault);
+            case FrameType.WindowUpdate:
+                return FramePayload.TryWindowUpdate(header, payload, out int increment, out fault) ? $"window {increment}" : Text(fault);
+            case FrameType.PriorityUpdate:
+                return FramePayload.TryPriorityUpdate(header, payload, out int stream, out data, out fault)
+                    ? $"update {stream} {Latin1.Text(data)}"
+                    : Text(fault);
+            default:
+                return "ignored";
+        }
+    }
+
+    private static string Text(Http2Fault fault) => $"fault {fault.Error} {fault.Scope}";
+
+    private static string Text(SettingList list)
+    {
+        string text = "";
+        foreach (Setting setting in list)
+        {
+            text += $" {(int)setting.Id}={setting.Value}";
+        }
+
+        return text;
+    }
+}

@@ -1,0 +1,28 @@
+using System.Text;
+using Millrace.Http;
+
+namespace Millrace.Models;
+
+/// <summary>Decodes blocks as <see cref="ReferenceHpack"/> does, in its words, by the real decoder.</summary>
+internal sealed class CollectedFields : IHpackSink
+{
+    private readonly StringBuilder _text = new();
+
+    public static string Decode(HpackDecoder decoder, ReadOnlySpan<byte> block, Span<byte> scratch)
+    {
+        var fields = new CollectedFields();
+        HpackResult result = decoder.Decode(block, scratch, ref fields);
+        return $"{fields._text}{result}\n{decoder.Table.Count} {decoder.Table.Bytes}";
+    }
+
+    public static string Decode(HpackDecoder decoder, byte[] block)
+        => Decode(decoder, block, new byte[decoder.ScratchBytes(block.Length)]);
+
+    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)
+    {
+        string text = Latin1.Text(name);
+        string expected = staticIndex == 0 ? text : Latin1.Text(StaticTable.Name(staticIndex));
+        _text.Append(text == expected ? text : $"{text} (as {expected})").Append($": {Latin1.Text(value)}");
+        _text.Append(sensitivity == FieldSensitivity.NeverIndexed ? " never\n" : "\n");
+    }
+}
