@@ -7,6 +7,7 @@ internal static class Errno
 {
     public const int EPERM = 1;
     public const int ENOENT = 2;
+    public const int ESRCH = 3;
     public const int EINTR = 4;
     public const int EIO = 5;
     public const int ENXIO = 6;
@@ -32,6 +33,7 @@ internal static class Errno
     public const int ETIME = 62;
     public const int ENONET = 64;
     public const int EPROTO = 71;
+    public const int EMSGSIZE = 90;
     public const int ENOPROTOOPT = 92;
     public const int EOPNOTSUPP = 95;
     public const int EAFNOSUPPORT = 97;
@@ -47,6 +49,7 @@ internal static class Errno
     public const int ECONNREFUSED = 111;
     public const int EHOSTDOWN = 112;
     public const int EHOSTUNREACH = 113;
+    public const int EINPROGRESS = 115;
     public const int ECANCELED = 125;
 
     /// <summary>The system's sentence for an error, e.g. "Address already in use".</summary>

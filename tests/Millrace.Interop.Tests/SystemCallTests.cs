@@ -29,6 +29,7 @@ public unsafe partial class SystemCallTests
         ["getpeername"] = static fd => SocketCalls.PeerAddress(fd, new byte[128]),
         ["ioctl"] = SocketCalls.UnacknowledgedBytes,
         ["fcntl"] = SocketCalls.SetNonBlocking,
+        ["fcntl, of the descriptor"] = SocketCalls.SetCloseOnExec,
         ["write"] = SocketCalls.SignalEvent,
         ["epoll_ctl"] = static fd => EpollCalls.Add(fd, 0, EpollEventMask.Readable, 0),
         ["recv"] = static fd => TransferCalls.Receive(fd, null, 0),

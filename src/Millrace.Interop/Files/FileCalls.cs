@@ -91,8 +91,25 @@ internal static unsafe partial class FileCalls
         }
     }
 
+    /// <summary><c>write(2)</c>: the bytes written, which may be fewer than there are; of a datagram's socket, one datagram.</summary>
+    public static nint Write(int fd, ReadOnlySpan<byte> bytes)
+    {
+        fixed (byte* bytesPtr = bytes)
+        {
+            return OrError(LibcWrite(fd, bytesPtr, (nuint)bytes.Length));
+        }
+    }
+
     /// <summary><c>close(2)</c>: 0. The descriptor is gone whatever is returned; a retry could close somebody else's.</summary>
     public static int Close(int fd) => (int)OrError(LibcClose(fd));
+
+    /// <summary><c>futimens(3)</c>: sets when a file was changed, to the nanosecond, and leaves when it was read as it is: 0.</summary>
+    public static int SetModified(int fd, in StatxTimestamp modifiedAt)
+    {
+        const nint Omit = (1 << 30) - 2;
+        nint* readAndModified = stackalloc nint[] { 0, Omit, (nint)modifiedAt.Seconds, (nint)modifiedAt.Nanoseconds };
+        return (int)OrError(LibcFutimens(fd, readAndModified));
+    }
 
     /// <summary><c>getrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
     public static int GetDescriptorLimit(out ResourceLimit limit)
@@ -136,6 +153,12 @@ internal static unsafe partial class FileCalls
 
     [LibraryImport("libc", EntryPoint = "preadv2")]
     private static partial nint LibcPreadv2(int fd, IoVector* parts, int partCount, long offset, int flags);
+
+    [LibraryImport("libc", EntryPoint = "futimens")]
+    private static partial int LibcFutimens(int fd, nint* times);
+
+    [LibraryImport("libc", EntryPoint = "write")]
+    private static partial nint LibcWrite(int fd, byte* bytes, nuint count);
 
     [LibraryImport("libc", EntryPoint = "close")]
     private static partial int LibcClose(int fd);

@@ -6,6 +6,13 @@ namespace Millrace.Interop.Files;
 internal static class OpenFlags
 {
     public const ulong ReadOnly = 0;
+    public const ulong WriteOnly = 0x1;
+    public const ulong Create = 0x40;
+    public const ulong NoControllingTerminal = 0x100;
+
+    /// <summary><c>O_APPEND</c>: each write goes to the end of the file, wherever that is by then.</summary>
+    public const ulong Append = 0x400;
+
     public const ulong NonBlock = 0x800;
     public const ulong CloseOnExec = 0x80000;
 

@@ -7,6 +7,7 @@ internal enum Opcode : byte
     SendMessage = 9,
     Accept = 13,
     AsyncCancel = 14,
+    Connect = 16,
     Read = 22,
     Send = 26,
     Receive = 27,

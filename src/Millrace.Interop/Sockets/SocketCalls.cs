@@ -45,6 +45,17 @@ internal static unsafe partial class SocketCalls
         return SystemCall.Result(setsockopt(fd, SocketOptionNumber.LevelSocket, SocketOptionNumber.Linger, &onZeroSeconds, sizeof(long)));
     }
 
+    /// <summary>
+    /// Calls that wait for input, or for a connection, give up with -EAGAIN after so long; those that do not wait are as they were.
+    /// </summary>
+    public static int SetReceiveTimeout(int fd, int milliseconds)
+    {
+        const int MicrosecondsPerMillisecond = 1_000;
+        long* secondsAndMicroseconds = stackalloc long[] { milliseconds / 1_000, milliseconds % 1_000 * MicrosecondsPerMillisecond };
+        return SystemCall.Result(setsockopt(
+            fd, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveTimeout, secondsAndMicroseconds, 2 * sizeof(long)));
+    }
+
     /// <summary>Fills <paramref name="value"/> and returns how many bytes of it are valid.</summary>
     public static int GetOption(int fd, int level, int name, Span<byte> value)
     {
@@ -99,6 +110,14 @@ internal static unsafe partial class SocketCalls
     {
         const int DuplicateCloseOnExec = 1030;
         return SystemCall.Result(fcntl(fd, DuplicateCloseOnExec, 0));
+    }
+
+    /// <summary>A descriptor that was inherited goes to no further process.</summary>
+    public static int SetCloseOnExec(int fd)
+    {
+        const int SetDescriptorFlags = 2;
+        const int CloseOnExec = 1;
+        return SystemCall.Result(fcntl(fd, SetDescriptorFlags, CloseOnExec));
     }
 
     public static int EventDescriptor()

@@ -12,6 +12,7 @@ internal static class AddressFamilyNumber
 internal static class SocketTypeNumber
 {
     public const int Stream = 1;
+    public const int Datagram = 2;
     public const int NonBlocking = 0x800;
     public const int CloseOnExec = 0x80000;
 }
@@ -21,8 +22,15 @@ internal static class SocketOptionNumber
 {
     public const int LevelSocket = 1;
     public const int ReuseAddress = 2;
+
+    /// <summary><c>SO_ERROR</c>: what has befallen the socket since it was last asked.</summary>
+    public const int Error = 4;
+
     public const int Linger = 13;
     public const int ReusePort = 15;
+
+    /// <summary><c>SO_RCVTIMEO</c> with a <c>struct timeval</c> of two longs; an accept heeds it too.</summary>
+    public const int ReceiveTimeout = 20;
 
     /// <summary><c>SO_DOMAIN</c>: a socket's address family.</summary>
     public const int Domain = 39;

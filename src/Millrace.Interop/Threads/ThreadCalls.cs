@@ -16,6 +16,12 @@ internal static partial class ThreadCalls
     /// <summary>The calling thread's nice value.</summary>
     public static int GetNiceness() => getpriority(PriorityOfProcess, 0);
 
+    /// <summary>The calling thread's number (<c>gettid(2)</c>).</summary>
+    public static int GetId() => gettid();
+
+    [LibraryImport("libc")]
+    private static partial int gettid();
+
     [LibraryImport("libc")]
     private static partial int setpriority(int which, uint who, int priority);
 

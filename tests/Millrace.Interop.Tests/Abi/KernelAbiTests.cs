@@ -8,7 +8,8 @@ public class KernelAbiTests
 {
     private static readonly AbiEntry[] Table = AbiEntry.Of(
         RingAbi.Structures, RingAbi.Constants, SocketAbi.Structures, SocketAbi.Constants, SocketAbi.Errors,
-        WatchAbi.Structures, WatchAbi.Constants, WatchAbi.FileSystems, EpollAbi.Constants);
+        WatchAbi.Structures, WatchAbi.Constants, WatchAbi.FileSystems, EpollAbi.Constants,
+        SeccompAbi.Structures, SeccompAbi.Constants);
 
     [Fact]
     public void Ours_are_the_committed_values()

@@ -12,7 +12,10 @@ internal static class OurAbi
     private const BindingFlags Instance = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
     private static readonly string[] Rooms =
-        ["Millrace.Interop.Epoll", "Millrace.Interop.IoUring", "Millrace.Interop.Memory", "Millrace.Interop.Sockets", "Millrace.Interop.Watching"];
+    [
+        "Millrace.Interop.Epoll", "Millrace.Interop.IoUring", "Millrace.Interop.Memory", "Millrace.Interop.Seccomp",
+        "Millrace.Interop.Sockets", "Millrace.Interop.Watching",
+    ];
 
     public static IReadOnlyDictionary<string, long> Read() =>
         Types().SelectMany(Facts).Concat(EngineConstants()).ToDictionary(fact => fact.Name, fact => fact.Value, StringComparer.Ordinal);

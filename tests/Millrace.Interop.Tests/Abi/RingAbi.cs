@@ -90,6 +90,7 @@ internal static class RingAbi
         ("Opcode.SendMessage", "IORING_OP_SENDMSG", 9),
         ("Opcode.Accept", "IORING_OP_ACCEPT", 13),
         ("Opcode.AsyncCancel", "IORING_OP_ASYNC_CANCEL", 14),
+        ("Opcode.Connect", "IORING_OP_CONNECT", 16),
         ("Opcode.Read", "IORING_OP_READ", 22),
         ("Opcode.Send", "IORING_OP_SEND", 26),
         ("Opcode.Receive", "IORING_OP_RECV", 27),

@@ -25,12 +25,15 @@ internal static class SocketAbi
         ("AddressFamilyNumber.InterNetwork", "AF_INET", 2),
         ("AddressFamilyNumber.InterNetworkV6", "AF_INET6", 10),
         ("SocketTypeNumber.Stream", "SOCK_STREAM", 1),
+        ("SocketTypeNumber.Datagram", "SOCK_DGRAM", 2),
         ("SocketTypeNumber.NonBlocking", "SOCK_NONBLOCK", 0x800),
         ("SocketTypeNumber.CloseOnExec", "SOCK_CLOEXEC", 0x80000),
         ("SocketOptionNumber.LevelSocket", "SOL_SOCKET", 1),
         ("SocketOptionNumber.ReuseAddress", "SO_REUSEADDR", 2),
+        ("SocketOptionNumber.Error", "SO_ERROR", 4),
         ("SocketOptionNumber.Linger", "SO_LINGER", 13),
         ("SocketOptionNumber.ReusePort", "SO_REUSEPORT", 15),
+        ("SocketOptionNumber.ReceiveTimeout", "SO_RCVTIMEO", 20),
         ("SocketOptionNumber.Domain", "SO_DOMAIN", 39),
         ("SocketOptionNumber.LevelTcp", "IPPROTO_TCP", 6),
         ("SocketOptionNumber.NoDelay", "TCP_NODELAY", 1),
@@ -57,14 +60,15 @@ internal static class SocketAbi
     [
         .. from error in new (string Name, long Value)[]
            {
-               ("EPERM", 1), ("ENOENT", 2), ("EINTR", 4), ("EIO", 5), ("ENXIO", 6), ("EBADF", 9), ("EAGAIN", 11), ("ENOMEM", 12),
+               ("EPERM", 1), ("ENOENT", 2), ("ESRCH", 3), ("EINTR", 4), ("EIO", 5), ("ENXIO", 6), ("EBADF", 9), ("EAGAIN", 11),
+               ("ENOMEM", 12),
                ("EACCES", 13), ("EFAULT", 14), ("EBUSY", 16), ("EEXIST", 17), ("EXDEV", 18), ("ENOTDIR", 20), ("EISDIR", 21),
                ("EINVAL", 22), ("ENFILE", 23), ("EMFILE", 24), ("ENOSPC", 28), ("EPIPE", 32), ("ENAMETOOLONG", 36), ("ENOSYS", 38),
                ("ELOOP", 40), ("EBADR", 53), ("ETIME", 62), ("ENONET", 64),
-               ("EPROTO", 71), ("ENOPROTOOPT", 92), ("EOPNOTSUPP", 95), ("EAFNOSUPPORT", 97), ("EADDRINUSE", 98),
+               ("EPROTO", 71), ("EMSGSIZE", 90), ("ENOPROTOOPT", 92), ("EOPNOTSUPP", 95), ("EAFNOSUPPORT", 97), ("EADDRINUSE", 98),
                ("EADDRNOTAVAIL", 99), ("ENETDOWN", 100), ("ENETUNREACH", 101), ("ECONNABORTED", 103), ("ECONNRESET", 104),
                ("ENOBUFS", 105), ("ENOTCONN", 107), ("ETIMEDOUT", 110), ("ECONNREFUSED", 111), ("EHOSTDOWN", 112),
-               ("EHOSTUNREACH", 113), ("ECANCELED", 125),
+               ("EHOSTUNREACH", 113), ("EINPROGRESS", 115), ("ECANCELED", 125),
            }
            select new AbiEntry($"Errno.{error.Name}", error.Name, error.Value),
     ];

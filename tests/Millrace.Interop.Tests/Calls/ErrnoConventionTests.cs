@@ -42,6 +42,7 @@ public unsafe class ErrnoConventionTests
         Assert.Equal(-Errno.EBADF, FileCalls.ReadDirectory(NoDescriptor, new Span<byte>(buffer, 64)));
         Assert.Equal(-Errno.EBADF, FileCalls.StatDescriptor(NoDescriptor, StatxMask.Size, out _));
         Assert.Equal(-Errno.EBADF, FileCalls.OpenAt2(NoDescriptor, "x\0"u8, default));
+        Assert.Equal(-Errno.EBADF, FileCalls.SetModified(NoDescriptor, default));
         Assert.Equal(-Errno.EBADF, FileCalls.Close(NoDescriptor));
     }
 

@@ -1,0 +1,172 @@
+using System.Runtime.InteropServices;
+using System.Text;
+
+namespace Millrace.Interop.Users;
+
+/// <summary>
+/// Who a process is, by libc's wrappers: the system calls behind them change one thread, the wrappers all of the process (nptl(7)).
+/// Each returns what the wrapper does, or -errno.
+/// </summary>
+internal static unsafe partial class UserCalls
+{
+    /// <summary>What a line of passwd(5) or group(5) is given to lie in: sysconf says 1 KiB, groups with many members need more.</summary>
+    private const int EntryBytes = 64 * 1024;
+
+    private const int SetNoNewPrivilegesOption = 38;
+
+    public static uint UserId => geteuid();
+
+    public static uint GroupId => getegid();
+
+    public static int SetGroups(ReadOnlySpan<uint> groups)
+    {
+        fixed (uint* pointer = groups)
+        {
+            return SystemCall.Result(setgroups((nuint)groups.Length, pointer));
+        }
+    }
+
+    /// <summary>Real, effective and saved: there is no way back.</summary>
+    public static int SetGroupId(uint group) => SystemCall.Result(setresgid(group, group, group));
+
+    /// <summary>The same for the user; coming from 0, all capabilities go with it.</summary>
+    public static int SetUserId(uint user) => SystemCall.Result(setresuid(user, user, user));
+
+    /// <summary>No program that is executed from here on gets more rights than this thread has (<c>PR_SET_NO_NEW_PRIVS</c>).</summary>
+    public static int SetNoNewPrivileges() => SystemCall.Result(prctl(SetNoNewPrivilegesOption, 1, 0, 0, 0));
+
+    /// <summary>Looks a user up by name, or by number, in whatever the system keeps them in: 1, 0 where there is none, or -errno.</summary>
+    public static int FindUser(string name, out uint user, out uint group)
+    {
+        (user, group) = (0, 0);
+        byte[] room = new byte[EntryBytes];
+        PasswordEntry entry;
+        PasswordEntry* found;
+        int error;
+        fixed (byte* text = NullTerminated(name), pointer = room)
+        {
+            error = uint.TryParse(name, out uint number)
+                ? getpwuid_r(number, &entry, pointer, EntryBytes, &found)
+                : getpwnam_r(text, &entry, pointer, EntryBytes, &found);
+        }
+
+        if (IsFailure(error))
+        {
+            return -error;
+        }
+
+        if (found is null)
+        {
+            return 0;
+        }
+
+        (user, group) = (entry.User, entry.Group);
+        return 1;
+    }
+
+    /// <summary>The same for a group.</summary>
+    public static int FindGroup(string name, out uint group)
+    {
+        group = 0;
+        byte[] room = new byte[EntryBytes];
+        GroupEntry entry;
+        GroupEntry* found;
+        int error;
+        fixed (byte* text = NullTerminated(name), pointer = room)
+        {
+            error = uint.TryParse(name, out uint number)
+                ? getgrgid_r(number, &entry, pointer, EntryBytes, &found)
+                : getgrnam_r(text, &entry, pointer, EntryBytes, &found);
+        }
+
+        if (IsFailure(error))
+        {
+            return -error;
+        }
+
+        group = found is null ? 0 : entry.Group;
+        return found is null ? 0 : 1;
+    }
+
+    /// <summary>The groups that a user is in by name, <paramref name="group"/> among them.</summary>
+    public static uint[] GroupsOf(string name, uint group)
+    {
+        int count = 32;
+        while (true)
+        {
+            uint[] groups = new uint[count];
+            fixed (byte* text = NullTerminated(name))
+            fixed (uint* pointer = groups)
+            {
+                // Where they do not fit, the count says how many there are.
+                if (getgrouplist(text, group, pointer, &count) >= 0)
+                {
+                    return groups[..count];
+                }
+            }
+
+            count = Math.Max(count, groups.Length * 2);
+        }
+    }
+
+    private static byte[] NullTerminated(string text) => [.. Encoding.UTF8.GetBytes(text), 0];
+
+    /// <summary>getpwnam_r(3): these, and 0, may all mean that there is no such name.</summary>
+    private static bool IsFailure(int error) => error is not (0 or Errno.ENOENT or Errno.EBADF or Errno.EPERM or Errno.ESRCH);
+
+    [LibraryImport("libc")]
+    private static partial uint geteuid();
+
+    [LibraryImport("libc")]
+    private static partial uint getegid();
+
+    [LibraryImport("libc")]
+    private static partial int setgroups(nuint count, uint* groups);
+
+    [LibraryImport("libc")]
+    private static partial int setresgid(uint real, uint effective, uint saved);
+
+    [LibraryImport("libc")]
+    private static partial int setresuid(uint real, uint effective, uint saved);
+
+    [LibraryImport("libc")]
+    private static partial int prctl(int option, nuint a, nuint b, nuint c, nuint d);
+
+    [LibraryImport("libc")]
+    private static partial int getpwnam_r(byte* name, PasswordEntry* entry, byte* room, nuint bytes, PasswordEntry** found);
+
+    [LibraryImport("libc")]
+    private static partial int getpwuid_r(uint user, PasswordEntry* entry, byte* room, nuint bytes, PasswordEntry** found);
+
+    [LibraryImport("libc")]
+    private static partial int getgrnam_r(byte* name, GroupEntry* entry, byte* room, nuint bytes, GroupEntry** found);
+
+    [LibraryImport("libc")]
+    private static partial int getgrgid_r(uint group, GroupEntry* entry, byte* room, nuint bytes, GroupEntry** found);
+
+    [LibraryImport("libc")]
+    private static partial int getgrouplist(byte* name, uint group, uint* groups, int* count);
+
+    /// <summary><c>struct passwd</c>.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    private struct PasswordEntry
+    {
+        public byte* Name;
+        public byte* Password;
+        public uint User;
+        public uint Group;
+        public byte* Comment;
+        public byte* Home;
+        public byte* Shell;
+    }
+
+    /// <summary><c>struct group</c>.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    private struct GroupEntry
+    {
+        public byte* Name;
+        public byte* Password;
+        public uint Group;
+        public byte** Members;
+    }
+}

@@ -1,0 +1,80 @@
+namespace Millrace.Tls.Certificates;
+
+/// <summary>
+/// The certificates of one moment, by name. Immutable and counted: its maker holds it, and each handshake that may choose from it; the last
+/// to let go frees it. Any thread.
+/// </summary>
+internal sealed class CertificateSet
+{
+    private readonly IReadOnlyList<ServerContext> _contexts;
+    private readonly Dictionary<string, ServerContext> _hosts = new(StringComparer.OrdinalIgnoreCase);
+    private readonly Dictionary<string, ServerContext> _parents = new(StringComparer.OrdinalIgnoreCase);
+    private int _holders = 1;
+
+    /// <param name="contexts">The first is the default.</param>
+    /// <param name="onNameTaken">Told of a name that an earlier one has.</param>
+    public CertificateSet(IReadOnlyList<ServerContext> contexts, Action<ServerContext, string> onNameTaken)
+    {
+        _contexts = contexts;
+        foreach (ServerContext context in contexts)
+        {
+            foreach (string name in context.Names)
+            {
+                bool isWildcard = name.StartsWith("*.", StringComparison.Ordinal);
+                if (!(isWildcard ? _parents.TryAdd(name[2..], context) : _hosts.TryAdd(name, context)))
+                {
+                    onNameTaken(context, name);
+                }
+            }
+        }
+    }
+
+    public ServerContext Default => _contexts[0];
+
+    public IEnumerable<string> Names => _contexts.SelectMany(static context => context.Names).Distinct(StringComparer.OrdinalIgnoreCase);
+
+    /// <summary>
+    /// The certificate for a host: its own, or one for <c>*.</c> and all but its first label (RFC 6125, section 6.4.3); null where there
+    /// is none.
+    /// </summary>
+    public ServerContext? Find(ReadOnlySpan<char> host)
+    {
+        host = host.TrimEnd('.');
+        if (_hosts.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(host, out ServerContext? context))
+        {
+            return context;
+        }
+
+        int dot = host.IndexOf('.');
+        return dot > 0 && _parents.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(host[(dot + 1)..], out context) ? context : null;
+    }
+
+    /// <summary>Holds it, unless it is gone already.</summary>
+    public bool TryHold()
+    {
+        int holders = Volatile.Read(ref _holders);
+        while (holders > 0)
+        {
+            int seen = Interlocked.CompareExchange(ref _holders, holders + 1, holders);
+            if (seen == holders)
+            {
+                return true;
+            }
+
+            holders = seen;
+        }
+
+        return false;
+    }
+
+    public void Release()
+    {
+        if (Interlocked.Decrement(ref _holders) == 0)
+        {
+            foreach (ServerContext context in _contexts)
+            {
+                context.Dispose();
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+namespace Millrace.Tls;
+
+/// <summary>The file of secrets for debugging. Only its owner may read it. Any thread.</summary>
+internal sealed class KeyLog : IDisposable
+{
+    private readonly FileStream _file;
+    private readonly Lock _writing = new();
+    private readonly TlsLog _log;
+
+    /// <exception cref="TlsException">It cannot be written.</exception>
+    public KeyLog(string path, TlsLog log)
+    {
+        _log = log;
+        try
+        {
+            _file = new FileStream(path, new FileStreamOptions
+            {
+                Mode = FileMode.Append,
+                Access = FileAccess.Write,
+                Share = FileShare.ReadWrite,
+                BufferSize = 0,
+#pragma warning disable CA1416 // The engine is Linux's.
+                UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite,
+#pragma warning restore CA1416
+            });
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+        {
+            throw new TlsException($"The file for TLS secrets cannot be written: {refusal.Message}", refusal);
+        }
+
+        log.KeysLogged(path);
+    }
+
+    /// <summary>Appends a line. What prevents it is logged: the connection does not suffer from it.</summary>
+    public void TryWrite(ReadOnlySpan<byte> line)
+    {
+        try
+        {
+            byte[] whole = [.. line, (byte)'\n'];
+            lock (_writing)
+            {
+                _file.Write(whole);
+            }
+        }
+        catch (Exception failure) when (failure is IOException or ObjectDisposedException or UnauthorizedAccessException)
+        {
+            _log.KeyLogFailed(failure.Message);
+        }
+    }
+
+    public void Dispose() => _file.Dispose();
+}

@@ -1,0 +1,134 @@
+using System.Runtime.InteropServices;
+
+namespace Millrace.Tls.OpenSsl;
+
+/// <summary>What is used of libssl 3, under its own names. Handles are the library's pointers.</summary>
+internal static unsafe partial class LibSsl
+{
+    private const string Library = OpenSslLibrary.Ssl;
+
+    [LibraryImport(Library)]
+    internal static partial nint TLS_server_method();
+
+    [LibraryImport(Library)]
+    internal static partial nint SSL_CTX_new(nint method);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_free(nint context);
+
+    [LibraryImport(Library)]
+    internal static partial long SSL_CTX_ctrl(nint context, int command, long number, void* pointer);
+
+    [LibraryImport(Library)]
+    internal static partial long SSL_CTX_callback_ctrl(nint context, int command, void* callback);
+
+    [LibraryImport(Library)]
+    internal static partial ulong SSL_CTX_set_options(nint context, ulong options);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_set_cipher_list(nint context, byte* names);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_set_ciphersuites(nint context, byte* names);
+
+    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
+    internal static partial int SSL_CTX_use_certificate_chain_file(nint context, string path);
+
+    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
+    internal static partial int SSL_CTX_use_PrivateKey_file(nint context, string path, int type);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_use_certificate_ASN1(nint context, int count, byte* bytes);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_use_PrivateKey(nint context, nint key);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_default_passwd_cb(nint context, delegate* unmanaged<byte*, int, int, void*, int> callback);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_default_passwd_cb_userdata(nint context, void* data);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_alpn_select_cb(
+        nint context, delegate* unmanaged<nint, byte**, byte*, byte*, uint, void*, int> callback, void* argument);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_set_tlsext_ticket_key_evp_cb(
+        nint context, delegate* unmanaged<nint, byte*, byte*, nint, nint, int, int> callback);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_keylog_callback(nint context, delegate* unmanaged<nint, byte*, void> callback);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_verify(nint context, int mode, delegate* unmanaged<int, nint, int> callback);
+
+    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
+    internal static partial int SSL_CTX_load_verify_file(nint context, string path);
+
+    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
+    internal static partial nint SSL_load_client_CA_file(string path);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_client_CA_list(nint context, nint names);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_set_session_id_context(nint context, byte* bytes, uint count);
+
+    [LibraryImport(Library)]
+    internal static partial long SSL_CTX_set_timeout(nint context, long seconds);
+
+    [LibraryImport(Library)]
+    internal static partial nint SSL_new(nint context);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_free(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_set_accept_state(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_set_bio(nint ssl, nint readBio, nint writeBio);
+
+    [LibraryImport(Library)]
+    internal static partial nint SSL_set_SSL_CTX(nint ssl, nint context);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_do_handshake(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_read_ex(nint ssl, byte* bytes, nuint most, nuint* count);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_write_ex(nint ssl, byte* bytes, nuint count, nuint* written);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_has_pending(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_shutdown(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_get_error(nint ssl, int result);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_version(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial nint SSL_get_current_cipher(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial ushort SSL_CIPHER_get_protocol_id(nint cipher);
+
+    [LibraryImport(Library)]
+    internal static partial byte* SSL_get_servername(nint ssl, int type);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_session_reused(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial nint SSL_get1_peer_certificate(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial nint SSL_get_peer_cert_chain(nint ssl);
+}

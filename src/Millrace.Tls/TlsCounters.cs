@@ -1,0 +1,65 @@
+using System.Diagnostics.Metrics;
+
+namespace Millrace.Tls;
+
+/// <summary>What becomes of handshakes, of all reactors together. Any thread.</summary>
+public sealed class TlsCounters
+{
+    private static readonly Meter Meter = new("Millrace");
+    private static readonly Counter<long> HandshakeCounter =
+        Meter.CreateCounter<long>("millrace.tls.handshakes", "{handshake}", "TLS handshakes by what became of them.");
+
+    private static readonly KeyValuePair<string, object?> FullTag = new("outcome", "full");
+    private static readonly KeyValuePair<string, object?> ResumedTag = new("outcome", "resumed");
+    private static readonly KeyValuePair<string, object?> FailedTag = new("outcome", "failed");
+
+    private long _done;
+    private long _resumed;
+    private long _failed;
+    private long _putOff;
+    private long _truncated;
+    private long _sessions;
+
+    /// <summary>Handshakes that were finished, resumed ones among them.</summary>
+    public long HandshakesDone => Volatile.Read(ref _done);
+
+    /// <summary>Of those, handshakes that resumed a session.</summary>
+    public long HandshakesResumed => Volatile.Read(ref _resumed);
+
+    /// <summary>Handshakes that were not finished: refused, given up, or too slow.</summary>
+    public long HandshakesFailed => Volatile.Read(ref _failed);
+
+    /// <summary>Steps of handshakes that waited for a later turn.</summary>
+    public long HandshakesPutOff => Volatile.Read(ref _putOff);
+
+    /// <summary>Connections whose peer ended without close_notify.</summary>
+    public long ConnectionsTruncated => Volatile.Read(ref _truncated);
+
+    /// <summary>OpenSSL's connections that were made and not freed.</summary>
+    internal long Sessions => Volatile.Read(ref _sessions);
+
+    internal void Made() => Interlocked.Increment(ref _sessions);
+
+    internal void Freed() => Interlocked.Decrement(ref _sessions);
+
+    internal void PutOff() => Interlocked.Increment(ref _putOff);
+
+    internal void Truncated() => Interlocked.Increment(ref _truncated);
+
+    internal void Done(bool isResumed)
+    {
+        Interlocked.Increment(ref _done);
+        if (isResumed)
+        {
+            Interlocked.Increment(ref _resumed);
+        }
+
+        HandshakeCounter.Add(1, isResumed ? ResumedTag : FullTag);
+    }
+
+    internal void Failed()
+    {
+        Interlocked.Increment(ref _failed);
+        HandshakeCounter.Add(1, FailedTag);
+    }
+}

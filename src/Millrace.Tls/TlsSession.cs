@@ -1,0 +1,91 @@
+using System.Net.Security;
+using System.Runtime.InteropServices;
+using System.Security.Authentication;
+using Millrace.Tls.OpenSsl;
+
+namespace Millrace.Tls;
+
+/// <summary>What client and server have agreed on.</summary>
+public sealed record TlsSession
+{
+    /// <summary>The version.</summary>
+    public required SslProtocols Protocol { get; init; }
+
+    /// <summary>The cipher suite.</summary>
+    public required TlsCipherSuite CipherSuite { get; init; }
+
+    /// <summary>What the client has chosen by ALPN; null where it offered nothing.</summary>
+    public required string? ApplicationProtocol { get; init; }
+
+    /// <summary>The host the client asked for by SNI; null where it named none.</summary>
+    public required string? ServerName { get; init; }
+
+    /// <summary>Whether an earlier session was resumed.</summary>
+    public required bool IsResumed { get; init; }
+
+    /// <summary>The client's certificate in DER; empty where it showed none.</summary>
+    public required ReadOnlyMemory<byte> ClientCertificate { get; init; }
+
+    /// <summary>
+    /// Those that the client sent along, in DER, to lead from its own to an authority; none in a resumed session, which keeps only the
+    /// first.
+    /// </summary>
+    public IReadOnlyList<ReadOnlyMemory<byte>> ClientChain { get; init; } = [];
+
+    internal static unsafe TlsSession Of(nint ssl, string? applicationProtocol) => new()
+    {
+#pragma warning disable CA5397 // It is what was spoken, not a choice; no other is.
+        Protocol = LibSsl.SSL_version(ssl) == SslConstants.Tls13Version ? SslProtocols.Tls13 : SslProtocols.Tls12,
+#pragma warning restore CA5397
+        CipherSuite = (TlsCipherSuite)LibSsl.SSL_CIPHER_get_protocol_id(LibSsl.SSL_get_current_cipher(ssl)),
+        ApplicationProtocol = applicationProtocol,
+        ServerName = Marshal.PtrToStringUTF8((nint)LibSsl.SSL_get_servername(ssl, SslConstants.NameTypeHost)),
+        IsResumed = LibSsl.SSL_session_reused(ssl) == 1,
+        ClientCertificate = ClientCertificateOf(ssl),
+        ClientChain = ClientChainOf(ssl),
+    };
+
+    private static unsafe byte[] ClientCertificateOf(nint ssl)
+    {
+        nint certificate = LibSsl.SSL_get1_peer_certificate(ssl);
+        if (certificate == 0)
+        {
+            return [];
+        }
+
+        try
+        {
+            return BytesOf(certificate);
+        }
+        finally
+        {
+            LibCrypto.X509_free(certificate);
+        }
+    }
+
+    /// <summary>A server's list is without the client's own; it stays the library's.</summary>
+    private static ReadOnlyMemory<byte>[] ClientChainOf(nint ssl)
+    {
+        nint chain = LibSsl.SSL_get_peer_cert_chain(ssl);
+        int count = chain == 0 ? 0 : Math.Max(0, LibCrypto.OPENSSL_sk_num(chain));
+        var bytes = new ReadOnlyMemory<byte>[count];
+        for (int i = 0; i < count; i++)
+        {
+            bytes[i] = BytesOf(LibCrypto.OPENSSL_sk_value(chain, i));
+        }
+
+        return bytes;
+    }
+
+    private static unsafe byte[] BytesOf(nint certificate)
+    {
+        byte[] bytes = new byte[Math.Max(0, LibCrypto.i2d_X509(certificate, null))];
+        fixed (byte* first = bytes)
+        {
+            byte* next = first;
+            _ = LibCrypto.i2d_X509(certificate, &next);
+        }
+
+        return bytes;
+    }
+}

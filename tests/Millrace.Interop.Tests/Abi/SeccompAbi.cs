@@ -1,0 +1,32 @@
+namespace Millrace.Interop.Tests.Abi;
+
+/// <summary>linux/seccomp.h and linux/filter.h.</summary>
+internal static class SeccompAbi
+{
+    public static AbiEntry[] Structures =>
+    [
+        ("FilterInstruction", "sizeof(struct sock_filter)", 8),
+        ("FilterInstruction.Code", "offsetof(struct sock_filter, code)", 0),
+        ("FilterInstruction.IfTrue", "offsetof(struct sock_filter, jt)", 2),
+        ("FilterInstruction.IfFalse", "offsetof(struct sock_filter, jf)", 3),
+        ("FilterInstruction.Operand", "offsetof(struct sock_filter, k)", 4),
+    ];
+
+    public static AbiEntry[] Constants =>
+    [
+        ("FilterCode.Load", "BPF_LD | BPF_W | BPF_ABS", 0x20),
+        ("FilterCode.IfEqual", "BPF_JMP | BPF_JEQ | BPF_K", 0x15),
+        ("FilterCode.IfAtLeast", "BPF_JMP | BPF_JGE | BPF_K", 0x35),
+        ("FilterCode.IfHas", "BPF_JMP | BPF_JSET | BPF_K", 0x45),
+        ("FilterCode.Return", "BPF_RET | BPF_K", 0x06),
+        ("FilterData.Number", "offsetof(struct seccomp_data, nr)", 0),
+        ("FilterData.Architecture", "offsetof(struct seccomp_data, arch)", 4),
+        ("FilterData.FirstArgument", "offsetof(struct seccomp_data, args)", 16),
+        ("FilterVerdict.Allow", "SECCOMP_RET_ALLOW", 0x7FFF_0000),
+        ("FilterVerdict.Fail", "SECCOMP_RET_ERRNO", 0x0005_0000),
+        ("FilterVerdict.KillProcess", "(unsigned)SECCOMP_RET_KILL_PROCESS", 0x8000_0000),
+        ("SeccompCalls.SetModeFilter", "SECCOMP_SET_MODE_FILTER", 1),
+        ("SeccompCalls.SynchroniseThreads", "SECCOMP_FILTER_FLAG_TSYNC", 1),
+        ("SeccompCalls.AllowSpeculation", "SECCOMP_FILTER_FLAG_SPEC_ALLOW", 4),
+    ];
+}

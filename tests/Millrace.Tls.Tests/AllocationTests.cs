@@ -1,0 +1,52 @@
+#if !DEBUG
+using System.Net.Security;
+using Millrace.Engine;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Tls.Tests.Kit;
+
+namespace Millrace.Tls.Tests;
+
+/// <summary>A request in the steady state allocates nothing. Release only: Debug builds keep a ledger of loans.</summary>
+public class AllocationTests : TlsTest
+{
+    private const int WarmUpRequests = 2_000;
+    private const int Requests = 5_000;
+
+    [Fact]
+    public async Task A_request_that_is_decrypted_and_answered_allocates_nothing()
+    {
+        var allocated = new TaskCompletionSource<long>();
+        Listener listener = await ServeTlsAsync(async connection =>
+        {
+            long before = 0;
+            for (int request = 0; request < WarmUpRequests + Requests; request++)
+            {
+                if (request == WarmUpRequests)
+                {
+                    before = GC.GetAllocatedBytesForCurrentThread();
+                }
+
+                if (await connection.ReadIdleAsync() != ReadOutcome.Data)
+                {
+                    return;
+                }
+
+                connection.Consume(connection.Input.Length);
+                connection.Write("0123456789"u8);
+                await connection.FlushAsync();
+            }
+
+            allocated.SetResult(GC.GetAllocatedBytesForCurrentThread() - before);
+        });
+        SslStream stream = await ConnectTlsAsync(listener);
+        byte[] answer = new byte[10];
+        for (int i = 0; i < WarmUpRequests + Requests; i++)
+        {
+            await stream.WriteAsync(new byte[] { 1 }).AsTask().Within();
+            await stream.ReadExactlyAsync(answer).AsTask().Within();
+        }
+
+        Assert.Equal(0, await allocated.Task.Within());
+    }
+}
+#endif

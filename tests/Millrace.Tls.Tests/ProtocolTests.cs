@@ -1,0 +1,159 @@
+using System.Net.Security;
+using Millrace.Engine;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Tls.Handshakes;
+using Millrace.Tls.Tests.Kit;
+
+namespace Millrace.Tls.Tests;
+
+/// <summary>What is spoken, and what is not.</summary>
+public class ProtocolTests : TlsTest
+{
+    private const string Request = "GET /session HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+    [Theory]
+    [InlineData("-tls1")]
+    [InlineData("-tls1_1")]
+    public async Task Old_versions_are_refused(string version)
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        string seen = await Tools.AskAsync(listener, Request, version, "-cipher", "DEFAULT:@SECLEVEL=0");
+        Assert.Contains("alert", seen, StringComparison.Ordinal);
+        Assert.DoesNotContain("sni=", seen, StringComparison.Ordinal);
+        Assert.Equal(1, Terminator.Counters.HandshakesFailed);
+    }
+
+    [Fact]
+    public async Task The_lowest_version_may_be_raised()
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions() with { MinimumVersion = TlsVersion.Tls13 });
+        Assert.DoesNotContain("sni=", await Tools.AskAsync(listener, Request, "-tls1_2"), StringComparison.Ordinal);
+        Assert.Contains("Tls13 ", await Tools.AskAsync(listener, Request), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("AES128-GCM-SHA256")]
+    [InlineData("ECDHE-ECDSA-AES128-SHA256")]
+    [InlineData("ECDHE-ECDSA-AES256-SHA")]
+    public async Task Ciphers_without_forward_secrecy_or_aead_are_refused(string cipher)
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        Assert.DoesNotContain(
+            "sni=", await Tools.AskAsync(listener, Request, "-tls1_2", "-cipher", cipher + ":@SECLEVEL=0"), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")]
+    [InlineData("ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")]
+    [InlineData("ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256")]
+    public async Task The_servers_order_of_ciphers_holds_but_for_clients_without_aes(string offered, string chosen)
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        Assert.Contains($"Tls12 {chosen} ", await Tools.AskAsync(listener, Request, "-tls1_2", "-cipher", offered), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("X25519")]
+    [InlineData("P-256")]
+    [InlineData("P-384")]
+    public async Task The_groups_that_clients_have_are_spoken(string group)
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        Assert.Contains("Tls13 ", await Tools.AskAsync(listener, Request, "-groups", group), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Renegotiation_is_refused_and_the_connection_goes_on()
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        Tools.Require("openssl");
+
+        // A line with R alone asks s_client to renegotiate; it gives up when it is refused.
+        string seen = await Tools.RunAsync(
+            "openssl", "R\n", "s_client", "-connect", $"127.0.0.1:{PortOf(listener)}", "-tls1_2");
+        Assert.Contains("RENEGOTIATING", seen, StringComparison.Ordinal);
+        Assert.Contains("no renegotiation", seen, StringComparison.Ordinal);
+        Assert.Equal(1, Terminator.Counters.HandshakesDone);
+    }
+
+    [Fact]
+    public async Task Updates_of_keys_are_answered()
+    {
+        Listener listener = await ServeTlsAsync(Handlers.EchoAsync);
+
+        // K: update, and ask for an update. What follows is encrypted with new keys both ways.
+        string seen = await Tools.ConverseAsync(listener, ["K\n", "first\n", "K\n", "second\n"], "second");
+        Assert.Contains("KEYUPDATE", seen, StringComparison.Ordinal);
+        Assert.Contains("first", seen, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("h2,http/1.1", "http/1.1,h2", "h2")]
+    [InlineData("h2,http/1.1", "http/1.1", "http/1.1")]
+    [InlineData("http/1.1", "h2,http/1.1", "http/1.1")]
+    [InlineData("h2", "h3,h2c,h2", "h2")]
+    public async Task The_servers_order_of_protocols_holds(string ours, string offered, string chosen)
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions() with { ApplicationProtocols = ours.Split(',') });
+        SslStream stream = await ConnectTlsAsync(listener, new SslClientAuthenticationOptions
+        {
+            TargetHost = "localhost",
+            ApplicationProtocols = [.. offered.Split(',').Select(static name => new SslApplicationProtocol(name))],
+        });
+        Assert.Equal(chosen, stream.NegotiatedApplicationProtocol.ToString());
+    }
+
+    [Fact]
+    public async Task A_client_without_a_protocol_in_common_is_told_so()
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        string seen = await Tools.AskAsync(listener, Request, "-alpn", "h3,spdy/3");
+        Assert.Contains("no application protocol", seen, StringComparison.Ordinal);
+        Assert.Equal((0, 1), (Terminator.Counters.HandshakesDone, Terminator.Counters.HandshakesFailed));
+    }
+
+    [Fact]
+    public async Task A_client_without_alpn_is_served()
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        Assert.Contains("alpn= ", await Tools.AskAsync(listener, Request), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Malformed_lists_of_protocols_hold_nothing()
+    {
+        var protocol = new ApplicationProtocol("h2");
+        Assert.Equal(1, protocol.FindIn([2, (byte)'h', (byte)'2']));
+        Assert.Equal(4, protocol.FindIn([2, (byte)'h', (byte)'3', 2, (byte)'h', (byte)'2']));
+        Assert.Equal(-1, protocol.FindIn([200, (byte)'h', (byte)'2']));
+        Assert.Equal(-1, protocol.FindIn([]));
+        Assert.Throws<TlsException>(() => new ApplicationProtocol(""));
+    }
+
+    [Fact]
+    public async Task Secrets_are_written_where_that_was_asked_for_and_it_is_told_of()
+    {
+        string file = Pem.PathOf("keys.log");
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions() with { KeyLogFile = file });
+        SslStream stream = await ConnectTlsAsync(listener);
+        await stream.ShutdownAsync().Within();
+        string[] lines = await File.ReadAllLinesAsync(file, TestContext.Current.CancellationToken);
+        Assert.Contains(lines, static line => line.StartsWith("CLIENT_TRAFFIC_SECRET_0 ", StringComparison.Ordinal));
+        Assert.Equal("600\n", await Tools.RunAsync("stat", "", "-c", "%a", file));
+        Assert.Equal(1, Log.Count(607));
+        stream.Dispose();
+        await Group.StopAsync(TimeSpan.FromSeconds(5)).Within();
+        Terminator.Dispose();
+    }
+
+    [Fact]
+    public void A_library_that_is_missing_is_named_with_a_remedy()
+    {
+        string? refusal = OpenSsl.OpenSslLibrary.RefusalOf("libmissing.so.3");
+        Assert.NotNull(refusal);
+        Assert.Contains("libmissing.so.3", refusal, StringComparison.Ordinal);
+        Assert.Contains("apt install libssl3", refusal, StringComparison.Ordinal);
+        Assert.Null(OpenSsl.OpenSslLibrary.RefusalOf("libcrypto.so.3", "libssl.so.3"));
+        Assert.Equal(3, OpenSsl.OpenSslLibrary.LoadedVersion.Major);
+    }
+}
