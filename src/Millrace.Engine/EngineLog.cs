@@ -12,8 +12,9 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(101, LogLevel.Critical, "Reactor {Index} failed; the process ends.")]
     public partial void ReactorFailed(int index, Exception error);
 
-    [LoggerMessage(102, LogLevel.Warning, "Reactor {Index} stops with {Count} connections that go on; their memory stays.")]
-    public partial void ConnectionsLeft(int index, int count);
+    [LoggerMessage(102, LogLevel.Warning,
+        "Reactor {Index} stops with {Count} connections and {Errands} other operations that go on; their memory stays.")]
+    public partial void ConnectionsLeft(int index, int count, int errands);
 
     [LoggerMessage(103, LogLevel.Warning,
         "Memory to lock is short: rings have {Entries} entries instead of {Wanted}. Raise the limit ('ulimit -l', LimitMEMLOCK=).")]
@@ -21,6 +22,17 @@ internal sealed partial class EngineLog(ILogger logger)
 
     [LoggerMessage(104, LogLevel.Warning, "{Cause}; serving on epoll instead. To have io_uring, {Remedy}.")]
     public partial void FellBack(string cause, string remedy);
+
+    [LoggerMessage(105, LogLevel.Warning,
+        "Reactor {Index} has been held up for {DurationMs} ms by {Occupant}; its connections wait. Blocking code belongs on the thread "
+        + "pool (in ASP.NET Core: mark its endpoint [RunOffReactor]). {Kept} like it were not told of since the last line.")]
+    public partial void HeldUp(int index, long durationMs, string occupant, long kept);
+
+    [LoggerMessage(106, LogLevel.Information, "Reactor {Index} goes on after {DurationMs} ms.")]
+    public partial void Released(int index, long durationMs);
+
+    [LoggerMessage(107, LogLevel.Error, "Whoever holds up a reactor cannot be told of, or not be failed.")]
+    public partial void OccupantFailed(Exception error);
 
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
@@ -37,6 +49,10 @@ internal sealed partial class EngineLog(ILogger logger)
 
     [LoggerMessage(302, LogLevel.Error, "{Count} reads of files failed, the last one: {Reason}.")]
     public partial void FileFaults(long count, string reason);
+
+    [LoggerMessage(303, LogLevel.Warning,
+        "Ended {Count} connections that should come by a proxy (PROXY protocol); the last one from {Peer}: {Reason}.")]
+    public partial void PrefaceRefused(long count, EndPoint? peer, string reason);
 
     [LoggerMessage(301, LogLevel.Error, "A stage of a connection failed; the connection is reset.")]
     public partial void StageFailed(Exception error);

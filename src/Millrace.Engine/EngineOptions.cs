@@ -1,6 +1,7 @@
 using System.Numerics;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
+using Millrace.Engine.Watching;
 
 namespace Millrace.Engine;
 
@@ -49,11 +50,23 @@ public sealed record EngineOptions
     /// </summary>
     public int FileWorkers { get; init; } = 4;
 
+    /// <summary>
+    /// Whether a thread watches for handlers that block: it counts and logs them, has other reactors take their reactor's new connections
+    /// meanwhile, and sleeps while nothing is done.
+    /// </summary>
+    public bool WatchForStalls { get; init; } = true;
+
     /// <summary>The bounds.</summary>
     public Limits Limits { get; init; } = new();
 
     /// <summary>Where the engine logs.</summary>
     public ILoggerFactory LoggerFactory { get; init; } = NullLoggerFactory.Instance;
+
+    /// <summary>
+    /// What the group's meter and its threads are called: otherwise where it is not the service itself, whose numbers are not to be mixed
+    /// with it.
+    /// </summary>
+    internal string Name { get; init; } = EngineMeter.Name;
 
     internal int ReactorCount => Reactors > 0 ? Reactors : Environment.ProcessorCount;
 

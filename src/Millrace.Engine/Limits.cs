@@ -70,6 +70,12 @@ public sealed record Limits
     /// </summary>
     public int WriteBytesPerSecond { get; init; } = 2_048;
 
+    /// <summary>
+    /// How long a connect may take that is not told otherwise. A SYN that was lost is sent again after 1, 3 and 7 s
+    /// (tcp_syn_retries): whoever does not answer three is not there, while the kernel would go on for two minutes.
+    /// </summary>
+    public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(15);
+
     /// <summary>How long a listener that ran out of descriptors or memory waits before it accepts again.</summary>
     public TimeSpan AcceptPause { get; init; } = TimeSpan.FromMilliseconds(100);
 
@@ -90,6 +96,7 @@ public sealed record Limits
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(WriteStall, TimeSpan.Zero);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(WriteStall, TimeSpan.FromDays(1));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(AcceptPause, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(ConnectTimeout, TimeSpan.Zero);
     }
 
     /// <summary>The limits of one of so many reactors: memory is lent by each on its own.</summary>

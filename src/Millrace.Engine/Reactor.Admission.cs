@@ -61,6 +61,30 @@ public sealed partial class Reactor
         Backend.CloseSocket(socket);
     }
 
+    /// <summary>
+    /// It has turned out whose connection it is that was let in, and it is counted as theirs. At their limit it is refused now, as it would
+    /// have been at the door.
+    /// </summary>
+    internal Ticket Identify(Ticket ticket, ClientAddress? client, ListenerCore listener)
+    {
+        if (ticket.Admission != Admission.Served || client is null || !_turnstile.CountsClients)
+        {
+            return ticket;
+        }
+
+        if (_turnstile.TryCount(client.Value))
+        {
+            return ticket with { Client = client };
+        }
+
+        _turnstile.Leave(ticket);
+        _turnstile.Tell(Log, NowMs);
+        Ticket refused = listener.Refusal is null ? default : _turnstile.EnterRefused();
+        Counters.Refused += refused.Admission == Admission.Refused ? 1 : 0;
+        Counters.Shed += refused.Admission == Admission.Refused ? 0 : 1;
+        return refused;
+    }
+
     /// <summary>The connection is gone, and another may come.</summary>
     internal void Release(Connection connection, Ticket ticket)
     {
@@ -84,7 +108,7 @@ public sealed partial class Reactor
 
     private ClientAddress? ClientOf(int socket, ListenerCore listener)
     {
-        if (!_turnstile.CountsClients || !listener.HasClientAddresses)
+        if (!_turnstile.CountsClients || !listener.HasClientAddresses || listener.ClientsAreTold)
         {
             return null;
         }

@@ -42,7 +42,12 @@ public sealed partial class Reactor
 
         if (Connections.Count == 0 && _acceptors.TrueForAll(static acceptor => acceptor.Stopped.IsCompleted))
         {
-            return true;
+            // Nobody is served any more for whom one could be under way.
+            Errands.Close();
+            if (Errands.Count == 0)
+            {
+                return Connections.Count == 0;
+            }
         }
 
         if (NowMs >= _abortAtMs)
@@ -53,6 +58,8 @@ public sealed partial class Reactor
             {
                 connection.EndAtDeadline();
             }
+
+            Errands.Close();
         }
 
         if (_giveUpAtMs < NowMs - SleptMs && _graces < GracesMost)
@@ -73,10 +80,10 @@ public sealed partial class Reactor
     private void TearDown()
     {
         // Cancel, drain, close the ring, free: in this order. Every connection has ended, so nothing is in flight, unless a
-        // handler never returned; then its connection's memory stays, because somebody may still write to it.
-        if (Connections.Count > 0)
+        // handler never returned, or a disk never answered; then their memory stays, because somebody may still write to it.
+        if (Connections.Count > 0 || Errands.Count > 0)
         {
-            Log.ConnectionsLeft(Index, Connections.Count);
+            Log.ConnectionsLeft(Index, Connections.Count, Errands.Count);
             Connections.ReportOutstanding();
             return;
         }

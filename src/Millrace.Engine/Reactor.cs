@@ -2,9 +2,12 @@ using System.Diagnostics;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
+using Millrace.Engine.Errands;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Scheduling;
+using Millrace.Engine.Watching;
 using Millrace.Interop;
+using Millrace.Interop.Threads;
 
 namespace Millrace.Engine;
 
@@ -39,7 +42,16 @@ public sealed partial class Reactor
     /// <param name="log">The group's.</param>
     /// <param name="createBackend">Makes the kernel queue, on the reactor's thread.</param>
     /// <param name="turnstile">The group's count of connections; none for a reactor that is alone.</param>
-    internal Reactor(int index, Limits limits, EngineLog log, Func<Backend> createBackend, Turnstile? turnstile = null)
+    /// <param name="pulse">What the group's watch looks at; none for a reactor that nobody watches.</param>
+    /// <param name="group">What its group is called.</param>
+    internal Reactor(
+        int index,
+        Limits limits,
+        EngineLog log,
+        Func<Backend> createBackend,
+        Turnstile? turnstile = null,
+        Pulse? pulse = null,
+        string group = EngineMeter.Name)
     {
         Index = index;
         Limits = limits;
@@ -48,9 +60,10 @@ public sealed partial class Reactor
         _turnstile = turnstile ?? new Turnstile(limits);
         WriteStallMs = (long)limits.WriteStall.TotalMilliseconds;
         _createBackend = createBackend;
-        _mailbox = new Mailbox(WakeUp);
+        Pulse = pulse ?? new Pulse();
+        _mailbox = new Mailbox(WakeUp, Pulse.Beat);
         Connections = new ConnectionTable(this);
-        _thread = new Thread(Run) { IsBackground = true, Name = $"millrace-{index}" };
+        _thread = new Thread(Run) { IsBackground = true, Name = $"{group.ToLowerInvariant()}-{index}" };
     }
 
     /// <summary>The reactor whose thread this is; null elsewhere.</summary>
@@ -215,11 +228,13 @@ public sealed partial class Reactor
     private void Run()
     {
         Current = this;
+        ThreadId = ThreadCalls.GetId();
         try
         {
             Backend = _createBackend();
             NowMs = Backend.NowMs;
             Timers = new TimerWheel(NowMs);
+            Errands = new ErrandTable(NowMs);
         }
         catch (EngineException refusal)
         {
@@ -231,10 +246,12 @@ public sealed partial class Reactor
         _started.SetResult();
         try
         {
+            Pulse.Rise();
             while (Turn())
             {
             }
 
+            Pulse.Rest();
             _mailbox.Close(Abandon);
             TearDown();
         }
@@ -243,7 +260,9 @@ public sealed partial class Reactor
 #pragma warning restore CA1031
         {
             Log.ReactorFailed(Index, error);
-            Environment.FailFast($"Millrace reactor {Index} failed: {error.Message}", error);
+
+            // Says it once more: a log that writes behind does not come to it.
+            Environment.FailFast($"Millrace reactor {Index} failed; the process ends: {error.Message}", error);
         }
 
         _ended.SetResult();
@@ -266,12 +285,16 @@ public sealed partial class Reactor
         }
 
         bool isBusy = _mailbox.IsAnnounced || _deferred.Count > 0 || HasParked;
-        ReadOnlySpan<Completion> completions = Backend.Turn(isBusy ? 0 : WaitMs());
+        long waitMs = isBusy ? 0 : WaitMs();
+        Pulse.Rest();
+        ReadOnlySpan<Completion> completions = Backend.Turn(waitMs);
+        Pulse.Rise();
         NowMs = Backend.NowMs;
         Counters.Turns++;
         Counters.Completions += completions.Length;
         foreach (ref readonly Completion completion in completions)
         {
+            Pulse.Beat();
             Dispatch(completion);
         }
 
@@ -296,6 +319,9 @@ public sealed partial class Reactor
             case OperationKind.Accept:
                 _acceptors[token.Slot].OnAccepted(completion);
                 break;
+            case OperationKind.Connect or OperationKind.MemoryRead:
+                Errands.Find(token)?.OnCompleted(completion);
+                break;
             case OperationKind.Cancel:
                 // What was cancelled tells its end itself.
                 break;
@@ -314,10 +340,12 @@ public sealed partial class Reactor
         Timers.Advance(NowMs, _expired);
         foreach (int slot in _expired)
         {
+            Pulse.Beat();
             Connections.At(slot).OnTimer(NowMs);
         }
 
         _expired.Clear();
+        Errands.RunDue(NowMs);
         foreach (Acceptor acceptor in _acceptors)
         {
             if (NowMs >= acceptor.ResumeAtMs)
@@ -333,6 +361,7 @@ public sealed partial class Reactor
         for (int i = 0; i < _deferred.Count; i++)
         {
             (Action<object?> action, object? state) = _deferred[i];
+            Pulse.Beat();
             action(state);
         }
 
@@ -361,7 +390,7 @@ public sealed partial class Reactor
 
     private long WaitMs()
     {
-        long wait = Timers.WaitMs(NowMs);
+        long wait = Sooner(Timers.WaitMs(NowMs), Errands.NextDueMs(NowMs));
         foreach (Acceptor acceptor in _acceptors)
         {
             wait = Sooner(wait, acceptor.ResumeAtMs);

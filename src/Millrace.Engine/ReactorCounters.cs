@@ -1,6 +1,8 @@
 namespace Millrace.Engine;
 
-/// <summary>What a reactor counts. Written by its thread only; read from others without a lock, so a reading may lag.</summary>
+/// <summary>
+/// What a reactor counts. Written by its thread only, the last ones by the watch's; read from others without a lock, so a reading may lag.
+/// </summary>
 internal sealed class ReactorCounters
 {
     public long Accepted;
@@ -23,4 +25,13 @@ internal sealed class ReactorCounters
     public long Completions;
     public long ReceivesParked;
     public long Posts;
+
+    /// <summary>Callbacks that kept the reactor for 10 ms and more.</summary>
+    public long Stalls;
+
+    /// <summary>Those of 100 ms and more among them.</summary>
+    public long HoldUps;
+
+    /// <summary>Waits for the reactor, within it, that were ended.</summary>
+    public long WaitsFailed;
 }

@@ -3,7 +3,9 @@ using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Epoll;
 using Millrace.Engine.Backends.Uring;
 using Millrace.Engine.Listening;
+using Millrace.Engine.Proxies;
 using Millrace.Engine.Stages;
+using Millrace.Engine.Watching;
 
 namespace Millrace.Engine;
 
@@ -23,6 +25,8 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// <summary>Held by whoever listens or stops: a listener that comes late finds the group stopped, or is stopped with it.</summary>
     private readonly SemaphoreSlim _gate = new(1, 1);
     private readonly List<Listener> _listeners = [];
+    private readonly EngineMeter _meter;
+    private readonly StallWatch? _watch;
     private bool _isStopped;
 
     private ReactorGroup(EngineOptions options, BackendKind backend)
@@ -32,12 +36,16 @@ public sealed class ReactorGroup : IAsyncDisposable
         _reactors = new Reactor[options.ReactorCount];
         Limits limits = options.Limits.ForOneOf(_reactors.Length);
         var turnstile = new Turnstile(limits);
+        WatchBell? bell = options.WatchForStalls ? new WatchBell() : null;
+        _meter = new EngineMeter(options.Name, this);
         for (int i = 0; i < _reactors.Length; i++)
         {
-            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(backend, options), turnstile);
+            var pulse = new Pulse(EngineMeter.TagOf(i), bell, _meter.Lag);
+            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(backend, options), turnstile, pulse, options.Name);
         }
 
         _dealer = new Dealer(_reactors);
+        _watch = bell is null ? null : new StallWatch(_reactors, _dealer, log, bell);
         Log = log;
     }
 
@@ -100,9 +108,12 @@ public sealed class ReactorGroup : IAsyncDisposable
                 .Where((_, i) => starts[i].IsCompletedSuccessfully)
                 .Select(static reactor => reactor.StopAsync(TimeSpan.Zero));
             await Task.WhenAll(stops).ConfigureAwait(false);
+            group._meter.Dispose();
             throw;
         }
 
+        group._meter.Observe(group._reactors);
+        group._watch?.Start();
         group.Log.Started(group._reactors.Length, group.BackendName);
         if (probe?.Refusal is { } refusal)
         {
@@ -138,12 +149,8 @@ public sealed class ReactorGroup : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
-        return ListenAsync(() =>
-        {
-            settings ??= ListenSettings.Of(_options.Limits);
-            (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, _reactors.Length, settings);
-            return AcceptAsync(sockets, new ListenerCore(actual, handler, stages, refusal), FileOwner.Listener);
-        });
+        settings ??= ListenSettings.Of(_options.Limits);
+        return ListenAsync(() => BoundAddress.Bind(endPoint, _reactors.Length, settings), handler, stages, refusal);
     }
 
     /// <summary>
@@ -152,23 +159,57 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// </summary>
     /// <exception cref="EngineException">It cannot be listened on; the message says why.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
-    internal Task<Listener> AdoptAsync(int descriptor, ConnectionHandler handler, ListenSettings? settings = null)
+    internal Task<Listener> AdoptAsync(
+        int descriptor,
+        ConnectionHandler handler,
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null,
+        ListenSettings? settings = null)
     {
         ArgumentNullException.ThrowIfNull(handler);
-        return ListenAsync(() =>
-        {
-            (int socket, EndPoint actual) = ListenSockets.Adopt(descriptor, settings ?? ListenSettings.Of(_options.Limits));
-            return AcceptAsync([socket], new ListenerCore(actual, handler, stages: null), FileOwner.Another);
-        });
+        settings ??= ListenSettings.Of(_options.Limits);
+        return ListenAsync(() => BoundAddress.Adopt(descriptor, settings), handler, stages, refusal: null);
     }
 
-    private async Task<Listener> ListenAsync(Func<Task<Listener>> listen)
+    /// <summary>Accepts connections on an address that is bound for so many reactors already, and takes its sockets over.</summary>
+    /// <exception cref="EngineException">Another process was faster to listen there.</exception>
+    /// <exception cref="ObjectDisposedException">The group was stopped; the sockets are still the caller's.</exception>
+    internal Task<Listener> ListenAsync(
+        BoundAddress bound,
+        ConnectionHandler handler,
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+        ConnectionHandler? refusal)
+    {
+        ArgumentNullException.ThrowIfNull(bound);
+        ArgumentNullException.ThrowIfNull(handler);
+        return ListenAsync(() => bound, handler, stages, refusal);
+    }
+
+    private static ListenerCore CoreOf(
+        BoundAddress bound,
+        ConnectionHandler handler,
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+        ConnectionHandler? refusal) => bound.Proxies is not { } gate
+            ? new ListenerCore(bound.EndPoint, handler, stages, refusal) { Owner = bound.Owner }
+            : new ListenerCore(
+                bound.EndPoint, handler, connection => ProxyStage.Before(gate, bound.EndPoint, stages, connection), refusal)
+            {
+                Owner = bound.Owner,
+                ClientsAreTold = true,
+            };
+
+    private async Task<Listener> ListenAsync(
+        Func<BoundAddress> bind,
+        ConnectionHandler handler,
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+        ConnectionHandler? refusal)
     {
         await _gate.WaitAsync().ConfigureAwait(false);
         try
         {
             ObjectDisposedException.ThrowIf(_isStopped, this);
-            return await listen().ConfigureAwait(false);
+            using BoundAddress bound = bind();
+            ListenerCore core = CoreOf(bound, handler, stages, refusal);
+            return await AcceptAsync(bound.Listen(), core).ConfigureAwait(false);
         }
         finally
         {
@@ -198,6 +239,8 @@ public sealed class ReactorGroup : IAsyncDisposable
             }
 
             await Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ConfigureAwait(false);
+            await (_watch?.StopAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+            _meter.Dispose();
         }
         finally
         {
@@ -208,20 +251,23 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// <summary>Stops without waiting for connections.</summary>
     public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
 
-    private async Task<Listener> AcceptAsync(int[] sockets, ListenerCore core, FileOwner owner)
+    private async Task<Listener> AcceptAsync(int[] sockets, ListenerCore core)
     {
         bool isSharded = sockets.Length == _reactors.Length;
+        // Several sockets that one reactor each accepts on are not all the first one's work.
+        int first = isSharded ? 0 : _listeners.Count;
         var acceptors = new List<(Reactor, Acceptor)>();
         for (int i = 0; i < sockets.Length; i++)
         {
-            Reactor reactor = _reactors[i];
+            Reactor reactor = _reactors[(first + i) % _reactors.Length];
             await reactor.SwitchTo();
             acceptors.Add((reactor, reactor.Accept(sockets[i], core, isSharded ? reactor.Adopt : _dealer.Deal)));
         }
 
+        acceptors.ForEach(pair => _watch?.Guard(pair.Item1, pair.Item2));
         // Away from the reactor: what the caller does next is none of its work.
         await Task.Yield();
-        var listener = new Listener(core.EndPoint, acceptors, Log, owner);
+        var listener = new Listener(core.EndPoint, acceptors, Log, core.Owner);
         _listeners.Add(listener);
         return listener;
     }

@@ -4,8 +4,8 @@ namespace Millrace.Engine.Backends;
 
 /// <summary>
 /// The seam between a reactor and a kernel: operations are submitted under a token and completed, in any order, by
-/// <see cref="Turn"/>. Everything but <see cref="Wake"/> belongs to the reactor's thread. Memory handed over with an
-/// operation stays the kernel's until that operation's terminal completion was returned.
+/// <see cref="Turn"/>. Everything but <see cref="Wake"/> and <see cref="AcceptQueued"/> belongs to the reactor's thread. Memory handed
+/// over with an operation stays the kernel's until that operation's terminal completion was returned.
 /// <para>An abstract class rather than a struct generic: see docs/adr/0001-backend-seam.md for the figures.</para>
 /// </summary>
 internal abstract unsafe class Backend : IDisposable
@@ -21,6 +21,9 @@ internal abstract unsafe class Backend : IDisposable
 
     /// <summary>Accepts until cancelled: each completion is a connected, close-on-exec socket.</summary>
     public abstract void SubmitAccept(OperationToken token, int listenSocket);
+
+    /// <summary>Connects a socket to a <c>struct sockaddr</c>, which stays as it is until completion: 0 when it is connected.</summary>
+    public abstract void SubmitConnect(OperationToken token, int socket, byte* address, int bytes);
 
     /// <summary>Receives until cancelled, ended or out of buffers: each completion brings bytes in a provided buffer.</summary>
     public abstract void SubmitReceive(OperationToken token, int socket);
@@ -50,7 +53,15 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>From here on <see cref="AcceptQueued"/> does not wait. Below zero where that cannot be had.</summary>
     public virtual int SetNonBlocking(int listenSocket) => SocketCalls.SetNonBlocking(listenSocket);
 
-    /// <summary>Accepts one of the connections that are queued: a connected, close-on-exec socket, or -EAGAIN when none is left.</summary>
+    /// <summary>
+    /// From here on <see cref="AcceptQueued"/> waits for a moment only, and accepts that were submitted are not affected. Below zero where
+    /// that cannot be had. Any thread.
+    /// </summary>
+    public virtual int SetAcceptPatience(int listenSocket) => SocketCalls.SetReceiveTimeout(listenSocket, milliseconds: 1);
+
+    /// <summary>
+    /// Accepts one of the connections that are queued: a connected, close-on-exec socket, or -EAGAIN when none is left. Any thread.
+    /// </summary>
     public virtual int AcceptQueued(int listenSocket) => SocketCalls.Accept(listenSocket);
 
     public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);

@@ -9,6 +9,10 @@ internal enum OperationKind : byte
     Send,
     FileRead,
     Cancel,
+    Connect,
+
+    /// <summary>A read into memory of the application's.</summary>
+    MemoryRead,
 }
 
 /// <summary>

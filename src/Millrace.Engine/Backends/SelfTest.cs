@@ -7,7 +7,7 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Backends;
 
 /// <summary>
-/// Has a backend do once what reactors will ask of it, and looks at the results: multishot accept, multishot receive into provided
+/// Has a backend do once what reactors will ask of it, and looks at the results: multishot accept, connect, multishot receive into provided
 /// buffers, a send, one of two parts, a positional read, cancels. Runs on the thread that made the backend; nothing of it is in flight
 /// when it has succeeded.
 /// </summary>
@@ -20,6 +20,7 @@ internal sealed unsafe class SelfTest
     private const int SpareBytes = 16;
 
     private static readonly OperationToken AcceptToken = new(OperationKind.Accept, 1, 0);
+    private static readonly OperationToken ConnectToken = new(OperationKind.Connect, 1, 0);
     private static readonly OperationToken ReceiveToken = new(OperationKind.Receive, 1, 0);
     private static readonly OperationToken SendToken = new(OperationKind.Send, 1, 0);
     private static readonly OperationToken ReadToken = new(OperationKind.FileRead, 1, 0);
@@ -83,14 +84,18 @@ internal sealed unsafe class SelfTest
     private int Connect(int listener, int client)
     {
         // A unix socket that binds to its family alone gets a free abstract name (unix(7), "Autobind"): no file, no port.
-        Span<byte> address = stackalloc byte[128];
+        const int AddressBytesMax = 128;
+        byte* memory = stackalloc byte[AddressBytesMax];
+        var address = new Span<byte>(memory, AddressBytesMax);
         BitConverter.TryWriteBytes(address, (ushort)AddressFamilyNumber.Unix);
         Require(SocketCalls.Bind(listener, address[..sizeof(ushort)]), "bind");
         Require(SocketCalls.Listen(listener, 1), "listen");
         int addressBytes = Require(SocketCalls.LocalAddress(listener, address), "getsockname");
 
         _backend.SubmitAccept(AcceptToken, listener);
-        Require(SocketCalls.Connect(client, address[..addressBytes]), "connect");
+        _backend.SubmitConnect(ConnectToken, client, memory, addressBytes);
+        Completion connected = Await(ConnectToken, "connect");
+        Expect(connected is { Result: 0, IsTerminal: true }, "connect", connected.Result);
         Completion accepted = Await(AcceptToken, "accept");
         Expect(accepted is { Result: >= 0, IsTerminal: false }, "multishot accept", accepted.Result);
         return accepted.Result;

@@ -78,6 +78,7 @@ public sealed partial class Connection
             return;
         }
 
+        CheckStages(nowMs);
         CheckSend(nowMs);
         CheckLinger(nowMs);
         CheckRead(nowMs);
@@ -117,6 +118,7 @@ public sealed partial class Connection
         long nearest = _read.IsPending || IsResting
             ? Math.Min(Math.Min(_readDeadlineMs, _readLookMs), _firstRequestDeadlineMs)
             : long.MaxValue;
+        nearest = Math.Min(nearest, _stageDeadlineMs);
         nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendLookMs, _sendRetryMs));
         return Phase == ConnectionPhase.Lingering ? Math.Min(nearest, _lingerDeadlineMs) : nearest;
     }

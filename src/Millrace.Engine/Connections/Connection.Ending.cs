@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Stages;
 using Millrace.Interop;
 
 namespace Millrace.Engine;
@@ -137,7 +136,7 @@ public sealed partial class Connection
             BeginLinger();
         }
 
-        if (Phase == ConnectionPhase.Lingering && _inputEnd != ReceiveEnd.None)
+        if (Phase == ConnectionPhase.Lingering && _receiveEnd != ReceiveEnd.None)
         {
             BeginClose();
         }
@@ -156,7 +155,7 @@ public sealed partial class Connection
     private void BeginLinger()
     {
         Phase = ConnectionPhase.Lingering;
-        if (_inputEnd == ReceiveEnd.None && !_outputBroken)
+        if (_receiveEnd == ReceiveEnd.None && !_outputBroken)
         {
             // Asked before our end is queued: it counts as a byte.
             bool hasAll = _endsIdle && Backend.UnacknowledgedBytes(_socket) == 0;
@@ -221,31 +220,13 @@ public sealed partial class Connection
     private void Recycle()
     {
         Debug.Assert(_operationsInFlight == 0 && _socket == -1 && _handler is null);
+        DropOutput();
+        Witness?.OnGone(this);
         ReleaseStages();
         DiscardInput();
-        DropOutput();
         _listener = null;
         Generation = (Generation + 1) & OperationToken.GenerationMask;
         Phase = ConnectionPhase.Free;
         Reactor.Release(this, _ticket);
-    }
-
-    private void ReleaseStages()
-    {
-        for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
-        {
-            try
-            {
-                stage.Release();
-            }
-#pragma warning disable CA1031 // The others are released all the same, and the slot returned.
-            catch (Exception error)
-#pragma warning restore CA1031
-            {
-                Reactor.Log.StageFailed(error);
-            }
-        }
-
-        _outermostStage = _innermostStage = null;
     }
 }

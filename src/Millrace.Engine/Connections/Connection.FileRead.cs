@@ -50,7 +50,7 @@ public sealed partial class Connection
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(bytesMax);
         Reactor.AssertHome();
         AssertTenant();
-        if (_outputBroken)
+        if (IsOutputLost)
         {
             // A handler that reads on would keep an aborted connection for as long as its file and its disk last.
             return ValueTask.FromException<int>(new IOException("The connection is broken; nothing is read for it.", -Errno.ECANCELED));

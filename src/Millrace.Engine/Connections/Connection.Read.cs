@@ -9,6 +9,11 @@ public sealed partial class Connection
 {
     private readonly Signal<ReadOutcome> _read = new();
     private InputBuffer _input;
+
+    /// <summary>How what comes from the socket ended.</summary>
+    private ReceiveEnd _receiveEnd;
+
+    /// <summary>How the handler's input ended: as that, or before it, where a stage knows an end of its own.</summary>
     private ReceiveEnd _inputEnd;
     private bool _readIsIdle;
     private int _seen;
@@ -26,6 +31,9 @@ public sealed partial class Connection
         }
     }
 
+    /// <summary>Whether a handler has taken anything of what this peer sent: otherwise <see cref="Input"/> is its first bytes.</summary>
+    internal bool HasConsumed { get; private set; }
+
     /// <summary>
     /// Waits until <see cref="Input"/> holds bytes that were not in it when the last wait ended, at once if it does already.
     /// One wait at a time.
@@ -39,12 +47,32 @@ public sealed partial class Connection
     /// </summary>
     public ValueTask<ReadOutcome> ReadIdleAsync() => BeginRead(idle: true);
 
+    /// <summary>
+    /// When the input has ended: waits until the socket's has, too. A stage can know of an end before the socket does, of a peer that goes
+    /// on to receive.
+    /// </summary>
+    internal ValueTask<ReadOutcome> ReadPeersEndAsync()
+    {
+        Reactor.AssertHome();
+        AssertTenant();
+        if (_receiveEnd != ReceiveEnd.None || _inputEnd != ReceiveEnd.Finished || Phase != ConnectionPhase.Serving)
+        {
+            return new ValueTask<ReadOutcome>(_receiveEnd == ReceiveEnd.Reset ? ReadOutcome.Reset : ReadOutcome.End);
+        }
+
+        _readIsIdle = false;
+        ValueTask<ReadOutcome> read = _read.Begin();
+        ResumeReceive();
+        return read;
+    }
+
     /// <summary>Drops bytes from the front of <see cref="Input"/>.</summary>
     public void Consume(int count)
     {
         Reactor.AssertHome();
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _input.Count);
+        HasConsumed = true;
         _input.Consume(count, Pools);
         _seen = Math.Max(0, _seen - count);
         if (_input.Count <= Limits.InputHighWaterBytes / 2)
@@ -81,7 +109,7 @@ public sealed partial class Connection
     }
 
     /// <summary>Bytes for the handler, from the innermost stage.</summary>
-    internal void AcceptInput(ReadOnlySpan<byte> bytes)
+    internal unsafe void AcceptInput(ReadOnlySpan<byte> bytes)
     {
         // A stage hands in what it has in several pieces, and any of them may have ended the handler, or the slot's tenancy.
         if (Phase != ConnectionPhase.Serving)
@@ -89,6 +117,40 @@ public sealed partial class Connection
             return;
         }
 
+        _hasPassedStages = true;
+        fixed (byte* first = bytes)
+        {
+            ShowInput(first, bytes.Length);
+        }
+    }
+
+    /// <summary>
+    /// Bytes for the handler, which last for the call only. It reads them where they lie, if it waits for them; what it leaves moves to
+    /// memory of ours.
+    /// </summary>
+    private unsafe void ShowInput(byte* bytes, int count)
+    {
+        bool mayBorrow = _input.Count == 0 && !_input.IsHeld;
+        if (mayBorrow && _read.IsPending)
+        {
+            _input.Borrow(bytes, count);
+            EndReadWithData();
+            _input.Settle(Pools);
+        }
+        else if (mayBorrow && IsResting)
+        {
+            _input.Borrow(bytes, count);
+            Resume();
+            _input.Settle(Pools);
+        }
+        else
+        {
+            AppendInput(new ReadOnlySpan<byte>(bytes, count));
+        }
+    }
+
+    private void AppendInput(ReadOnlySpan<byte> bytes)
+    {
         _input.Append(bytes, Pools);
         if (IsResting)
         {
@@ -104,11 +166,12 @@ public sealed partial class Connection
 
     private void OpenInput()
     {
-        _inputEnd = ReceiveEnd.None;
+        _inputEnd = _receiveEnd = ReceiveEnd.None;
         _receiveParked = false;
         _receivedBytes = 0;
         _seen = 0;
         _rest = RestState.None;
+        HasConsumed = false;
     }
 
     private ValueTask<ReadOutcome> BeginRead(bool idle)
@@ -158,12 +221,20 @@ public sealed partial class Connection
 
     private void EndInput(ReceiveEnd end)
     {
-        if (_inputEnd != ReceiveEnd.None && end != ReceiveEnd.Reset)
+        if (_receiveEnd == ReceiveEnd.None || end == ReceiveEnd.Reset)
         {
-            return;
+            _receiveEnd = end;
+            ReceiveEnd seen = _outermostStage is null ? end : PassEnd(_outermostStage, end);
+            if (seen != ReceiveEnd.None)
+            {
+                EndHandlersInput(seen);
+            }
         }
+    }
 
-        _inputEnd = _outermostStage is null ? end : PassEnd(_outermostStage, end);
+    private void EndHandlersInput(ReceiveEnd end)
+    {
+        _inputEnd = end;
         if (_read.IsPending)
         {
             _read.Complete(_inputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
@@ -179,7 +250,7 @@ public sealed partial class Connection
     {
         if (_inputEnd == ReceiveEnd.None)
         {
-            _inputEnd = ReceiveEnd.Reset;
+            _receiveEnd = _inputEnd = ReceiveEnd.Reset;
         }
 
         if (_read.IsPending)

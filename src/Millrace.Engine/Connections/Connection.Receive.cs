@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Stages;
 using Millrace.Interop;
 
 namespace Millrace.Engine;
@@ -14,14 +13,15 @@ public sealed partial class Connection
     private long _receivedBytes;
     private int _discardBytesLeft;
 
-    private bool HasReceived => _receivedBytes > 0;
+    /// <summary>Whether the peer has sent something for the handler; what only stages have seen is none of it.</summary>
+    private bool HasReceived => _outermostStage is null ? _receivedBytes > 0 : _hasPassedStages;
 
     private bool WantsReceive =>
         !_receiveArmed
         && !_receiveParked
         && (Phase == ConnectionPhase.Serving
             || (Phase is ConnectionPhase.Flushing or ConnectionPhase.Lingering && _discardBytesLeft >= 0))
-        && _inputEnd == ReceiveEnd.None
+        && _receiveEnd == ReceiveEnd.None
         && (_input.Count < Limits.InputHighWaterBytes || _read.IsPending);
 
     internal unsafe void OnReceived(in Completion completion)
@@ -85,22 +85,9 @@ public sealed partial class Connection
         {
             _outermostStage.Receive(new ReadOnlySpan<byte>(bytes, count));
         }
-        else if (_input.Count == 0 && _read.IsPending && !_input.IsHeld)
-        {
-            // The usual case: the handler reads them where the kernel put them. What it leaves moves to memory of ours.
-            _input.Borrow(bytes, count);
-            EndReadWithData();
-            _input.Settle(Pools);
-        }
-        else if (IsResting && !_input.IsHeld)
-        {
-            _input.Borrow(bytes, count);
-            Resume();
-            _input.Settle(Pools);
-        }
         else
         {
-            AcceptInput(new ReadOnlySpan<byte>(bytes, count));
+            ShowInput(bytes, count);
         }
     }
 
@@ -145,22 +132,6 @@ public sealed partial class Connection
                 NoteFault(errno);
                 EndInput(ReceiveEnd.Reset);
                 break;
-        }
-    }
-
-    private ReceiveEnd PassEnd(ConnectionStage outermost, ReceiveEnd end)
-    {
-        try
-        {
-            return outermost.PassEnd(end);
-        }
-#pragma warning disable CA1031 // As above.
-        catch (Exception error)
-#pragma warning restore CA1031
-        {
-            Reactor.Log.StageFailed(error);
-            _resetOnClose = true;
-            return ReceiveEnd.Reset;
         }
     }
 

@@ -51,7 +51,7 @@ public sealed partial class Connection
     private void RestOrEnd()
     {
         // Who is being refused is not to be served later.
-        bool mayRest = _rest == RestState.Wanted && _inputEnd == ReceiveEnd.None && _ticket.Admission == Admission.Served;
+        bool mayRest = _rest == RestState.Wanted && _inputEnd == ReceiveEnd.None && (_isHeld || _ticket.Admission != Admission.Refused);
         _rest = RestState.None;
         if (!mayRest)
         {
@@ -59,7 +59,7 @@ public sealed partial class Connection
         }
         else if (_input.Count > 0)
         {
-            RunHandler(_listener!.Handler);
+            Resume();
         }
         else
         {
@@ -79,12 +79,13 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>There is input.</summary>
+    /// <summary>There is input, or what the handler was held back for.</summary>
     private void Resume()
     {
         _rest = RestState.None;
         _readDeadlineMs = long.MaxValue;
-        RunHandler(_listener!.Handler);
+        _isHeld = false;
+        RunHandler(_ticket.Admission == Admission.Refused ? _listener!.Refusal! : _listener!.Handler);
     }
 
     private void EndRest()

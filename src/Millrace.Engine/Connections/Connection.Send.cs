@@ -18,12 +18,14 @@ public sealed partial class Connection
     internal void SendFlushed()
     {
         _flushQueued = false;
-        if (_sending is not null || _filling is null || _fileReadInFlight || !_flushRequested)
+        bool isOfHandler = _flushRequested && _filling is not null && !_fileReadInFlight;
+        if (_sending is not null || !(isOfHandler || _stageSendRequested))
         {
             return;
         }
 
-        _flushRequested = false;
+        _flushRequested &= !isOfHandler;
+        _stageSendRequested = false;
         if (_outputBroken || Phase >= ConnectionPhase.Closing)
         {
             BreakOutput();
@@ -31,17 +33,20 @@ public sealed partial class Connection
             return;
         }
 
-        OutputBatch plain = _filling;
-        _filling = null;
+        OutputBatch plain = isOfHandler ? _filling! : Reactor.RentBatch();
+        _filling = isOfHandler ? null : _filling;
+        long plainBytes = plain.Bytes;
         _sending = Encode(plain);
         if (_sending is null)
         {
             return;
         }
 
+        AccountFor(plainBytes, _sending.Bytes);
+
         if (_sending.Bytes > 0)
         {
-            _endsIdle = false;
+            _endsIdle &= plainBytes == 0;
             WatchSend();
             SubmitSend();
         }
@@ -101,7 +106,7 @@ public sealed partial class Connection
     /// <summary>The batch as it leaves the outermost stage; null when a stage failed, and with it the connection.</summary>
     private OutputBatch? Encode(OutputBatch batch)
     {
-        bool last = Phase == ConnectionPhase.Flushing;
+        bool last = Phase == ConnectionPhase.Flushing && (_filling is null || _outputIsVain);
         for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
         {
             OutputBatch encoded = Reactor.RentBatch();
@@ -150,7 +155,8 @@ public sealed partial class Connection
         Reactor.ReturnBatch(_sending!);
         _sending = null;
         EndWatchOfSend();
-        if (_flushRequested)
+        Witness?.OnHandedOver(this);
+        if (_flushRequested || _stageSendRequested)
         {
             QueueFlush();
         }
@@ -170,6 +176,7 @@ public sealed partial class Connection
     private void BreakOutput()
     {
         _outputBroken = true;
+        _stageSendRequested = false;
         DropOutput();
         EndFlushIfDone();
     }
@@ -178,6 +185,7 @@ public sealed partial class Connection
     {
         if (_sending is not null && !_sendInFlight)
         {
+            _takenBytes = HandedBytes;
             Reactor.ReturnBatch(_sending);
             _sending = null;
         }

@@ -15,6 +15,9 @@ public sealed partial class Connection
     /// <summary>Where a flush was requested: how much of what is being filled it was about. The rest may still be taken back.</summary>
     private long _flushedBytes;
     private bool _outputBroken;
+
+    /// <summary>A stage has ended the connection while the handler ran: what that writes is dropped.</summary>
+    private bool _outputIsVain;
     private long _flushDoneAtUnsent;
 
     /// <summary>Bytes written and not yet taken by the kernel, flushed or not.</summary>
@@ -67,7 +70,7 @@ public sealed partial class Connection
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         OutputBatch batch = Filling();
-        if (!_outputBroken)
+        if (!IsOutputLost)
         {
             ArgumentOutOfRangeException.ThrowIfGreaterThan(count, UnflushedBytes);
             batch.Retract(count);
@@ -127,16 +130,21 @@ public sealed partial class Connection
     private bool IsFlushPending => _flush is { IsPending: true };
 
     /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
-    private bool IsFlushDone => _outputBroken ? !_sendInFlight : FlushedUnsentBytes <= _flushDoneAtUnsent;
+    private bool IsFlushDone => IsOutputLost ? !_sendInFlight : FlushedUnsentBytes <= _flushDoneAtUnsent;
 
-    private FlushOutcome FlushResult => _outputBroken ? FlushOutcome.Closed : FlushOutcome.Sent;
+    private FlushOutcome FlushResult => IsOutputLost ? FlushOutcome.Closed : FlushOutcome.Sent;
 
-    private bool IsOutputDrained => _sending is null && _filling is null && !_fileReadInFlight;
+    private bool IsOutputDrained =>
+        _sending is null && !_fileReadInFlight && !_stageSendRequested && (_filling is null || _outputIsVain);
+
+    /// <summary>Whether nothing that the handler writes can reach the peer any more.</summary>
+    private bool IsOutputLost => _outputBroken || _outputIsVain;
 
     private void OpenOutput()
     {
-        _outputBroken = false;
+        _outputBroken = _outputIsVain = false;
         _flushRequested = false;
+        OpenAccount();
     }
 
     private OutputBatch Filling()
@@ -153,7 +161,11 @@ public sealed partial class Connection
 
     private void RequestFlush()
     {
-        if (_filling is not null)
+        if (_outputIsVain)
+        {
+            DropFilling();
+        }
+        else if (_filling is not null)
         {
             _flushRequested = true;
             _flushedBytes = _filling.Bytes;

@@ -4,12 +4,11 @@ using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Stages;
 
 namespace Millrace.Engine;
 
 /// <summary>
-/// One accepted stream connection, given to a handler. Everything but <see cref="Reactor"/>
+/// One stream connection, accepted or made here, given to a handler. Everything but <see cref="Reactor"/>
 /// belongs to the reactor's thread: handlers run there, every await of a connection completes there inline, and a handler that awaited
 /// something foreign comes home with <see cref="Reactor.SwitchTo"/>. When the handler returns, what it wrote is sent and
 /// the connection ends in order; when it throws, the connection is reset.
@@ -26,8 +25,6 @@ public sealed partial class Connection
     private Task? _handler;
     private ListenerCore? _listener;
     private Ticket _ticket;
-    private ConnectionStage? _outermostStage;
-    private ConnectionStage? _innermostStage;
 
     internal Connection(Reactor reactor, int slot)
     {
@@ -40,12 +37,11 @@ public sealed partial class Connection
     public Reactor Reactor { get; }
 
     /// <summary>The peer's address; null when the peer is gone already, or a unix socket without a name, as clients' are.</summary>
-    public EndPoint? RemoteEndPoint => IsOpenHere() ? SocketEndPoint.OfPeer(_socket, _listener!.EndPoint) : null;
+    public EndPoint? RemoteEndPoint => !IsOpenHere() ? null : _remote ?? SocketEndPoint.OfPeer(_socket, _listener!.EndPoint);
 
-    /// <summary>The address the peer connected to.</summary>
+    /// <summary>The address the peer connected to, or the one that was connected from; null for a unix socket without a name.</summary>
     public EndPoint? LocalEndPoint => !IsOpenHere() ? null
-        : _listener!.IsOneAddress ? _listener.EndPoint
-        : SocketEndPoint.OfSocket(_socket, _listener.EndPoint);
+        : _local ?? (_listener!.IsOneAddress ? _listener.EndPoint : SocketEndPoint.OfSocket(_socket, _listener.EndPoint));
 
     internal int Slot { get; }
 
@@ -75,7 +71,7 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>Takes over an accepted socket and runs a handler of the listener's on it.</summary>
+    /// <summary>Takes over a connected socket and runs a handler on it.</summary>
     internal void Open(int socket, ListenerCore listener, ConnectionHandler handler, Ticket ticket)
     {
         Debug.Assert(Phase == ConnectionPhase.Free && _operationsInFlight == 0 && _socket == -1);
@@ -88,6 +84,8 @@ public sealed partial class Connection
         OpenInput();
         OpenOutput();
         OpenDeadlines();
+        OpenStages();
+        OpenPeer();
         ResumeReceive();
         RunHandler(listener.Stages is null ? handler : BehindStages(listener.Stages, handler));
     }
@@ -95,7 +93,7 @@ public sealed partial class Connection
     /// <summary>For who wonders why it is still there.</summary>
     internal string Describe() =>
         $"slot {Slot}: {Phase}, {_operationsInFlight} operations in flight, {_receivedBytes} bytes received and {_sentBytes} sent; "
-        + $"input {_inputEnd} with {_input.Count} bytes, read pending: {_read.IsPending}, "
+        + $"input {_receiveEnd}, {_inputEnd} with {_input.Count} bytes, read pending: {_read.IsPending}, "
         + $"receive {(_receiveArmed ? "armed" : _receiveParked ? "parked" : "idle")}{(_receiveCancelled ? " and cancelled" : "")}; "
         + $"send in flight: {_sendInFlight} of {_sending?.Bytes} bytes, flush pending: {IsFlushPending}, handler: {_handler?.Status}";
 
@@ -128,19 +126,10 @@ public sealed partial class Connection
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
 
-    /// <summary>A chain that cannot be made is a handler that throws.</summary>
-    private ConnectionHandler BehindStages(Func<Connection, IReadOnlyList<ConnectionStage>> make, ConnectionHandler inner) => connection =>
-    {
-        if (make(this) is { Count: > 0 } stages)
-        {
-            (_outermostStage, _innermostStage) = ConnectionStage.Chain(this, stages);
-        }
-
-        return inner(connection);
-    };
-
     private void RunHandler(ConnectionHandler handler)
     {
+        // While it runs it has not returned: what it does now must not give the slot away under it.
+        _handler = Task.CompletedTask;
         try
         {
             _handler = handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");

@@ -6,13 +6,18 @@ namespace Millrace.Engine.Listening;
 
 /// <summary>
 /// One listening socket on one reactor. Running out of descriptors or memory pauses it for a moment; nothing kills it. When it
-/// stops it first takes what the kernel has queued, so that nobody who was let in is reset. Reactor thread only.
+/// stops it first takes what the kernel has queued, so that nobody who was let in is reset; of another's socket that is left to who
+/// listens there next. Reactor thread, but for <see cref="DealElsewhere"/>.
 /// </summary>
 internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCore listener, Action<int, ListenerCore> deal)
 {
     private const int LinePauseMs = 10_000;
 
+    /// <summary>At one look of the watch, of which there is one every few milliseconds.</summary>
+    private const int DealtElsewhereMax = 64;
+
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Claim _socket = new();
     private bool _isArmed;
     private bool _isStopping;
     private long _nextLineMs;
@@ -82,6 +87,34 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         }
     }
 
+    /// <summary>
+    /// Gives others the connections that wait in the kernel's queue while the reactor cannot take them: it chose the queue by their
+    /// addresses (SO_REUSEPORT), and neither moves them nor stops choosing. One thread at a time, not the reactor's.
+    /// </summary>
+    public void DealElsewhere(Action<int, ListenerCore> elsewhere)
+    {
+        if (!_socket.TryUse())
+        {
+            return;
+        }
+
+        // A time limit and not O_NONBLOCK, which would be the ring's accept's too, and that one is to wait.
+        int accepted = reactor.Backend.SetAcceptPatience(socket);
+        for (int left = DealtElsewhereMax; left > 0 && accepted >= 0; left--)
+        {
+            accepted = reactor.Backend.AcceptQueued(socket);
+            if (accepted >= 0)
+            {
+                elsewhere(accepted, listener);
+            }
+        }
+
+        if (_socket.GiveBack())
+        {
+            reactor.Post(static acceptor => ((Acceptor)acceptor!).Close(), this);
+        }
+    }
+
     /// <summary>Errors of one incoming connection, not of the listener (accept(2), "Error handling").</summary>
     private static bool IsOfTheMoment(int errno) => errno is
         Errno.EINTR or Errno.EAGAIN or Errno.ECONNABORTED or Errno.ECANCELED or Errno.EPROTO or Errno.ENOPROTOOPT or
@@ -102,7 +135,14 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private void Close()
     {
         ResumeAtMs = long.MaxValue;
-        if (reactor.Backend.SetNonBlocking(socket) >= 0)
+        if (!_socket.TryEnd())
+        {
+            // Who deals its connections elsewhere has it closed.
+            return;
+        }
+
+        // The flag would be another's too, of whose socket this is a copy.
+        if (listener.Owner == SocketOwner.Listener && reactor.Backend.SetNonBlocking(socket) >= 0)
         {
             DealQueued();
         }

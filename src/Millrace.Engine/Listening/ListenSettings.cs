@@ -1,3 +1,5 @@
+using Millrace.Engine.Proxies;
+
 namespace Millrace.Engine.Listening;
 
 /// <summary>What one listener is told besides its address.</summary>
@@ -6,5 +8,11 @@ namespace Millrace.Engine.Listening;
 /// <param name="KernelUnsentBytes">See <see cref="Limits.KernelUnsentBytes"/>.</param>
 internal sealed record ListenSettings(int Backlog, bool NoDelay, int KernelUnsentBytes)
 {
+    /// <summary>Where connections come by proxies, who say whose they are; null where they come as they are.</summary>
+    public ProxyGate? Proxies { get; init; }
+
+    /// <summary>What may be done with the file of a unix socket; null for what the process's umask leaves.</summary>
+    public UnixFileMode? SocketMode { get; init; }
+
     public static ListenSettings Of(Limits limits) => new(limits.Backlog, NoDelay: true, limits.KernelUnsentBytes);
 }

@@ -8,12 +8,12 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Listening;
 
 /// <summary>
-/// Opens the listening sockets of an address: for IP one per reactor, among which the kernel spreads connections
+/// Opens the sockets of an address to listen on: for IP one per reactor, among which the kernel spreads connections
 /// (SO_REUSEPORT); for a unix socket, which cannot be sharded, a single one.
 /// </summary>
 internal static class ListenSockets
 {
-    /// <summary>Binds and listens. The sockets are the caller's to close.</summary>
+    /// <summary>Binds, and does not listen yet. The sockets are the caller's to close.</summary>
     /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
     public static (int[] Sockets, EndPoint EndPoint) Open(EndPoint endPoint, int reactors, ListenSettings settings)
     {
@@ -38,11 +38,6 @@ internal static class ListenSockets
                 {
                     sockets.Add(Bind(actual, settings, isSibling: true));
                 }
-            }
-
-            foreach (int socket in sockets)
-            {
-                Require(SocketCalls.Listen(socket, settings.Backlog), endPoint);
             }
 
             return ([.. sockets], actual);
@@ -76,6 +71,7 @@ internal static class ListenSockets
                 SetInheritedOptions(socket, endPoint, settings);
             }
 
+            // Asked here for what it says of a socket that is none to listen on.
             Require(SocketCalls.Listen(socket, settings.Backlog), endPoint);
             return (socket, endPoint);
         }
@@ -83,6 +79,15 @@ internal static class ListenSockets
         {
             _ = SocketCalls.Close(socket);
             throw;
+        }
+    }
+
+    /// <exception cref="EngineException">Another process was faster.</exception>
+    public static void Listen(IEnumerable<int> sockets, EndPoint endPoint, int backlog)
+    {
+        foreach (int socket in sockets)
+        {
+            Require(SocketCalls.Listen(socket, backlog), endPoint);
         }
     }
 
@@ -103,12 +108,33 @@ internal static class ListenSockets
             }
 
             Require(SocketCalls.Bind(socket, SocketEndPoint.Encode(endPoint)), endPoint);
+            SetMode(endPoint, settings.SocketMode);
             return socket;
         }
         catch
         {
             _ = SocketCalls.Close(socket);
             throw;
+        }
+    }
+
+    /// <summary>Before anybody can connect, which is once it listens.</summary>
+    private static void SetMode(EndPoint endPoint, UnixFileMode? mode)
+    {
+        if (mode is not { } wanted || endPoint is not UnixDomainSocketEndPoint || endPoint.ToString() is not [not ('@' or '\0'), ..] path)
+        {
+            return;
+        }
+
+        try
+        {
+#pragma warning disable CA1416 // The engine is Linux's.
+            File.SetUnixFileMode(path, wanted);
+#pragma warning restore CA1416
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            throw new EngineException($"The mode of {endPoint} cannot be set: {error.Message}", error);
         }
     }
 

@@ -11,12 +11,12 @@ public sealed class Listener
     private readonly EngineLog _log;
     private readonly (string Path, DateTime CreatedAt)? _file;
 
-    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors, EngineLog log, FileOwner owner)
+    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors, EngineLog log, SocketOwner owner)
     {
         _log = log;
         EndPoint = endPoint;
         _acceptors = acceptors;
-        if (owner == FileOwner.Listener && endPoint is UnixDomainSocketEndPoint unix && File.Exists(unix.ToString()))
+        if (owner == SocketOwner.Listener && endPoint is UnixDomainSocketEndPoint unix && File.Exists(unix.ToString()))
         {
             _file = (unix.ToString(), File.GetCreationTimeUtc(unix.ToString()));
         }
@@ -25,7 +25,10 @@ public sealed class Listener
     /// <summary>The address as bound: a port asked for as 0 is the one that was given.</summary>
     public EndPoint EndPoint { get; }
 
-    /// <summary>Stops accepting: connections that the kernel has queued are still served, later ones refused.</summary>
+    /// <summary>
+    /// Stops accepting: connections that the kernel has queued are still served, later ones refused. Those of a socket that was handed
+    /// over wait for who listens there next.
+    /// </summary>
     public async Task StopAsync()
     {
         foreach ((Reactor reactor, Acceptor acceptor) in _acceptors)
@@ -57,14 +60,4 @@ public sealed class Listener
             _log.SocketFileLeft(EndPoint, error.Message);
         }
     }
-}
-
-/// <summary>Whose the file of a unix socket is.</summary>
-internal enum FileOwner
-{
-    /// <summary>The listener's, which removes it at its end.</summary>
-    Listener,
-
-    /// <summary>Whoever has bound the socket.</summary>
-    Another,
 }

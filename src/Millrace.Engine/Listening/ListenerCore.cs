@@ -4,7 +4,9 @@ using Millrace.Engine.Stages;
 
 namespace Millrace.Engine.Listening;
 
-/// <summary>What the connections of one listener have in common. Immutable; shared by all reactors.</summary>
+/// <summary>
+/// What the connections of one listener have in common, or what one that was made here has of its own. Immutable; shared by all reactors.
+/// </summary>
 internal sealed class ListenerCore(
     EndPoint endPoint,
     ConnectionHandler handler,
@@ -29,11 +31,16 @@ internal sealed class ListenerCore(
     /// <summary>Makes a connection's stages, the first next to the socket; null for none.</summary>
     public Func<Connection, IReadOnlyList<ConnectionStage>>? Stages { get; } = stages;
 
+    public SocketOwner Owner { get; init; }
+
     /// <summary>Whether its clients have addresses to count their connections by.</summary>
     public bool HasClientAddresses { get; } = endPoint.AddressFamily != AddressFamily.Unix;
 
+    /// <summary>Whether it is told only by their first bytes who they are: they are counted by then.</summary>
+    public bool ClientsAreTold { get; init; }
+
     /// <summary>Whether all connect to the very address that is listened on; to "any" they come by several.</summary>
-    public bool IsOneAddress { get; } =
+    public bool IsOneAddress { get; init; } =
         endPoint is not IPEndPoint ip || !(ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 
     /// <summary>Bytes handed to the kernel in one send.</summary>

@@ -13,6 +13,9 @@ internal enum Admission : byte
 
     /// <summary>As one of those that are told so.</summary>
     Refused,
+
+    /// <summary>It did not come, it goes: made here, and counted nowhere.</summary>
+    Outbound,
 }
 
 /// <summary>What a connection got when it came in, and gives back when it goes.</summary>
@@ -55,7 +58,7 @@ internal sealed class Turnstile(Limits limits)
             return default;
         }
 
-        if (client is not { } counted || TryCount(counted.Value))
+        if (client is not { } counted || TryCount(counted))
         {
             return new Ticket(Admission.Served, client);
         }
@@ -108,8 +111,10 @@ internal sealed class Turnstile(Limits limits)
         return false;
     }
 
-    private bool TryCount(ulong client)
+    /// <summary>Counts a connection that is in already for its client; false where they have as many as they may.</summary>
+    public bool TryCount(ClientAddress address)
     {
+        ulong client = address.Value;
         while (true)
         {
             if (!_byClient.TryGetValue(client, out int count))

@@ -4,13 +4,15 @@ using System.Numerics;
 namespace Millrace.Engine.Scheduling;
 
 /// <summary>
-/// One pending time per id (a connection's slot), in O(1). A wheel of 1,024 buckets of 64 ms; what lies further than its
+/// One pending time per id (a connection's slot), in O(1). A wheel of 1,024 buckets of a tick, usually 64 ms; what lies further than its
 /// 65 s waits in the last bucket and is put back from there. Times are met up to one tick late, never early.
 /// Pure: the caller brings the clock.
 /// </summary>
 internal sealed class TimerWheel
 {
-    public const int TickMs = 64;
+    public const int TickMs = 1 << TickBits;
+
+    private const int TickBits = 6;
 
     private const int Buckets = 1024;
     private const int None = -1;
@@ -21,11 +23,15 @@ internal sealed class TimerWheel
     private int[] _previous = [];
     private int[] _bucket = [];
     private long[] _dueMs = [];
+    private readonly int _tickBits;
     private long _tick;
 
-    public TimerWheel(long nowMs)
+    /// <param name="nowMs">The clock.</param>
+    /// <param name="tickBits">The logarithm of a tick's milliseconds: it is asked every turn, and a division would be felt.</param>
+    public TimerWheel(long nowMs, int tickBits = TickBits)
     {
-        _tick = nowMs / TickMs;
+        _tickBits = tickBits;
+        _tick = nowMs >> tickBits;
         Array.Fill(_heads, None);
     }
 
@@ -39,7 +45,7 @@ internal sealed class TimerWheel
         EnsureRoom(id);
         Unlink(id);
         _dueMs[id] = dueMs;
-        long dueTick = (dueMs + TickMs - 1) / TickMs;
+        long dueTick = (dueMs + (1 << _tickBits) - 1) >> _tickBits;
         Link(id, (int)(Math.Clamp(dueTick, _tick + 1, _tick + Buckets - 1) % Buckets));
     }
 
@@ -60,13 +66,13 @@ internal sealed class TimerWheel
         }
 
         long ticks = TicksToOccupied();
-        return Math.Max(0, ((_tick + ticks) * TickMs) - nowMs);
+        return Math.Max(0, ((_tick + ticks) << _tickBits) - nowMs);
     }
 
     /// <summary>Moves to the present and adds the ids whose time has come to <paramref name="expired"/>, each once.</summary>
     public void Advance(long nowMs, List<int> expired)
     {
-        long now = nowMs / TickMs;
+        long now = nowMs >> _tickBits;
         // After a jump of more than a turn of the wheel every bucket is visited once.
         long tick = Math.Max(_tick, now - Buckets);
         // The present first: what is visited and not due yet is put back from here, not from the past that is caught up with.

@@ -10,6 +10,7 @@ public class SelfTestTests
 {
     [Theory]
     [InlineData("accept", -Errno.EINVAL)]
+    [InlineData("connect", -Errno.EOPNOTSUPP)]
     [InlineData("receive", -Errno.EINVAL)]
     [InlineData("send", -Errno.EOPNOTSUPP)]
     [InlineData("sendmsg", -Errno.EOPNOTSUPP)]
@@ -50,6 +51,14 @@ public class SelfTestTests
             if (!IsRefused("accept", token))
             {
                 _sound.SubmitAccept(token, listenSocket);
+            }
+        }
+
+        public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes)
+        {
+            if (!IsRefused("connect", token))
+            {
+                _sound.SubmitConnect(token, socket, address, bytes);
             }
         }
 

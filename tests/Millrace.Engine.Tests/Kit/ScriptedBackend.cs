@@ -78,6 +78,9 @@ internal sealed class ScriptedBackend : Backend
 
     public override void SubmitAccept(OperationToken token, int listenSocket) => Tell("accept", token, listenSocket);
 
+    public override unsafe void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
+        Tell("connect", token, socket, new ReadOnlySpan<byte>(address, bytes).ToArray());
+
     public override void SubmitReceive(OperationToken token, int socket) => Tell("receive", token, socket);
 
     public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>

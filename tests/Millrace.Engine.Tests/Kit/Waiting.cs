@@ -31,4 +31,14 @@ internal static class Waiting
         reactor.Post(_ => answer.SetResult(question()), null);
         return answer.Task.Within();
     }
+
+    /// <summary>Runs asynchronous code on a reactor's thread, and brings its end back from there.</summary>
+    public static Task RunAsync(this Reactor reactor, Func<Task> code)
+    {
+        var end = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.Post(_ => InTaskAsync().ContinueWith(end.SetFromTask, TaskContinuationOptions.ExecuteSynchronously), null);
+        return end.Task.Within();
+
+        async Task InTaskAsync() => await code();
+    }
 }

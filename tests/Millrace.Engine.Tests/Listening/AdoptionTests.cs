@@ -36,6 +36,24 @@ public class AdoptionTests : EngineTest
         using Client queued = await Client.ConnectAsync(bound.LocalEndPoint!);
     }
 
+    /// <summary>The flags are of the socket and not of the copy: who listens there next would have O_NONBLOCK of us.</summary>
+    [Fact]
+    public async Task What_waits_when_a_listener_stops_is_served_by_the_next_and_the_socket_is_as_it_was()
+    {
+        ReactorGroup group = await StartAsync();
+        using var bound = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        Listener listener = await group.AdoptAsync((int)bound.Handle, Handlers.EchoAsync).Within();
+        string flags = FlagsOf(bound);
+        await listener.StopAsync().Within();
+        Assert.Equal(flags, FlagsOf(bound));
+
+        Client waiting = Keep(await Client.ConnectAsync(bound.LocalEndPoint!));
+        await waiting.SendAsync("x");
+        await group.AdoptAsync((int)bound.Handle, Handlers.EchoAsync).Within();
+        await waiting.ReceiveAsync(1);
+    }
+
     [Fact]
     public async Task The_file_of_a_unix_socket_that_was_adopted_stays()
     {
@@ -91,6 +109,9 @@ public class AdoptionTests : EngineTest
         await ConnectAsync(listener);
         Assert.Equal((4, noDelay ? 1 : 0), await seen.Task.Within());
     }
+
+    private static string FlagsOf(Socket socket) => File.ReadLines($"/proc/self/fdinfo/{socket.Handle}")
+        .Single(static line => line.StartsWith("flags:", StringComparison.Ordinal));
 
     [Theory]
     [InlineData("127.0.0.1")]

@@ -121,6 +121,7 @@ internal sealed partial class EpollBackend
     {
         Complete(socket.Incoming, result);
         socket.Incoming = default;
+        socket.State &= ~EpollSocketState.Connecting;
     }
 
     private static bool IsTcp(int socket)

@@ -70,6 +70,9 @@ internal sealed partial class EpollBackend : Backend
     public override void SubmitAccept(OperationToken token, int listenSocket) =>
         _work.Enqueue(new Work { Kind = WorkKind.Accept, Fd = listenSocket, Token = token });
 
+    public override unsafe void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
+        _work.Enqueue(new Work { Kind = WorkKind.Connect, Fd = socket, Token = token, Memory = address, Bytes = (nuint)bytes });
+
     public override void SubmitReceive(OperationToken token, int socket) =>
         _work.Enqueue(new Work { Kind = WorkKind.Receive, Fd = socket, Token = token });
 
@@ -140,6 +143,9 @@ internal sealed partial class EpollBackend : Backend
             case WorkKind.Accept:
                 Arm(work, EpollSocketState.Listening);
                 break;
+            case WorkKind.Connect:
+                Connect(work);
+                break;
             case WorkKind.Receive:
                 Arm(work, EpollSocketState.None);
                 break;
@@ -209,6 +215,7 @@ internal sealed partial class EpollBackend : Backend
 
         if ((mask & (EpollEventMask.Writable | EpollEventMask.Error | EpollEventMask.HangUp)) != 0)
         {
+            NoteConnected(ref socket);
             socket.State &= ~EpollSocketState.SendBlocked;
         }
 
@@ -240,6 +247,10 @@ internal sealed partial class EpollBackend : Backend
         {
             Accept(ref socket, fd);
         }
+        else if (socket.Has(EpollSocketState.Connecting))
+        {
+            EndConnect(ref socket, fd);
+        }
         else
         {
             Receive(ref socket, fd);
@@ -264,7 +275,7 @@ internal sealed partial class EpollBackend : Backend
 
     private void Cancel(OperationToken target)
     {
-        if (target.Kind == OperationKind.FileRead)
+        if (target.Kind is OperationKind.FileRead or OperationKind.MemoryRead)
         {
             if (_files.TryCancel(target))
             {

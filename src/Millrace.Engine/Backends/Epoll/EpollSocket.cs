@@ -9,7 +9,7 @@ namespace Millrace.Engine.Backends.Epoll;
 [StructLayout(LayoutKind.Sequential)]
 internal struct EpollSocket
 {
-    /// <summary>The accept or receive that is armed; none where it is zero.</summary>
+    /// <summary>The accept, connect or receive that is armed; none where it is zero.</summary>
     public OperationToken Incoming;
 
     /// <summary>The send that waits, by its place in <see cref="PendingSends"/>; -1 for none.</summary>
@@ -53,4 +53,7 @@ internal enum EpollSocketState : ushort
 
     /// <summary>It is in the queue of work.</summary>
     Queued = 128,
+
+    /// <summary>Its connect is on its way.</summary>
+    Connecting = 256,
 }

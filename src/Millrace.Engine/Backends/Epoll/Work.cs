@@ -3,6 +3,7 @@ namespace Millrace.Engine.Backends.Epoll;
 internal enum WorkKind : byte
 {
     Accept,
+    Connect,
     Receive,
     Send,
     SendMessage,
@@ -26,7 +27,7 @@ internal unsafe struct Work
 
     public OperationToken Token;
 
-    /// <summary>What is sent, a message's header, or where a read goes.</summary>
+    /// <summary>What is sent, a message's header, the address to connect to, or where a read goes.</summary>
     public void* Memory;
 
     public nuint Bytes;

@@ -54,6 +54,14 @@ internal sealed unsafe class UringBackend : Backend
         entry->OperationFlags = SocketTypeNumber.CloseOnExec;
     }
 
+    public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes)
+    {
+        Sqe* entry = NewEntry(Opcode.Connect, socket, token);
+        entry->Address = (ulong)address;
+        // The address's length has no field of its own: io_connect_prep takes it from addr2, which shares off's.
+        entry->Offset = (ulong)bytes;
+    }
+
     public override void SubmitReceive(OperationToken token, int socket)
     {
         Sqe* entry = NewEntry(Opcode.Receive, socket, token);

@@ -11,6 +11,7 @@ public abstract class BackendTest(BackendKind kind)
     internal const int BufferBytes = 1024;
 
     internal static readonly OperationToken ReceiveToken = DirectBackend.Token(OperationKind.Receive, slot: 3, generation: 7);
+    internal static readonly OperationToken ConnectToken = DirectBackend.Token(OperationKind.Connect, slot: 3, generation: 7);
     internal static readonly OperationToken SendToken = DirectBackend.Token(OperationKind.Send, slot: 3, generation: 7);
     internal static readonly OperationToken AcceptToken = DirectBackend.Token(OperationKind.Accept);
     internal static readonly OperationToken ReadToken = DirectBackend.Token(OperationKind.FileRead, slot: 3, generation: 7);

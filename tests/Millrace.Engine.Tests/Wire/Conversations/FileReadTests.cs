@@ -3,14 +3,18 @@ using Millrace.Engine.Tests.Wire.Kit;
 
 namespace Millrace.Engine.Tests.Wire.Conversations;
 
-public sealed class FileReadTests : EngineTest, IDisposable
+public sealed class FileReadTests : EngineTest
 {
     private const int EBadF = 9;
     private const int EIsDir = 21;
 
     private readonly TempFolder _folder = new();
 
-    public void Dispose() => _folder.Dispose();
+    public override async ValueTask DisposeAsync()
+    {
+        _folder.Dispose();
+        await base.DisposeAsync();
+    }
 
     [Theory]
     [InlineData(0)]

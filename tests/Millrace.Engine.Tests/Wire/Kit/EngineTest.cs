@@ -35,7 +35,7 @@ public abstract class EngineTest : IAsyncLifetime
         _descriptorsAtStart = Descriptors();
     }
 
-    public async ValueTask DisposeAsync()
+    public virtual async ValueTask DisposeAsync()
     {
         foreach (TestClient client in _clients)
         {

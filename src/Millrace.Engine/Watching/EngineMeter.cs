@@ -1,0 +1,67 @@
+using System.Diagnostics.Metrics;
+
+namespace Millrace.Engine.Watching;
+
+/// <summary>
+/// The meter <c>Millrace</c> over what reactors count anyway: read when somebody collects, free when nobody does. All but the lag, which
+/// takes two readings of the clock a turn while somebody listens to it.
+/// </summary>
+internal sealed class EngineMeter : IDisposable
+{
+    public const string Name = "Millrace";
+
+    /// <summary>The tag that tells the reactor.</summary>
+    private const string ReactorTag = "millrace.reactor";
+
+    private readonly Meter _meter;
+
+    /// <param name="name">The meter's.</param>
+    /// <param name="scope">Tells the instruments of one group from those of another.</param>
+    public EngineMeter(string name, object scope)
+    {
+        _meter = new Meter(new MeterOptions(name) { Scope = scope });
+        Lag = _meter.CreateHistogram(
+            "millrace.reactor.lag",
+            "s",
+            "How long a turn of a reactor's loop kept what came meanwhile waiting.",
+            tags: null,
+            new InstrumentAdvice<double>
+            {
+                HistogramBucketBoundaries = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10],
+            });
+    }
+
+    public Histogram<double> Lag { get; }
+
+    public static KeyValuePair<string, object?> TagOf(int reactor) => new(ReactorTag, reactor);
+
+    public void Observe(IReadOnlyList<Reactor> reactors)
+    {
+        Count("reactor.turns", "{turn}", "Turns of a reactor's loop.", static counters => counters.Turns);
+        Count("reactor.completions", "{completion}", "Operations that the kernel has completed.", static counters => counters.Completions);
+        Count("reactor.posts", "{post}", "What other threads have posted to a reactor.", static counters => counters.Posts);
+        Count("reactor.stalls", "{stall}", "Callbacks that kept a reactor for 10 ms and more.", static counters => counters.Stalls);
+        Count("reactor.hold_ups", "{stall}", "Callbacks that kept a reactor for 100 ms and more.", static counters => counters.HoldUps);
+        Count("reactor.waits_failed", "{wait}", "Waits for a reactor within it, ended.", static counters => counters.WaitsFailed);
+        Count("reactor.receives_parked", "{receive}", "Receives that waited for a buffer.", static counters => counters.ReceivesParked);
+        Count("connections.accepted", "{connection}", "Connections accepted.", static counters => counters.Accepted);
+        Count("connections.shed", "{connection}", "Connections beyond a limit, reset.", static counters => counters.Shed);
+        Count("connections.refused", "{connection}", "Connections beyond a limit, told so.", static counters => counters.Refused);
+        Count("connections.stalled", "{connection}", "Connections whose peers took too little.", static counters => counters.Stalled);
+        Count("connections.starved", "{connection}", "Connections reset for lack of memory.", static counters => counters.Starved);
+        Count("files.failed", "{read}", "Reads of files that failed.", static counters => counters.FileFaults);
+        _meter.CreateObservableUpDownCounter(
+            "millrace.connections.active",
+            () => reactors.Select(static reactor => new Measurement<long>(reactor.Connections.Count, TagOf(reactor.Index))),
+            "{connection}",
+            "Connections that are open.");
+
+        void Count(string name, string unit, string description, Func<ReactorCounters, long> read) => _meter.CreateObservableCounter(
+            $"millrace.{name}",
+            () => reactors.Select(reactor => new Measurement<long>(read(reactor.Counters), TagOf(reactor.Index))),
+            unit,
+            description);
+    }
+
+    public void Dispose() => _meter.Dispose();
+}

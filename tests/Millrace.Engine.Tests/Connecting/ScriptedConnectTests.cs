@@ -1,0 +1,143 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Interop;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Tests.Connecting;
+
+/// <summary>The orders in which a connect, its time, its cancellation and the stop can meet: the socket is closed once in each.</summary>
+public class ScriptedConnectTests
+{
+    private static readonly IPEndPoint Nowhere = new(IPAddress.Loopback, 1);
+
+    [Fact]
+    public async Task A_connect_that_succeeds_becomes_a_connection()
+    {
+        await using Script script = await Script.StartAsync();
+        Task connect = Connect(script, static connection => connection.ReadAsync().AsTask());
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        script.Kernel.Complete(asked, 0);
+        await connect;
+        Submission receive = await script.Kernel.ExpectAsync("receive");
+        Assert.Equal(asked.Socket, receive.Socket);
+        script.Kernel.Complete(receive, -Errno.ECONNRESET);
+        await ExpectClosedAsync(script, asked);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(-Errno.ECANCELED)]
+    [InlineData(-Errno.ECONNREFUSED)]
+    public async Task One_that_was_cancelled_is_closed_whatever_it_comes_to(int result)
+    {
+        await using Script script = await Script.StartAsync();
+        using var cancellation = new CancellationTokenSource();
+        Task connect = Connect(script, Never, cancellation.Token);
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        await cancellation.CancelAsync();
+        Assert.Equal(asked.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
+        Assert.False(connect.IsCompleted);
+
+        // Its time comes while the kernel has not let go, and asks for nothing more.
+        script.Kernel.AdvanceClock(60_000);
+        await script.ConnectionsAsync();
+        Assert.True(script.Kernel.IsQuiet);
+        script.Kernel.Complete(asked, result);
+        await ExpectClosedAsync(script, asked);
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => connect);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(-Errno.ECANCELED)]
+    public async Task One_whose_time_is_over_is_closed_whatever_it_comes_to(int result)
+    {
+        await using Script script = await Script.StartAsync();
+        using var cancellation = new CancellationTokenSource();
+        Task connect = Connect(script, Never, cancellation.Token);
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        script.Kernel.AdvanceClock(16_000);
+        Assert.Equal(asked.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
+        await cancellation.CancelAsync();
+        await script.ConnectionsAsync();
+        Assert.True(script.Kernel.IsQuiet);
+        script.Kernel.Complete(asked, result);
+        await ExpectClosedAsync(script, asked);
+        Assert.Equal(SocketError.TimedOut, (await Assert.ThrowsAsync<SocketException>(() => connect)).SocketErrorCode);
+    }
+
+    [Fact]
+    public async Task One_that_is_turned_back_for_now_is_tried_again_until_its_time_is_over()
+    {
+        await using Script script = await Script.StartAsync();
+        Task connect = Connect(script, Never);
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        foreach (int errno in (int[])[Errno.EAGAIN, Errno.EINTR, Errno.EAGAIN])
+        {
+            script.Kernel.Complete(asked, -errno);
+            await script.ConnectionsAsync();
+            Assert.True(script.Kernel.IsQuiet);
+            script.Kernel.AdvanceClock(20);
+            asked = await script.Kernel.ExpectAsync("connect");
+        }
+
+        // Over in the pause: nothing is in flight that could be cancelled.
+        script.Kernel.Complete(asked, -Errno.EAGAIN);
+        await script.ConnectionsAsync();
+        script.Kernel.AdvanceClock(16_000);
+        await ExpectClosedAsync(script, asked);
+        Assert.Equal(SocketError.TimedOut, (await Assert.ThrowsAsync<SocketException>(() => connect)).SocketErrorCode);
+    }
+
+    [Fact]
+    public async Task The_stop_waits_for_the_kernel_to_let_go()
+    {
+        Script script = await Script.StartAsync();
+        Task connect = Connect(script, Never);
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        Task stop = script.Reactor.StopAsync(TimeSpan.FromHours(1));
+        Assert.Equal(asked.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
+        Assert.False(stop.IsCompleted);
+        script.Kernel.Complete(asked, 0);
+        Submission closed = await script.Kernel.ExpectAsync("close");
+        Assert.Equal(asked.Socket, closed.Socket);
+        _ = SocketCalls.Close(closed.Socket);
+        await stop.Within();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => connect);
+    }
+
+    [Fact]
+    public async Task A_late_completion_means_no_later_connect()
+    {
+        await using Script script = await Script.StartAsync();
+        Task first = Connect(script, Never);
+        Submission early = await script.Kernel.ExpectAsync("connect");
+        script.Kernel.Complete(early, -Errno.ENETUNREACH);
+        await ExpectClosedAsync(script, early);
+        Assert.Equal(SocketError.NetworkUnreachable, (await Assert.ThrowsAsync<SocketException>(() => first)).SocketErrorCode);
+
+        Task second = Connect(script, Never);
+        Submission late = await script.Kernel.ExpectAsync("connect");
+        Assert.Equal(early.Token.Slot, late.Token.Slot);
+        script.Kernel.Complete(early, 0);
+        await script.ConnectionsAsync();
+        Assert.False(second.IsCompleted);
+        script.Kernel.Complete(late, -Errno.ECONNREFUSED);
+        await ExpectClosedAsync(script, late);
+        await Assert.ThrowsAsync<SocketException>(() => second);
+    }
+
+    private static Task Connect(Script script, ConnectionHandler handler, CancellationToken cancellation = default) =>
+        script.Reactor.RunAsync(() => script.Reactor.ConnectAsync(Nowhere, handler, cancellation));
+
+    private static Task Never(Connection connection) => throw new InvalidOperationException("Nothing was to be connected.");
+
+    /// <summary>The script only tells of it; the socket is a real one.</summary>
+    private static async Task ExpectClosedAsync(Script script, Submission asked)
+    {
+        await script.ExpectClosedAsync(asked.Socket);
+        Assert.Equal(0, SocketCalls.Close(asked.Socket));
+        Assert.Equal(0, await script.Reactor.AskAsync(() => script.Reactor.Errands.Count));
+    }
+}

@@ -1,0 +1,44 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Engine.Listening;
+using Millrace.Engine.Tests.Kit;
+
+namespace Millrace.Engine.Tests.Listening;
+
+/// <summary>Addresses that are bound before anybody is served there.</summary>
+public class BoundAddressTests : EngineTest
+{
+    private static readonly ListenSettings Settings = ListenSettings.Of(new Limits());
+
+    [Fact]
+    public async Task A_bound_address_is_nobody_elses_and_lets_in_only_when_it_is_listened_on()
+    {
+        ReactorGroup group = await StartAsync(Options() with { Reactors = 2 });
+        using BoundAddress bound = BoundAddress.Bind(new IPEndPoint(IPAddress.Loopback, 0), reactors: 2, Settings);
+        await Assert.ThrowsAnyAsync<SocketException>(() => Client.ConnectAsync(bound.EndPoint));
+
+        Listener listener = await group.ListenAsync(bound, Handlers.EchoAsync, stages: null, refusal: null).Within();
+        Assert.Equal(bound.EndPoint, listener.EndPoint);
+        Client client = await ConnectAsync(listener);
+        await client.SendAsync("x");
+        await client.ReceiveAsync(1);
+        bound.Dispose();
+        Client another = await ConnectAsync(listener);
+        await another.SendAsync("x");
+        await another.ReceiveAsync(1);
+    }
+
+    [Fact]
+    public void What_is_disposed_of_unheard_is_free_again_and_leaves_no_file()
+    {
+        using var folder = new TemporaryFolder();
+        var file = new UnixDomainSocketEndPoint(folder.File("s"));
+        BoundAddress.Bind(file, reactors: 2, Settings).Dispose();
+        Assert.False(File.Exists(folder.File("s")));
+
+        BoundAddress first = BoundAddress.Bind(new IPEndPoint(IPAddress.Loopback, 0), reactors: 2, Settings);
+        first.Dispose();
+        using BoundAddress second = BoundAddress.Bind(first.EndPoint, reactors: 2, Settings);
+        Assert.Equal(first.EndPoint, second.EndPoint);
+    }
+}
