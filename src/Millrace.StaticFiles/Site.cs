@@ -49,6 +49,9 @@ internal sealed class Site : IDisposable
     /// <summary>Whether nobody tells when its files change, so that they are looked at for each request.</summary>
     public bool Revalidates => _watch.Mode == WatchMode.Revalidate;
 
+    /// <summary>Whether files are being compressed now.</summary>
+    public bool IsCompressing => _compressor is { IsWorking: true };
+
     /// <summary>Opens a root and reads it. Throws <see cref="SiteException"/> where it cannot be served as told.</summary>
     public static Site Open(SiteOptions options, ILoggerFactory logging)
     {
@@ -129,6 +132,10 @@ internal sealed class Site : IDisposable
         catch (SiteException refusal)
         {
             _log.ReloadRefused(_root, refusal.Message);
+        }
+        catch (ObjectDisposedException)
+        {
+            // The site was closed meanwhile: the request is planned with what is served in its place.
         }
     }
 

@@ -58,6 +58,9 @@ internal sealed record WebLimits
     /// </summary>
     public int AnswersPerTurn { get; init; } = 64;
 
+    /// <summary>What is peculiar to HTTP/2.</summary>
+    public Http2Limits Http2 { get; init; } = new();
+
     /// <summary>As the parser takes them. A request line is as long as it may be only in a head that has room for it.</summary>
     public HeadLimits ToHeadLimits() =>
         new(Math.Min(HeadLimits.Default.RequestLineBytesMax, HeadBytesMax), HeadBytesMax, FieldsMax);

@@ -294,7 +294,10 @@ public class ChangingFileTests : SiteFixture
     {
         Folder.AddSized(size);
         Wire wire = await (await StartAsync(OnDemand)).ConnectAsync();
-        byte[] bytes = Folder.Add(SiteFolder.Target(size), SiteFolder.Bytes(sizeNow));
+        // Not truncated first: an empty file is one that the site may have seen, and be right to serve for a moment.
+        byte[] bytes = SiteFolder.Bytes(sizeNow);
+        Folder.Overwrite(SiteFolder.Target(size), bytes);
+        Folder.SetLength(SiteFolder.Target(size), sizeNow);
 
         (await wire.GetAsync(SiteFolder.Target(size))).AssertIsWhole(bytes);
         await wire.SendAsync($"HEAD {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\n\r\n");

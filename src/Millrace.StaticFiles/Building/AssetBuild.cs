@@ -1,5 +1,6 @@
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Compression;
 
 namespace Millrace.StaticFiles.Building;
 
@@ -10,11 +11,6 @@ namespace Millrace.StaticFiles.Building;
 internal sealed class AssetBuild(
     SiteOptions options, AssetLoader loader, SiblingProof proof, AssetHoldings holdings, SnapshotShares shares) : IDisposable
 {
-    /// <summary>
-    /// Below, a coded body saves nothing: it all fits one packet with its head, and a coding's own frame takes some 20 bytes.
-    /// </summary>
-    private const int CompressibleBytesMin = 256;
-
     private readonly List<Asset> _loaded = [];
 
     public void Run(IReadOnlyCollection<ListedDirectory> directories)
@@ -146,7 +142,7 @@ internal sealed class AssetBuild(
     private void Begin(Asset asset, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named)
     {
         Asset[] variants = [.. Siblings.Of(asset, named).Select(sibling => sibling.Coded.AsSiblingOf(asset, sibling.Coding))];
-        bool mayBeCompressed = options.Compression && asset.ContentType.IsCompressible && asset.Size >= CompressibleBytesMin;
+        bool mayBeCompressed = options.Compression && asset.ContentType.IsCompressible && asset.Size >= BodyCoder.BytesMin;
         asset.BeginWith(variants.Length > 0 ? new VariantSet(variants) : null, mayBeCompressed);
     }
 }

@@ -131,6 +131,9 @@ internal sealed unsafe class Asset
     /// </summary>
     public object? Http1Fields { get; set; }
 
+    /// <summary>The same of HTTP/2.</summary>
+    public object? Http2Fields { get; set; }
+
     /// <summary>The same of ASP.NET Core's front, which sets texts and leaves their encoding to the server below it.</summary>
     public object? HostedFields { get; set; }
 

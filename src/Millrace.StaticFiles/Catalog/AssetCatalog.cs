@@ -42,6 +42,9 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// <summary>The descriptors of all living assets, besides the roots'.</summary>
     public long DescriptorsHeld => _holdings.Descriptors.Held;
 
+    /// <summary>The snapshots that somebody still uses, the current one among them.</summary>
+    public int SnapshotsHeld => _order.Living;
+
     /// <summary>Opens a root and walks it. Throws <see cref="SiteException"/> where it cannot be served.</summary>
     /// <param name="options">What to serve, and how.</param>
     /// <param name="observer">Is shown each directory, now and at every change.</param>

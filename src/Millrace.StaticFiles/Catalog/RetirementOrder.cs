@@ -19,6 +19,18 @@ internal sealed class RetirementOrder(AssetHoldings holdings)
     /// <summary>The snapshots that are not released yet, from the oldest: a few, as each but the last has somebody slow.</summary>
     private readonly List<CatalogSnapshot> _living = [];
 
+    /// <summary>How many snapshots live.</summary>
+    public int Living
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _living.Count;
+            }
+        }
+    }
+
     /// <summary>A snapshot begins to live; it is newer than all before it.</summary>
     public void Enter(CatalogSnapshot snapshot)
     {

@@ -18,6 +18,7 @@ internal sealed class BackgroundCompressor : IDisposable
     private readonly CancellationTokenSource _stop = new();
     private readonly AutoResetEvent _changed = new(initialState: true);
     private readonly Thread _thread;
+    private volatile bool _isWorking;
 
     private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed)
     {
@@ -26,6 +27,9 @@ internal sealed class BackgroundCompressor : IDisposable
         _failed = failed;
         _thread = new Thread(Run) { IsBackground = true, Name = "millrace-compress" };
     }
+
+    /// <summary>Whether it codes something, or looks for it. Any thread.</summary>
+    public bool IsWorking => _isWorking;
 
     /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off there is nothing to do in it.</param>
     /// <param name="options">The catalogue's own.</param>
@@ -61,13 +65,19 @@ internal sealed class BackgroundCompressor : IDisposable
             // A change during a pass has set the event: the next wait is none.
             do
             {
+                _isWorking = false;
                 _changed.WaitOne();
+                _isWorking = true;
             }
             while (_pass.Run(_stop.Token) != PassOutcome.Stopped);
         }
         catch (Exception error)
         {
             _failed(error);
+        }
+        finally
+        {
+            _isWorking = false;
         }
     }
 }

@@ -13,6 +13,12 @@ namespace Millrace.StaticFiles.Compression;
 internal static unsafe class BodyCoder
 {
     /// <summary>
+    /// What is compressed at least. Below, a coded body saves nothing: it all fits one packet with its head, and a coding's own frame takes
+    /// some 20 bytes.
+    /// </summary>
+    public const int BytesMin = 256;
+
+    /// <summary>
     /// What is compressed at most. The best coding of a larger file takes longer than it is of use, and its memory buys more
     /// elsewhere.
     /// </summary>

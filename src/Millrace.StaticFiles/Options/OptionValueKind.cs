@@ -15,6 +15,12 @@ internal enum OptionValueKind
     /// <summary>A number of bytes: 4096, 64k, 256m, 1g.</summary>
     Size,
 
+    /// <summary>A number of seconds.</summary>
+    Seconds,
+
+    /// <summary>An address to listen on.</summary>
+    Address,
+
     /// <summary>Any text, as a name.</summary>
     Text,
 
@@ -23,6 +29,9 @@ internal enum OptionValueKind
 
     /// <summary>The path of a file on this machine.</summary>
     File,
+
+    /// <summary>The path of a folder on this machine.</summary>
+    Folder,
 
     /// <summary>A path of the site.</summary>
     UrlPath,

@@ -37,6 +37,16 @@ internal sealed class SiteOption
     /// <summary>The flag of the command line: <c>--cache-control</c>.</summary>
     public string Flag => $"--{Key}";
 
+    /// <summary>
+    /// The options with this one set from a text, checked. Throws <see cref="SiteException"/> for one that cannot be meant.
+    /// </summary>
+    public SiteOptions With(SiteOptions options, string text)
+    {
+        SiteOptions changed = Apply(options, text);
+        SiteOptionChecks.CheckValues(changed);
+        return changed;
+    }
+
     /// <summary>The options with this one set from a text, checked; null is the flag without a value.</summary>
     public bool TryApply(
         SiteOptions options,
@@ -54,9 +64,7 @@ internal sealed class SiteOption
 
         try
         {
-            SiteOptions changed = Apply(options, value);
-            SiteOptionChecks.CheckValues(changed);
-            applied = changed;
+            applied = With(options, value);
         }
         catch (SiteException refusal)
         {

@@ -8,4 +8,7 @@ internal enum BodyExtent : byte
 
     /// <summary>Those that Content-Range names, which may be all of them: no others will do.</summary>
     Range,
+
+    /// <summary>Several ranges, each behind a head of its own.</summary>
+    Ranges,
 }

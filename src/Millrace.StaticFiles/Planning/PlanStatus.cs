@@ -1,3 +1,5 @@
+using Millrace.StaticFiles.Catalog;
+
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>The status codes a plan can decide on by itself (RFC 9110, section 15); rules of the site may ask for others.</summary>
@@ -18,4 +20,7 @@ internal static class PlanStatus
     public const int RangeNotSatisfiable = 416;
     public const int NotImplemented = 501;
     public const int ServiceUnavailable = 503;
+
+    /// <summary>Of a file that was planned and cannot be opened now.</summary>
+    public static int Without(BodyOpening opening) => opening == BodyOpening.Exhausted ? ServiceUnavailable : NotFound;
 }

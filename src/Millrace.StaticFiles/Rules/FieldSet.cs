@@ -31,6 +31,9 @@ internal sealed class FieldSet
     /// </summary>
     public object? Http1Lines { get; set; }
 
+    /// <summary>The same of HTTP/2.</summary>
+    public object? Http2Lines { get; set; }
+
     /// <summary>The same of ASP.NET Core's front.</summary>
     public object? HostedFields { get; set; }
 

@@ -41,8 +41,7 @@ internal struct BodySend
     /// <param name="first">The first byte of the part that is sent.</param>
     /// <param name="bytes">How many; 0 for HEAD.</param>
     /// <param name="room">Room with a head at its start, as <see cref="Connection.GetSpan"/> gave it.</param>
-    /// <param name="headBytes">The head's length.</param>
-    /// <param name="takesChunks">Whether the client knows chunks.</param>
+    /// <param name="head">That head; where it is, is noted here.</param>
     public static unsafe BodySend Begin(
         Connection connection,
         in BodySource source,
@@ -50,16 +49,15 @@ internal struct BodySend
         long first,
         long bytes,
         Span<byte> room,
-        int headBytes,
-        bool takesChunks)
+        SentHead head)
     {
         int copied = CopiedBytes(source, bytes);
         if (copied > 0)
         {
-            source.Asset.BakedBody.Slice((int)first, copied).CopyTo(room[headBytes..]);
+            source.Asset.BakedBody.Slice((int)first, copied).CopyTo(room[head.Bytes..]);
         }
 
-        connection.Advance(headBytes + copied);
+        connection.Advance(head.Bytes + copied);
         if (copied == bytes)
         {
             source.Close();
@@ -70,7 +68,7 @@ internal struct BodySend
         {
             IsPending = true,
             _source = source,
-            _head = new SentHead((nint)Unsafe.AsPointer(ref room[0]), headBytes, takesChunks),
+            _head = head with { Address = (nint)Unsafe.AsPointer(ref room[0]) },
             _extent = extent,
             _first = first,
             _bytes = bytes,

@@ -67,6 +67,7 @@ internal static class ChangedBody
     {
         Span<byte> room = connection.GetSpan(head.Bytes + ChangedHead.AddedBytesMax);
         connection.Advance(ChangedHead.WithLength(head.Text, bodyBytes, room));
+        head.Exchange?.BeginBody(connection.WrittenBytes);
         connection.WriteReference((byte*)body, bodyBytes);
     }
 
@@ -74,5 +75,6 @@ internal static class ChangedBody
     {
         Span<byte> room = connection.GetSpan(head.Bytes + ChangedHead.AddedBytesMax);
         connection.Advance(head.TakesChunks ? ChangedHead.Chunked(head.Text, room) : ChangedHead.UntilClose(head.Text, room));
+        head.Exchange?.BeginBody(connection.WrittenBytes);
     }
 }

@@ -1,3 +1,5 @@
+using Millrace.Web.Exchanges;
+
 namespace Millrace.Web.Bodies;
 
 /// <summary>
@@ -7,7 +9,8 @@ namespace Millrace.Web.Bodies;
 /// <param name="Address">Where it starts.</param>
 /// <param name="Bytes">Its length, the empty line included.</param>
 /// <param name="TakesChunks">Whether the client knows chunks: HTTP/1.1.</param>
-internal readonly record struct SentHead(nint Address, int Bytes, bool TakesChunks)
+/// <param name="Exchange">Who is to know of another head that takes its place; null where nobody observes.</param>
+internal readonly record struct SentHead(nint Address, int Bytes, bool TakesChunks, Exchange? Exchange)
 {
     public unsafe ReadOnlySpan<byte> Text => new((void*)Address, Bytes);
 }

@@ -15,7 +15,7 @@ internal static class UnreadableBody
         connection.Retract(head.Bytes);
 
         // Without a Date, which an error of the server's may lack (RFC 9110, section 6.6.1).
-        PlainAnswer.Write(connection, 500, date: default, "Connection: close\r\n"u8, includesBody: true);
+        PlainAnswer.Write(connection, 500, date: default, "Connection: close\r\n"u8, includesBody: true, head.Exchange);
         return false;
     }
 }

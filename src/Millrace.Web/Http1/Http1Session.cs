@@ -4,6 +4,8 @@ using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
 using Millrace.Web.Bodies;
+using Millrace.Web.Exchanges;
+using Millrace.Web.Http2;
 
 namespace Millrace.Web.Http1;
 
@@ -24,7 +26,8 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     private BodySkip _body;
     private BodySend _send;
     private Task? _preparation;
-    private Admission _verdict = Admission.Unverified;
+    private Exchange? _exchange;
+    private Verdict _verdict;
     private bool _isRevalidated;
     private bool _keepAlive = true;
     private int _scanned;
@@ -87,12 +90,17 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
                     await connection.Reactor.SwitchTo();
                     break;
                 case Next.SendBody:
-                    if (!await _send.RunAsync(connection) || !_keepAlive)
+                    bool isSent = await _send.RunAsync(connection);
+                    ExchangeLedger.End(connection, ref _exchange);
+                    if (!isSent || !_keepAlive)
                     {
                         return;
                     }
 
                     break;
+                case Next.SpeakHttp2:
+                    await new Http2Session(connection, bench).RunAsync();
+                    return;
                 default:
                     return;
             }
@@ -147,6 +155,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
             return Next.Read;
         }
 
+        _exchange ??= bench.Ledger?.Begin(connection);
         RequestHead head = bench.Head;
         HeadResult result = RequestHeadParser.MayBeDecided(input, _scanned, bench.HeadLimits)
             ? RequestHeadParser.Parse(input, head, bench.HeadLimits)
@@ -154,20 +163,24 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         if (result.IsIncomplete)
         {
             _scanned = input.Length;
-            WaitFor(WaitingFor.Head, bench.Limits.Head);
-            return Next.Read;
+            return ReadOn();
         }
 
         _scanned = 0;
         if (result.IsRefused)
         {
-            return Refuse(HeadRefusals.StatusOf(result.Refusal), head);
+            return OfPreface(result, input) switch
+            {
+                PrefaceMatch.Whole => Next.SpeakHttp2,
+                PrefaceMatch.Partial => ReadOn(),
+                _ => Refuse(HeadRefusals.StatusOf(result.Refusal), head, result),
+            };
         }
 
         if (bench.IsOverloaded)
         {
             connection.Reactor.NoteRefused();
-            return Refuse(503, head);
+            return Refuse(503, head, result);
         }
 
         Next next = Answer(head, input);
@@ -198,15 +211,16 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
             return Next.Prepare;
         }
 
+        bench.Ledger?.Take(connection, _exchange!, head);
         _isRevalidated = false;
-        _verdict = Admission.Unverified;
+        _verdict = default;
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !bench.IsDraining;
         bool includesBody = head.Method != Method.Head;
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
         if (status == plan.Status)
         {
-            var answer = new PlanAnswer(connection, bench, head.Version, ConnectionLine(head.Version), includesBody);
+            var answer = new PlanAnswer(connection, bench, head.Version, ConnectionLine(head.Version), includesBody, _exchange);
             status = answer.Begin(plan, adoption, out _send);
         }
 
@@ -220,6 +234,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
             return Next.SendBody;
         }
 
+        ExchangeLedger.End(connection, ref _exchange);
         return _keepAlive ? Next.Continue : Next.End;
     }
 
@@ -238,10 +253,25 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         return status;
     }
 
-    private Next Refuse(int status, RequestHead head)
+    /// <summary>
+    /// A client that knows of HTTP/2 without having asked (RFC 9113, section 3.3) begins with a request that none of HTTP/1.1 is. Only as
+    /// the first: what comes later was sent to somebody who speaks HTTP/1.1.
+    /// </summary>
+    private PrefaceMatch OfPreface(HeadResult result, ReadOnlySpan<byte> input) =>
+        result.Refusal == HeadRefusal.VersionNotSupported && !connection.HasConsumed ? ConnectionPreface.Match(input) : PrefaceMatch.No;
+
+    private Next ReadOn()
+    {
+        WaitFor(WaitingFor.Head, bench.Limits.Head);
+        return Next.Read;
+    }
+
+    private Next Refuse(int status, RequestHead head, HeadResult result)
     {
         _keepAlive = false;
+        bench.Ledger?.Take(connection, _exchange!, head, result);
         WritePlain(status, includesBody: head.Method != Method.Head);
+        ExchangeLedger.End(connection, ref _exchange);
         return Next.End;
     }
 
@@ -250,16 +280,23 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         if (outcome == ReadOutcome.TimedOut && _waitingFor == WaitingFor.Head)
         {
             _keepAlive = false;
+            if (bench.Ledger is { } ledger)
+            {
+                // Others have used the head since this one was read into it.
+                ledger.Take(connection, _exchange!, bench.Head, RequestHeadParser.Parse(connection.Input, bench.Head, bench.HeadLimits));
+            }
+
             WritePlain(408, includesBody: true);
+            ExchangeLedger.End(connection, ref _exchange);
         }
     }
 
     private void WritePlain(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) =>
-        PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(version), includesBody);
+        PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(version), includesBody, _exchange);
 
     /// <summary>New credentials take tens of milliseconds to verify: the request waits off the reactor and is then planned again.</summary>
     private async Task VerifyAsync(BasicAuthentication access, byte[] authorization) =>
-        _verdict = Admissions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false));
+        _verdict = new Verdict(access, Admissions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false)));
 
     private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
     {
@@ -295,6 +332,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         Yield,
         Prepare,
         SendBody,
+        SpeakHttp2,
         End,
     }
 }

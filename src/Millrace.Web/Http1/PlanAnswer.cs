@@ -3,6 +3,8 @@ using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
 using Millrace.Web.Bodies;
+using Millrace.Web.Exchanges;
+using Millrace.Web.Heads;
 
 namespace Millrace.Web.Http1;
 
@@ -12,8 +14,14 @@ namespace Millrace.Web.Http1;
 /// <param name="version">The request's.</param>
 /// <param name="connectionLine">The Connection line of the answer, or nothing.</param>
 /// <param name="includesBody">Not for HEAD.</param>
+/// <param name="exchange">Who is to know of it; null where nobody observes.</param>
 internal readonly ref struct PlanAnswer(
-    Connection connection, Workbench bench, HttpVersion version, ReadOnlySpan<byte> connectionLine, bool includesBody)
+    Connection connection,
+    Workbench bench,
+    HttpVersion version,
+    ReadOnlySpan<byte> connectionLine,
+    bool includesBody,
+    Exchange? exchange)
 {
     private readonly ReadOnlySpan<byte> _connectionLine = connectionLine;
 
@@ -50,23 +58,8 @@ internal readonly ref struct PlanAnswer(
             return AnswerWithout(plan, opening);
         }
 
-        if (!source.IsAsCatalogued)
-        {
-            send = BeginBody(plan, source, AssetState.Changed, BodyExtent.Whole, 0, source.Size);
-        }
-        else if (plan.Body == PlanBody.Asset)
-        {
-            send = BeginBody(plan, source, AssetState.AsPlanned, BodyExtent.Whole, 0, source.Size);
-        }
-        else if (plan.Ranges.Length == 1)
-        {
-            send = BeginBody(plan, source, AssetState.AsPlanned, BodyExtent.Range, plan.Ranges[0].First, plan.Ranges[0].Length);
-        }
-        else
-        {
-            send = BeginParts(plan, source);
-        }
-
+        AssetPart part = AssetPart.Of(plan, source);
+        send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
         return plan.Status;
     }
 
@@ -79,12 +72,12 @@ internal readonly ref struct PlanAnswer(
             return plan.Status;
         }
 
-        return opening == BodyOpening.Exhausted ? PlanStatus.ServiceUnavailable : PlanStatus.NotFound;
+        return PlanStatus.Without(opening);
     }
 
-    private BodySend BeginBody(
-        scoped in Plan plan, in BodySource source, AssetState state, BodyExtent extent, long first, long bytes)
+    private BodySend BeginBody(scoped in Plan plan, in BodySource source, in AssetPart part)
     {
+        long bytes = part.Range.Length;
         long sentBytes = includesBody ? bytes : 0;
         if (source.Asset.Strategy == BodyStrategy.Ring)
         {
@@ -92,30 +85,27 @@ internal readonly ref struct PlanAnswer(
             connection.SendFlushedNow();
         }
 
-        int headBytesMax = AnswerHead.BytesMax(plan, bench.Scratch);
+        int headBytesMax = AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch);
         Span<byte> room = connection.GetSpan(headBytesMax + BodySend.CopiedBytes(source, sentBytes));
-        int headBytes = WriteHead(room, plan, state, new BodyDescription(bytes));
-        bool takesChunks = version == HttpVersion.Http11;
-        return BodySend.Begin(connection, source, extent, first, sentBytes, room, headBytes, takesChunks);
+        int headBytes = WriteHead(room, plan, part.State, new BodyDescription(bytes));
+        var head = new SentHead(default, headBytes, TakesChunks: version == HttpVersion.Http11, exchange);
+        return BodySend.Begin(connection, source, part.Extent, part.Range.First, sentBytes, room, head);
     }
 
     private BodySend BeginParts(scoped in Plan plan, in BodySource source)
     {
-        ReadOnlySpan<byte> ruled = FieldLines.Of(plan.Fields).ContentTypeValue;
-        ReadOnlySpan<byte> partType = ruled.IsEmpty ? plan.Asset!.ContentType.Bytes : ruled;
-        var parts = new MultipartRanges(plan.Ranges, source.Size, partType, bench.NextBoundary());
-        Span<byte> room = connection.GetSpan(AnswerHead.BytesMax(plan, bench.Scratch));
+        MultipartRanges parts = bench.PartsOf(plan, source.Size);
+        Span<byte> room = connection.GetSpan(AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch));
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(parts.Bytes, parts.ContentType)));
         return BodySend.BeginParts(source, parts);
     }
 
     private void WriteStatusText(scoped in Plan plan) =>
-        // "404 Not Found\r\n" out of "HTTP/1.1 404 Not Found\r\n" is the body as well.
-        WriteWhole(plan, StatusLine.Of(plan.Status)["HTTP/1.1 ".Length..]);
+        WriteWhole(plan, PlainHead.BodyOf(plan.Status));
 
     private void WriteWhole(scoped in Plan plan, ReadOnlySpan<byte> body)
     {
-        int headBytesMax = AnswerHead.BytesMax(plan, bench.Scratch);
+        int headBytesMax = AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch);
         Span<byte> room = connection.GetSpan(headBytesMax);
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(body.Length)));
         if (includesBody)
@@ -124,6 +114,20 @@ internal readonly ref struct PlanAnswer(
         }
     }
 
-    private int WriteHead(Span<byte> room, scoped in Plan plan, AssetState state, in BodyDescription body) =>
-        AnswerHead.Write(room, plan, bench.Scratch, state, body, bench.DateLine, _connectionLine);
+    private int WriteHead(Span<byte> room, scoped in Plan plan, AssetState state, in BodyDescription body)
+    {
+        var writer = new ResponseHeadWriter(room);
+        AnswerHead.Write(ref writer, plan, bench.Scratch, state, body);
+        writer.Lines(bench.DateLine);
+        writer.Lines(_connectionLine);
+        ResponseHeadResult result = writer.Finish(out int bytes);
+        if (result != ResponseHeadResult.Ok)
+        {
+            throw new InvalidOperationException($"The head of an answer of our own cannot be written: {result}.");
+        }
+
+        exchange?.Answer(plan, state, includesBody);
+        exchange?.BeginBody(connection.WrittenBytes + bytes);
+        return bytes;
+    }
 }

@@ -1,5 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.Web.Exchanges;
+using Millrace.Web.Http2;
 
 namespace Millrace.Web.Http1;
 
@@ -12,6 +14,7 @@ internal static class RefusedSession
     public static async Task RunAsync(Connection connection, Workbench bench)
     {
         connection.SetReadDeadline(bench.Limits.RefusedHead);
+        Exchange? exchange = bench.Ledger?.Begin(connection);
         HeadResult result;
         while ((result = Parse(connection, bench)).IsIncomplete)
         {
@@ -22,9 +25,17 @@ internal static class RefusedSession
             }
         }
 
+        if (result.Refusal == HeadRefusal.VersionNotSupported && ConnectionPreface.Match(connection.Input) != PrefaceMatch.No)
+        {
+            Http2Session.Refuse(connection);
+            return;
+        }
+
         int status = result.IsRefused ? HeadRefusals.StatusOf(result.Refusal) : 503;
         bool includesBody = bench.Head.Method != Method.Head;
-        PlainAnswer.Write(connection, status, bench.DateLine, "Connection: close\r\n"u8, includesBody);
+        bench.Ledger?.Take(connection, exchange!, bench.Head, result);
+        PlainAnswer.Write(connection, status, bench.DateLine, "Connection: close\r\n"u8, includesBody, exchange);
+        ExchangeLedger.End(connection, ref exchange);
     }
 
     private static HeadResult Parse(Connection connection, Workbench bench) =>

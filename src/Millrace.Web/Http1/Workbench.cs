@@ -3,6 +3,9 @@ using Millrace.Http;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
+using Millrace.Web.Exchanges;
+using Millrace.Web.Heads;
+using Millrace.Web.Http2;
 
 namespace Millrace.Web.Http1;
 
@@ -13,15 +16,25 @@ namespace Millrace.Web.Http1;
 internal sealed class Workbench : IDisposable
 {
     private readonly Reactor _reactor;
-    private readonly HostTable _hosts;
-    private readonly SitePost[] _posts;
-    private readonly DateField _date = new();
+    private readonly AssetFiles? _files;
+    private HostTable _hosts;
+    private SitePost[] _posts;
+    private readonly DateField _date;
     private readonly Boundary _boundary = new();
     private readonly JoinedFields _joined = new();
 
-    public Workbench(Reactor reactor, HostTable hosts, WebLimits limits, AssetFiles? files = null)
+    public Workbench(
+        Reactor reactor,
+        HostTable hosts,
+        WebLimits limits,
+        AssetFiles? files = null,
+        IExchangeObserver? observer = null,
+        TimeProvider? clock = null)
     {
         _reactor = reactor;
+        _date = new DateField(clock ?? TimeProvider.System);
+        _files = files;
+        Ledger = observer is null ? null : new ExchangeLedger(observer);
         _hosts = hosts;
         _posts = [.. hosts.Sites.Select(site => new SitePost(site, files))];
         Limits = limits;
@@ -31,6 +44,9 @@ internal sealed class Workbench : IDisposable
     }
 
     public WebLimits Limits { get; }
+
+    /// <summary>Where exchanges are kept until they are told; null where nobody observes.</summary>
+    public ExchangeLedger? Ledger { get; }
 
     public long KeepAliveMs { get; }
 
@@ -49,7 +65,20 @@ internal sealed class Workbench : IDisposable
 
     public ReadOnlySpan<byte> DateLine => _date.LineAt(_reactor.NowMs);
 
-    public byte[] NextBoundary() => _boundary.Next();
+    /// <summary>The same for a field block of HTTP/2.</summary>
+    public ReadOnlySpan<byte> DateBlock => _date.BlockAt(_reactor.NowMs);
+
+    /// <summary>What sessions of HTTP/2 share besides.</summary>
+    public Http2Bench Http2 => field ??= new Http2Bench(Limits);
+
+    /// <summary>The ranges of a plan as one body.</summary>
+    public MultipartRanges PartsOf(scoped in Plan plan, long size)
+    {
+        ReadOnlySpan<byte> type = plan.Fields.ContentType is { } ruled
+            ? ruled.ValueBytes
+            : plan.Asset!.ContentType.Bytes;
+        return new MultipartRanges(plan.Ranges, size, type, _boundary.Next());
+    }
 
     /// <summary>The site that a request is for.</summary>
     public SitePost PostFor(RequestHead head, ReadOnlySpan<byte> bytes) => _posts[_hosts.Find(head.Authority.In(bytes))];
@@ -59,7 +88,7 @@ internal sealed class Workbench : IDisposable
     /// <param name="head">The request.</param>
     /// <param name="bytes">What the head was parsed from.</param>
     /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
-    public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Admission verdict)
+    public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Verdict verdict)
     {
         _joined.Reset();
         var request = new PlanRequest
@@ -100,6 +129,18 @@ internal sealed class Workbench : IDisposable
             _joined.Of(head, bytes, FieldName.Accept).ToArray());
     }
 
+    /// <summary>Requests are for these sites from now on; those that have begun end with the snapshots they have.</summary>
+    public void Exchange(HostTable hosts)
+    {
+        SitePost[] before = _posts;
+        _posts = [.. hosts.Sites.Select(site => before.FirstOrDefault(post => post.Site == site) ?? new SitePost(site, _files))];
+        _hosts = hosts;
+        foreach (SitePost left in before.Except(_posts))
+        {
+            left.Dispose();
+        }
+    }
+
     /// <summary>Moves every site on to its latest snapshot.</summary>
     public void AdoptLatest()
     {
@@ -124,14 +165,15 @@ internal sealed class Workbench : IDisposable
         return query.IsEmpty ? query : query[1..];
     }
 
-    private Admission AdmissionOf(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Admission verdict)
+    private Admission AdmissionOf(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Verdict verdict)
     {
         if (post.Site.Access is not BasicAuthentication access)
         {
             return Admission.Granted;
         }
 
-        return verdict != Admission.Unverified ? verdict : Admissions.Of(access.Decide(AuthorizationOf(head, bytes)));
+        // The site may have been exchanged meanwhile: another one judges anew.
+        return verdict.Judge == access ? verdict.Admission : Admissions.Of(access.Decide(AuthorizationOf(head, bytes)));
     }
 
     private static RequestMethod KindOf(Method method) => method switch

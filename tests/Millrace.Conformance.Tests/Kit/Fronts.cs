@@ -1,16 +1,27 @@
 namespace Millrace.Conformance.Tests.Kit;
 
 /// <summary>
-/// Who is asked: Millrace on each of its backends and its middleware on Kestrel (one of them, told by MILLRACE_BACKEND), or, told by
-/// MILLRACE_CONFORMANCE_TARGET=host:port, a server that is running already and serves the folder MILLRACE_CONFORMANCE_ROOT (created and
-/// filled by the run).
+/// Who is asked: Millrace on each of its backends, in HTTP/1.1 and in HTTP/2, both with and without TLS, and its middleware on Kestrel (one
+/// backend or Kestrel alone, told by MILLRACE_BACKEND), or, told by MILLRACE_CONFORMANCE_TARGET=host:port, a server that is running already
+/// and serves the folder MILLRACE_CONFORMANCE_ROOT (created and filled by the run).
 /// </summary>
 internal static class Fronts
 {
     /// <summary>UseMillraceStaticFiles in an application, on Kestrel and its own sockets.</summary>
     public const string Kestrel = "kestrel";
 
-    private static readonly string[] Ours = Told("MILLRACE_BACKEND") is { } asked ? [asked] : ["io_uring", "epoll", Kestrel];
+    /// <summary>Behind a backend's name: asked through TLS.</summary>
+    private const string Tls = "+tls";
+
+    /// <summary>Behind these: asked in HTTP/2, by ALPN through TLS, or else with prior knowledge.</summary>
+    private const string Http2 = "+h2";
+
+    private static readonly string[] Ours = Told("MILLRACE_BACKEND") is { } asked
+        ? asked == Kestrel ? [asked] : [.. WaysToAsk(asked)]
+        : [.. WaysToAsk("io_uring"), .. WaysToAsk("epoll").Where(static front => !IsTls(front) || AsksAll), Kestrel];
+
+    /// <summary>TLS lies above what backends differ in: a usual run asks through it on one of them.</summary>
+    private static bool AsksAll => Told("MILLRACE_TEST_ALL") is not null;
 
     public static string? Target { get; } = Told("MILLRACE_CONFORMANCE_TARGET");
 
@@ -22,6 +33,14 @@ internal static class Fronts
     public static bool IsForeign => Target is not null;
 
     public static IReadOnlyList<string> All => Target is not null ? [Target] : Ours;
+
+    public static bool IsHttp2(string front) => front.EndsWith(Http2, StringComparison.Ordinal);
+
+    public static bool IsTls(string front) => front.Contains(Tls, StringComparison.Ordinal);
+
+    public static string BackendOf(string front) => front.Split('+')[0];
+
+    private static string[] WaysToAsk(string backend) => [backend, backend + Http2, backend + Tls, backend + Tls + Http2];
 
     private static string? Told(string name) => Environment.GetEnvironmentVariable(name) is { Length: > 0 } value ? value : null;
 }

@@ -13,6 +13,8 @@ public sealed class Run : IAsyncLifetime
 
     internal Fixture Files { get; private set; } = null!;
 
+    private string CertificateFile => Path.Combine(_temporary!, "certificate.pem");
+
     public ValueTask InitializeAsync()
     {
         if (Fronts.IsForeign && Fronts.TargetRoot is null)
@@ -21,6 +23,11 @@ public sealed class Run : IAsyncLifetime
         }
 
         _temporary = Fronts.IsForeign ? null : Directory.CreateTempSubdirectory("millrace-conformance-").FullName;
+        if (_temporary is not null)
+        {
+            File.WriteAllText(CertificateFile, OwnCertificate.Make());
+        }
+
         Files = Fixture.Create(_temporary is null ? Fronts.TargetRoot! : Path.Combine(_temporary, "site"));
         Current = this;
         return default;
@@ -51,9 +58,11 @@ public sealed class Run : IAsyncLifetime
             return IPEndPoint.Parse(target);
         }
 
+        // Both versions of HTTP are spoken by one server, with and without TLS.
+        string backend = Fronts.BackendOf(front);
         ServerProcess server = await _servers.GetOrAdd(
-            string.Join('\0', [front, folder, .. flags]),
-            _ => new Lazy<Task<ServerProcess>>(() => ServerProcess.StartAsync(front, Files.PathOf(folder), flags))).Value;
-        return server.EndPoint;
+            string.Join('\0', [backend, folder, .. flags]),
+            _ => new Lazy<Task<ServerProcess>>(() => ServerProcess.StartAsync(backend, Files.PathOf(folder), CertificateFile, flags))).Value;
+        return Fronts.IsTls(front) ? server.TlsEndPoint! : server.EndPoint;
     }
 }

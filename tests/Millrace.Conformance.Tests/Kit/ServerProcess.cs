@@ -20,9 +20,12 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     public EndPoint EndPoint { get; private set; } = null!;
 
-    public static async Task<ServerProcess> StartAsync(string front, string root, string[] flags)
+    /// <summary>Where it speaks TLS; null where it does not.</summary>
+    public EndPoint? TlsEndPoint { get; private set; }
+
+    public static async Task<ServerProcess> StartAsync(string backend, string root, string certificate, string[] flags)
     {
-        string[] words = [.. Command(front, root), .. flags];
+        string[] words = [.. Command(backend, root, certificate), .. flags];
         // Without these two, root is refused files like everybody: else there would be no unreadable file.
         string[] unprivileged = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--"];
         string[] command = Environment.IsPrivilegedProcess ? [.. unprivileged, .. words] : words;
@@ -63,7 +66,15 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
             if (Address().Match(line) is { Success: true } match)
             {
-                EndPoint = IPEndPoint.Parse(match.Groups["address"].Value);
+                var address = IPEndPoint.Parse(match.Groups["address"].Value);
+                if (match.Groups["scheme"].Value == "https")
+                {
+                    TlsEndPoint = address;
+                }
+                else
+                {
+                    EndPoint = address;
+                }
             }
         }
         while (!line.StartsWith("Serving ", StringComparison.Ordinal));
@@ -72,12 +83,14 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         _ = _process.StandardOutput.ReadToEndAsync();
     }
 
-    private static string[] Command(string front, string root)
+    private static string[] Command(string backend, string root, string certificate)
     {
-        bool isKestrel = front == Fronts.Kestrel;
+        bool isKestrel = backend == Fronts.Kestrel;
         string program = isKestrel ? Built("tests/Millrace.Conformance.Kestrel", "Millrace.Conformance.Kestrel")
             : Fronts.Program ?? Built("src/Millrace.Server", "millrace");
-        string[] engine = isKestrel ? [] : ["--reactors", "1", "--backend", front];
+        string[] engine = isKestrel
+            ? []
+            : ["--https", "127.0.0.1:0", "--cert", certificate, "--reactors", "1", "--backend", backend];
         return [program, root, "--listen", "127.0.0.1:0", .. engine];
     }
 
@@ -89,6 +102,6 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         return Path.GetFullPath(Path.Combine(repository, project, "bin", output.Parent!.Name, output.Name, program));
     }
 
-    [GeneratedRegex("^Listening on http://(?<address>[^/]+)/")]
+    [GeneratedRegex("^Listening on (?<scheme>https?)://(?<address>[^/]+)/")]
     private static partial Regex Address();
 }

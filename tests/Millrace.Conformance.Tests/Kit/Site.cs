@@ -34,7 +34,7 @@ public sealed class Site : IXunitSerializable
     }
 
     internal async Task<Wire> ConnectAsync(int receiveBufferBytes = 0) =>
-        await Wire.ConnectAsync(await Run.Current.EndPointAsync(Front, _folder, _flags), receiveBufferBytes);
+        await Wire.ConnectAsync(await Run.Current.EndPointAsync(Front, _folder, _flags), receiveBufferBytes, Front);
 
     internal async Task<Answer> AskAsync(string method, string target, params string[] fields) =>
         await SendAsync(Request(method, target, fields), method);

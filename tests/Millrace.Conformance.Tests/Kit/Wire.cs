@@ -1,6 +1,7 @@
 using System.Buffers.Text;
 using System.Globalization;
 using System.Net;
+using System.Net.Security;
 using System.Net.Sockets;
 using System.Text;
 
@@ -15,17 +16,18 @@ internal sealed class Wire : IDisposable
     /// <summary>No test asks for more: a larger body is the wrong one, and not worth its time.</summary>
     private const int BodyBytesMax = 64 * 1024 * 1024;
 
-    private readonly Socket _socket;
-    private readonly CancellationTokenSource _deadline = new(Limit);
+    private readonly Transport _transport;
+    private readonly CancellationTokenSource _deadline;
     private byte[] _input = new byte[64 * 1024];
     private int _start;
     private int _end;
 
-    private Wire(Socket socket) => _socket = socket;
+    private Wire(Transport transport, CancellationTokenSource deadline) => (_transport, _deadline) = (transport, deadline);
 
     /// <param name="endPoint">Where the server listens.</param>
     /// <param name="receiveBufferBytes">Small, for a reader whom the server has to wait for; 0 for the system's choice.</param>
-    public static async Task<Wire> ConnectAsync(EndPoint endPoint, int receiveBufferBytes = 0)
+    /// <param name="front">Whether it is asked through TLS, and what is written and read here as HTTP/1.1 in HTTP/2.</param>
+    public static async Task<Wire> ConnectAsync(EndPoint endPoint, int receiveBufferBytes, string front)
     {
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
         if (receiveBufferBytes > 0)
@@ -33,9 +35,18 @@ internal sealed class Wire : IDisposable
             socket.ReceiveBufferSize = receiveBufferBytes;
         }
 
-        var wire = new Wire(socket);
-        await socket.ConnectAsync(endPoint, wire._deadline.Token);
-        return wire;
+        var deadline = new CancellationTokenSource(Limit);
+        try
+        {
+            await socket.ConnectAsync(endPoint, deadline.Token);
+            return new Wire(await TransportOfAsync(front, socket, deadline.Token), deadline);
+        }
+        catch
+        {
+            socket.Dispose();
+            deadline.Dispose();
+            throw;
+        }
     }
 
     /// <summary>Sends until all is sent or the server wants no more: what it answered is to be read either way.</summary>
@@ -47,7 +58,7 @@ internal sealed class Wire : IDisposable
         {
             while (!bytes.IsEmpty)
             {
-                bytes = bytes[await _socket.SendAsync(bytes, SocketFlags.None, _deadline.Token)..];
+                bytes = bytes[await _transport.SendAsync(bytes, _deadline.Token)..];
             }
         }
         catch (SocketException refused) when (refused.SocketErrorCode is SocketError.ConnectionReset or SocketError.Shutdown)
@@ -61,7 +72,7 @@ internal sealed class Wire : IDisposable
     }
 
     /// <summary>The client has nothing more to say, but still reads.</summary>
-    public void FinishSending() => _socket.Shutdown(SocketShutdown.Send);
+    public Task FinishSendingAsync() => _transport.FinishSendingAsync();
 
     public async Task<Answer> AskAsync(string method, string target, params string[] fields)
     {
@@ -165,8 +176,18 @@ internal sealed class Wire : IDisposable
 
     public void Dispose()
     {
-        _socket.Dispose();
+        _transport.Dispose();
         _deadline.Dispose();
+    }
+
+    private static async Task<Transport> TransportOfAsync(string front, Socket socket, CancellationToken cancellation)
+    {
+        bool isHttp2 = Fronts.IsHttp2(front);
+        Transport carrier = Fronts.IsTls(front)
+            ? await TlsTransport.ShakeHandsAsync(
+                socket, isHttp2 ? SslApplicationProtocol.Http2 : SslApplicationProtocol.Http11, cancellation)
+            : new SocketTransport(socket);
+        return isHttp2 ? new Http2Transport(carrier, Fronts.IsTls(front) ? "https" : "http") : carrier;
     }
 
     private static int LengthOf(Answer head)
@@ -221,7 +242,7 @@ internal sealed class Wire : IDisposable
 
         try
         {
-            int read = await _socket.ReceiveAsync(_input.AsMemory(_end), SocketFlags.None, _deadline.Token);
+            int read = await _transport.ReceiveAsync(_input.AsMemory(_end), _deadline.Token);
             _end += read;
             return read;
         }

@@ -166,7 +166,7 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
         await wire.SendAsync(Site.Request("GET", "/2m.bin"));
-        wire.FinishSending();
+        await wire.FinishSendingAsync();
         (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/2m.bin"]);
         await wire.EndsAsync();
     }

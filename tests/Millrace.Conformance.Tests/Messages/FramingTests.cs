@@ -163,7 +163,7 @@ public class FramingTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync("GET /one.txt HTTP/1.1\r\nHost: local");
-        wire.FinishSending();
+        await wire.FinishSendingAsync();
         byte[] answer = await wire.ReadToEndAsync();
         Expect.That(!answer.AsSpan().StartsWith("HTTP/1.1 2"u8), "2xx");
     }

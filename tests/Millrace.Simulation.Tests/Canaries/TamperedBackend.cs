@@ -20,6 +20,9 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override void SubmitAccept(OperationToken token, int listenSocket) => kernel.SubmitAccept(token, listenSocket);
 
+    public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
+        kernel.SubmitConnect(token, socket, address, bytes);
+
     public override void SubmitReceive(OperationToken token, int socket) => kernel.SubmitReceive(token, socket);
 
     public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>

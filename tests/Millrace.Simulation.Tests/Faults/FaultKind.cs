@@ -125,4 +125,13 @@ internal enum FaultKind
 
     /// <summary>The peer sends requests without end and reads nothing.</summary>
     Floods,
+
+    /// <summary>Streams of HTTP/2 are reset before they are answered.</summary>
+    Cancels,
+
+    /// <summary>Windows of HTTP/2 that are not opened any more.</summary>
+    StallsWindows,
+
+    /// <summary>Frames of HTTP/2 that ask for nothing, more of them than are welcome.</summary>
+    FloodsFrames,
 }

@@ -18,6 +18,7 @@ internal sealed class DiskRead(World world, SimulatedBackend kernel, Operation o
         {
             takesMs = world.Dice.Pick<int>(500, 5_000, 20_000, 60_000);
             operation.Socket?.BeSlowFor(takesMs);
+            world.Disk.BeSlowFor(takesMs);
         }
 
         world.Agenda.In(takesMs, new DiskRead(world, kernel, operation), 0);
@@ -57,7 +58,8 @@ internal sealed class DiskRead(World world, SimulatedBackend kernel, Operation o
         bool isBroken = world.Strikes(FaultKind.DiskError, connection);
         if (isBroken || world.Strikes(FaultKind.NoMemory, connection))
         {
-            operation.Socket!.Excuse();
+            operation.Socket?.Excuse();
+            world.Disk.NoteFailure();
             destination[..world.Dice.Below(destination.Length + 1)].Fill(Rubbish);
             return isBroken ? -Errno.EIO : -Errno.ENOMEM;
         }

@@ -17,7 +17,7 @@ internal sealed unsafe class Operation(OperationToken token, SimulatedSocket? so
 
     public OperationKind Kind => Token.Kind;
 
-    /// <summary>The connection it is for; null for those of a listener.</summary>
+    /// <summary>The connection it is for; null for those of a listener, and for reads of which only the handler knows whose they are.</summary>
     public SimulatedSocket? Socket { get; } = socket;
 
     public int Connection => Socket?.Number ?? Runs.Trace.Kernel;
@@ -35,7 +35,7 @@ internal sealed unsafe class Operation(OperationToken token, SimulatedSocket? so
 
     public long Offset { get; private set; }
 
-    public bool IsRead => Kind == OperationKind.FileRead;
+    public bool IsRead => Kind is OperationKind.FileRead or OperationKind.MemoryRead;
 
     /// <summary>Its terminal completion is on its way.</summary>
     public bool IsFinished { get; set; }

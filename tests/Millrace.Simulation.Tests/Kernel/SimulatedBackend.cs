@@ -65,6 +65,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         Submit(new Operation(token, null) { Target = listenSocket });
     }
 
+    public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
+        _world.Fail(Trace.Nobody, $"A connect was submitted for {socket}: a server has nobody to connect to.");
+
     public override void SubmitReceive(OperationToken token, int socket)
     {
         if (At(socket) is SimulatedSocket)
@@ -91,7 +94,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {
-        var operation = new Operation(token, _tenants.GetValueOrDefault(token.Slot));
+        var operation = new Operation(token, token.Kind == OperationKind.FileRead ? _tenants.GetValueOrDefault(token.Slot) : null);
         operation.HandOver(file, destination, bytes, offset);
         Submit(operation);
     }
@@ -273,11 +276,11 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             case OperationKind.Accept:
                 (At(operation.Target) as SimulatedListener)?.Cancel();
                 break;
-            case OperationKind.FileRead
+            case OperationKind.FileRead or OperationKind.MemoryRead
                 when !(operation.Socket?.SlowUntilMs > _world.NowMs) && _world.Strikes(FaultKind.CancelRaced, operation.Connection):
                 // A worker is at it already, and will not be stopped.
                 break;
-            case OperationKind.FileRead:
+            case OperationKind.FileRead or OperationKind.MemoryRead:
                 Post(operation, -Errno.ECANCELED);
                 break;
             default:

@@ -21,6 +21,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
     private readonly List<long> _sizes = [];
     private int _nextDescriptor = FirstDescriptor;
     private long _refusedAtMs = long.MinValue;
+    private long _failedAtMs = long.MinValue;
 
     public int OpenDescriptors => _opened.Count;
 
@@ -29,6 +30,16 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
 
     /// <summary>Whether some file could not be had since then, which its answer may say.</summary>
     public bool HasRefusedSince(long atMs) => _refusedAtMs >= atMs;
+
+    /// <summary>Until then some read is at it.</summary>
+    public long SlowUntilMs { get; private set; }
+
+    /// <summary>Whether a read has failed since then, of whomever.</summary>
+    public bool HasFailedSince(long atMs) => _failedAtMs >= atMs;
+
+    public void NoteFailure() => _failedAtMs = world.NowMs;
+
+    public void BeSlowFor(int ms) => SlowUntilMs = Math.Max(SlowUntilMs, world.NowMs + ms);
 
     public override int Open(RootDirectory root, ReadOnlySpan<byte> relativePathZ)
     {

@@ -17,6 +17,7 @@ internal sealed class HttpPeer : Peer
     private readonly List<long> _beganAtMs = [];
     private readonly int _pipelined;
     private readonly byte[] _head = new byte[HeadBytesMax];
+    private readonly Expectations _expectations;
     private readonly Trickle _trickle;
     private readonly long _trickledFrom;
     private int _headBytes;
@@ -35,9 +36,10 @@ internal sealed class HttpPeer : Peer
     private long _lastRequestBegunAtMs;
     private long _requestBeforeAtMs = long.MaxValue;
 
-    public HttpPeer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck)
-        : base(world, run, number, temper)
+    public HttpPeer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck, PeerSeal? seal)
+        : base(world, run, number, temper, seal)
     {
+        _expectations = new Expectations(world, run);
         int count = world.Dice.Between(1, world.Dice.Pick<int>(1, 4, 10));
         for (int i = 0; i < count; i++)
         {
@@ -115,7 +117,7 @@ internal sealed class HttpPeer : Peer
         && (World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(_beganAtMs[_answered]))
         && _exchanges.Take(_beganAtMs.Count).Skip(_answered).Any(static exchange => exchange.Content is not null);
 
-    protected override SimulatedListener Listener => Run.HttpListener;
+    protected override SimulatedListener Listener => IsSealed ? Run.SealedListener : Run.HttpListener;
 
     private bool IsTrickling => Temper == Temper.Trickles && _sending == _exchanges.Count - 1;
 
@@ -282,13 +284,9 @@ internal sealed class HttpPeer : Peer
             // The disk failed before anything of the answer had gone out.
             expected = ExchangeDeck.Unreadable;
         }
-        else if (_exchanges[_answered].OfReleases is { Count: > 0 } releases)
+        else
         {
-            expected = OfRelease(expected, releases, head);
-        }
-        else if (_exchanges[_answered].Content is { } content)
-        {
-            expected = OfFile(expected, content, head);
+            expected = _expectations.AnswerOf(_exchanges[_answered], _beganAtMs[_answered], head);
         }
 
         string? wrong = expected.Check(head, out Answer answer);
@@ -307,46 +305,6 @@ internal sealed class HttpPeer : Peer
         _piece = _pieceBytes = 0;
         _current = answer;
         SkipEmpty();
-    }
-
-    /// <summary>The answer for a file, which may be lost, or cut off.</summary>
-    private Answer OfFile(Answer expected, byte[] content, ReadOnlySpan<byte> head)
-    {
-        if (World.Disk.HasRefusedSince(_beganAtMs[_answered]) && ExchangeDeck.Lost(head, expected.BringsContent) is { } lost)
-        {
-            return lost with { Ends = expected.Ends };
-        }
-
-        if (head.IndexOf("\r\nETag: "u8) >= 0)
-        {
-            return expected;
-        }
-
-        // Of a file that could not be looked at again nobody knows whether it is still the one it was.
-        foreach (long bytes in World.Disk.ShrunkSizes.Append(World.Disk.HasRefusedSince(_beganAtMs[_answered]) ? content.Length : 0))
-        {
-            Answer shrunk = Answer.Shrunk(content, (int)Math.Min(bytes, content.Length), expected.BringsContent) with { Ends = expected.Ends };
-            if (shrunk.Check(head, out _) is null)
-            {
-                return shrunk;
-            }
-        }
-
-        return expected;
-    }
-
-    /// <summary>The answer of the release that its tag is of, if that one was served when it could be asked.</summary>
-    private Answer OfRelease(Answer expected, IReadOnlyList<Answer> releases, ReadOnlySpan<byte> head)
-    {
-        for (int release = 0; release < releases.Count; release++)
-        {
-            if (head.IndexOf(releases[release].Line) >= 0 && Run.Deployment!.WasServedSince(_beganAtMs[_answered], release))
-            {
-                return releases[release];
-            }
-        }
-
-        return expected;
     }
 
     private long EarliestTimeoutMs => _lastRequestAtMs + (long)World.Shape.WebLimits.Head.TotalMilliseconds;

@@ -15,6 +15,9 @@ internal abstract partial class Peer
         }
     }
 
+    /// <summary>Until then it is the disk's fault.</summary>
+    protected virtual long SlowUntilMs => Socket.SlowUntilMs;
+
     /// <summary>The server owes something new from now on: the time until its next byte counts.</summary>
     protected void NoteProgress() => _movedAtMs = World.PeersMovedAtMs = World.NowMs;
 
@@ -30,7 +33,11 @@ internal abstract partial class Peer
     {
         World.Trace.Note(Number, TraceEvent.PeerSeesEnd);
         _sawEnd = true;
-        if (!IsBetweenAnswers)
+        if (IsCut)
+        {
+            Fail("The connection ended in order, and without the last word of its seal.");
+        }
+        else if (!IsBetweenAnswers)
         {
             // Even where the connection may break: an end in order makes the answer look whole.
             Fail("The connection ended in order within an answer.");
@@ -65,7 +72,7 @@ internal abstract partial class Peer
             return;
         }
 
-        long dueMs = World.WithJumps(Math.Max(_movedAtMs, Socket.SlowUntilMs) + World.Shape.SlackMs);
+        long dueMs = World.WithJumps(Math.Max(_movedAtMs, SlowUntilMs) + World.Shape.SlackMs);
         if (!IsOwed || !IsEager)
         {
             World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
@@ -98,7 +105,7 @@ internal abstract partial class Peer
     private void CheckUnread()
     {
         // A look at a stalled send comes before the verdict: a leap over both of them was one.
-        long dueMs = Math.Max(Math.Max(_activeAtMs, Socket.SlowUntilMs), World.JumpedAtMs) + UnreadMs;
+        long dueMs = Math.Max(Math.Max(_activeAtMs, SlowUntilMs), World.JumpedAtMs) + UnreadMs;
         if (World.NowMs <= dueMs)
         {
             World.Agenda.At(dueMs + 1, this, UnreadErrand);

@@ -7,7 +7,7 @@ namespace Millrace.Simulation.Tests.Peers;
 /// The other end of one connection: sends in pieces, reads in pieces, checks every byte, and judges how the connection ended. What it is
 /// sent has to be whole and its own, or the connection must have ended for a reason that it knows.
 /// </summary>
-internal abstract partial class Peer(World world, SimulationRun run, int number, Temper temper) : IScheduled
+internal abstract partial class Peer(World world, SimulationRun run, int number, Temper temper, PeerSeal? seal = null) : IScheduled
 {
     private const int ConnectErrand = 0;
     private const int StepErrand = 1;
@@ -55,6 +55,9 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     protected Temper Temper { get; } = temper;
 
     protected SimulatedSocket Socket { get; private set; } = null!;
+
+    /// <summary>Whether it has said that it sends no more.</summary>
+    protected bool HasEnded => _hasEnded || _isEnding;
 
     protected bool IsReading => _readBytes < _readsBytes && !_isVanished;
 
@@ -148,6 +151,11 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     {
     }
 
+    /// <summary>Time has passed, or something has come.</summary>
+    protected virtual void Look()
+    {
+    }
+
     /// <summary>The server begins to send.</summary>
     public virtual void OnServerSends()
     {
@@ -178,7 +186,11 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     protected void EndOutput()
     {
-        if (!_hasEnded)
+        if (seal is { IsOpen: true } && !IsGone)
+        {
+            Seal(seal);
+        }
+        else if (!_hasEnded)
         {
             _hasEnded = true;
             Socket.EndByPeer();
@@ -220,6 +232,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void Step()
     {
+        Look();
         Read();
         if (!IsDone)
         {
@@ -229,7 +242,8 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         bool canRead = !IsReading ? Socket.IsClosed || Socket.DownlinkReset
             : Socket.Downlink.Count > 0 ? _slowly is null || _slowly.MayRead
             : Socket.DownlinkEnded || Socket.DownlinkReset;
-        bool canSend = !_isVanished && !_hasEnded && Outgoing.Length > 0 && Socket.Uplink.Room > 0;
+        bool hasToSend = seal is null ? Outgoing.Length > 0 : HasToSeal;
+        bool canSend = !_isVanished && !_hasEnded && hasToSend && Socket.Uplink.Room > 0;
         if (!IsDone && (canRead || canSend))
         {
             Kick();
@@ -260,7 +274,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
             World.Trace.Note(Number, TraceEvent.PeerReads, count);
             NoteProgress();
             _readBytes += count;
-            Take(Socket.Downlink.Bytes[..count]);
+            Open(Socket.Downlink.Bytes[..count]);
             Socket.ConsumeByPeer(count);
             if (!IsReading)
             {
@@ -283,8 +297,19 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void Send()
     {
+        if (_hasEnded || _isVanished)
+        {
+            return;
+        }
+
+        if (seal is not null)
+        {
+            SendSealed(seal);
+            return;
+        }
+
         int count = Math.Min(Math.Min(Outgoing.Length, _sendPiece), Socket.Uplink.Room);
-        if (count == 0 || _hasEnded || _isVanished)
+        if (count == 0)
         {
             return;
         }
@@ -355,8 +380,8 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     private void Close()
     {
         Socket.Excuse();
-        EndOutput();
         IsGone = true;
+        EndOutput();
         End();
     }
 

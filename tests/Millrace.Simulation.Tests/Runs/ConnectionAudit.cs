@@ -71,6 +71,8 @@ internal static class ConnectionAudit
             || ConnectionState.SendInFlight(connection)
             || (ConnectionState.Sending(connection) is not null && ConnectionState.SendRetryMs(connection) != long.MaxValue)
             || ConnectionState.Flushes(connection.Reactor).Contains(connection);
+        // Of a read into its own memory only the handler knows whose it is.
+        bool mayBeReadingFiles = connection.Reactor.Errands.Count > 0;
         bool isReading = ConnectionState.Read(connection).IsPending || ConnectionState.IsResting(connection);
         if (ConnectionState.Sending(connection) is not null && !isSending)
         {
@@ -82,12 +84,12 @@ internal static class ConnectionAudit
             ConnectionPhase.Serving when isReading && !isReceiving => "it waits for input and receives nothing",
             ConnectionPhase.Serving when isReading && ConnectionState.InputEnd(connection) != ReceiveEnd.None => "it waits for input that has ended",
             ConnectionPhase.Serving when ConnectionState.IsFlushPending(connection) && !isSending => "it waits for a flush of nothing",
-            ConnectionPhase.Serving when !isReading && !isSending => "its handler waits for nothing",
+            ConnectionPhase.Serving when !isReading && !isSending && !mayBeReadingFiles => "its handler waits for nothing",
             ConnectionPhase.Flushing when !isSending => "nothing of what is left is sent",
             ConnectionPhase.Lingering when !isReceiving => "it lingers and receives nothing",
             ConnectionPhase.Lingering when ConnectionState.LingerDeadlineMs(connection) == long.MaxValue => "it lingers without an end",
             ConnectionPhase.Closing when ConnectionState.OperationsInFlight(connection) == 0 => "nothing keeps it from being closed",
-            ConnectionPhase.Closed => "it is closed, and its handler has not returned",
+            ConnectionPhase.Closed when !mayBeReadingFiles => "it is closed, and its handler has not returned",
             _ => null,
         };
     }

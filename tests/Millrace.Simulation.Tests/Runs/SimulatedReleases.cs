@@ -33,7 +33,9 @@ internal sealed class SimulatedReleases
             Directory.CreateDirectory(FolderOf(release));
             foreach (int size in Sizes)
             {
-                File.WriteAllBytes(Path.Combine(FolderOf(release), NameOf(size)), ContentOf(release, size));
+                string path = Path.Combine(FolderOf(release), NameOf(size));
+                File.WriteAllBytes(path, ContentOf(release, size));
+                File.SetLastWriteTimeUtc(path, SimulatedSites.WrittenAt.AddSeconds(release));
             }
         }
     }

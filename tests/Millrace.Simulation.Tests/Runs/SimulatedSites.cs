@@ -25,6 +25,9 @@ internal sealed class SimulatedSites : IDisposable
         0, 1, 99, 100, 101, 800, 2_000, 2_001, 5_000, 16_384, 16_385, 40_000, 65_536, 65_537, 150_000, 262_144, 600_000,
     ];
 
+    /// <summary>Dates are part of answers, and their length in HPACK depends on them: a seed replays in any process.</summary>
+    public static readonly DateTime WrittenAt = new(2026, 1, 1, 0, 0, 0, DateTimeKind.Utc);
+
     private readonly string _folder = Directory.CreateTempSubdirectory("millrace-simulation-").FullName;
     private readonly Site[] _sites;
 
@@ -32,7 +35,9 @@ internal sealed class SimulatedSites : IDisposable
     {
         foreach (byte[] content in Sizes.Select(ContentOf))
         {
-            File.WriteAllBytes(Path.Combine(_folder, NameOf(content.Length)), content);
+            string path = Path.Combine(_folder, NameOf(content.Length));
+            File.WriteAllBytes(path, content);
+            File.SetLastWriteTimeUtc(path, WrittenAt);
         }
 
         // Nothing changes on disk while it is served.

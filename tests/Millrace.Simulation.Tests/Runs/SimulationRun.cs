@@ -6,6 +6,7 @@ using Millrace.Engine.Stages;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;
 using Millrace.Simulation.Tests.Peers;
+using Millrace.Simulation.Tests.Peers.Http2;
 using Millrace.Web.Http1;
 
 namespace Millrace.Simulation.Tests.Runs;
@@ -59,6 +60,7 @@ internal sealed class SimulationRun : IScheduled
         _echoListener = new SimulatedListener(_world, Kernel);
         _pipeListener = new SimulatedListener(_world, Kernel);
         _stagedListener = new SimulatedListener(_world, Kernel);
+        SealedListener = new SimulatedListener(_world, Kernel);
         Turnstile = new Turnstile(_world.Shape.Limits);
         _book = new AdmissionBook(_world);
         var log = new EngineLog(new ReactorWatch(_world, this));
@@ -78,6 +80,9 @@ internal sealed class SimulationRun : IScheduled
     public DescriptorTable Descriptors { get; } = new();
 
     public SimulatedListener HttpListener { get; }
+
+    /// <summary>The same sites, through a seal.</summary>
+    public SimulatedListener SealedListener { get; }
 
     public Turnstile Turnstile { get; }
 
@@ -122,7 +127,11 @@ internal sealed class SimulationRun : IScheduled
             connection => RefusedSession.RunAsync(connection, BenchOf(connection.Reactor)));
         Listen(_echoListener, Handlers.EchoAsync);
         Listen(_pipeListener, Handlers.EchoByPipeAsync);
-        Listen(_stagedListener, Handlers.EchoAsync, stages: ToyStage.Chain);
+        Listen(_stagedListener, Handlers.EchoAsync, stages: static (world, socket, _) => ToyStage.Chain(world, socket));
+        Listen(
+            SealedListener,
+            connection => new Http1Session(connection, BenchOf(connection.Reactor)).RunAsync(),
+            stages: static (world, socket, connection) => [new SealStage(world, socket, connection)]);
 
         // Whose file is cut off, or not to be had, is answered without a tag, and so it could be of any release.
         bool isDeployed = _world.Swarm.Has(FaultKind.Deployed)
@@ -283,7 +292,8 @@ internal sealed class SimulationRun : IScheduled
     }
 
     private Workbench BenchOf(Reactor reactor) =>
-        _benches[reactor.Index] ??= new Workbench(reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.WebLimits, _world.Disk);
+        _benches[reactor.Index] ??= new Workbench(
+            reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.WebLimits, _world.Disk, clock: new WorldClock(_world));
 
     private Reactor ReactorOf(SimulatedBackend kernel) => _reactors[Array.IndexOf(_kernels, kernel)];
 
@@ -294,13 +304,13 @@ internal sealed class SimulationRun : IScheduled
         SimulatedListener listener,
         ConnectionHandler handler,
         ConnectionHandler? refusal = null,
-        Func<World, SimulatedSocket, IReadOnlyList<ConnectionStage>>? stages = null)
+        Func<World, SimulatedSocket, Connection, IReadOnlyList<ConnectionStage>>? stages = null)
     {
         Func<Connection, IReadOnlyList<ConnectionStage>>? chain = stages is null ? null : connection =>
         {
             SimulatedSocket socket = SocketOf(connection);
             _book.OnAdmitted(connection, socket, Admission.Served);
-            return stages(_world, socket);
+            return stages(_world, socket, connection);
         };
         ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, Admission.Refused);
         var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), chain, refused);
@@ -395,12 +405,20 @@ internal sealed class SimulationRun : IScheduled
 
     private Peer MakePeer(int number, ExchangeDeck deck)
     {
-        int protocol = _world.Dice.Below(11);
-        Temper temper = DrawTemper(number, isHttp: protocol < 7);
+        int protocol = _world.Dice.Below(14);
+        Temper temper = DrawTemper(number, isHttp: protocol is < 7 or > 10);
+        PeerSeal? seal = protocol is < 7 or > 10 && _world.Dice.Chance(300) ? new PeerSeal(_world.Dice) : null;
+        if (seal is not null && temper is Temper.Trickles or Temper.Floods)
+        {
+            // They count bytes as the server's session sees them.
+            temper = Temper.Polite;
+        }
+
         return protocol switch
         {
+            > 10 => new Http2Peer(_world, this, number, temper == Temper.Floods ? Temper.NeverReads : temper, deck, seal),
             10 => new FramedPeer(_world, this, number, temper, _stagedListener),
-            < 7 => new HttpPeer(_world, this, number, temper, deck),
+            < 7 => new HttpPeer(_world, this, number, temper, deck, seal),
             7 or 8 => new EchoPeer(_world, this, number, temper, _echoListener),
             _ => new EchoPeer(_world, this, number, temper, _pipeListener),
         };

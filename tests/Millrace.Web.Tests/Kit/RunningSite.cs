@@ -4,6 +4,7 @@ using Millrace.Engine;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Catalog;
 using Millrace.Tests.Shared;
+using Millrace.Web.Exchanges;
 
 namespace Millrace.Web.Tests.Kit;
 
@@ -30,20 +31,30 @@ internal sealed class RunningSite
 
     public AssetCatalog Catalog => _site.Catalog;
 
-    public static async Task<RunningSite> StartAsync(SiteOptions options, WebLimits limits, EngineOptions engine)
+    public static async Task<RunningSite> StartAsync(
+        SiteOptions options, WebLimits limits, EngineOptions engine, Func<Reactor, IExchangeObserver>? observe)
     {
         var log = new ServerLog();
         Site opened = Site.Open(options, log);
         ReactorGroup group = await ReactorGroup.StartAsync(engine.ForRun() with { LoggerFactory = log });
-        var sites = new StaticSites(new HostTable([(null, opened)]), limits, group);
+        var sites = new StaticSites(new HostTable([(null, opened)]), limits, group, observe);
         Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
         return new RunningSite(opened, sites, group, log, listener.EndPoint);
     }
 
     /// <summary>A client's connection; it is closed at the end of the test.</summary>
-    public async Task<Wire> ConnectAsync(int receiveBufferBytes = 0)
+    public Task<Wire> ConnectAsync(int receiveBufferBytes = 0) => ConnectAsync(EndPoint, receiveBufferBytes);
+
+    /// <summary>A connection whose client has agreed on HTTP/2 with somebody before us.</summary>
+    public async Task<Wire> ConnectAgreedAsync()
     {
-        Wire wire = await Wire.ConnectAsync(EndPoint, receiveBufferBytes);
+        Listener listener = await Group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), _sites.ServeHttp2Async, _sites.RefuseAsync);
+        return await ConnectAsync(listener.EndPoint, receiveBufferBytes: 0);
+    }
+
+    private async Task<Wire> ConnectAsync(EndPoint endPoint, int receiveBufferBytes)
+    {
+        Wire wire = await Wire.ConnectAsync(endPoint, receiveBufferBytes);
         lock (_wires)
         {
             _wires.Add(wire);

@@ -1,6 +1,7 @@
 using Millrace.Engine;
 using Millrace.Engine.Buffers;
 using Millrace.StaticFiles;
+using Millrace.Web.Exchanges;
 
 namespace Millrace.Web.Tests.Kit;
 
@@ -42,12 +43,15 @@ public abstract class SiteFixture : IAsyncLifetime
 
     /// <summary>Serves <see cref="Folder"/> as it is now.</summary>
     private protected async Task<RunningSite> StartAsync(
-        Func<SiteOptions, SiteOptions>? site = null, WebLimits? limits = null, EngineOptions? engine = null)
+        Func<SiteOptions, SiteOptions>? site = null,
+        WebLimits? limits = null,
+        EngineOptions? engine = null,
+        Func<Reactor, IExchangeObserver>? observe = null)
     {
         // What these tests change on disk is to be met, not to be read again first.
         var options = new SiteOptions { Root = Folder.Root, Watch = WatchMode.Off };
         RunningSite running = await RunningSite.StartAsync(
-            site?.Invoke(options) ?? options, limits ?? new WebLimits(), engine ?? new EngineOptions { Reactors = 1 });
+            site?.Invoke(options) ?? options, limits ?? new WebLimits(), engine ?? new EngineOptions { Reactors = 1 }, observe);
         _sites.Add(running);
         return running;
     }

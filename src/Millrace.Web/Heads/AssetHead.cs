@@ -3,19 +3,19 @@ using System.Diagnostics;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
 
-namespace Millrace.Web.Http1;
+namespace Millrace.Web.Heads;
 
 /// <summary>
 /// The part of an asset's answers that is the same every time, in pieces: status line of a 200, validators, Vary, Accept-Ranges,
-/// Content-Encoding, Content-Type, Content-Length. Made on first use and kept with the asset, as one array with the starts of
-/// its pieces behind the text: a site of 200,000 files has as many of them.
+/// Content-Encoding, Content-Type, Content-Length. Made on first use for each coding, and kept with the asset, as one array with the starts
+/// of its pieces behind the text: a site of 200,000 files has as many of them.
 /// </summary>
 internal readonly struct AssetHead
 {
     /// <summary>More than the text ever takes: its longest part is a content type.</summary>
     public const int BytesMax = 1024;
 
-    private const int Starts = 5;
+    private const int Starts = 6;
     private const int StartBytes = sizeof(ushort);
 
     private readonly byte[] _lines;
@@ -26,62 +26,83 @@ internal readonly struct AssetHead
     public ReadOnlySpan<byte> Ok => Piece(0, TextBytes);
 
     /// <summary>ETag and Last-Modified.</summary>
-    public ReadOnlySpan<byte> Validators => Piece(StatusBytes, Start(0));
+    public ReadOnlySpan<byte> Validators => Piece(Start(0), Start(1));
 
-    public ReadOnlySpan<byte> Vary => Piece(Start(0), Start(1));
+    public ReadOnlySpan<byte> Vary => Piece(Start(1), Start(2));
 
-    public ReadOnlySpan<byte> AcceptRanges => Piece(Start(1), Start(2));
+    public ReadOnlySpan<byte> AcceptRanges => Piece(Start(2), Start(3));
 
-    public ReadOnlySpan<byte> ContentEncoding => Piece(Start(2), Start(3));
+    public ReadOnlySpan<byte> ContentEncoding => Piece(Start(3), Start(4));
 
-    public ReadOnlySpan<byte> ContentType => Piece(Start(3), Start(4));
+    public ReadOnlySpan<byte> ContentType => Piece(Start(4), Start(5));
 
     private int TextBytes => _lines.Length - (Starts * StartBytes);
 
-    private static int StatusBytes => StatusLine.Of(200).Length;
-
-    public static AssetHead Of(Asset asset)
+    public static AssetHead Of<TWriter>(Asset asset)
+        where TWriter : IHeadWriter, allows ref struct
     {
-        if (asset.Http1Fields is byte[] made)
+        bool isHttp1 = TWriter.Coding == HeadCoding.Http1;
+        if ((isHttp1 ? asset.Http1Fields : asset.Http2Fields) is byte[] made)
         {
             return new AssetHead(made);
         }
 
-        byte[] lines = Make(asset);
+        byte[] lines = isHttp1 ? MakeLines(asset) : MakeBlock(asset);
 
         // A file that is opened for each request is not worth it: formatting is a tenth of that.
         if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
         {
-            asset.Http1Fields = lines;
+            if (isHttp1)
+            {
+                asset.Http1Fields = lines;
+            }
+            else
+            {
+                asset.Http2Fields = lines;
+            }
         }
 
         return new AssetHead(lines);
     }
 
-    private static byte[] Make(Asset asset)
+    private static byte[] MakeLines(Asset asset)
     {
         Span<byte> room = stackalloc byte[BytesMax];
-        Span<ushort> starts = stackalloc ushort[Starts];
         var writer = new ResponseHeadWriter(room);
-        writer.StatusLine(200);
-        WriteValidators(ref writer, asset);
+        return Make(asset, ref writer, room);
+    }
+
+    private static byte[] MakeBlock(Asset asset)
+    {
+        Span<byte> room = stackalloc byte[BytesMax];
+        var writer = new FieldBlockWriter(room);
+        return Make(asset, ref writer, room);
+    }
+
+    private static byte[] Make<TWriter>(Asset asset, ref TWriter writer, ReadOnlySpan<byte> room)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        Span<ushort> starts = stackalloc ushort[Starts];
+        writer.Status(200);
         starts[0] = (ushort)writer.Written;
+        WriteValidators(ref writer, asset);
+        starts[1] = (ushort)writer.Written;
         if (asset.IsNegotiable)
         {
-            writer.Lines("Vary: Accept-Encoding\r\n"u8);
+            writer.Field("Vary"u8, "Accept-Encoding"u8);
         }
 
-        starts[1] = (ushort)writer.Written;
-        writer.Lines("Accept-Ranges: bytes\r\n"u8);
         starts[2] = (ushort)writer.Written;
+        writer.Field("Accept-Ranges"u8, "bytes"u8);
+        starts[3] = (ushort)writer.Written;
         if (asset.Coding != ContentCoding.Identity)
         {
             writer.Field("Content-Encoding"u8, ContentCodings.NameOf(asset.Coding));
         }
 
-        starts[3] = (ushort)writer.Written;
-        writer.Field("Content-Type"u8, asset.ContentType.Bytes);
         starts[4] = (ushort)writer.Written;
+        writer.Field("Content-Type"u8, asset.ContentType.Bytes);
+        starts[5] = (ushort)writer.Written;
         writer.ContentLength(asset.Size);
         int textBytes = writer.Written;
         ResponseHeadResult result = writer.Finish(out _);
@@ -100,7 +121,8 @@ internal readonly struct AssetHead
         return lines;
     }
 
-    private static void WriteValidators(ref ResponseHeadWriter writer, Asset asset)
+    private static void WriteValidators<TWriter>(ref TWriter writer, Asset asset)
+        where TWriter : IHeadWriter, allows ref struct
     {
         if (!asset.EntityTag.IsEmpty)
         {

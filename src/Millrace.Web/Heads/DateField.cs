@@ -1,0 +1,50 @@
+using System.Diagnostics;
+using Millrace.Http;
+
+namespace Millrace.Web.Heads;
+
+/// <summary>The Date field of answers (RFC 9110, 6.6.1), formatted once a second in each coding. One per reactor.</summary>
+/// <param name="clock">Whose time it is.</param>
+internal sealed class DateField(TimeProvider clock)
+{
+    public const int LineBytes = 6 + HttpDate.Bytes + 2;
+
+    private readonly byte[] _line = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"u8.ToArray();
+    private readonly byte[] _block = new byte[LineBytes + 32];
+    private int _blockBytes;
+    private long _validUntilMs = long.MinValue;
+
+    /// <summary>The whole line with its end, right at the given moment of the reactor's clock.</summary>
+    public ReadOnlySpan<byte> LineAt(long nowMs)
+    {
+        if (nowMs >= _validUntilMs)
+        {
+            Format(clock.GetUtcNow(), nowMs);
+        }
+
+        return _line;
+    }
+
+    /// <summary>The same for a field block.</summary>
+    public ReadOnlySpan<byte> BlockAt(long nowMs)
+    {
+        ReadOnlySpan<byte> value = LineAt(nowMs)[6..^2];
+        if (_blockBytes == 0)
+        {
+            var writer = new FieldBlockWriter(_block);
+            writer.Field("Date"u8, value);
+            _ = writer.Finish(out _blockBytes);
+        }
+
+        return _block.AsSpan(0, _blockBytes);
+    }
+
+    private void Format(DateTimeOffset now, long nowMs)
+    {
+        Debug.Assert(_line.Length == LineBytes);
+        bool written = HttpDate.TryWrite(now.ToUnixTimeSeconds(), _line.AsSpan(6));
+        Debug.Assert(written, "The clock shows a year beyond four digits.");
+        _blockBytes = 0;
+        _validUntilMs = nowMs + 1000 - now.Millisecond;
+    }
+}

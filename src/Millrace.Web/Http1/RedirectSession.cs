@@ -1,0 +1,90 @@
+using System.Globalization;
+using System.Text;
+using Millrace.Engine;
+using Millrace.Http;
+using Millrace.Web.Exchanges;
+
+namespace Millrace.Web.Http1;
+
+/// <summary>
+/// A connection over plain HTTP to a server that wants HTTPS: its first request is answered with the same address there (308, which keeps
+/// the method), and it ends, as the next one should not come this way.
+/// </summary>
+internal static class RedirectSession
+{
+    private const int HttpsPort = 443;
+
+    /// <summary>Status line, Date, Connection, Content-Length and the name of Location.</summary>
+    private const int OwnBytesMax = 256;
+
+    private static ReadOnlySpan<byte> ConnectionLine => "Connection: close\r\n"u8;
+
+    /// <param name="connection">The connection.</param>
+    /// <param name="bench">Its reactor's.</param>
+    /// <param name="port">Where HTTPS is spoken.</param>
+    public static async Task RunAsync(Connection connection, Workbench bench, int port)
+    {
+        connection.SetReadRate(bench.Limits.ReceiveBytesPerSecond, bench.Limits.ReceiveStall, bench.Limits.Head);
+        Exchange? exchange = bench.Ledger?.Begin(connection);
+        HeadResult result;
+        while ((result = RequestHeadParser.Parse(connection.Input, bench.Head, bench.HeadLimits)).IsIncomplete)
+        {
+            if (await connection.ReadAsync() != ReadOutcome.Data)
+            {
+                return;
+            }
+        }
+
+        bench.Ledger?.Take(connection, exchange!, bench.Head, result);
+        if (result.IsRefused)
+        {
+            Refuse(connection, bench, HeadRefusals.StatusOf(result.Refusal), includesBody: true, exchange);
+        }
+        else if (bench.Head.Authority.Length == 0)
+        {
+            // HTTP/1.0 without Host: there is no address to send it to.
+            Refuse(connection, bench, 400, includesBody: bench.Head.Method != Method.Head, exchange);
+        }
+        else
+        {
+            Redirect(connection, bench, LocationOf(bench.Head, connection.Input, port), exchange);
+        }
+
+        ExchangeLedger.End(connection, ref exchange);
+    }
+
+    private static byte[] LocationOf(RequestHead head, ReadOnlySpan<byte> bytes, int port)
+    {
+        ReadOnlySpan<byte> authority = head.Authority.In(bytes);
+
+        // "[::1]:80": the colons of an address are within brackets.
+        int colon = authority.LastIndexOf((byte)':');
+        ReadOnlySpan<byte> host = colon > authority.LastIndexOf((byte)']') ? authority[..colon] : authority;
+        string portText = port == HttpsPort ? "" : string.Create(CultureInfo.InvariantCulture, $":{port}");
+        ReadOnlySpan<byte> path = head.Target.Path.Length == 0 ? "/"u8 : head.Target.Path.In(bytes);
+        return [.. "https://"u8, .. host, .. Encoding.ASCII.GetBytes(portText), .. path, .. head.Target.Query.In(bytes)];
+    }
+
+    private static void Refuse(Connection connection, Workbench bench, int status, bool includesBody, Exchange? exchange) =>
+        PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine, includesBody, exchange);
+
+    private static void Redirect(Connection connection, Workbench bench, ReadOnlySpan<byte> location, Exchange? exchange)
+    {
+        const int Status = 308;
+        var writer = new ResponseHeadWriter(connection.GetSpan(OwnBytesMax + location.Length));
+        writer.Status(Status);
+        writer.Lines(bench.DateLine);
+        writer.Lines(ConnectionLine);
+        writer.Field("Location"u8, location);
+        writer.ContentLength(0);
+        ResponseHeadResult result = writer.Finish(out int bytes);
+        if (result != ResponseHeadResult.Ok)
+        {
+            throw new InvalidOperationException($"The head of an answer of our own cannot be written: {result}.");
+        }
+
+        exchange?.Answer(Status, ExchangeBody.None);
+        connection.Advance(bytes);
+        exchange?.BeginBody(connection.WrittenBytes);
+    }
+}

@@ -1,0 +1,18 @@
+namespace Millrace.Web.Http2;
+
+/// <summary>
+/// A request that waits for something off the reactor: its credentials to be verified, or its site to be looked at. Its head is kept as
+/// the one of HTTP/1.1 that means the same, and read again when its time has come.
+/// </summary>
+internal sealed class Preparation(byte[] head)
+{
+    public ReadOnlySpan<byte> Head => head;
+
+    /// <summary>What became of the credentials.</summary>
+    public Verdict Verdict { get; set; }
+
+    public bool IsRevalidated { get; set; }
+
+    /// <summary>What is waited for.</summary>
+    public Task? Task { get; set; }
+}

@@ -1,0 +1,84 @@
+using System.Globalization;
+using System.Runtime.InteropServices;
+using System.Text;
+using Millrace.Http;
+using Millrace.Tests.Shared;
+
+namespace Millrace.Conformance.Tests.Kit;
+
+/// <summary>A request of HTTP/1.1, as HTTP/2 has it (RFC 9113, section 8.3).</summary>
+internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, string Value)> Fields, byte[] Body, bool IsLast)
+{
+    /// <summary>Takes the first whole request from what was written; null where there is none yet.</summary>
+    public static Http2Request? TryTake(List<byte> written)
+    {
+        int head = CollectionsMarshal.AsSpan(written).IndexOf("\r\n\r\n"u8);
+        if (head < 0)
+        {
+            return null;
+        }
+
+        string[] lines = Encoding.Latin1.GetString([.. written[..head]]).Split("\r\n");
+        (string Name, string Value)[] fields = [.. lines.Skip(1).Select(FieldOf)];
+        int body = fields.Where(static field => field.Name == "content-length")
+            .Select(static field => int.Parse(field.Value, CultureInfo.InvariantCulture))
+            .SingleOrDefault();
+        if (written.Count < head + 4 + body)
+        {
+            return null;
+        }
+
+        byte[] bytes = [.. written[(head + 4)..(head + 4 + body)]];
+        written.RemoveRange(0, head + 4 + body);
+        return Of(lines[0].Split(' '), fields, bytes);
+    }
+
+    public byte[] ToFrames(int streamId, string scheme)
+    {
+        FrameFlags end = Body.Length == 0 ? FrameFlags.EndStream : FrameFlags.None;
+        var frames = new List<byte>();
+        byte[] block = Block.Of([Fields[0], (":scheme", scheme), .. Fields.Skip(1)]);
+        byte[][] pieces = block.Chunk(FrameHeader.DefaultLengthMax).ToArray();
+        frames.AddRange(Frame.Headers(streamId, pieces[0], end | (pieces.Length == 1 ? FrameFlags.EndHeaders : FrameFlags.None)));
+        for (int i = 1; i < pieces.Length; i++)
+        {
+            FrameFlags last = i + 1 == pieces.Length ? FrameFlags.EndHeaders : FrameFlags.None;
+            frames.AddRange(Frame.Continuation(streamId, pieces[i], last));
+        }
+
+        if (Body.Length > 0)
+        {
+            frames.AddRange(Frame.Data(streamId, Body));
+        }
+
+        return [.. frames];
+    }
+
+    private static Http2Request Of(string[] line, (string Name, string Value)[] fields, byte[] body)
+    {
+        string target = line[1];
+        string? authority = fields.Where(static field => field.Name == "host").Select(static field => field.Value).FirstOrDefault();
+        if (target.StartsWith("http://", StringComparison.Ordinal))
+        {
+            int path = target.IndexOf('/', "http://".Length);
+            authority = path < 0 ? target["http://".Length..] : target["http://".Length..path];
+            target = path < 0 ? "/" : target[path..];
+        }
+
+        List<(string, string)> all = [(":method", line[0]), (":path", target)];
+        if (authority is not null)
+        {
+            all.Add((":authority", authority));
+        }
+
+        all.AddRange(fields.Where(static field => field.Name is not ("host" or "connection" or "keep-alive")));
+        bool isLast = fields.Any(static field => field is { Name: "connection", Value: "close" });
+        return new Http2Request(line[0], all, body, isLast);
+    }
+
+    private static (string Name, string Value) FieldOf(string line)
+    {
+        int colon = line.IndexOf(':', StringComparison.Ordinal);
+        return (line[..colon].ToLowerInvariant(), line[(colon + 1)..].Trim(' ', '\t'));
+    }
+}

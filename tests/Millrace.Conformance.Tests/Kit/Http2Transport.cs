@@ -1,0 +1,185 @@
+using Millrace.Http;
+using Millrace.Models;
+using Millrace.Tests.Shared;
+
+namespace Millrace.Conformance.Tests.Kit;
+
+/// <summary>
+/// A gateway from HTTP/1.1 to HTTP/2: each request that is written becomes a stream, and what answers it is read as an answer of HTTP/1.1,
+/// one after the other. So a test asks the same in either version. Windows are opened by what was read, so that the server waits for a
+/// reader that is slow.
+/// </summary>
+/// <param name="carrier">What carries its frames. It is disposed of with this.</param>
+/// <param name="scheme">What the requests are for.</param>
+internal sealed class Http2Transport(Transport carrier, string scheme) : Transport
+{
+    private readonly ReferenceHpack _decoder = new();
+    private readonly Queue<Http2Answer> _answers = new();
+    private readonly List<byte> _written = [];
+    private readonly List<byte> _block = [];
+    private byte[] _input = [];
+    private FrameFlags _blockFlags;
+    private int _nextStreamId = 1;
+    private bool _hasBegun;
+    private bool _hasEnded;
+
+    public override async ValueTask<int> SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation)
+    {
+        if (!_hasBegun)
+        {
+            _hasBegun = true;
+            byte[] preface = [.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, .. Frame.Settings()];
+            await carrier.SendAllAsync(preface, cancellation);
+        }
+
+        _written.AddRange(bytes.Span);
+        while (Http2Request.TryTake(_written) is { } request)
+        {
+            _answers.Enqueue(new Http2Answer(_nextStreamId, request.Method, request.IsLast));
+            await carrier.SendAllAsync(request.ToFrames(_nextStreamId, scheme), cancellation);
+            _nextStreamId += 2;
+        }
+
+        return bytes.Length;
+    }
+
+    public override async ValueTask<int> ReceiveAsync(Memory<byte> bytes, CancellationToken cancellation)
+    {
+        while (true)
+        {
+            if (_hasEnded || (_answers.TryPeek(out Http2Answer? answer) && answer.IsBroken))
+            {
+                return 0;
+            }
+
+            if (answer is not null)
+            {
+                int count = answer.Take(bytes.Span, out int dataBytes);
+                if (dataBytes > 0)
+                {
+                    await OpenWindowsAsync(answer, dataBytes, cancellation);
+                }
+
+                if (answer.IsTaken)
+                {
+                    _answers.Dequeue();
+                    _hasEnded = answer.IsLast;
+                }
+
+                if (count > 0)
+                {
+                    return count;
+                }
+            }
+
+            if (await ReadFrameAsync(cancellation) is not Frame frame)
+            {
+                return 0;
+            }
+
+            await TakeAsync(frame, cancellation);
+        }
+    }
+
+    public override Task FinishSendingAsync() => carrier.FinishSendingAsync();
+
+    public override void Dispose() => carrier.Dispose();
+
+    private async Task TakeAsync(Frame frame, CancellationToken cancellation)
+    {
+        Http2Answer? answer = _answers.FirstOrDefault(answer => answer.StreamId == frame.StreamId);
+        switch (frame.Type)
+        {
+            case FrameType.Settings when !frame.IsAck:
+                await carrier.SendAllAsync(Frame.SettingsAck(), cancellation);
+                break;
+            case FrameType.Headers:
+                _blockFlags = frame.Flags;
+                TakeBlock(answer, frame);
+                break;
+            case FrameType.Continuation:
+                TakeBlock(answer, frame);
+                break;
+            case FrameType.Data:
+                answer?.AddData(frame.Payload, frame.IsLast);
+                break;
+            case FrameType.RstStream when answer is not null && frame.Error == Http2Error.ProtocolError && !answer.HasHead:
+                // What cannot be parsed is answered so (RFC 9113, section 8.1.1); in HTTP/1.1 it has a status.
+                answer.AddHead([":status: 400", "content-length: 0"], isEnd: true);
+                break;
+            case FrameType.RstStream when answer is not null:
+                answer.IsBroken = true;
+                break;
+            case FrameType.GoAway:
+                Expect.That(frame.Error == Http2Error.NoError, $"GOAWAY with {frame.Error}");
+                break;
+        }
+    }
+
+    private void TakeBlock(Http2Answer? answer, Frame frame)
+    {
+        _block.AddRange(frame.Payload);
+        if ((frame.Flags & FrameFlags.EndHeaders) == 0)
+        {
+            return;
+        }
+
+        string[] lines = _decoder.Decode([.. _block]).Split('\n');
+        _block.Clear();
+        Expect.That(lines[^2] == "Ok", $"a field block that is {lines[^2]}");
+        answer?.AddHead(lines[..^2], (_blockFlags & FrameFlags.EndStream) != 0);
+    }
+
+    private async Task OpenWindowsAsync(Http2Answer answer, int bytes, CancellationToken cancellation)
+    {
+        byte[] updates = Frame.WindowUpdate(0, (uint)bytes);
+        if (!answer.IsTaken)
+        {
+            updates = [.. updates, .. Frame.WindowUpdate(answer.StreamId, (uint)bytes)];
+        }
+
+        await carrier.SendAllAsync(updates, cancellation);
+    }
+
+    private async Task<Frame?> ReadFrameAsync(CancellationToken cancellation)
+    {
+        if (await ReadAsync(Frame.HeaderBytes, cancellation) is not byte[] head)
+        {
+            return null;
+        }
+
+        int length = (head[0] << 16) | (head[1] << 8) | head[2];
+        int streamId = ((head[5] & 0x7F) << 24) | (head[6] << 16) | (head[7] << 8) | head[8];
+        return await ReadAsync(length, cancellation) is byte[] payload
+            ? new Frame((FrameType)head[3], (FrameFlags)head[4], streamId, payload)
+            : null;
+    }
+
+    /// <summary>Null at the end. What has come of a frame when the wait for it is given up is kept for the next.</summary>
+    private async Task<byte[]?> ReadAsync(int count, CancellationToken cancellation)
+    {
+        byte[] bytes = new byte[count];
+        for (int filled = 0; filled < count;)
+        {
+            int taken = Math.Min(count - filled, _input.Length);
+            if (taken == 0)
+            {
+                byte[] more = new byte[64 * 1024];
+                int read = await carrier.ReceiveAsync(more, cancellation);
+                if (read == 0)
+                {
+                    return null;
+                }
+
+                _input = more[..read];
+                continue;
+            }
+
+            _input.AsSpan(0, taken).CopyTo(bytes.AsSpan(filled));
+            _input = _input[taken..];
+            filled += taken;
+        }
+
+        return bytes;
+    }
+}

@@ -1,0 +1,55 @@
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests.Peers;
+
+/// <summary>Which of the answers that a request may have by what has happened to its file is the one that began to come.</summary>
+internal sealed class Expectations(World world, SimulationRun run)
+{
+    /// <param name="exchange">What was asked for.</param>
+    /// <param name="beganAtMs">When.</param>
+    /// <param name="head">Of the answer, as HTTP/1.1 has it.</param>
+    public Answer AnswerOf(Exchange exchange, long beganAtMs, ReadOnlySpan<byte> head) =>
+        exchange.OfReleases is { Count: > 0 } releases ? OfRelease(exchange.Answer, releases, beganAtMs, head)
+        : exchange.Content is { } content ? OfFile(exchange.Answer, content, beganAtMs, head)
+        : exchange.Answer;
+
+    /// <summary>The answer for a file, which may be lost, or cut off.</summary>
+    private Answer OfFile(Answer expected, byte[] content, long beganAtMs, ReadOnlySpan<byte> head)
+    {
+        if (world.Disk.HasRefusedSince(beganAtMs) && ExchangeDeck.Lost(head, expected.BringsContent) is { } lost)
+        {
+            return lost with { Ends = expected.Ends };
+        }
+
+        if (head.IndexOf("\r\nETag: "u8) >= 0)
+        {
+            return expected;
+        }
+
+        // Of a file that could not be looked at again nobody knows whether it is still the one it was.
+        foreach (long bytes in world.Disk.ShrunkSizes.Append(world.Disk.HasRefusedSince(beganAtMs) ? content.Length : 0))
+        {
+            Answer shrunk = Answer.Shrunk(content, (int)Math.Min(bytes, content.Length), expected.BringsContent) with { Ends = expected.Ends };
+            if (shrunk.Check(head, out _) is null)
+            {
+                return shrunk;
+            }
+        }
+
+        return expected;
+    }
+
+    /// <summary>The answer of the release that its tag is of, if that one was served when it could be asked.</summary>
+    private Answer OfRelease(Answer expected, IReadOnlyList<Answer> releases, long beganAtMs, ReadOnlySpan<byte> head)
+    {
+        for (int release = 0; release < releases.Count; release++)
+        {
+            if (head.IndexOf(releases[release].Line) >= 0 && run.Deployment!.WasServedSince(beganAtMs, release))
+            {
+                return releases[release];
+            }
+        }
+
+        return expected;
+    }
+}

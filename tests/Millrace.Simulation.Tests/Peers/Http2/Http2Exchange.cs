@@ -1,0 +1,175 @@
+using System.Globalization;
+using System.Text;
+using Millrace.Http;
+using Millrace.Simulation.Tests.Runs;
+using Millrace.Tests.Shared;
+
+namespace Millrace.Simulation.Tests.Peers.Http2;
+
+/// <summary>What the peer does to a stream.</summary>
+internal enum StreamTreatment
+{
+    /// <summary>Opens its window as it reads.</summary>
+    Fair,
+
+    /// <summary>Resets it, at once or later.</summary>
+    Cancelled,
+
+    /// <summary>Opens no window any more.</summary>
+    Stalled,
+}
+
+/// <summary>One stream of a peer: what it asks for, what came of the answer so far, and how it may end.</summary>
+internal sealed class Http2Exchange(World world, Exchange exchange, int streamId, StreamTreatment treatment, long window)
+{
+    private Answer? _answer;
+    private int _piece;
+    private int _pieceBytes;
+
+    public Exchange Exchange => exchange;
+
+    public int StreamId => streamId;
+
+    public StreamTreatment Treatment => treatment;
+
+    public long BeganAtMs { get; } = world.NowMs;
+
+    /// <summary>When the server has used its window up for good; <see cref="long.MaxValue"/> before.</summary>
+    public long StalledAtMs { get; private set; } = long.MaxValue;
+
+    /// <summary>What the server may send now.</summary>
+    public long Window { get; private set; } = window;
+
+    /// <summary>Bytes of the answer that came.</summary>
+    public long ContentBytes { get; private set; }
+
+    /// <summary>Nothing more has to come.</summary>
+    public bool IsOver { get; set; }
+
+    /// <summary>It has been reset by the peer: what still comes crossed that.</summary>
+    public bool IsCancelled { get; set; }
+
+    public bool HasHead => _answer is not null;
+
+    private bool IsWhole => !_answer!.BringsContent || _piece == _answer.Content.Count;
+
+    /// <summary>Its request in frames, a body in several.</summary>
+    public byte[] ToFrames(Dice dice, string scheme)
+    {
+        string text = Encoding.Latin1.GetString(exchange.Request);
+        int end = text.IndexOf("\r\n\r\n", StringComparison.Ordinal);
+        string[] lines = text[..end].Split("\r\n");
+        string[] words = lines[0].Split(' ');
+        var fields = new List<(string, string)> { (":method", words[0]), (":scheme", scheme), (":path", words[1]) };
+        foreach (string line in lines[1..])
+        {
+            int colon = line.IndexOf(':', StringComparison.Ordinal);
+            string name = line[..colon].ToLowerInvariant();
+            fields.Insert(name == "host" ? 3 : fields.Count, (name == "host" ? ":authority" : name, line[(colon + 2)..]));
+        }
+
+        byte[] body = exchange.Request[(end + 4)..];
+        return [.. HeadFrames(dice, Block.Of([.. fields]), isLast: body.Length == 0), .. BodyFrames(dice, body)];
+    }
+
+    /// <summary>Takes a head. Says what is wrong; null for nothing.</summary>
+    public string? TakeHead(Answer expected, byte[] head, bool isLast)
+    {
+        string? wrong = HasHead ? "has two heads" : expected.Check(head, out _);
+        if (wrong is not null)
+        {
+            return wrong;
+        }
+
+        _ = expected.Check(head, out _answer);
+        SkipEmpty();
+        return isLast ? End() : null;
+    }
+
+    /// <summary>Takes data. Says what is wrong; null for nothing.</summary>
+    public string? TakeData(ReadOnlySpan<byte> data, bool isLast)
+    {
+        if ((Window -= data.Length) < 0)
+        {
+            return "gets more than its window lets through";
+        }
+
+        while (data.Length > 0)
+        {
+            if (!HasHead || IsWhole)
+            {
+                return string.Create(CultureInfo.InvariantCulture, $"has {data.Length} bytes more than it should, behind {ContentBytes}");
+            }
+
+            ReadOnlySpan<byte> expected = _answer!.Content[_piece].Span[_pieceBytes..];
+            int count = Math.Min(data.Length, expected.Length);
+            int same = data[..count].CommonPrefixLength(expected);
+            if (same < count)
+            {
+                return string.Create(CultureInfo.InvariantCulture, $"has a foreign byte at {ContentBytes + same}");
+            }
+
+            _pieceBytes += count;
+            ContentBytes += count;
+            data = data[count..];
+            SkipEmpty();
+        }
+
+        if (treatment == StreamTreatment.Stalled && Window == 0 && StalledAtMs == long.MaxValue)
+        {
+            StalledAtMs = world.NowMs;
+        }
+
+        return isLast ? End() : null;
+    }
+
+    public void OpenWindow(int bytes) => Window += bytes;
+
+    private string? End()
+    {
+        // Of a file that changes while it is read nothing is said but where it ends.
+        bool mayEndHere = IsWhole || (!_answer!.NamesLength && world.Disk.ShrunkSizes.Contains(ContentBytes));
+        if (!mayEndHere)
+        {
+            return string.Create(CultureInfo.InvariantCulture, $"is said to be whole after {ContentBytes} of {_answer!.ContentBytes} bytes");
+        }
+
+        IsOver = true;
+        return null;
+    }
+
+    private void SkipEmpty()
+    {
+        while (!IsWhole && _pieceBytes == _answer!.Content[_piece].Length)
+        {
+            _piece++;
+            _pieceBytes = 0;
+        }
+    }
+
+    private byte[] HeadFrames(Dice dice, byte[] block, bool isLast)
+    {
+        FrameFlags end = isLast ? FrameFlags.EndStream : FrameFlags.None;
+        if (!dice.Chance(200))
+        {
+            return Frame.Headers(streamId, block, end | FrameFlags.EndHeaders);
+        }
+
+        int at = dice.Below(block.Length + 1);
+        return [.. Frame.Headers(streamId, block.AsSpan(0, at), end), .. Frame.Continuation(streamId, block.AsSpan(at))];
+    }
+
+    private List<byte> BodyFrames(Dice dice, byte[] body)
+    {
+        var frames = new List<byte>();
+        for (int at = 0; at < body.Length;)
+        {
+            // Small ones count as idle, of which there may be a thousand.
+            int count = Math.Min(body.Length - at, dice.Between(64, 300));
+            at += count;
+            frames.AddRange(Frame.Data(streamId, body.AsSpan(at - count, count), at == body.Length ? FrameFlags.EndStream : FrameFlags.None));
+        }
+
+        return frames;
+    }
+}

@@ -1,0 +1,339 @@
+using System.Globalization;
+using System.Runtime.InteropServices;
+using System.Text;
+using Millrace.Engine.Listening;
+using Millrace.Http;
+using Millrace.Simulation.Tests.Runs;
+using Millrace.Tests.Shared;
+
+namespace Millrace.Simulation.Tests.Peers.Http2;
+
+/// <content>Frames as they come, each judged by what the peer has asked for and done.</content>
+internal sealed partial class Http2Peer
+{
+    private const int FloodFrames = 4_000;
+
+    private readonly List<byte> _input = [];
+    private readonly List<byte> _block = [];
+    private FrameFlags _blockFlags;
+    private int _framesTaken;
+    private long _takenBytes;
+    private long _dataFrames;
+
+    /// <summary>The stream whose body does not come.</summary>
+    private int RudeStreamId => 1 + (2 * _count);
+
+    protected override void Take(ReadOnlySpan<byte> bytes)
+    {
+        _input.AddRange(bytes);
+        int at = 0;
+        while (!World.HasFailed && TryRead(ref at) is { } frame)
+        {
+            TakeFrame(frame);
+            _framesTaken++;
+        }
+
+        _input.RemoveRange(0, at);
+        OpenMore();
+        EndRudely();
+        ExpectDeadline();
+    }
+
+    protected override void Look()
+    {
+        long mostMs = (7 * (long)World.Shape.Limits.WriteStall.TotalMilliseconds / 4) + World.Shape.SlackMs;
+        foreach (Http2Exchange stream in _streams)
+        {
+            bool isLate = stream.StalledAtMs != long.MaxValue && !stream.IsOver
+                && World.NowMs > World.WithJumps(Math.Max(stream.StalledAtMs, SlowUntilMs) + mostMs);
+            if (isLate && IsEager && _goAway is null && !Socket.MayBreak && !World.IsStopping)
+            {
+                Fail($"Stream {stream.StreamId}, whose window stays closed, is still there.");
+            }
+        }
+    }
+
+    private Frame? TryRead(ref int at)
+    {
+        ReadOnlySpan<byte> left = CollectionsMarshal.AsSpan(_input)[at..];
+        if (left.Length < Frame.HeaderBytes)
+        {
+            return null;
+        }
+
+        FrameHeader header = FrameHeader.Read(left);
+        if (header.Length > FrameHeader.DefaultLengthMax)
+        {
+            Fail($"A frame of {header.Length} bytes came.");
+        }
+
+        if (left.Length < Frame.HeaderBytes + header.Length)
+        {
+            return null;
+        }
+
+        at += Frame.HeaderBytes + header.Length;
+        return new Frame(header.Type, header.Flags, header.StreamId, left.Slice(Frame.HeaderBytes, header.Length).ToArray());
+    }
+
+    private void TakeFrame(Frame frame)
+    {
+        switch (frame.Type)
+        {
+            case FrameType.Settings when !frame.IsAck:
+                Say(Frame.SettingsAck());
+                break;
+            case FrameType.Ping when !frame.IsAck:
+                Say(Frame.Ping(frame.Payload, FrameFlags.Ack));
+                break;
+            case FrameType.Headers:
+                _blockFlags = frame.Flags;
+                TakeBlock(frame);
+                break;
+            case FrameType.Continuation:
+                TakeBlock(frame);
+                break;
+            case FrameType.Data:
+                TakeData(frame);
+                break;
+            case FrameType.RstStream:
+                TakeReset(frame);
+                break;
+            case FrameType.GoAway:
+                TakeGoAway(frame);
+                break;
+            case FrameType.Settings or FrameType.Ping or FrameType.WindowUpdate when _framesTaken > 0:
+                break;
+            default:
+                Fail($"{frame.Type} came as frame {_framesTaken}.");
+                break;
+        }
+    }
+
+    private void TakeBlock(Frame frame)
+    {
+        _block.AddRange(frame.Payload);
+        if ((frame.Flags & FrameFlags.EndHeaders) == 0)
+        {
+            return;
+        }
+
+        string[] lines = _decoder.Decode([.. _block]).Split('\n');
+        _block.Clear();
+        if (lines[^2] != "Ok" || !lines[0].StartsWith(":status: ", StringComparison.Ordinal))
+        {
+            Fail($"A field block is {lines[^2]}: {string.Join('|', lines)}");
+            return;
+        }
+
+        if (frame.StreamId == RudeStreamId || Find(frame) is not { } stream)
+        {
+            return;
+        }
+
+        var head = new StringBuilder($"HTTP/1.1 {lines[0][":status: ".Length..]} \r\n");
+        foreach (string line in lines[1..^2])
+        {
+            head.Append(AsHttp1(line)).Append("\r\n");
+        }
+
+        byte[] text = Encoding.Latin1.GetBytes(head.Append("\r\n").ToString());
+        if (stream.TakeHead(Expected(stream, text), text, (_blockFlags & FrameFlags.EndStream) != 0) is { } wrong)
+        {
+            FailStream(stream, $"{wrong}: {head.Replace("\r\n", "|")}");
+        }
+    }
+
+    private Answer Expected(Http2Exchange stream, byte[] head)
+    {
+        if (head.AsSpan().StartsWith("HTTP/1.1 500 "u8) && (World.Disk.HasFailedSince(stream.BeganAtMs) || Socket.MayBreak))
+        {
+            // The disk failed before anything of the answer had gone out.
+            return ExchangeDeck.Unreadable;
+        }
+
+        bool isUncertain = World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(stream.BeganAtMs);
+        if (isUncertain && stream.Exchange is { Content: { } content } && head.AsSpan().IndexOf("\r\nContent-Length: "u8) < 0
+            && stream.Exchange.Answer is { Status: 200, BringsContent: true })
+        {
+            return new Answer(200) { Content = [content], NamesLength = false };
+        }
+
+        return _expectations.AnswerOf(stream.Exchange, stream.BeganAtMs, head);
+    }
+
+    private void TakeData(Frame frame)
+    {
+        _window -= frame.Payload.Length;
+        _takenBytes += frame.Payload.Length;
+        _dataFrames++;
+        if (_window < 0)
+        {
+            Fail("More data came than the window of the connection lets through.");
+        }
+
+        if (_stallsAll && _window == 0 && _windowClosedAtMs == long.MaxValue)
+        {
+            _windowClosedAtMs = World.NowMs;
+            RunShape shape = World.Shape;
+            ExpectEnd(shape.WebLimits.KeepAlive + (2 * shape.Limits.WriteStall), "the window of the connection was closed");
+        }
+
+        bool isRude = frame.StreamId == RudeStreamId;
+        Http2Exchange? stream = isRude ? null : Find(frame);
+        if (stream?.TakeData(frame.Payload, frame.IsLast) is { } wrong)
+        {
+            FailStream(stream, wrong);
+        }
+
+        if (frame.Payload.Length > 0 && !_stallsAll)
+        {
+            _window += frame.Payload.Length;
+            Say(Frame.WindowUpdate(0, (uint)frame.Payload.Length));
+        }
+
+        if (stream is { IsOver: false })
+        {
+            Treat(stream, frame.Payload.Length);
+        }
+    }
+
+    /// <summary>What the peer does when a stream gets on.</summary>
+    private void Treat(Http2Exchange stream, int bytes)
+    {
+        if (stream.Treatment == StreamTreatment.Cancelled && World.Dice.Chance(200))
+        {
+            Cancel(stream);
+        }
+        else if (stream.Treatment == StreamTreatment.Stalled)
+        {
+            if (stream.StalledAtMs == World.NowMs)
+            {
+                KickIn((int)((2 * World.Shape.Limits.WriteStall.TotalMilliseconds) + World.Shape.SlackMs));
+            }
+        }
+        else if (bytes > 0)
+        {
+            OpenStream(stream, bytes);
+        }
+    }
+
+    private void TakeReset(Frame frame)
+    {
+        if (frame.StreamId == RudeStreamId && Temper == Temper.StallsBody)
+        {
+            if (frame.Error is not (Http2Error.NoError or Http2Error.Cancel))
+            {
+                Fail($"The stream whose body does not come is reset with {frame.Error}.");
+            }
+
+            return;
+        }
+
+        if (Find(frame) is not { } stream)
+        {
+            return;
+        }
+
+        bool isStalled = frame.Error == Http2Error.Cancel && IsTooSlow(stream.ContentBytes, stream.BeganAtMs);
+        bool isOfFile = frame.Error == Http2Error.InternalError
+            && (World.Disk.ShrunkSizes.Count > 0
+                || World.Disk.HasFailedSince(stream.BeganAtMs)
+                || World.Disk.HasRefusedSince(stream.BeganAtMs));
+        if (!isStalled && !isOfFile && !Socket.MayBreak)
+        {
+            FailStream(stream, $"is reset with {frame.Error}, and nothing gave a reason");
+        }
+
+        stream.IsOver = true;
+    }
+
+    private void TakeGoAway(Frame frame)
+    {
+        // One that says no number yet only asks for no more streams (section 6.8).
+        bool isNotice = frame.Number == int.MaxValue && frame.Error == Http2Error.NoError;
+        if (isNotice)
+        {
+            return;
+        }
+
+        _goAway = frame.Error;
+        _lastStreamId = frame.Number;
+        if (WhyNot(frame.Error) is { } wrong && !Socket.MayBreak && !World.IsStopping)
+        {
+            Fail($"The connection is ended with {frame.Error}, {wrong}.");
+        }
+    }
+
+    /// <summary>
+    /// What the server may take of frames that ask for nothing: its allowance, what comes back with time, and what answers have earned.
+    /// </summary>
+    private long IdleFramesMost
+    {
+        get
+        {
+            Web.Http2Limits limits = World.Shape.WebLimits.Http2;
+            long elapsedMs = World.NowMs - _streams[0].BeganAtMs + World.Shape.SlackMs;
+            return limits.IdleFramesMax + (limits.IdleFramesPerSecond * elapsedMs / 1_000) + (4 * _count) + (2 * _dataFrames);
+        }
+    }
+
+    /// <summary>What is wrong with an end; null where there is a reason for it.</summary>
+    private string? WhyNot(Http2Error error)
+    {
+        bool isRefused = Socket.Admission == Admission.Refused;
+        switch (error)
+        {
+            case Http2Error.NoError when isRefused:
+                return null;
+            case Http2Error.NoError when _floods && HasSentAll && FloodFrames > IdleFramesMost:
+                return "and a flood was taken";
+            case Http2Error.NoError:
+                return _streams.Exists(static stream => !stream.IsOver) ? "though streams were open" : null;
+            case Http2Error.EnhanceYourCalm when _floods && _hasRudeEnd:
+            case Http2Error.EnhanceYourCalm when Temper == Temper.Trickles && _hasRudeEnd:
+            case Http2Error.EnhanceYourCalm when _streams.Count > 0 && IsTooSlow(_takenBytes, _streams[0].BeganAtMs):
+            case Http2Error.SettingsTimeout when !IsEager:
+                return null;
+            default:
+                return "and nothing gave a reason";
+        }
+    }
+
+    /// <summary>
+    /// Whether less was taken than the server may ask for, whether for windows that stay closed or for those that open little by little.
+    /// The time counts from before the server's does, and is judged with a factor for that.
+    /// </summary>
+    private bool IsTooSlow(long bytes, long sinceMs)
+    {
+        Engine.Limits limits = World.Shape.Limits;
+        long elapsedMs = World.NowMs - sinceMs;
+        return elapsedMs >= limits.WriteStall.TotalMilliseconds
+            && (_stalls || !IsEager || bytes * 1_000 < 2 * limits.WriteBytesPerSecond * elapsedMs);
+    }
+
+    private Http2Exchange? Find(Frame frame)
+    {
+        int index = (frame.StreamId - 1) / 2;
+        Http2Exchange? stream = (frame.StreamId & 1) == 1 && index < _streams.Count ? _streams[index] : null;
+        if (stream is null || (stream.IsOver && !stream.IsCancelled))
+        {
+            Fail($"{frame.Type} came for stream {frame.StreamId}, where nothing is to come.");
+        }
+
+        return stream is { IsCancelled: true } ? null : stream;
+    }
+
+    private void FailStream(Http2Exchange stream, string what) => Fail(string.Create(
+        CultureInfo.InvariantCulture,
+        $"Stream {stream.StreamId} {what}\n  to: {Encoding.Latin1.GetString(stream.Exchange.Request).ReplaceLineEndings("|")}"));
+
+    /// <summary>Names as HTTP/1.1 has them here, for the lines that answers are known by.</summary>
+    private static string AsHttp1(string line)
+    {
+        int colon = line.IndexOf(':', StringComparison.Ordinal);
+        string[] words = line[..colon].Split('-');
+        string name = string.Join('-', words.Select(static word => char.ToUpperInvariant(word[0]) + word[1..]));
+        return (name == "Etag" ? "ETag" : name) + line[colon..];
+    }
+}

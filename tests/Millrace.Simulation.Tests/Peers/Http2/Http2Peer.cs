@@ -1,0 +1,241 @@
+using Millrace.Http;
+using Millrace.Models;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Kernel;
+using Millrace.Simulation.Tests.Runs;
+using Millrace.Tests.Shared;
+
+namespace Millrace.Simulation.Tests.Peers.Http2;
+
+/// <summary>
+/// A client of HTTP/2: opens streams, as many at once as it likes, cancels some, opens windows as it reads or not at all, floods, and knows
+/// what each stream must be answered with, and how much of it may come when.
+/// </summary>
+internal sealed partial class Http2Peer : Peer
+{
+    private const int DefaultWindowBytes = 65_535;
+
+    private static readonly byte[] Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8.ToArray();
+
+    private readonly ExchangeDeck _deck;
+    private readonly Expectations _expectations;
+    private readonly int _count;
+    private readonly int _atOnce;
+    private readonly int _initialWindow;
+    private readonly bool _cancels;
+    private readonly bool _stalls;
+    private readonly bool _stallsAll;
+    private readonly bool _floods;
+    private readonly List<Http2Exchange> _streams = [];
+    private readonly ReferenceHpack _decoder = new();
+    private byte[] _out = [];
+    private int _outAt;
+    private long _window = DefaultWindowBytes;
+    private long _windowClosedAtMs = long.MaxValue;
+    private Http2Error? _goAway;
+    private int _lastStreamId = int.MaxValue;
+    private long _allSaidAtMs = long.MaxValue;
+    private bool _hasRudeEnd;
+    private long _rudeEndAtMs = long.MaxValue;
+
+    public Http2Peer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck, PeerSeal? seal)
+        : base(world, run, number, temper, seal)
+    {
+        _deck = deck;
+        _expectations = new Expectations(world, run);
+        _count = world.Dice.Between(1, world.Dice.Pick<int>(1, 4, 20));
+        _atOnce = world.Dice.Between(1, world.Dice.Pick<int>(1, 5, 20));
+        _initialWindow = world.Dice.Pick<int>(0, 50, 3_000, DefaultWindowBytes, 1_000_000);
+        _cancels = Draw(FaultKind.Cancels);
+        _stalls = temper == Temper.Polite && Draw(FaultKind.StallsWindows);
+        _stallsAll = _stalls && world.Dice.Chance(300);
+        _floods = temper == Temper.Polite && !_stalls && world.Shape.SendPieceBytes >= 40 && world.Dice.Chance(300)
+            && Draw(FaultKind.FloodsFrames);
+        Say([.. Preface, .. Frame.Settings((SettingId.InitialWindowSize, (uint)_initialWindow))]);
+        OpenMore();
+    }
+
+    protected override ReadOnlySpan<byte> Outgoing => _out.AsSpan(_outAt);
+
+    /// <summary>Who ends its output opens no windows any more: not before the last answer.</summary>
+    protected override bool HasSentAll =>
+        Outgoing.IsEmpty && (_streams.Count == _count || _goAway is not null) && _hasRudeEnd
+        && (Temper != Temper.HalfCloses || AreAllOver);
+
+    /// <summary>A stream that the server has all for, and room.</summary>
+    protected override bool IsOwed =>
+        Outgoing.IsEmpty && IsReading && _goAway is null && _window > 0
+        && _streams.Exists(static stream => !stream.IsOver && (!stream.HasHead || stream.Window > 0));
+
+    /// <summary>Streams tell of their own ends: a connection that ends has to say so before, or to have been told.</summary>
+    protected override bool IsBetweenAnswers =>
+        (_goAway is not null && !(_goAway == Http2Error.NoError && IsPromised)) || HasEnded || Socket.MayBreak || World.IsStopping;
+
+    protected override bool HasReceivedAll =>
+        _streams.Count == _count && AreAllOver && !_floods
+        && (Temper is not (Temper.Trickles or Temper.StallsBody) || _goAway is not null);
+
+    protected override bool WasToldOfEnd => _goAway is not null;
+
+    protected override bool HasDeadlines => true;
+
+    protected override long EarliestEndMs => Temper == Temper.Stays && !_floods && !_stallsAll && _goAway == Http2Error.NoError
+        ? _streams[^1].BeganAtMs + (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds
+        : 0;
+
+    protected override long SlowUntilMs => Math.Max(Socket.SlowUntilMs, World.Disk.SlowUntilMs);
+
+    protected override SimulatedListener Listener => IsSealed ? Run.SealedListener : Run.HttpListener;
+
+    private bool IsPromised => _streams.Exists(stream => !stream.IsOver && stream.StreamId <= _lastStreamId);
+
+    protected override void OnSent(int count)
+    {
+        _outAt += count;
+        if (!Outgoing.IsEmpty)
+        {
+            return;
+        }
+
+        NoteProgress();
+        EndRudely();
+        ExpectDeadline();
+    }
+
+    /// <summary>Once, behind all that it asks for; what is in the middle of a frame has nothing more to say.</summary>
+    private void EndRudely()
+    {
+        bool isTime = _streams.Count == _count && Outgoing.IsEmpty && (Temper != Temper.Trickles || AreAllOver);
+        if (isTime && !_hasRudeEnd)
+        {
+            _hasRudeEnd = true;
+            SayRudeEnd();
+        }
+    }
+
+    private bool AreAllOver => _streams.TrueForAll(static stream => stream.IsOver);
+
+    private bool Draw(FaultKind kind)
+    {
+        bool isDrawn = World.Swarm.Has(kind) && World.Dice.Chance(500);
+        if (isDrawn)
+        {
+            World.Count(kind, Number);
+        }
+
+        return isDrawn;
+    }
+
+    private void Say(byte[] frames)
+    {
+        if (Temper == Temper.Trickles && _rudeEndAtMs != long.MaxValue)
+        {
+            return;
+        }
+
+        _out = [.. Outgoing, .. frames];
+        _outAt = 0;
+    }
+
+    private void OpenMore()
+    {
+        while (_goAway is null && _streams.Count < _count && _streams.Count(static stream => !stream.IsOver) < _atOnce)
+        {
+            StreamTreatment treatment = _cancels && World.Dice.Chance(500) ? StreamTreatment.Cancelled
+                : _stalls && World.Dice.Chance(500) ? StreamTreatment.Stalled
+                : StreamTreatment.Fair;
+            Exchange exchange = _deck.Draw(Number, _streams.Count);
+            var stream = new Http2Exchange(World, exchange, 1 + (2 * _streams.Count), treatment, _initialWindow);
+            _streams.Add(stream);
+            Say(stream.ToFrames(World.Dice, IsSealed ? "https" : "http"));
+            if (treatment == StreamTreatment.Cancelled && World.Dice.Chance(300))
+            {
+                Cancel(stream);
+            }
+            else if (_initialWindow == 0 && treatment != StreamTreatment.Stalled)
+            {
+                OpenStream(stream, World.Dice.Between(1, DefaultWindowBytes));
+            }
+        }
+    }
+
+    private void Cancel(Http2Exchange stream)
+    {
+        Say(Frame.Reset(stream.StreamId));
+        stream.IsOver = stream.IsCancelled = true;
+    }
+
+    private void OpenStream(Http2Exchange stream, int bytes)
+    {
+        stream.OpenWindow(bytes);
+        Say(Frame.WindowUpdate(stream.StreamId, (uint)bytes));
+    }
+
+    /// <summary>What a temper does behind the last request: half a frame, a body that does not come, or more frames than are welcome.</summary>
+    private void SayRudeEnd()
+    {
+        int streamId = 1 + (2 * _count);
+        if (_floods)
+        {
+            SayFlood();
+        }
+        else if (Temper == Temper.Trickles)
+        {
+            Say(Frame.Headers(streamId, Block.Get("/"))[..World.Dice.Between(1, 20)]);
+            _rudeEndAtMs = World.NowMs;
+            ExpectEnd(World.Shape.WebLimits.Head, "the deadline for a frame");
+        }
+        else if (Temper == Temper.StallsBody)
+        {
+            _rudeEndAtMs = World.NowMs;
+            Say([.. Frame.Headers(streamId, Block.Request("POST", "/", "content-length: 1000"), FrameFlags.EndHeaders),
+                .. Frame.Data(streamId, new byte[30], FrameFlags.None)]);
+            RunShape shape = World.Shape;
+            TimeSpan stalls = (2 * shape.WebLimits.ReceiveStall) + (2 * shape.Limits.WriteStall);
+            ExpectEnd(stalls + shape.WebLimits.Body + shape.WebLimits.KeepAlive, "the deadlines for a body and a next request");
+        }
+        else
+        {
+            ExpectDeadline();
+        }
+    }
+
+    /// <summary>Frames that ask for nothing, of one kind or of many. The server has to have enough of them.</summary>
+    private void SayFlood()
+    {
+        int kinds = World.Dice.Between(1, 5);
+        var frames = new List<byte>();
+        for (int i = 0; i < FloodFrames; i++)
+        {
+            frames.AddRange((i % kinds) switch
+            {
+                0 => Frame.Ping("a flood!"u8),
+                1 => Frame.Settings(),
+                2 => Frame.Priority(1),
+                3 => Frame.PriorityUpdate(1, "u=1"),
+                _ => Frame.WindowUpdate(0, 1),
+            });
+        }
+
+        Say([.. frames]);
+        _rudeEndAtMs = World.NowMs;
+        _window += FloodFrames;
+        long sendingMs = FloodFrames * 17L * (World.Shape.PaceMs + World.Shape.LatencyMs + 1);
+        ExpectEnd(World.Shape.WebLimits.KeepAlive + TimeSpan.FromMilliseconds(sendingMs), "a flood");
+    }
+
+    /// <summary>From when the server has everything, and we too: it is its move.</summary>
+    private void ExpectDeadline()
+    {
+        if (!HasReceivedAll || !HasSentAll || _allSaidAtMs != long.MaxValue)
+        {
+            return;
+        }
+
+        _allSaidAtMs = World.NowMs;
+        if (Temper == Temper.Stays)
+        {
+            ExpectEnd(World.Shape.WebLimits.KeepAlive, "the deadline for a next request");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+using Millrace.Http;
+using Millrace.Tests.Shared;
+using Millrace.Web.Tests.Http2.Kit;
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests.Http2;
+
+/// <summary>What costs a server and brings nobody anything is too much of it, and those who mean well are not taken for such.</summary>
+public class FloodTests : Http2Test
+{
+    private static readonly WebLimits Tight = new()
+    {
+        Http2 = new Http2Limits { IdleFramesMax = 50, IdleFramesPerSecond = 1, ResetsMax = 20, ResetsPerSecond = 1 },
+    };
+
+    [Fact]
+    public Task Requests_that_are_reset_at_once_are_too_much() => AssertTooMuchAsync(
+        static i => [.. Frame.Headers((2 * i) + 1, Block.Get(Large)), .. Frame.Reset((2 * i) + 1)]);
+
+    [Fact]
+    public Task Faults_that_make_the_server_reset_are_too_much() => AssertTooMuchAsync(
+        static i => [.. Frame.Headers((2 * i) + 1, Block.Get(Large)), .. Frame.WindowUpdate((2 * i) + 1, 0)]);
+
+    [Fact]
+    public Task Malformed_requests_are_too_much() =>
+        AssertTooMuchAsync(static i => Frame.Headers((2 * i) + 1, Block.Of((":method", "GET"))));
+
+    [Fact]
+    public Task PINGs_are_too_much() => AssertTooMuchAsync(static _ => Frame.Ping(new byte[8]));
+
+    [Fact]
+    public Task SETTINGS_are_too_much() => AssertTooMuchAsync(static _ => Frame.Settings());
+
+    [Fact]
+    public Task Acknowledgements_are_too_much() => AssertTooMuchAsync(static _ => Frame.SettingsAck());
+
+    [Fact]
+    public Task PRIORITY_is_too_much() => AssertTooMuchAsync(static i => Frame.Priority((2 * i) + 1));
+
+    [Fact]
+    public Task PRIORITY_UPDATE_is_too_much() => AssertTooMuchAsync(static i => Frame.PriorityUpdate((2 * i) + 1, "u=1"));
+
+    [Fact]
+    public Task WINDOW_UPDATE_is_too_much() => AssertTooMuchAsync(static _ => Frame.WindowUpdate(0, 1));
+
+    [Fact]
+    public Task Unknown_frames_are_too_much() => AssertTooMuchAsync(static _ => Frame.Bytes((FrameType)0x77, 0, 0));
+
+    [Fact]
+    public Task Resets_of_streams_that_are_closed_are_too_much() => AssertTooMuchAsync(
+        static i => i == 0 ? Frame.Headers(1, Block.Get(Small)) : Frame.Reset(1));
+
+    [Fact]
+    public Task Empty_DATA_is_too_much() => AssertTooMuchAsync(
+        static i => i == 0 ? Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders) : Frame.Data(1, [], FrameFlags.None));
+
+    [Fact]
+    public Task DATA_byte_by_byte_is_too_much() => AssertTooMuchAsync(
+        static i => i == 0 ? Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders) : Frame.Data(1, [1], FrameFlags.None));
+
+    [Fact]
+    public Task DATA_of_padding_is_too_much() => AssertTooMuchAsync(
+        static i => i == 0 ? Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders)
+            : Frame.Data(1, [200, .. new byte[200]], FrameFlags.Padded));
+
+    [Fact]
+    public Task CONTINUATION_without_end_is_too_much() => AssertTooMuchAsync(
+        static i => i == 0 ? Frame.Headers(1, Block.Get(Small), FrameFlags.EndStream) : Frame.Continuation(1, [], FrameFlags.None));
+
+    [Fact]
+    public async Task A_field_block_that_is_too_large_is_too_much()
+    {
+        Http2Wire client = await OpenAsync();
+        byte[] piece = new byte[16_384];
+        await client.SendAsync(
+            Frame.Headers(1, piece, FrameFlags.EndStream),
+            Frame.Continuation(1, piece, FrameFlags.None),
+            Frame.Continuation(1, piece, FrameFlags.None),
+            Frame.Continuation(1, piece, FrameFlags.None),
+            Frame.Continuation(1, [0], FrameFlags.None));
+
+        await client.AssertFailsAsync(Http2Error.EnhanceYourCalm);
+    }
+
+    [Fact]
+    public async Task Those_who_are_answered_may_go_on()
+    {
+        Http2Wire client = await OpenAsync(Tight);
+        for (int streamId = 1; streamId < 400; streamId += 2)
+        {
+            (await client.GetAsync(streamId, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+            await client.SettleAsync();
+        }
+
+        // Every second answer is given up.
+        for (int streamId = 401; streamId < 600; streamId += 4)
+        {
+            await client.SendAsync(Frame.Headers(streamId, Block.Get(Large)), Frame.Reset(streamId));
+            (await client.GetAsync(streamId + 2, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+        }
+    }
+
+    [Fact]
+    public async Task A_client_that_tells_of_each_frame_it_has_taken_may_go_on()
+    {
+        Folder.AddSized(4 * 1024 * 1024);
+        Http2Wire client = await OpenAsync(Tight);
+
+        (await client.GetAsync(1, SiteFolder.Target(4 * 1024 * 1024))).AssertIsWhole(SiteFolder.Bytes(4 * 1024 * 1024));
+    }
+
+    [Fact]
+    public async Task A_client_that_does_not_read_what_it_causes_is_not_listened_to()
+    {
+        var limits = new WebLimits { UnsentBytesMax = 16 * 1024, Http2 = new Http2Limits { IdleFramesMax = int.MaxValue } };
+        Folder.AddSized(1000);
+        RunningSite site = await StartAsync(limits: limits);
+        Http2Wire client = await Http2Wire.OpenAsync(site, receiveBufferBytes: 4096);
+        byte[] pings = [.. Enumerable.Repeat(Frame.Ping(new byte[8]), 10_000).SelectMany(static ping => ping)];
+        using var enough = CancellationTokenSource.CreateLinkedTokenSource(TestContext.Current.CancellationToken);
+        long sent = 0;
+        Task sending = SendAsync();
+
+        // Neither side's kernel holds more than some megabytes, and the server what had come before it stopped to receive.
+        long before = -1;
+        while (Volatile.Read(ref sent) != before)
+        {
+            before = Volatile.Read(ref sent);
+            await Task.Delay(300, TestContext.Current.CancellationToken);
+        }
+
+        Assert.False(sending.IsCompleted);
+        Assert.InRange(site.Group.Reactors[0].Pools.LentBytes, 0, 2 * 1024 * 1024);
+        await enough.CancelAsync();
+        client.Wire.Reset();
+        await Assert.ThrowsAnyAsync<Exception>(() => sending);
+
+        async Task SendAsync()
+        {
+            while (!enough.IsCancellationRequested)
+            {
+                await client.Wire.SendAsync(pings);
+                Volatile.Write(ref sent, sent + pings.Length);
+            }
+
+            throw new OperationCanceledException();
+        }
+    }
+
+    private async Task AssertTooMuchAsync(Func<int, byte[]> frame)
+    {
+        Http2Wire client = await OpenAsync(Tight);
+        await client.SendAsync([.. Enumerable.Range(0, 100).SelectMany(frame)]);
+        await client.AssertFailsAsync(Http2Error.EnhanceYourCalm);
+    }
+}

@@ -1,0 +1,270 @@
+using System.Text;
+using Millrace.Http;
+using Millrace.Tests.Shared;
+using Millrace.Web.Tests.Http2.Kit;
+using Millrace.Web.Tests.Kit;
+
+namespace Millrace.Web.Tests.Http2;
+
+/// <summary>RFC 9113, section 8: requests and what answers them.</summary>
+public class RequestTests : Http2Test
+{
+    [Theory]
+    [InlineData(":method=GET|:scheme=http|:authority=a")]
+    [InlineData(":scheme=http|:authority=a|:path=/")]
+    [InlineData(":method=GET|:authority=a|:path=/")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|:path=/")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|:status=200")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|:proto=x")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|x=y|:path=/")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|X-Upper=y")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|connection=close")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|keep-alive=1")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|proxy-connection=close")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|transfer-encoding=chunked")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|upgrade=h2c")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|te=gzip")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|x=a\r\nb: c")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|x= a")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|a b=c")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/ HTTP/1.1\r\nx: y")]
+    [InlineData(":method=G T|:scheme=http|:authority=a|:path=/")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|content-length=1")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|content-length=1|content-length=2")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|content-length=-1")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/|host=b")]
+    [InlineData(":method=CONNECT|:scheme=http|:authority=a:1|:path=/")]
+    public Task A_malformed_request_is_reset_with_a_PROTOCOL_ERROR(string fields) =>
+        AssertResetsAsync(1, Http2Error.ProtocolError, Frame.Headers(1, BlockOf(fields)));
+
+    [Theory]
+    [InlineData(":path=/f1000.bin|:authority=a|:scheme=https|:method=GET")]
+    [InlineData(":method=GET|:scheme=http|:path=/f1000.bin|host=a")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/f1000.bin|host=a")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/f1000.bin|te=trailers")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/f1000.bin|cookie=a=b|cookie=c=d")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/f1000.bin|content-length=0")]
+    [InlineData(":method=GET|:scheme=http|:authority=a|:path=/f1000.bin?query")]
+    public async Task A_well_formed_request_is_answered(string fields)
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(Frame.Headers(1, BlockOf(fields)));
+
+        (await client.ReadAnswerAsync(1)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_head_that_is_too_large_is_answered_431_and_the_connection_goes_on()
+    {
+        Http2Wire client = await OpenAsync(new WebLimits { HeadBytesMax = 16 * 1024 });
+        byte[] block = Block.Get(Small, [.. Enumerable.Range(0, 10).Select(static i => $"x{i}: {new string('x', 1700)}")]);
+        await client.SendAsync(
+            Frame.Headers(1, block.AsSpan(0, 16_000), FrameFlags.EndStream), Frame.Continuation(1, block.AsSpan(16_000)));
+
+        Assert.Equal(431, (await client.ReadAnswerAsync(1)).Status);
+        (await client.GetAsync(3, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_path_that_is_too_long_is_answered_414()
+    {
+        Http2Wire client = await OpenAsync();
+
+        Assert.Equal(414, (await client.GetAsync(1, "/" + new string('x', 10_000))).Status);
+    }
+
+    [Fact]
+    public async Task HEAD_is_answered_by_fields_alone()
+    {
+        Http2Wire client = await OpenAsync();
+        foreach ((int streamId, string path, int size) in ((int, string, int)[])[(1, Small, 1000), (3, Large, LargeBytes)])
+        {
+            await client.SendAsync(Frame.Headers(streamId, Block.Request("HEAD", path)));
+            Answer answer = await client.ReadAnswerAsync(streamId);
+            Assert.Equal((200, $"{size}"), (answer.Status, answer.Field("content-length")));
+            Assert.Empty(client.Of(streamId).DataBytes);
+        }
+    }
+
+    [Fact]
+    public async Task Answers_without_a_body_end_with_their_fields()
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(Frame.Headers(1, Block.Request("OPTIONS", "*")), Frame.Headers(3, Block.Get(Small, "if-none-match: *")));
+
+        Assert.Equal(204, (await client.ReadAnswerAsync(1)).Status);
+        Assert.Equal(304, (await client.ReadAnswerAsync(3)).Status);
+        Assert.Empty(client.Of(1).DataBytes);
+        Assert.Empty(client.Of(3).DataBytes);
+    }
+
+    [Fact]
+    public async Task Fields_of_answers_are_in_lower_case_and_none_is_of_HTTP_1()
+    {
+        Http2Wire client = await OpenAsync();
+        await client.GetAsync(1, Small);
+        await client.GetAsync(3, "/none");
+        await client.GetAsync(5, Large, "range: bytes=1-2");
+        foreach (int streamId in (int[])[1, 3, 5])
+        {
+            List<(string Name, string Value)> fields = client.Of(streamId).Fields;
+            Assert.Equal(":status", fields[0].Name);
+            Assert.All(fields, static field => Assert.Equal(field.Name.ToLowerInvariant(), field.Name));
+            Assert.DoesNotContain(fields, static field => field.Name is "connection" or "keep-alive" or "transfer-encoding");
+            Assert.Contains(fields, static field => field.Name == "date");
+        }
+    }
+
+    [Fact]
+    public async Task A_body_that_nobody_wants_is_dropped_and_its_window_given_back()
+    {
+        Http2Wire client = await OpenAsync();
+        for (int streamId = 1; streamId < 20; streamId += 2)
+        {
+            await client.SendAsync(
+                Frame.Headers(streamId, Block.Request("POST", "/none", "content-length: 30000"), FrameFlags.EndHeaders),
+                Frame.Data(streamId, new byte[15_000], FrameFlags.None),
+                Frame.Data(streamId, new byte[15_000]));
+            Assert.Equal(405, (await client.ReadAnswerAsync(streamId)).Status);
+            await client.SettleAsync();
+            Assert.Null(client.Of(streamId).Reset);
+        }
+    }
+
+    [Fact]
+    public async Task A_body_that_is_announced_too_large_is_answered_413_and_not_waited_for()
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(Frame.Headers(1, Block.Get(Small, "content-length: 1000000"), FrameFlags.EndHeaders));
+        await client.ReadAsync(1);
+        await client.SettleAsync();
+
+        Assert.Equal("413", client.Of(1).Fields[0].Value);
+        Assert.Equal(Http2Error.NoError, client.Of(1).Reset);
+    }
+
+    [Fact]
+    public async Task A_body_that_grows_too_large_is_given_up_behind_the_answer()
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders));
+        Assert.Equal(405, (await client.ReadAnswerAsync(1)).Status);
+        for (int i = 0; i < 5; i++)
+        {
+            await client.SendAsync(Frame.Data(1, new byte[14_000], FrameFlags.None));
+        }
+
+        Frame reset = await client.ReadUntilAsync(FrameType.RstStream);
+        Assert.Equal(Http2Error.NoError, reset.Error);
+        (await client.GetAsync(3, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Theory]
+    [InlineData("content-length: 3")]
+    [InlineData("content-length: 1")]
+    [InlineData("content-length: 0")]
+    public async Task A_body_of_another_length_than_announced_is_malformed(string field)
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(Frame.Headers(1, Block.Request("POST", "/none", field), FrameFlags.EndHeaders), Frame.Data(1, [1, 2]));
+        await client.ReadUntilAsync(FrameType.RstStream, static frame => frame is { StreamId: 1, Error: Http2Error.ProtocolError });
+
+        (await client.GetAsync(3, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task Trailers_end_a_request()
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(
+            Frame.Headers(1, Block.Request("POST", "/none", "content-length: 2"), FrameFlags.EndHeaders),
+            Frame.Data(1, [1, 2], FrameFlags.None),
+            Frame.Headers(1, Block.Of(("x-sum", "1"))));
+
+        Assert.Equal(405, (await client.ReadAnswerAsync(1)).Status);
+        await client.SettleAsync();
+        Assert.Null(client.Of(1).Reset);
+    }
+
+    [Theory]
+    [InlineData("x=y", false)]
+    [InlineData(":path=/", true)]
+    [InlineData("X=y", true)]
+    [InlineData("connection=close", true)]
+    public async Task Trailers_that_are_none_are_malformed(string fields, bool isLast)
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(
+            Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders),
+            Frame.Headers(1, BlockOf(fields), isLast ? FrameFlags.EndHeaders | FrameFlags.EndStream : FrameFlags.EndHeaders));
+
+        await client.ReadUntilAsync(FrameType.RstStream, static frame => frame is { StreamId: 1, Error: Http2Error.ProtocolError });
+        (await client.GetAsync(3, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task Unknown_methods_are_answered_and_CONNECT_is_no_request_for_a_file()
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(
+            Frame.Headers(1, Block.Request("BREW", Small)),
+            Frame.Headers(3, Block.Of((":method", "CONNECT"), (":authority", "a:1"))));
+
+        Assert.Equal(501, (await client.ReadAnswerAsync(1)).Status);
+        Assert.Equal(405, (await client.ReadAnswerAsync(3)).Status);
+    }
+
+    [Fact]
+    public async Task Several_ranges_come_as_parts()
+    {
+        Http2Wire client = await OpenAsync();
+        byte[] large = SiteFolder.Bytes(LargeBytes);
+        foreach ((int streamId, string path, byte[] bytes) in
+            ((int, string, byte[])[])[(1, Large, large), (3, Small, SiteFolder.Bytes(1000))])
+        {
+            Answer answer = await client.GetAsync(streamId, path, "range: bytes=10-19,900-999");
+            Assert.Equal(206, answer.Status);
+            Assert.StartsWith("multipart/byteranges; boundary=", answer.Field("content-type"), StringComparison.Ordinal);
+            Assert.Equal($"{answer.Body.Length}", answer.Field("content-length"));
+            Assert.Contains(Encoding.Latin1.GetString(bytes, 10, 10), answer.Text, StringComparison.Ordinal);
+            Assert.Contains(Encoding.Latin1.GetString(bytes, 900, 100), answer.Text, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public async Task Every_size_is_answered_whole_and_in_part()
+    {
+        Folder.AddSizes();
+        RunningSite site = await StartAsync();
+        Http2Wire client = await Http2Wire.OpenAsync(site);
+        int streamId = -1;
+        foreach (int size in SiteFolder.Sizes)
+        {
+            byte[] bytes = SiteFolder.Bytes(size);
+            (await client.GetAsync(streamId += 2, SiteFolder.Target(size))).AssertIsWhole(bytes);
+            if (size > 1)
+            {
+                Answer part = await client.GetAsync(streamId += 2, SiteFolder.Target(size), $"range: bytes=1-{size - 1}");
+                Assert.Equal((206, $"bytes 1-{size - 1}/{size}"), (part.Status, part.Field("content-range")));
+                Assert.Equal(bytes[1..], part.Body);
+            }
+        }
+    }
+
+    [Fact]
+    public async Task A_client_that_has_ended_still_gets_what_it_asked_for()
+    {
+        Http2Wire client = await OpenAsync(settings: (SettingId.InitialWindowSize, 1u << 20));
+        await client.SendAsync(Frame.WindowUpdate(0, 1 << 20), Frame.Headers(1, Block.Get(Large)), Frame.Headers(3, Block.Get(Small)));
+        client.Wire.FinishSending();
+        await client.ReadAsync(1);
+
+        client.Of(1).ToAnswer().AssertIsWhole(SiteFolder.Bytes(LargeBytes));
+        (await client.ReadAsync(3)).ToAnswer().AssertIsWhole(SiteFolder.Bytes(1000));
+        await client.Wire.AssertEndsAsync();
+    }
+
+    private static byte[] BlockOf(string fields) =>
+        Block.Of([.. fields.Split('|').Select(static field => field.Split('=', 2)).Select(static parts => (parts[0], parts[1]))]);
+}
