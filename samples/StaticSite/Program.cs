@@ -1,8 +1,10 @@
 // A folder and an endpoint in one ASP.NET Core application. Try: dotnet run -- ../site, then curl -i http://localhost:5000/ and /api/time
 using System.Globalization;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
 
 WebApplicationBuilder builder = WebApplication.CreateBuilder();
+builder.WebHost.UseMillrace();
 WebApplication app = builder.Build();
 
 // Files first by their names; endpoints keep what is theirs, and /404.html answers for the rest.

@@ -1,5 +1,6 @@
 // An ASP.NET Core application whose transport is chosen when it starts, so that the same program can be compared:
-//   TRANSPORT=millrace|sockets|sockets-inline   URL=http://127.0.0.1:5000   HTTPS=off|on   PROTOCOLS=Http1AndHttp2|Http1|Http2
+//   TRANSPORT=millrace|sockets|sockets-inline   URL=http://127.0.0.1:5000   HTTPS=off|on|millrace   PROTOCOLS=Http1AndHttp2|Http1|Http2
+// HTTPS=on is Kestrel's, an SslStream over whatever transport; HTTPS=millrace is the transport's own.
 using System.Net;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using WebApi;
@@ -28,9 +29,18 @@ builder.WebHost.UseKestrelHttpsConfiguration().ConfigureKestrel(kestrel =>
     kestrel.Listen(IPAddress.Parse(url.Host), url.Port, endpoint =>
     {
         endpoint.Protocols = Enum.Parse<HttpProtocols>(Setting("PROTOCOLS", nameof(HttpProtocols.Http1AndHttp2)));
-        if (Setting("HTTPS", "off") == "on")
+        switch (Setting("HTTPS", "off"))
         {
-            endpoint.UseHttps(SelfSigned.Make(url.Host));
+            case "off":
+                break;
+            case "on":
+                endpoint.UseHttps(SelfSigned.Make(url.Host));
+                break;
+            case "millrace":
+                endpoint.UseMillraceHttps(SelfSigned.Make(url.Host));
+                break;
+            case string other:
+                throw new InvalidOperationException($"HTTPS is '{other}': off, on or millrace.");
         }
     });
 });

@@ -42,22 +42,8 @@ internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench
             return BeginWithout(plan, opening, out send);
         }
 
-        if (!source.IsAsCatalogued)
-        {
-            send = BeginBody(plan, source, AssetState.Changed, new ByteRange(0, source.Size - 1));
-        }
-        else if (plan.Body == PlanBody.Asset)
-        {
-            send = BeginBody(plan, source, AssetState.AsPlanned, new ByteRange(0, source.Size - 1));
-        }
-        else if (plan.Ranges.Length == 1)
-        {
-            send = BeginBody(plan, source, AssetState.AsPlanned, plan.Ranges[0]);
-        }
-        else
-        {
-            send = BeginParts(plan, source);
-        }
+        AssetPart part = AssetPart.Of(plan, source);
+        send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
 
         return Outcome.Begun;
     }
@@ -77,14 +63,12 @@ internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench
         return Outcome.Begun;
     }
 
-    private BodySend BeginBody(scoped in Plan plan, in BodySource source, AssetState state, ByteRange range)
+    private BodySend BeginBody(scoped in Plan plan, in BodySource source, in AssetPart part)
     {
-        AnswerFields.Set(context, plan, bench.Scratch, state, range.Length);
-        if (IncludesBody && range.Length > 0)
+        AnswerFields.Set(context, plan, bench.Scratch, part.State, part.Range.Length);
+        if (IncludesBody && part.Range.Length > 0)
         {
-            return BodySend.Of(source, range, plan.Body == PlanBody.Ranges && state == AssetState.AsPlanned
-                ? BodyExtent.Range
-                : BodyExtent.Whole);
+            return BodySend.Of(source, part.Range, part.Extent);
         }
 
         source.Close();

@@ -33,6 +33,16 @@ public class MillraceEndPointOptions
     public TransportScheduling Scheduling { get; set; }
 
     /// <summary>
+    /// Whether a handler goes on on its reactor behind each of its awaits, timers and tasks included, by a
+    /// <see cref="SynchronizationContext"/>: not where it said <c>ConfigureAwait(false)</c>, nor once it has left by
+    /// <c>LeaveReactor</c>. A handler that blocks on an async method of its own then waits for what only its own thread could do; the watch
+    /// ends that with the help of the thread pool, some 100 ms later (<see cref="MillraceTransportOptions.WatchForStalls"/>). With
+    /// <see cref="TransportScheduling.Inline"/> only.
+    /// </summary>
+    /// <remarks>Defaults to false: a handler that awaits something foreign comes home with its connection's next read.</remarks>
+    public bool UseSynchronizationContext { get; set; }
+
+    /// <summary>
     /// Whether an aborted connection ends with a FIN instead of a reset: its peer cannot tell a cut answer from a whole one.
     /// </summary>
     /// <remarks>Defaults to what the AppContext switch <c>Microsoft.AspNetCore.Server.Kestrel.FinOnError</c> says, else false.</remarks>
@@ -52,6 +62,7 @@ public class MillraceEndPointOptions
     internal EndPointSettings ToSettings()
     {
         Validate();
-        return new EndPointSettings(Backlog, NoDelay, MaxReadBufferSize ?? 0, MaxWriteBufferSize ?? 0, Scheduling, FinOnError);
+        return new EndPointSettings(
+            Backlog, NoDelay, MaxReadBufferSize ?? 0, MaxWriteBufferSize ?? 0, Scheduling, UseSynchronizationContext, FinOnError);
     }
 }

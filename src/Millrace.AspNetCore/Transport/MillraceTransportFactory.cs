@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
+using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Transport.Listening;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
@@ -17,18 +18,24 @@ internal sealed class MillraceTransportFactory
     : IConnectionListenerFactory, IConnectionListenerFactorySelector, IAsyncDisposable, IDisposable
 {
     private readonly MillraceTransportOptions _options;
-    private readonly TransportLog _log;
+    private readonly HttpsEndPoints? _https;
     private readonly HashSet<string> _toldCauses = [];
 
     public MillraceTransportFactory(
-        IOptions<MillraceTransportOptions> options, ILoggerFactory logs, IMemoryPoolFactory<byte>? pools = null)
+        IOptions<MillraceTransportOptions> options,
+        ILoggerFactory logs,
+        IMemoryPoolFactory<byte>? pools = null,
+        HttpsEndPoints? https = null)
     {
         _options = options.Value;
-        _log = new TransportLog(logs.CreateLogger(TransportLog.Category));
+        _https = https;
+        Log = new TransportLog(logs.CreateLogger(TransportLog.Category));
         Reactors = new TransportReactors(_options, pools, logs);
     }
 
     internal TransportReactors Reactors { get; }
+
+    internal TransportLog Log { get; }
 
     public bool CanBind(EndPoint endpoint)
     {
@@ -41,7 +48,7 @@ internal sealed class MillraceTransportFactory
         {
             if (_toldCauses.Add(refusal.Cause))
             {
-                _log.EndPointLeft(endpoint, refusal.Cause, refusal.Remedy);
+                Log.EndPointLeft(endpoint, refusal.Cause, refusal.Remedy);
             }
         }
 
@@ -50,11 +57,15 @@ internal sealed class MillraceTransportFactory
 
     public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
     {
-        EndPointSettings settings = _options.For(endpoint).ToSettings();
+        EndPointSettings settings = _options.For(endpoint).ToSettings() with
+        {
+            Terminator = _https?.TerminatorOf(endpoint),
+            Places = _https?.Places,
+        };
         try
         {
             ReactorGroup group = await Reactors.StartedAsync(cancellationToken);
-            return await TransportListener.BindAsync(group, endpoint, settings, Reactors.PipesFor(settings), _log);
+            return await TransportListener.BindAsync(group, endpoint, settings, Reactors.PipesFor(settings), Log);
         }
         catch (EngineException error) when (error.IsAddressInUse)
         {

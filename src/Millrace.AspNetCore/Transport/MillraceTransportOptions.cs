@@ -18,6 +18,14 @@ public sealed class MillraceTransportOptions : MillraceEndPointOptions
     public BackendKind Backend { get; set; } = BackendKind.Auto;
 
     /// <summary>
+    /// Whether a thread watches for application code that blocks a reactor: it counts it, logs it with its endpoint, has other reactors
+    /// take that reactor's new connections meanwhile and the thread pool its application's continuations, and resets the connection of a
+    /// handler that blocks its reactor on a read or a write that only this reactor could end.
+    /// </summary>
+    /// <remarks>Defaults to true.</remarks>
+    public bool WatchForStalls { get; set; } = true;
+
+    /// <summary>
     /// A group to share with others, whose reactors, backend and limits then hold here too. It is stopped by whoever started it, after the
     /// server. Null: one of the server's own, started with its first address and stopped with it.
     /// </summary>
@@ -46,6 +54,7 @@ public sealed class MillraceTransportOptions : MillraceEndPointOptions
             MaxReadBufferSize = MaxReadBufferSize,
             MaxWriteBufferSize = MaxWriteBufferSize,
             Scheduling = Scheduling,
+            UseSynchronizationContext = UseSynchronizationContext,
             FinOnError = FinOnError,
         };
         ConfigureEndPoint?.Invoke(endPoint, own);

@@ -37,6 +37,20 @@ internal sealed partial class TransportLog(ILogger logger)
     [LoggerMessage(19, LogLevel.Debug, "Connection id \"{ConnectionId}\" reset.", EventName = "ConnectionReset")]
     public partial void ConnectionReset(string connectionId);
 
+    [LoggerMessage(
+        101, LogLevel.Warning, "Connection id \"{ConnectionId}\" is reset: {Occupant} {Reason}", EventName = "ReactorWaitFailed")]
+    public partial void ReactorWaitFailed(string connectionId, string occupant, string reason);
+
+    [LoggerMessage(102, LogLevel.Warning, "TLS on {EndPoint} is left to Kestrel's UseHttps: {Cause}.", EventName = "TlsLeft")]
+    public partial void TlsLeft(EndPoint endPoint, string cause);
+
+    [LoggerMessage(
+        103,
+        LogLevel.Debug,
+        "Connection id \"{ConnectionId}\" is refused for its client's certificate.",
+        EventName = "ClientCertificateRefused")]
+    public partial void ClientCertificateRefused(string connectionId);
+
     [LoggerMessage(100, LogLevel.Warning, "{EndPoint} is left to the next transport: {Cause}. {Remedy}.", EventName = "EndPointLeft")]
     public partial void EndPointLeft(EndPoint endPoint, string cause, string remedy);
 }

@@ -35,7 +35,7 @@ public class BlockingTests
         }
     }
 
-    [Theory, EachTransport]
+    [Theory, EachTransport(TakesSeconds = true)]
     public async Task Handlers_that_block_on_every_connection_are_all_answered(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, static context =>

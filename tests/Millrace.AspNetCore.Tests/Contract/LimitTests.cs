@@ -66,7 +66,7 @@ public class LimitTests
         Assert.Equal(431, await StatusAsync(application, $"GET / HTTP/1.1\r\nHost: mill\r\n{many}\r\n"));
     }
 
-    [Theory, EachTransport]
+    [Theory, EachTransport(TakesSeconds = true)]
     public async Task A_connection_that_stays_idle_is_closed(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -77,7 +77,7 @@ public class LimitTests
         Assert.Equal(("", Ending.Fin), await client.ReadToEndAsync());
     }
 
-    [Theory, EachTransport]
+    [Theory, EachTransport(TakesSeconds = true)]
     public async Task A_head_that_never_ends_is_timed_out(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -105,7 +105,7 @@ public class LimitTests
         Assert.DoesNotContain(application.Log.AboveDebug, static entry => entry.Level > LogLevel.Information);
     }
 
-    [Theory, EachTransport]
+    [Theory, EachTransport(TakesSeconds = true)]
     public async Task A_body_that_trickles_is_timed_out(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -118,7 +118,7 @@ public class LimitTests
         Assert.StartsWith("HTTP/1.1 408 ", (await client.ReadToEndAsync()).Text, StringComparison.Ordinal);
     }
 
-    [Theory, EachTransport]
+    [Theory, EachTransport(TakesSeconds = true)]
     public async Task A_reader_slower_than_the_rate_is_cut_off(TransportKind transport)
     {
         var aborted = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -143,7 +143,7 @@ public class LimitTests
         Assert.Equal(Ending.Reset, (await client.ReadToEndAsync()).Ending);
     }
 
-    [Theory, EachTransport]
+    [Theory, EachTransport(TakesSeconds = true)]
     public async Task A_reader_that_keeps_the_rate_is_not_cut_off(TransportKind transport)
     {
         const int BodyBytes = 4_000_000;

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
@@ -9,6 +8,7 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Millrace.AspNetCore.Tests.Kit;
+using static Millrace.AspNetCore.Tests.Kit.ProtocolEcho;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
@@ -17,9 +17,6 @@ public class TlsTests
 {
     private static Task<RunningApplication> StartAsync(TransportKind transport, RequestDelegate answer) => RunningApplication.StartAsync(
         transport, answer, static limits => limits.MaxRequestBodySize = null, static endpoint => endpoint.UseHttps(Certificates.Server));
-
-    private static Task EchoProtocol(HttpContext context) =>
-        context.Response.WriteAsync($"{context.Request.Protocol} {context.Request.Scheme} {context.Request.Path}");
 
     [Theory, EachTransport]
     public async Task Requests_are_answered_over_tls(TransportKind transport)
@@ -46,34 +43,8 @@ public class TlsTests
     }
 
     [Theory, EachTransport]
-    public async Task A_hundred_streams_share_one_connection(TransportKind transport)
-    {
-        var connections = new ConcurrentDictionary<string, bool>();
-        var gate = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        int waiting = 0;
-        await using RunningApplication application = await StartAsync(transport, async context =>
-        {
-            connections[context.Connection.Id.Split(':')[0]] = true;
-            if (context.Request.Path != "/first")
-            {
-                if (Interlocked.Increment(ref waiting) == 100)
-                {
-                    gate.SetResult();
-                }
-
-                await gate.Task;
-            }
-
-            await EchoProtocol(context);
-        });
-        using HttpClient client = application.NewClient(HttpVersion.Version20);
-        await client.GetStringAsync("/first");
-
-        string[] bodies = await Task.WhenAll(Enumerable.Range(0, 100).Select(i => client.GetStringAsync($"/{i}"))).Within();
-
-        Assert.Equal(Enumerable.Range(0, 100).Select(static i => $"HTTP/2 https /{i}"), bodies);
-        Assert.Single(connections);
-    }
+    public Task A_hundred_streams_share_one_connection(TransportKind transport) =>
+        AssertHundredStreamsShareOneConnectionAsync(answer => StartAsync(transport, answer));
 
     [Theory, EachTransport]
     public async Task Large_bodies_go_both_ways_on_many_streams(TransportKind transport)

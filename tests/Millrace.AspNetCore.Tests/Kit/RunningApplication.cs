@@ -44,13 +44,15 @@ internal sealed class RunningApplication : IAsyncDisposable
     /// <param name="endpoint">HTTPS, protocols and connection middleware of the one endpoint.</param>
     /// <param name="endpoints">Endpoints in place of that one.</param>
     /// <param name="host">Services, and settings of the transport.</param>
+    /// <param name="routes">Endpoints of an application that routes, in place of the answer.</param>
     public static async Task<RunningApplication> StartAsync(
         TransportKind transport,
         RequestDelegate answer,
         Action<KestrelServerLimits>? limits = null,
         Action<ListenOptions>? endpoint = null,
         Action<KestrelServerOptions>? endpoints = null,
-        Action<IWebHostBuilder>? host = null)
+        Action<IWebHostBuilder>? host = null,
+        Action<WebApplication>? routes = null)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         var log = new LogCapture();
@@ -65,7 +67,15 @@ internal sealed class RunningApplication : IAsyncDisposable
 
         WebApplication application = builder.Build();
         application.UseWebSockets();
-        application.Run(answer);
+        if (routes is null)
+        {
+            application.Run(answer);
+        }
+        else
+        {
+            routes(application);
+        }
+
         var running = new RunningApplication(application, log);
         try
         {

@@ -18,4 +18,23 @@ internal static class WebSocketMessages
         while (!got.EndOfMessage);
         return message.ToArray();
     }
+
+    /// <summary>Three messages out and three in, all at the same time: who waits with one for the other would wait for ever.</summary>
+    public static async Task ExchangeAsync(this WebSocket socket, byte[] sent, byte[] expected)
+    {
+        Task sending = Task.Run(async () =>
+        {
+            for (int i = 0; i < 3; i++)
+            {
+                await socket.SendAsync(sent, WebSocketMessageType.Binary, endOfMessage: true, CancellationToken.None);
+            }
+        });
+        for (int i = 0; i < 3; i++)
+        {
+            byte[] got = await socket.ReceiveMessageAsync();
+            Assert.True(expected.AsSpan().SequenceEqual(got), "Another message than was sent.");
+        }
+
+        await sending;
+    }
 }

@@ -23,7 +23,7 @@ public class FeatureTests : TransportTest
         Assert.Equal(peer.Socket.LocalEndPoint, features.Get<IConnectionEndPointFeature>()?.RemoteEndPoint);
         Assert.Equal(peer.Socket.RemoteEndPoint, features.Get<IConnectionEndPointFeature>()?.LocalEndPoint);
         Assert.Equal(4096, features.Get<IMemoryPoolFeature>()?.MemoryPool.MaxBufferSize);
-        Assert.Equal(7, features.Count());
+        Assert.Equal(8, features.Count());
     }
 
     [Fact]
@@ -58,12 +58,12 @@ public class FeatureTests : TransportTest
             features[typeof(int).MakeArrayType(1 + (i % 20))] = i;
         }
 
-        Assert.Equal(27, features.Count());
+        Assert.Equal(28, features.Count());
         Assert.Equal(39, features[typeof(int).MakeArrayType(20)]);
         features.Set<IConnectionItemsFeature>(null);
         features.Set<IConnectionItemsFeature>(null);
         Assert.Null(features.Get<IConnectionItemsFeature>());
-        Assert.Equal(26, features.Count());
+        Assert.Equal(27, features.Count());
         Assert.Equal(revision + 42, features.Revision);
     }
 

@@ -47,7 +47,7 @@ internal readonly struct BodySend
 
     public static BodySend Of(in BodySource source, ByteRange range, BodyExtent extent) => new(source, null, null, range, extent);
 
-    public static BodySend Of(in BodySource source, MultipartRanges parts) => new(source, null, parts, default, BodyExtent.Range);
+    public static BodySend Of(in BodySource source, MultipartRanges parts) => new(source, null, parts, default, BodyExtent.Ranges);
 
     /// <summary>Sends it. What is small and in memory is written at once, and the task is complete.</summary>
     public Task RunAsync(HttpContext context, SnapshotLease lease)

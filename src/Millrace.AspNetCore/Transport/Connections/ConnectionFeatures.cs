@@ -1,6 +1,8 @@
 using System.Collections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+using Millrace.AspNetCore.Https;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
@@ -15,6 +17,7 @@ internal sealed class ConnectionFeatures : IFeatureCollection
     /// <summary>Those that <see cref="TransportConnection"/> is itself.</summary>
     private static readonly Type[] Own =
     [
+        typeof(IReactorFeature),
         typeof(IConnectionIdFeature),
         typeof(IConnectionTransportFeature),
         typeof(IConnectionItemsFeature),
@@ -27,11 +30,27 @@ internal sealed class ConnectionFeatures : IFeatureCollection
     private KeyValuePair<Type, object>[] _features = new KeyValuePair<Type, object>[UsualCount];
     private int _count;
 
-    public ConnectionFeatures(TransportConnection connection)
+    /// <summary>Those of TLS that is done.</summary>
+    private static readonly Type[] Tls =
+    [
+        typeof(ITlsConnectionFeature),
+        typeof(ITlsHandshakeFeature),
+        typeof(ITlsApplicationProtocolFeature),
+    ];
+
+    public ConnectionFeatures(TransportConnection connection, ConnectionTls? tls)
     {
         foreach (Type own in Own)
         {
             _features[_count++] = new(own, connection);
+        }
+
+        if (tls is not null)
+        {
+            foreach (Type agreed in Tls)
+            {
+                _features[_count++] = new(agreed, tls);
+            }
         }
     }
 

@@ -11,6 +11,7 @@ internal sealed partial class TransportConnection
     /// </summary>
     private const int PieceBytesMax = 4096;
 
+    private bool _isTellingClosed;
     private readonly TaskCompletionSource _closedWasTold = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private async Task ReceiveAsync()
@@ -28,8 +29,26 @@ internal sealed partial class TransportConnection
             _log.Unexpected("receiving", ConnectionId, unexpected);
         }
 
+        _input?.NoteInput();
         await _received.CompleteAsync(_end?.Reason ?? error);
+        if (error is null && _end is null)
+        {
+            await PeersEndAsync();
+        }
+
         await TellClosedAsync();
+    }
+
+    /// <summary>
+    /// The input may have ended by the peer's last word (TLS's close_notify), who still takes the answer: the connection is closed when the
+    /// socket says so, or when we have ended it.
+    /// </summary>
+    private async Task PeersEndAsync()
+    {
+        if (await _connection.ReadPeersEndAsync() == ReadOutcome.Reset && _end is null)
+        {
+            _ = ToldFault();
+        }
     }
 
     /// <summary>The result is what the application is to see of the end: nothing where it was in order.</summary>
@@ -39,6 +58,7 @@ internal sealed partial class TransportConnection
         while (_end is null)
         {
             ReadOutcome outcome = await _connection.ReadAsync();
+            _isTaking = true;
             if (_end is not null)
             {
                 break;
@@ -56,6 +76,8 @@ internal sealed partial class TransportConnection
             }
 
             TakeInput();
+            _isTaking = false;
+            _input?.NoteInput();
             FlushResult flushed = await FlushInputAsync();
             if (flushed.IsCompleted || flushed.IsCanceled)
             {
@@ -99,8 +121,17 @@ internal sealed partial class TransportConnection
     /// <summary>On the thread pool: the callbacks are the application's, and would hold up the reactor. Ends when all have run.</summary>
     private Task TellClosedAsync()
     {
-        ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.TellClosed(), this, preferLocal: false);
+        BeginTellClosed();
         return _closedWasTold.Task;
+    }
+
+    /// <summary>Once, by whoever comes first. Any thread.</summary>
+    private void BeginTellClosed()
+    {
+        if (!Interlocked.Exchange(ref _isTellingClosed, true))
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.TellClosed(), this, preferLocal: false);
+        }
     }
 
     private void TellClosed()

@@ -3,8 +3,10 @@ using System.IO.Pipelines;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
+using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
+using Millrace.Tls;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
@@ -42,13 +44,16 @@ internal sealed partial class TransportConnection : ConnectionContext,
         _reactor = connection.Reactor;
         _settings = settings;
         _log = log;
-        (_application, IDuplexPipe transport) = pipes.Make();
+        (_application, IDuplexPipe transport, _home) = pipes.Make(this);
+        _input = _application.Input as HomingPipeReader;
+        _output = _application.Output as RelievedPipeWriter;
         (_toSend, _received) = (transport.Input, transport.Output);
         _socket = new ConnectionSocket(connection.Descriptor);
         MemoryPool = pipes.Memory;
         Transport = _application;
-        Features = new ConnectionFeatures(this);
+        Features = new ConnectionFeatures(this, connection.GetTlsSession() is { } session ? new ConnectionTls(session) : null);
         ConnectionClosed = _closed.Token;
+        settings.Places?.Take();
         LocalEndPoint = connection.LocalEndPoint;
         RemoteEndPoint = connection.RemoteEndPoint;
     }
@@ -77,6 +82,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
 
     public override async ValueTask DisposeAsync()
     {
+        _settings.Places?.Return();
         _application.Input.Complete();
         _application.Output.Complete();
         await _serving;

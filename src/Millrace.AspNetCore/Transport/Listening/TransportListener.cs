@@ -5,6 +5,7 @@ using Millrace.AspNetCore.Transport.Connections;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 using Millrace.Engine.Listening;
+using Millrace.Engine.Stages;
 
 namespace Millrace.AspNetCore.Transport.Listening;
 
@@ -41,9 +42,10 @@ internal sealed class TransportListener : IConnectionListener
     {
         var listener = new TransportListener(group, settings, pipes, log);
         ListenSettings listen = ListenSettings.Of(group.Reactors[0].Limits) with { Backlog = settings.Backlog, NoDelay = settings.NoDelay };
+        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = settings.Terminator is { } terminator ? terminator.StagesOf : null;
         listener._listener = endPoint is FileHandleEndPoint handle
-            ? await group.AdoptAsync(checked((int)handle.FileHandle), listener.ServeAsync, listen)
-            : await group.ListenAsync(endPoint, listener.ServeAsync, stages: null, refusal: null, listen);
+            ? await group.AdoptAsync(checked((int)handle.FileHandle), listener.ServeAsync, stages, listen)
+            : await group.ListenAsync(endPoint, listener.ServeAsync, stages, refusal: null, listen);
         return listener;
     }
 

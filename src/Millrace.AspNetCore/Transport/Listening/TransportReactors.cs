@@ -30,7 +30,7 @@ internal sealed class TransportReactors(
             if (_group is null)
             {
                 ReactorGroup group = options.ReactorGroup ?? await ReactorGroup.StartAsync(OwnOptions());
-                _memory = [.. group.Reactors.Select(_ => NewPool())];
+                _memory = [.. group.Reactors.Select(NewPool)];
                 _group = group;
             }
 
@@ -81,6 +81,7 @@ internal sealed class TransportReactors(
     {
         Reactors = options.ReactorCount,
         Backend = options.Backend,
+        WatchForStalls = options.WatchForStalls,
         LoggerFactory = logs,
         Limits = new Limits
         {
@@ -97,5 +98,6 @@ internal sealed class TransportReactors(
     /// <summary>
     /// Kestrel's pool has blocks that are pinned, and gives back what is not used. Without Kestrel there is the shared one.
     /// </summary>
-    private MemoryPool<byte> NewPool() => pools?.Create(new MemoryPoolOptions { Owner = PoolOwner }) ?? MemoryPool<byte>.Shared;
+    private MemoryPool<byte> NewPool(Reactor reactor) =>
+        pools is null ? MemoryPool<byte>.Shared : new HomeMemoryPool(reactor, pools.Create(new MemoryPoolOptions { Owner = PoolOwner }));
 }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using Millrace.Engine;
+using Millrace.Engine.Watching;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
@@ -8,34 +9,48 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 internal sealed class ConnectionPipes
 {
     private readonly Reactor _reactor;
-    private readonly TransportScheduling _scheduling;
-    private readonly PipeOptions _input;
-    private readonly PipeOptions _output;
+    private readonly EndPointSettings _settings;
+    private readonly TurnEndScheduler _transport;
+    private readonly (PipeOptions Input, PipeOptions Output) _onPool;
 
     public ConnectionPipes(Reactor reactor, MemoryPool<byte> memory, EndPointSettings settings)
     {
         _reactor = reactor;
         Memory = memory;
-        _scheduling = settings.Scheduling;
-        PipeScheduler application =
-            settings.Scheduling == TransportScheduling.Inline ? new HomeScheduler(reactor) : PipeScheduler.ThreadPool;
-        var transport = new TurnEndScheduler(reactor);
-        _input = Options(application, transport, settings.ReadBufferBytesMax);
-        _output = Options(transport, application, settings.WriteBufferBytesMax);
-
-        PipeOptions Options(PipeScheduler reader, PipeScheduler writer, long bytesMax) => new(
-            memory, reader, writer, pauseWriterThreshold: bytesMax, resumeWriterThreshold: bytesMax / 2, useSynchronizationContext: false);
+        _settings = settings;
+        _transport = new TurnEndScheduler(reactor);
+        _onPool = OptionsFor(PipeScheduler.ThreadPool);
     }
 
     /// <summary>Where the pipes' memory is from.</summary>
     public MemoryPool<byte> Memory { get; }
 
-    /// <summary>The two ends of a connection's pipes.</summary>
-    public (IDuplexPipe Application, IDuplexPipe Transport) Make()
+    /// <summary>The two ends of a connection's pipes, and where the application is to be found; null for the thread pool.</summary>
+    public (IDuplexPipe Application, IDuplexPipe Transport, HomeScheduler? Home) Make(IOccupant connection)
     {
-        var input = new Pipe(_input);
-        var output = new Pipe(_output);
-        PipeReader reader = _scheduling == TransportScheduling.Inline ? new HomingPipeReader(input.Reader, _reactor) : input.Reader;
-        return (new DuplexPipe(reader, output.Writer), new DuplexPipe(output.Reader, input.Writer));
+        if (_settings.Scheduling == TransportScheduling.ThreadPool)
+        {
+            (Pipe input, Pipe output) = (new Pipe(_onPool.Input), new Pipe(_onPool.Output));
+            return (new DuplexPipe(input.Reader, output.Writer), new DuplexPipe(output.Reader, input.Writer), null);
+        }
+
+        var home = new HomeScheduler(_reactor, connection);
+        home.Context = _settings.UsesSynchronizationContext ? new HomeContext(home) : null;
+        (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(home);
+        var received = new Pipe(inputOptions);
+        var toSend = new Pipe(outputOptions);
+        var reader = new HomingPipeReader(received.Reader, home);
+        var writer = new RelievedPipeWriter(toSend.Writer, home);
+        return (new DuplexPipe(reader, writer), new DuplexPipe(toSend.Reader, received.Writer), home);
+    }
+
+    private (PipeOptions Input, PipeOptions Output) OptionsFor(PipeScheduler application)
+    {
+        return (
+            Options(application, _transport, _settings.ReadBufferBytesMax),
+            Options(_transport, application, _settings.WriteBufferBytesMax));
+
+        PipeOptions Options(PipeScheduler reader, PipeScheduler writer, long bytesMax) => new(
+            Memory, reader, writer, pauseWriterThreshold: bytesMax, resumeWriterThreshold: bytesMax / 2, useSynchronizationContext: false);
     }
 }

@@ -1,6 +1,5 @@
 using System.IO.Pipelines;
 using System.Threading.Tasks.Sources;
-using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
@@ -9,23 +8,40 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// that a request loop whose handler awaited something foreign would stay away for as long as the peer is ahead of it.
 /// </summary>
 /// <param name="inner">The reader of a pipe that schedules its reader on the reactor.</param>
-/// <param name="reactor">Home.</param>
-internal sealed class HomingPipeReader(PipeReader inner, Reactor reactor) : PipeReader, IValueTaskSource<ReadResult>
+/// <param name="home">The scheduler of that pipe's reader.</param>
+internal sealed class HomingPipeReader(PipeReader inner, HomeScheduler home) : PipeReader, IValueTaskSource<ReadResult>
 {
-    private static readonly Action<object?> ArriveHome = static reader => ((HomingPipeReader)reader!).Arrive();
+    private static readonly Action<object?> ArriveHome =
+        static reader => ((HomingPipeReader)reader!)._home.Arrive(static reader => ((HomingPipeReader)reader!).Arrive(), reader);
 
+    private readonly HomeScheduler _home = home;
+    private volatile bool _waitsAtHome;
+    private volatile bool _waitsAway;
     private ManualResetValueTaskSourceCore<ReadResult> _arrival;
     private ValueTask<ReadResult> _away;
     private Action? _arrive;
 
+    /// <summary>Whether the application waits for what only the reactor can bring. Any thread.</summary>
+    public bool IsWaiting => _waitsAtHome || _waitsAway;
+
+    /// <summary>A wait that began at home is about to end. Reactor thread.</summary>
+    public void NoteInput() => _waitsAtHome = false;
+
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
     {
         ValueTask<ReadResult> read = inner.ReadAsync(cancellationToken);
-        if (reactor.IsHome)
+        if (_home.Reactor.IsHome)
+        {
+            _waitsAtHome = !read.IsCompleted;
+            return read;
+        }
+
+        if (_home.IsAway)
         {
             return read;
         }
 
+        _waitsAway = true;
         _away = read;
         _arrival.Reset();
         return new ValueTask<ReadResult>(this, _arrival.Version);
@@ -33,9 +49,17 @@ internal sealed class HomingPipeReader(PipeReader inner, Reactor reactor) : Pipe
 
     public override bool TryRead(out ReadResult result) => inner.TryRead(out result);
 
-    public override void AdvanceTo(SequencePosition consumed) => inner.AdvanceTo(consumed);
+    public override void AdvanceTo(SequencePosition consumed)
+    {
+        _waitsAtHome = false;
+        inner.AdvanceTo(consumed);
+    }
 
-    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined) => inner.AdvanceTo(consumed, examined);
+    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+    {
+        _waitsAtHome = false;
+        inner.AdvanceTo(consumed, examined);
+    }
 
     public override void CancelPendingRead() => inner.CancelPendingRead();
 
@@ -48,7 +72,7 @@ internal sealed class HomingPipeReader(PipeReader inner, Reactor reactor) : Pipe
         _arrival.OnCompleted(continuation, state, token, flags);
         if (_away.IsCompleted)
         {
-            reactor.PostContinuation(ArriveHome, this);
+            _home.Reactor.PostMovable(ArriveHome, this);
         }
         else
         {
@@ -64,19 +88,7 @@ internal sealed class HomingPipeReader(PipeReader inner, Reactor reactor) : Pipe
     {
         ValueTask<ReadResult> read = _away;
         _away = default;
-        ReadResult result;
-        try
-        {
-            result = read.GetAwaiter().GetResult();
-        }
-#pragma warning disable CA1031 // Whatever ended the read is told to whoever waits for it.
-        catch (Exception error)
-#pragma warning restore CA1031
-        {
-            _arrival.SetException(error);
-            return;
-        }
-
-        _arrival.SetResult(result);
+        _waitsAway = false;
+        _arrival.SetResultOf(read);
     }
 }

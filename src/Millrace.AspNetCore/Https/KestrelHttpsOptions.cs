@@ -1,0 +1,48 @@
+using System.Security.Cryptography.X509Certificates;
+using Microsoft.AspNetCore.Server.Kestrel.Https;
+using Millrace.Tls;
+
+namespace Millrace.AspNetCore.Https;
+
+/// <summary>The options in Kestrel's terms: its defaults for ours, and ours for where it terminates TLS after all.</summary>
+internal static class KestrelHttpsOptions
+{
+    public static void Copy(HttpsConnectionAdapterOptions from, HttpsConnectionAdapterOptions to)
+    {
+        to.ServerCertificate = from.ServerCertificate;
+        to.ServerCertificateChain = from.ServerCertificateChain;
+        to.ServerCertificateSelector = from.ServerCertificateSelector;
+        to.ClientCertificateMode = from.ClientCertificateMode;
+        to.ClientCertificateValidation = from.ClientCertificateValidation;
+        to.SslProtocols = from.SslProtocols;
+        to.CheckCertificateRevocation = from.CheckCertificateRevocation;
+        to.OnAuthenticate = from.OnAuthenticate;
+        to.TlsClientHelloBytesCallback = from.TlsClientHelloBytesCallback;
+        to.HandshakeTimeout = from.HandshakeTimeout;
+    }
+
+    /// <summary>Certificates by host, the first for all others. With more than one, Kestrel sends none of those above them.</summary>
+    public static void SetCertificates(HttpsConnectionAdapterOptions options, IEnumerable<ServerCertificate> certificates)
+    {
+        LoadedCertificate[] all = [.. certificates.Select(CertificatePlaces.Load)];
+        if (all.Length == 0)
+        {
+            return;
+        }
+
+        options.ServerCertificate = all[0].Certificate;
+        options.ServerCertificateChain = [.. all[0].Chain ?? []];
+        if (all.Length > 1)
+        {
+            options.ServerCertificateSelector ??= (_, host) => Select(all, host);
+        }
+    }
+
+    private static X509Certificate2 Select(LoadedCertificate[] certificates, string? host)
+    {
+        LoadedCertificate? fitting = string.IsNullOrEmpty(host)
+            ? null
+            : certificates.FirstOrDefault(one => one.Certificate.MatchesHostname(host));
+        return (fitting ?? certificates[0]).Certificate;
+    }
+}

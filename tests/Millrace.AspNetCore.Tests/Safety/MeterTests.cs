@@ -1,0 +1,97 @@
+using System.Collections.Concurrent;
+using System.Diagnostics.Metrics;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Millrace.AspNetCore.Tests.Kit;
+using Millrace.AspNetCore.Tests.Safety.Kit;
+
+namespace Millrace.AspNetCore.Tests.Safety;
+
+/// <summary>What the meter tells of reactors, against what they were made to do.</summary>
+public class MeterTests
+{
+    private const int Requests = 50;
+
+    [Fact]
+    public async Task The_meter_tells_each_reactors_work_and_stalls()
+    {
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(2, static routes => routes.MapGet("/block", static context =>
+        {
+            Thread.Sleep(300);
+            return context.Response.WriteAsync("over");
+        }));
+        var values = new ConcurrentDictionary<(string Name, int Reactor), double>();
+        using MeterListener listener = ListenTo(guarded.Group, values);
+        using RawClient client = await guarded.ConnectAsync(reactor: 1);
+        for (int i = 0; i < Requests; i++)
+        {
+            await client.GetAsync("/where");
+        }
+
+        listener.RecordObservableInstruments();
+        Assert.InRange(values[("millrace.reactor.turns", 1)], Requests, double.MaxValue);
+        Assert.InRange(values[("millrace.reactor.completions", 1)], 2 * Requests, double.MaxValue);
+        Assert.InRange(values[("millrace.reactor.lag", 1)], Requests, double.MaxValue);
+        Assert.InRange(values[("millrace.connections.active", 1)], 1, 1);
+        double stallsBefore = values[("millrace.reactor.stalls", 1)];
+
+        await client.GetAsync("/block");
+        await Waiting.UntilAsync(() => guarded.Group.Reactors[1].Counters.HoldUps > 0, () => "No hold-up was counted.");
+        listener.RecordObservableInstruments();
+        Assert.InRange(values[("millrace.reactor.stalls", 1)], stallsBefore + 1, double.MaxValue);
+        Assert.InRange(values[("millrace.reactor.hold_ups", 1)], 1, double.MaxValue);
+        Assert.Equal(0, values[("millrace.reactor.waits_failed", 1)]);
+    }
+
+    [Fact]
+    public async Task Requests_are_told_by_where_they_began()
+    {
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static _ => { });
+        var places = new ConcurrentQueue<string?>();
+        using var listener = new MeterListener
+        {
+            InstrumentPublished = static (instrument, listener) =>
+            {
+                if (instrument.Name == "millrace.requests")
+                {
+                    listener.EnableMeasurementEvents(instrument);
+                }
+            },
+        };
+        // Other applications of this process have a meter of that name too.
+        listener.SetMeasurementEventCallback<long>((_, _, tags, _) => places.Enqueue((string?)tags[0].Value));
+        listener.Start();
+        using RawClient client = await guarded.ConnectAsync(reactor: 0);
+        int before = places.Count(static place => place == "reactor");
+        for (int i = 0; i < Requests; i++)
+        {
+            await client.GetAsync("/where");
+        }
+
+        Assert.InRange(places.Count(static place => place == "reactor") - before, Requests, int.MaxValue);
+        Assert.All(places, static place => Assert.Contains(place, (string[])["reactor", "elsewhere"]));
+    }
+
+    /// <summary>Counts keep their last value, and the histogram counts its records.</summary>
+    private static MeterListener ListenTo(object group, ConcurrentDictionary<(string Name, int Reactor), double> values)
+    {
+        var listener = new MeterListener
+        {
+            InstrumentPublished = (instrument, listener) =>
+            {
+                if (instrument.Meter.Name == "Millrace" && instrument.Meter.Scope == group)
+                {
+                    listener.EnableMeasurementEvents(instrument);
+                }
+            },
+        };
+        listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) => values[(instrument.Name, (int)tags[0].Value!)] = value);
+        listener.SetMeasurementEventCallback<double>((instrument, value, tags, _) =>
+        {
+            Assert.InRange(value, 0, 60);
+            values.AddOrUpdate((instrument.Name, (int)tags[0].Value!), 1, static (_, count) => count + 1);
+        });
+        listener.Start();
+        return listener;
+    }
+}

@@ -1,0 +1,133 @@
+using System.Buffers;
+using Millrace.AspNetCore.Tests.Transport.Kit;
+using Millrace.AspNetCore.Transport.Scheduling;
+using Millrace.Engine;
+
+namespace Millrace.AspNetCore.Tests.Transport;
+
+/// <summary>What a reactor lends and takes back by itself, and what goes to Kestrel's pool.</summary>
+public class HomeMemoryPoolTests
+{
+    [Fact]
+    public async Task At_home_the_block_that_was_returned_last_is_lent_first() => await AtHomeAsync(static pool =>
+    {
+        IMemoryOwner<byte> first = pool.Rent();
+        IMemoryOwner<byte> second = pool.Rent(4096);
+        Assert.NotSame(first, second);
+        Assert.Equal(4096, first.Memory.Length);
+        first.Dispose();
+        second.Dispose();
+        using IMemoryOwner<byte> third = pool.Rent(1);
+        Assert.Same(second, third);
+        using IMemoryOwner<byte> fourth = pool.Rent();
+        Assert.Same(first, fourth);
+    });
+
+    [Fact]
+    public async Task A_block_that_is_returned_twice_is_lent_once() => await AtHomeAsync(static pool =>
+    {
+        IMemoryOwner<byte> first = pool.Rent();
+        first.Dispose();
+        first.Dispose();
+        using IMemoryOwner<byte> second = pool.Rent();
+        using IMemoryOwner<byte> third = pool.Rent();
+        Assert.NotSame(second, third);
+    });
+
+    [Fact]
+    public async Task More_than_a_block_is_refused_as_by_kestrels() => await AtHomeAsync(static pool =>
+    {
+        Assert.Equal(4096, pool.MaxBufferSize);
+        Assert.Throws<ArgumentOutOfRangeException>(() => pool.Rent(4097));
+    });
+
+    [Fact]
+    public async Task Others_threads_rent_from_kestrels_and_return_there()
+    {
+        await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
+        var counted = new CountedPool();
+        using var pool = new HomeMemoryPool(group.Reactors[0], counted);
+        IMemoryOwner<byte> mine = pool.Rent();
+        Assert.Equal(1, counted.Lent);
+        mine.Dispose();
+        Assert.Equal(0, counted.Lent);
+
+        IMemoryOwner<byte> theirs = await RunAsync(group.Reactors[0], () => pool.Rent());
+        Assert.Equal(1, counted.Lent);
+        theirs.Dispose();
+        Assert.Equal(0, counted.Lent);
+    }
+
+    [Fact]
+    public async Task What_is_kept_has_a_bound_and_is_given_back_at_the_end()
+    {
+        await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
+        var counted = new CountedPool();
+        using var pool = new HomeMemoryPool(group.Reactors[0], counted);
+        await RunAsync(group.Reactors[0], () =>
+        {
+            IMemoryOwner<byte>[] blocks = [.. Enumerable.Range(0, 2000).Select(_ => pool.Rent())];
+            Assert.Equal(2000, counted.Lent);
+            Array.ForEach(blocks, static block => block.Dispose());
+            return true;
+        });
+        Assert.Equal(1024, counted.Lent);
+        pool.Dispose();
+        Assert.Equal(0, counted.Lent);
+        Assert.True(counted.IsDisposed);
+    }
+
+    private static async Task AtHomeAsync(Action<MemoryPool<byte>> test)
+    {
+        await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
+        using var pool = new HomeMemoryPool(group.Reactors[0], KestrelPools.Factory.Create());
+        await RunAsync(group.Reactors[0], () =>
+        {
+            test(pool);
+            return true;
+        });
+    }
+
+    private static Task<T> RunAsync<T>(Reactor reactor, Func<T> run)
+    {
+        var ran = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.Post(
+            _ =>
+            {
+                try
+                {
+                    ran.SetResult(run());
+                }
+                catch (Exception error)
+                {
+                    ran.SetException(error);
+                }
+            },
+            null);
+        return ran.Task.WaitAsync(TimeSpan.FromSeconds(30), TestContext.Current.CancellationToken);
+    }
+
+    private sealed class CountedPool : MemoryPool<byte>
+    {
+        public int Lent { get; private set; }
+
+        public bool IsDisposed { get; private set; }
+
+        public override int MaxBufferSize => 4096;
+
+        public override IMemoryOwner<byte> Rent(int minBufferSize = -1)
+        {
+            Lent++;
+            return new Owner(this);
+        }
+
+        protected override void Dispose(bool disposing) => IsDisposed = true;
+
+        private sealed class Owner(CountedPool pool) : IMemoryOwner<byte>
+        {
+            public Memory<byte> Memory { get; } = new byte[4096];
+
+            public void Dispose() => pool.Lent--;
+        }
+    }
+}
