@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
+using Millrace.StaticFiles;
 
 namespace Millrace.Server;
 
@@ -10,7 +11,7 @@ internal static class ListenAddress
 {
     public const string Forms = "8080 (all interfaces), 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock";
 
-    private const string UnixPrefix = "unix:";
+    public const string UnixPrefix = "unix:";
 
     /// <summary>A unix socket's path beyond this does not fit <c>sockaddr_un</c>.</summary>
     private const int UnixPathBytesMax = 107;
@@ -51,12 +52,17 @@ internal static class ListenAddress
         return true;
     }
 
+    /// <summary>Throws <see cref="SiteException"/> for what is none.</summary>
+    public static EndPoint Parse(string text) => TryParse(text, out EndPoint? endPoint)
+        ? endPoint
+        : throw new SiteException($"'{text}' is not an address: write {Forms}.");
+
     /// <summary>How a browser is told the address.</summary>
-    public static string ToUrl(EndPoint endPoint) => endPoint switch
+    public static string ToUrl(EndPoint endPoint, string scheme = "http") => endPoint switch
     {
         IPEndPoint ip when ip.Address.Equals(IPAddress.IPv6Any) || ip.Address.Equals(IPAddress.Any) =>
-            string.Create(CultureInfo.InvariantCulture, $"http://localhost:{ip.Port}/ (all interfaces)"),
-        IPEndPoint ip => $"http://{ip}/",
+            string.Create(CultureInfo.InvariantCulture, $"{scheme}://localhost:{ip.Port}/ (all interfaces)"),
+        IPEndPoint ip => $"{scheme}://{ip}/",
         _ => $"{UnixPrefix}{endPoint}",
     };
 

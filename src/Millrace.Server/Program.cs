@@ -1,8 +1,10 @@
 using System.CommandLine;
 using Millrace.Server;
+using Millrace.Server.Options.Settings;
 
 // '@name' is a folder, not a file of further arguments. What cannot be meant is answered in one line, not with a page of help.
-ParseResult parsed = ServeCommand.Create().Parse(SiteFlags.Complete(args), new ParserConfiguration { ResponseFileTokenReplacer = null });
+string[] arguments = BareFlag.Complete(args, [.. OptionFlags.Bare]);
+ParseResult parsed = ServeCommand.Create().Parse(arguments, new ParserConfiguration { ResponseFileTokenReplacer = null });
 if (parsed.Errors.Count > 0)
 {
     // The last: the first of a mistyped option is about its value, which nobody takes.

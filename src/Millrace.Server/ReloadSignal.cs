@@ -10,22 +10,22 @@ internal sealed class ReloadSignal : IDisposable
 {
     private readonly PosixSignalRegistration _registration;
     private readonly Lock _reloading = new();
-    private HostedSites? _sites;
+    private Action? _reload;
     private bool _isAskedFor;
 
     public ReloadSignal() => _registration = PosixSignalRegistration.Create(PosixSignal.SIGHUP, OnSignal);
 
     /// <summary>
-    /// The sites are open, until what is returned is disposed; that waits for a reload under way, as they are given up next.
+    /// All is open, until what is returned is disposed; that waits for a reload under way, as it is given up next.
     /// </summary>
-    public IDisposable Attach(HostedSites sites)
+    public IDisposable Attach(Action reload)
     {
         lock (_reloading)
         {
-            _sites = sites;
+            _reload = reload;
             if (_isAskedFor)
             {
-                sites.Reload();
+                reload();
             }
         }
 
@@ -39,8 +39,8 @@ internal sealed class ReloadSignal : IDisposable
         context.Cancel = true;
         lock (_reloading)
         {
-            _isAskedFor = _sites is null;
-            _sites?.Reload();
+            _isAskedFor = _reload is null;
+            _reload?.Invoke();
         }
     }
 
@@ -50,7 +50,7 @@ internal sealed class ReloadSignal : IDisposable
         {
             lock (signal._reloading)
             {
-                signal._sites = null;
+                signal._reload = null;
             }
         }
     }

@@ -1,87 +1,117 @@
-using System.Net;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
+using Millrace.Server.AccessLog;
+using Millrace.Server.Admin;
+using Millrace.Server.Https;
+using Millrace.Server.Metrics;
+using Millrace.Server.Options;
+using Millrace.Server.Service;
+using Millrace.Server.Serving;
+using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
+using Millrace.Tls;
 using Millrace.Web;
+using Millrace.Web.Exchanges;
 
 namespace Millrace.Server;
 
 /// <summary>
-/// Sites from start to stop: opens them, starts the reactors, listens, says so, reloads on SIGHUP, and drains on SIGTERM or SIGINT.
+/// Sites from start to stop: binds, gives up what serving does not need, opens them, starts the reactors, listens, says so, reloads on
+/// SIGHUP, and drains on SIGTERM or SIGINT.
 /// </summary>
 internal static class Server
 {
-    public static async Task<int> RunAsync(ServeOptions options)
+    /// <param name="configuration">What is read anew at SIGHUP.</param>
+    /// <param name="options">What it said just now.</param>
+    public static async Task<int> RunAsync(Configuration configuration, ServeOptions options)
     {
-        using ILoggerFactory logging = CreateLogging();
+        using ILoggerFactory logging = CreateLogging(LogLevel.Information);
+        ILogger log = logging.CreateLogger("Millrace.Server");
+        using NotifySocket manager = NotifySocket.Open(log);
 
         // First of all: until then the signal's default would end the process, and a large site takes seconds to open.
         using var reload = new ReloadSignal();
         try
         {
-            using HostedSites hosted = HostedSites.Open(options, logging);
+            // Before the others, and so the last to go: it tells how they come and go.
+            await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
+            using AccessJournal? journal = AccessJournal.Open(options.AccessLog, options.Proxies, logging);
+            using var rotate = new RotateSignal(journal is null ? null : journal.Reopen);
+            using var fronts = new HttpsFronts(logging);
+            HttpsFront? https = fronts.Open(options.Https);
+            using BoundAddresses bound = BoundAddresses.Bind(options);
+
+            // From here on as somebody else, where that was asked for: what they may not read is not served.
+            Confinement.Become(options, log);
+            using var hosted = new HostedSites(logging);
+            OpenSites(hosted, options);
 
             // Walking a large site leaves several times as much garbage as it keeps, and nothing that comes would soon collect it.
             GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
-            await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions
+            await using ReactorGroup group = await ReactorGroup.StartAsync(options.Engine with { LoggerFactory = logging });
+            using var telemetry = Telemetry.Open(options.Admin, group, hosted, journal, logging);
+            if (telemetry is not null)
             {
-                Reactors = options.Reactors,
-                Backend = options.Backend,
-                Limits = options.Limits.Engine,
-                LoggerFactory = logging,
-            });
-            await using var sites = new StaticSites(hosted.Table, options.Limits.Web, group);
-            List<Listener> listeners = await ListenAsync(group, sites, options.Addresses);
+                admin?.State.Attach(group, telemetry.Requests, hosted);
+            }
+
+            Func<Reactor, IExchangeObserver>? observe =
+                ObserverGroup.Join(journal?.Start(group.Reactors.Count), telemetry is null ? null : telemetry.Requests.For);
+            await using var sites = new StaticSites(HostedSites.TableOf(hosted.All), options.Web, group, observe);
+            Confinement.FilterCalls(options.Service, log);
+            var entrances = new Entrances(group, sites, bound);
+            await entrances.ReplaceAsync(await entrances.OpenNextAsync(options, https), options, https);
 
             using var stop = new StopSignal();
-            Announce(options, hosted, group, listeners);
-            using IDisposable reloading = reload.Attach(hosted);
-            await stop.Requested;
+            admin?.Turn(Readiness.Ready);
+            Announcement.Print(new Announcement(hosted.All, group, entrances.Served, https?.Local, admin?.EndPoint));
+            manager.Ready(entrances.Status);
+            await using Watchdog? watchdog =
+                manager.WatchdogPeriod is { } period ? Watchdog.Start(group.Reactors, period, manager.Alive) : null;
+            var reloading = new Reloading(configuration, options, hosted, fronts, entrances, sites, new ServerLog(log));
+            using (reload.Attach(() =>
+            {
+                manager.Reloading();
+                reloading.RunAsync().GetAwaiter().GetResult();
+                manager.Ready(entrances.Status);
+            }))
+            {
+                await stop.Requested;
+                admin?.Turn(Readiness.Draining);
+            }
 
-            await group.StopAsync(options.Limits.Drain);
+            manager.Stopping();
+            watchdog?.Drain();
+            await group.StopAsync(reloading.Current.Drain);
             return ExitCode.Done;
         }
-        catch (SiteException refusal)
+        catch (Exception refusal) when (refusal is SiteException or TlsException)
         {
             return Complain(refusal.Message, ExitCode.Usage);
         }
-        catch (Exception refusal) when (refusal is EngineException or IOException or UnauthorizedAccessException)
+        catch (Exception refusal) when (refusal is EngineException or AccessLogException or ServiceException
+            or IOException or UnauthorizedAccessException)
         {
             return Complain(refusal.Message, ExitCode.Refused);
         }
     }
 
-    private static async Task<List<Listener>> ListenAsync(ReactorGroup group, StaticSites sites, IReadOnlyList<EndPoint> addresses)
+    private static void OpenSites(HostedSites hosted, ServeOptions options)
     {
-        var listeners = new List<Listener>();
-        foreach (EndPoint address in addresses)
-        {
-            listeners.Add(await group.ListenAsync(address, sites.ServeAsync, sites.RefuseAsync));
-        }
-
-        return listeners;
-    }
-
-    private static void Announce(ServeOptions options, HostedSites hosted, ReactorGroup group, List<Listener> listeners)
-    {
-        foreach (Listener listener in listeners)
-        {
-            Console.WriteLine($"Listening on {ListenAddress.ToUrl(listener.EndPoint)}");
-        }
-
-        string plural = group.Reactors.Count == 1 ? "" : "s";
-        foreach ((string? host, string root, Site site) in hosted.All)
-        {
-            string forHost = host is null ? "" : $" for {host}";
-            Console.WriteLine($"Serving {Shown(root)} ({site.Catalog.Current.AssetCount:N0} assets){forHost} "
-                + $"on {group.BackendName} with {group.Reactors.Count} reactor{plural}");
-        }
+        using var progress = new WaitLine($"Reading {Shown(options.Site.Root)}");
+        hosted.Replace(hosted.OpenNext(options.Sites));
     }
 
     /// <summary>The root as people think of it: from where they are, if it is below.</summary>
-    private static string Shown(string root)
+    public static string Shown(string root)
     {
-        string full = Path.GetFullPath(root);
+        if (root.Length == 0)
+        {
+            // It is refused in a moment, and no path until then.
+            return root;
+        }
+
+        string full = Path.TrimEndingDirectorySeparator(Path.GetFullPath(root));
         string relative = Path.GetRelativePath(Environment.CurrentDirectory, full);
         return relative == "." || relative.StartsWith("..", StringComparison.Ordinal) ? full : relative;
     }
@@ -92,8 +122,8 @@ internal static class Server
         return exitCode;
     }
 
-    private static ILoggerFactory CreateLogging() => LoggerFactory.Create(static builder => builder
-        .SetMinimumLevel(LogLevel.Information)
+    public static ILoggerFactory CreateLogging(LogLevel least) => LoggerFactory.Create(builder => builder
+        .SetMinimumLevel(least)
         .AddSimpleConsole(static console =>
         {
             console.SingleLine = true;

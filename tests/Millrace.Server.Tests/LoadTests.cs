@@ -51,14 +51,16 @@ public partial class LoadTests
         Assert.InRange(int.Parse(Requests().Match(report).Groups["count"].Value), 512, int.MaxValue);
     }
 
-    /// <summary>Closed connections linger for a moment.</summary>
-    private static async Task WaitForDescriptorsAsync(ServerProcess server, int expected)
+    /// <summary>
+    /// Closed connections linger for a moment. Fewer may be left than there were: at its start the server still compresses files.
+    /// </summary>
+    private static async Task WaitForDescriptorsAsync(ServerProcess server, int most)
     {
         long startedAt = Stopwatch.GetTimestamp();
         int count;
-        while ((count = server.CountDescriptors()) != expected)
+        while ((count = server.CountDescriptors()) > most)
         {
-            Assert.True(Stopwatch.GetElapsedTime(startedAt) < Deadline, $"{count} descriptors are open, {expected} were.");
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < Deadline, $"{count} descriptors are open, {most} were.");
             await Task.Delay(20);
         }
     }

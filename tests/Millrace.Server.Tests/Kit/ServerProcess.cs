@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.InteropServices;
+using System.Text;
 using System.Text.RegularExpressions;
 
 namespace Millrace.Server.Tests.Kit;
@@ -12,12 +13,13 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     private readonly Process _process;
     private readonly Task<string> _error;
+    private readonly StringBuilder _errorSoFar = new();
     private readonly List<string> _lines = [];
 
     private ServerProcess(Process process)
     {
         _process = process;
-        _error = process.StandardError.ReadToEndAsync();
+        _error = ReadErrorAsync();
     }
 
     /// <summary>What it printed until it was serving.</summary>
@@ -29,6 +31,10 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     /// <summary>The first address.</summary>
     public Uri Url => new(Addresses[0]);
+
+    /// <summary>Where its admin pages are.</summary>
+    public Uri Admin => new(_lines.Select(static line => AdminAddress().Match(line)).First(static match => match.Success)
+        .Groups["address"].Value);
 
     /// <summary>Starts the published server and waits until it serves.</summary>
     public static Task<ServerProcess> StartAsync(params string[] arguments) =>
@@ -52,12 +58,42 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         }
     }
 
-    /// <summary>Starts it and waits for nothing.</summary>
-    public static ServerProcess Launch(string program, params string[] arguments) => new(Process.Start(new ProcessStartInfo(program, arguments)
+    /// <summary>Starts the published server with variables of its own, and waits until it serves.</summary>
+    public static async Task<ServerProcess> StartWithAsync(IEnumerable<(string Name, string Value)> variables, params string[] arguments)
     {
-        RedirectStandardOutput = true,
-        RedirectStandardError = true,
-    })!);
+        var start = new ProcessStartInfo(Publication.Program, [.. arguments, .. Publication.BackendFlags])
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+        foreach ((string name, string value) in variables)
+        {
+            start.Environment[name] = value;
+        }
+
+        var server = new ServerProcess(Process.Start(Tool.WithoutBackend(start))!);
+        try
+        {
+            await server.ReadyAsync();
+            return server;
+        }
+        catch
+        {
+            await server.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Whether it has loaded an assembly by now.</summary>
+    public bool HasLoaded(string assembly) =>
+        File.ReadLines($"/proc/{_process.Id}/maps").Any(line => line.EndsWith($"/{assembly}.dll", StringComparison.Ordinal));
+
+    /// <summary>Starts it and waits for nothing.</summary>
+    public static ServerProcess Launch(string program, params string[] arguments)
+    {
+        var start = new ProcessStartInfo(program, arguments) { RedirectStandardOutput = true, RedirectStandardError = true };
+        return new ServerProcess(Process.Start(Tool.WithoutBackend(start))!);
+    }
 
     /// <summary>Waits for a line that begins so.</summary>
     public async Task ReadyAsync(string lastLine = "Serving ")
@@ -70,6 +106,9 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         }
         while (!_lines[^1].StartsWith(lastLine, StringComparison.Ordinal));
     }
+
+    /// <summary>The next line of its standard output; null at the end.</summary>
+    public Task<string?> ReadLineAsync() => _process.StandardOutput.ReadLineAsync().WaitAsync(Deadline);
 
     public int Id => _process.Id;
 
@@ -97,6 +136,7 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         PosixSignal.SIGHUP => 1,
         PosixSignal.SIGINT => 2,
         PosixSignal.SIGTERM => 15,
+        _ when signal > 0 => (int)signal,
         _ => throw new ArgumentOutOfRangeException(nameof(signal), signal, "Nobody sends that."),
     };
 
@@ -109,6 +149,16 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     /// <summary>All that it said on stderr, once it has ended.</summary>
     public Task<string> ErrorAsync() => _error.WaitAsync(Deadline);
+
+    /// <summary>Waits until it has said this on stderr.</summary>
+    public async Task AwaitErrorAsync(string words)
+    {
+        using var deadline = new CancellationTokenSource(Deadline);
+        while (!SaidOnError().Contains(words, StringComparison.Ordinal))
+        {
+            await Task.Delay(5, deadline.Token);
+        }
+    }
 
     /// <summary>All but the assemblies, which the runtime opens when they are first needed.</summary>
     public int CountDescriptors() => Directory.GetFiles($"/proc/{_process.Id}/fd")
@@ -132,8 +182,34 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         _process.Dispose();
     }
 
+    private string SaidOnError()
+    {
+        lock (_errorSoFar)
+        {
+            return _errorSoFar.ToString();
+        }
+    }
+
+    private async Task<string> ReadErrorAsync()
+    {
+        char[] room = new char[4096];
+        int count;
+        while ((count = await _process.StandardError.ReadAsync(room)) > 0)
+        {
+            lock (_errorSoFar)
+            {
+                _errorSoFar.Append(room, 0, count);
+            }
+        }
+
+        return SaidOnError();
+    }
+
     [GeneratedRegex(@"^Listening on (?<address>\S+)")]
     private static partial Regex Address();
+
+    [GeneratedRegex(@"^Admin pages on (?<address>\S+)")]
+    private static partial Regex AdminAddress();
 
     [LibraryImport("libc", EntryPoint = "kill")]
     private static partial int Kill(int process, int signal);

@@ -17,5 +17,7 @@ internal sealed class TempFolder : IDisposable
         return content;
     }
 
+    public void WriteText(string name, string text) => File.WriteAllText(PathOf(name), text);
+
     public void Dispose() => Directory.Delete(Root, recursive: true);
 }

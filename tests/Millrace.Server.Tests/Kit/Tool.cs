@@ -14,16 +14,23 @@ internal static class Tool
     public static void Require(string name) => Assert.SkipUnless(
         Environment.GetEnvironmentVariable("PATH")!.Split(':').Any(folder => File.Exists(Path.Combine(folder, name))), $"{name} is not installed.");
 
+    /// <summary>The server would take what tells the run about its backend for its own: tests tell it by flags, or not.</summary>
+    public static ProcessStartInfo WithoutBackend(ProcessStartInfo start)
+    {
+        start.Environment.Remove("MILLRACE_BACKEND");
+        return start;
+    }
+
     public static Task<ToolResult> RunAsync(string name, params string[] arguments) => RunAsync(Deadline, name, arguments);
 
     public static async Task<ToolResult> RunAsync(TimeSpan deadline, string name, params string[] arguments)
     {
-        using Process process = Process.Start(new ProcessStartInfo(name, arguments)
+        using Process process = Process.Start(WithoutBackend(new ProcessStartInfo(name, arguments)
         {
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
             RedirectStandardError = true,
-        })!;
+        }))!;
         process.StandardInput.Close();
         Task<string> output = process.StandardOutput.ReadToEndAsync();
         Task<string> error = process.StandardError.ReadToEndAsync();

@@ -1,0 +1,114 @@
+using System.Net;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+using Millrace.Tls;
+
+namespace Millrace.Server.Https;
+
+/// <summary>
+/// A certificate for development, which signs itself: for this machine's names, kept in the user's data folder for the next start, so that
+/// a browser asks about it once.
+/// </summary>
+internal sealed class LocalCertificate
+{
+    private const string FileName = "localhost.pem";
+
+    /// <summary>Apple's clients refuse certificates for longer than 825 days, whoever signed them.</summary>
+    private const int ValidDays = 365;
+
+    /// <summary>One that ends within this time is made anew.</summary>
+    private const int RenewDays = 30;
+
+    private LocalCertificate(string path, X509Certificate2 certificate)
+    {
+        Files = new CertificateFiles(path, path);
+        string fingerprint = string.Join(':', SHA256.HashData(certificate.RawData).Select(static one => one.ToString("X2")));
+        Announcement = $"The certificate is a local one, which no browser trusts until told to: {path}\n"
+            + $"Its SHA-256 fingerprint is {fingerprint}";
+    }
+
+    public CertificateFiles Files { get; }
+
+    /// <summary>What people are told.</summary>
+    public string Announcement { get; }
+
+    /// <summary>The user's, if there is one that will do, or else a new one.</summary>
+    /// <exception cref="TlsException">It can be neither read nor written.</exception>
+    public static LocalCertificate FindOrMake()
+    {
+        string data = Environment.GetFolderPath(
+            Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
+        if (data.Length == 0)
+        {
+            throw new TlsException("There is no folder of the user's to keep a local certificate in: set HOME, or give --cert and --key.");
+        }
+
+        string path = Path.Combine(data, "millrace", FileName);
+        try
+        {
+            return Find(path) ?? Make(path);
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+        {
+            throw new TlsException($"No local certificate can be kept: {refusal.Message} Give --cert and --key.", refusal);
+        }
+    }
+
+    private static LocalCertificate? Find(string path)
+    {
+        if (!File.Exists(path))
+        {
+            return null;
+        }
+
+        try
+        {
+            using X509Certificate2 certificate = X509Certificate2.CreateFromPemFile(path, path);
+            bool isGood = certificate.NotAfter > DateTime.Now.AddDays(RenewDays) && certificate.MatchesHostname(Environment.MachineName);
+            return isGood ? new LocalCertificate(path, certificate) : null;
+        }
+        catch (CryptographicException)
+        {
+            // Whatever it is, it is not what was written here: a new one replaces it.
+            return null;
+        }
+    }
+
+    private static LocalCertificate Make(string path)
+    {
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        var request = new CertificateRequest($"CN=millrace on {Environment.MachineName}", key, HashAlgorithmName.SHA256);
+        var names = new SubjectAlternativeNameBuilder();
+        names.AddDnsName("localhost");
+        names.AddDnsName(Environment.MachineName);
+        names.AddIpAddress(IPAddress.Loopback);
+        names.AddIpAddress(IPAddress.IPv6Loopback);
+        request.CertificateExtensions.Add(names.Build());
+        request.CertificateExtensions.Add(new X509BasicConstraintsExtension(false, false, 0, true));
+        request.CertificateExtensions.Add(new X509KeyUsageExtension(X509KeyUsageFlags.DigitalSignature, true));
+
+        // Server authentication: without it some clients refuse whatever else it says.
+        request.CertificateExtensions.Add(new X509EnhancedKeyUsageExtension([new Oid("1.3.6.1.5.5.7.3.1")], false));
+        using X509Certificate2 certificate = request.CreateSelfSigned(
+            DateTimeOffset.UtcNow.AddHours(-1), DateTimeOffset.UtcNow.AddDays(ValidDays));
+        Write(path, $"{certificate.ExportCertificatePem()}\n{key.ExportPkcs8PrivateKeyPem()}\n");
+        return new LocalCertificate(path, certificate);
+    }
+
+    /// <summary>Under another name first: whoever starts at the same time reads a whole one.</summary>
+    private static void Write(string path, string pem)
+    {
+        Directory.CreateDirectory(Path.GetDirectoryName(path)!);
+        string temporary = $"{path}.{Environment.ProcessId}";
+        var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write };
+#pragma warning disable CA1416 // The engine is Linux's.
+        options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+#pragma warning restore CA1416
+        using (var writer = new StreamWriter(new FileStream(temporary, options)))
+        {
+            writer.Write(pem);
+        }
+
+        File.Move(temporary, path, overwrite: true);
+    }
+}

@@ -1,0 +1,94 @@
+using System.Globalization;
+using System.Text;
+
+namespace Millrace.Server.Metrics;
+
+/// <summary>
+/// Writes the text that Prometheus reads, version 0.0.4. Families come one after the other, each sample under its own, as the format wants.
+/// </summary>
+internal sealed class PrometheusText
+{
+    public const string ContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+    private readonly StringBuilder _text = new();
+    private readonly HashSet<string> _families = [];
+    private string _family = "";
+
+    /// <summary>Begins a family; false where there is one of that name already, which must not be begun again.</summary>
+    public bool TryBegin(string name, string type, string? help)
+    {
+        if (!_families.Add(name))
+        {
+            return false;
+        }
+
+        _family = name;
+        if (!string.IsNullOrEmpty(help))
+        {
+            _text.Append("# HELP ").Append(name).Append(' ').Append(Escaped(help, escapesQuotes: false)).Append('\n');
+        }
+
+        _text.Append("# TYPE ").Append(name).Append(' ').Append(type).Append('\n');
+        return true;
+    }
+
+    /// <summary>Adds a sample to the family begun last.</summary>
+    public void Sample(IReadOnlyList<(string Name, string Value)> labels, double value, string suffix = "", string? bound = null)
+    {
+        _text.Append(_family).Append(suffix);
+        char separator = '{';
+        foreach ((string name, string text) in labels)
+        {
+            AppendLabel(ref separator, PrometheusNames.OfLabel(name), text);
+        }
+
+        if (bound is not null)
+        {
+            AppendLabel(ref separator, "le", bound);
+        }
+
+        _text.Append(separator == ',' ? "} " : " ").Append(Number(value)).Append('\n');
+    }
+
+    /// <summary>Adds a histogram's series to the family begun last.</summary>
+    /// <param name="labels">Its labels.</param>
+    /// <param name="bounds">The bounds, rising.</param>
+    /// <param name="counts">How many fell below each bound and above the one before, and how many above all.</param>
+    /// <param name="sum">The sum of all.</param>
+    public void Histogram(
+        IReadOnlyList<(string Name, string Value)> labels, IReadOnlyList<double> bounds, IReadOnlyList<long> counts, double sum)
+    {
+        long total = 0;
+        for (int i = 0; i < bounds.Count; i++)
+        {
+            total += counts[i];
+            Sample(labels, total, "_bucket", Number(bounds[i]));
+        }
+
+        total += counts[bounds.Count];
+        Sample(labels, total, "_bucket", "+Inf");
+        Sample(labels, sum, "_sum");
+        Sample(labels, total, "_count");
+    }
+
+    public byte[] ToBytes() => Encoding.UTF8.GetBytes(_text.ToString());
+
+    private void AppendLabel(ref char separator, string name, string value)
+    {
+        _text.Append(separator).Append(name).Append("=\"").Append(Escaped(value, escapesQuotes: true)).Append('"');
+        separator = ',';
+    }
+
+    private static string Number(double value) => value switch
+    {
+        double.PositiveInfinity => "+Inf",
+        double.NegativeInfinity => "-Inf",
+        _ => value.ToString("R", CultureInfo.InvariantCulture),
+    };
+
+    private static string Escaped(string text, bool escapesQuotes)
+    {
+        string escaped = text.Replace("\\", @"\\", StringComparison.Ordinal).Replace("\n", @"\n", StringComparison.Ordinal);
+        return escapesQuotes ? escaped.Replace("\"", "\\\"", StringComparison.Ordinal) : escaped;
+    }
+}

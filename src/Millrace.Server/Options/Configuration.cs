@@ -1,0 +1,39 @@
+using Millrace.Server.Options.Files;
+using Millrace.Server.Options.Settings;
+
+namespace Millrace.Server.Options;
+
+/// <summary>What this process is told: by its flags and its environment, once, and by a file, whenever that is read.</summary>
+/// <param name="flags">What the command line says.</param>
+/// <param name="path">The file; null where none was named. None is looked for.</param>
+internal sealed class Configuration(SettingSet flags, string? path)
+{
+    /// <summary>The file, which the environment may have named as well.</summary>
+    public string? Path { get; } =
+        path ?? (Environment.GetEnvironmentVariable(VariableSettings.File) is { Length: > 0 } told ? told : null);
+
+    /// <summary>The options as they are now; null, with complaints, where something is wrong.</summary>
+    public ServeOptions? Read(out IReadOnlyList<Complaint> complaints)
+    {
+        var found = new List<Complaint>();
+        SettingSet variables = VariableSettings.Read(Environment.GetEnvironmentVariables(), found);
+        FileSettings file = Path is null ? FileSettings.Empty : ConfigurationFile.Read(Path, found);
+        ServeOptions options = Composition.Compose(flags, variables, file, found);
+
+        // What all sites share is tried for each of them.
+        complaints = [.. found.Distinct()];
+        return complaints.Count == 0 ? options : null;
+    }
+
+    /// <summary>As they are now, or what is wrong on stderr.</summary>
+    public ServeOptions? ReadOrComplain()
+    {
+        ServeOptions? options = Read(out IReadOnlyList<Complaint> complaints);
+        foreach (Complaint complaint in complaints)
+        {
+            Console.Error.WriteLine($"millrace: {complaint}");
+        }
+
+        return options;
+    }
+}

@@ -1,0 +1,132 @@
+using System.Text;
+using Millrace.Server.Options.Files;
+using Millrace.StaticFiles.Options;
+
+namespace Millrace.Server.Options.Reference;
+
+/// <summary>docs/configuration.md, made from the table.</summary>
+internal static class ReferencePage
+{
+    private const string Introduction =
+        """
+        # Configuration
+
+        All that the server can be told, and how: by a flag, by a variable of the environment, or in a file. This page is made from the
+        table that the server itself reads its options with; [serving.md](serving.md) says at length what they do to a site.
+
+        ```
+        millrace init                        # writes millrace.json, with comments, to begin with
+        millrace check millrace.json         # says what would be served, or what is wrong
+        millrace --config millrace.json      # serves it
+        kill -HUP "$(pidof millrace)"        # has the server read it anew
+        ```
+
+        ## Who has the last word
+
+        1. **Flags.** `--keep-alive-timeout 30`.
+        2. **The environment.** `MILLRACE_KEEP_ALIVE_TIMEOUT=30`. Where a flag may be repeated, each line of the value is one time. A flag
+           that may stand alone needs its value here. An empty variable says nothing. `MILLRACE_CONFIG` names the file, as `--config` does.
+        3. **The file.** `{ "limits": { "keep-alive-timeout": 30 } }`. It is read only if it is named.
+
+        What one of them says of an option replaces all that those below it say of it: one `--listen` replaces all addresses of the file.
+        `[]`, and `false` where a flag may stand alone, say the default. A host's own options in the file go before those that all sites
+        share; flags and the environment go before both.
+
+        ## The file
+
+        JSON in UTF-8, in which comments and trailing commas are allowed. Relative paths are those of the file's own folder. What is
+        misspelt, said twice, of a wrong type or not possible is told with line and column, all of it at once, and nothing is served:
+
+        ```
+        $ millrace check millrace.json
+        millrace: millrace.json:4:3: 'chache-control' is not an option. Did you mean 'cache-control'?
+        ```
+
+        `millrace check [FILE]` takes the same flags, environment and file as the server, opens certificates and folders and says what
+        would be served. It takes no address and writes nothing. Exit status 0 is fine, 2 is a mistake.
+
+        `millrace schema` prints the file's [JSON Schema](millrace.schema.json); with `"$schema": "./millrace.schema.json"` in the file an
+        editor completes and checks as you write.
+
+        ## Reading it anew
+
+        SIGHUP has a running server read the file, and the folders and certificates, anew. What is new is opened first; only if all of it
+        can be had is it swapped in. Otherwise the configuration in use stays, and the log says why. Connections that are open stay open and
+        get the new answers with their next request. An address that is no longer told lets nobody in, and who is in is served on. Sites and
+        certificates that are told as before are kept, and their files are looked at. What "needs a restart" below is named in the log and
+        changes when the server is started again, as does an address that moves between HTTP and HTTPS.
+
+        Virtual hosts are an object, by name. Each has a folder, and if it likes its own options of the section [Sites](#sites):
+
+        ```json
+        {
+          "root": "./public",
+          "cache-control": { "*.css": "max-age=3600" },
+          "hosts": {
+            "example.org": "./org",
+            "*.example.org": { "root": "./people", "listing": true, "cache-control": [] },
+          },
+        }
+        ```
+
+        """;
+
+    private static readonly (string Title, string Note, Func<ServerOption, bool> Has)[] Sections =
+    [
+        ("Where and what", "", static option => option.Scope == OptionScope.Server && GroupOf(option).Length == 0),
+        ("Sites", "Of all sites, and of a host its own.", static option => option.Scope == OptionScope.Site),
+        .. OptionTable.All.Select(GroupOf)
+            .Where(static group => group.Length > 0)
+            .Distinct()
+            .Select(static group => (
+                char.ToUpperInvariant(group[0]) + group[1..],
+                $"In the file, the group `{group}`.",
+                (Func<ServerOption, bool>)(option => GroupOf(option) == group))),
+    ];
+
+    public static string Text { get; } = Write();
+
+    private static string Write()
+    {
+        var page = new StringBuilder(Introduction);
+        foreach ((string title, string note, Func<ServerOption, bool> has) in Sections)
+        {
+            page.Append("\n## ").Append(title).Append("\n\n");
+            page.Append(note).Append(note.Length > 0 ? "\n\n" : "");
+            page.Append("| | |\n|---|---|\n");
+            foreach (ServerOption option in OptionTable.All.Where(has))
+            {
+                Write(page, option);
+            }
+        }
+
+        return page.ToString();
+    }
+
+    private static void Write(StringBuilder page, ServerOption option)
+    {
+        string flag = option.Argument ?? $"{option.Flag} {option.ValueForm}";
+        page.Append($"| `{option.Path}`<br>`{Escaped(flag)}`<br>`{option.Variable}` | ");
+        page.Append(Escaped(option.Help));
+        page.Append(option.Default.Length > 0 ? $" Default: {Escaped(DefaultOf(option))}." : "");
+        page.Append(option.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "");
+        page.Append(option.Change == OptionChange.AtRestart ? " Needs a restart." : "");
+        page.Append(" In the file: ").Append(Escaped(ShapeOf(option))).Append(". |\n");
+    }
+
+    /// <summary>The group of an option in the file; empty for none.</summary>
+    private static string GroupOf(ServerOption option) => option.Path[..Math.Max(0, option.Path.LastIndexOf('.'))];
+
+    private static string ShapeOf(ServerOption option)
+    {
+        string shape = ValueShapes.Describe(option);
+        return option.Template is { } template && !RuleTemplate.Parse(template).IsPair
+            ? $"{shape} with {string.Join(", ", RuleTemplate.Parse(template).Parts.Select(static part => $"`{part.Name}`"))}"
+            : shape;
+    }
+
+    private static string DefaultOf(ServerOption option) =>
+        option.TryApply(new ServeOptions(), option.Default, out _, out _) ? $"`{option.Default}`" : option.Default;
+
+    private static string Escaped(string text) => text.Replace("|", "\\|", StringComparison.Ordinal);
+}

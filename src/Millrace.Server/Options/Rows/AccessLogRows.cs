@@ -1,0 +1,62 @@
+using Millrace.Server.AccessLog;
+using Millrace.Server.Options.Settings;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Options;
+
+namespace Millrace.Server.Options.Rows;
+
+/// <summary>A line for each request, and where it goes.</summary>
+internal static class AccessLogRows
+{
+    private const string Destination = "access-log";
+    private const string Format = "access-log-format";
+
+    private static readonly OrderedDictionary<string, AccessLogFormat> Formats = new()
+    {
+        ["combined"] = AccessLogFormat.Combined,
+        ["common"] = AccessLogFormat.Common,
+        ["json"] = AccessLogFormat.Json,
+    };
+
+    public static IEnumerable<ServerOption> All =>
+    [
+        new()
+        {
+            Key = Destination,
+            Path = "log.access",
+            Change = OptionChange.AtRestart,
+            Kind = OptionValueKind.Text,
+            ValueForm = LogDestination.Forms,
+            IsPath = static text => text is not ("-" or "syslog") && !text.StartsWith("syslog:", StringComparison.Ordinal),
+            Help = "Write a line for each request to a file (opened anew on SIGUSR1), the standard output or the system's log.",
+            Apply = static (options, text) => text.Length > 0
+                ? options with { AccessLog = options.AccessLog with { Destination = text } }
+                : throw new SiteException($"An access log has no name: write {LogDestination.Forms}."),
+        },
+        new()
+        {
+            Key = Format,
+            Path = "log.access-format",
+            Change = OptionChange.AtRestart,
+            Kind = OptionValueKind.Choice,
+            ValueForm = string.Join('|', Formats.Keys),
+            Choices = [.. Formats.Keys],
+            Help = "How the lines of the access log are written.",
+            Default = "combined",
+            Apply = static (options, text) => options with { AccessLog = options.AccessLog with { Format = ParseFormat(text) } },
+        },
+    ];
+
+    public static void Check(ServeOptions options, SettingSet settings, ICollection<Complaint> complaints)
+    {
+        if (options.AccessLog.Destination is null && settings.Find(OptionTable.Get(Format)) is { } lonely)
+        {
+            string name = lonely.Origin.NameOf(OptionTable.Get(Destination));
+            complaints.Add(new Complaint(lonely.Origin, $"{lonely.Name} is about the access log: give {name}."));
+        }
+    }
+
+    private static AccessLogFormat ParseFormat(string text) => Formats.TryGetValue(text, out AccessLogFormat format)
+        ? format
+        : throw new SiteException($"'{text}' is no format of an access log: write {string.Join(", ", Formats.Keys)}.");
+}

@@ -1,0 +1,82 @@
+using System.Globalization;
+using System.Numerics;
+using Millrace.Engine;
+using Millrace.Server.Options.Settings;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Options;
+
+namespace Millrace.Server.Options.Rows;
+
+/// <summary>The sizes of the engine, which few servers need to be told. They are per reactor; the reasons stand with the options.</summary>
+internal static class EngineRows
+{
+    private const string Submissions = "submission-entries";
+    private const string Completions = "completion-entries";
+
+    private static readonly NumberRow Row = new("engine", OptionChange.AtRestart);
+
+    public static IEnumerable<ServerOption> All =>
+    [
+        Row.Count(Submissions, "Operations of a reactor that can be queued between two calls of the kernel.", 1, 32_768,
+            static options => options.Engine.SubmissionEntries,
+            static (options, number) => options.WithEngine(engine => engine with { SubmissionEntries = (int)number })),
+        Row.Count(Completions, "Completions of a reactor that can wait; no fewer than operations.", 2, 65_536,
+            static options => options.Engine.CompletionEntries,
+            static (options, number) => options.WithEngine(engine => engine with { CompletionEntries = (int)number })),
+        Row.Count("completions-per-turn", "Completions handled before the kernel is called again.", 1, 65_536,
+            static options => options.Engine.CompletionsPerTurn,
+            static (options, number) => options.WithEngine(engine => engine with { CompletionsPerTurn = (int)number })),
+        Row.Count("receive-buffers", "Buffers that all connections of a reactor share for what arrives; a power of two.", 1, 32_768,
+            static options => options.Engine.ReceiveBuffers,
+            static (options, number) => int.IsPow2((int)number)
+                ? options.WithEngine(engine => engine with { ReceiveBuffers = (int)number })
+                : throw new SiteException(
+                    string.Create(CultureInfo.InvariantCulture, $"{number} is no power of two."), "Write 512, 1024 or 2048, say.")),
+        Row.Bytes("receive-buffer-size", "Size of one of these buffers.", 64, 1 << 20,
+            static options => options.Engine.ReceiveBufferBytes,
+            static (options, number) => options.WithEngine(engine => engine with { ReceiveBufferBytes = (int)number })),
+        Row.Count("file-workers", "Kernel threads of a reactor that read what is not in the page cache.", 1, 1_024,
+            static options => options.Engine.FileWorkers,
+            static (options, number) => options.WithEngine(engine => engine with { FileWorkers = (int)number })),
+        Row.Count("backlog", "Connections that the kernel queues before they are accepted, cut to net.core.somaxconn.", 1, int.MaxValue,
+            static options => options.Engine.Limits.Backlog,
+            static (options, number) => options.WithLimits(limits => limits with { Backlog = (int)number })),
+        Row.Count("refusals", "Connections beyond a limit that are answered 503 at one time; those beyond it too are reset.", 0, 65_536,
+            static options => options.Engine.Limits.Refusals,
+            static (options, number) => options.WithLimits(limits => limits with { Refusals = (int)number })),
+        new()
+        {
+            Key = "stall-watch",
+            Path = "engine.stall-watch",
+            Change = OptionChange.AtRestart,
+            Kind = OptionValueKind.Switch,
+            ValueForm = "on|off",
+            Choices = ["on", "off"],
+            BareValue = "on",
+            Help = "Watch for reactors that are held up, log it, and have others take their new connections.",
+            Default = "on",
+            Apply = static (options, text) => options.WithEngine(engine => engine with { WatchForStalls = OptionText.Switch(text) }),
+        },
+    ];
+
+    public static void Check(ServeOptions options, SettingSet settings, ICollection<Complaint> complaints)
+    {
+        // The kernel rounds the former up and refuses fewer of the latter.
+        uint least = BitOperations.RoundUpToPowerOf2((uint)options.Engine.SubmissionEntries);
+        ServerOption fewer = OptionTable.Get(Completions);
+        ServerOption more = OptionTable.Get(Submissions);
+        Origin? origin = settings.Find(fewer)?.Origin ?? settings.Find(more)?.Origin;
+        if (options.Engine.CompletionEntries < least && origin is not null)
+        {
+            complaints.Add(new Complaint(origin, string.Create(
+                CultureInfo.InvariantCulture,
+                $"{origin.NameOf(fewer)} is less than {origin.NameOf(more)}: write {least} or more.")));
+        }
+    }
+
+    public static ServeOptions WithEngine(this ServeOptions options, Func<EngineOptions, EngineOptions> change) =>
+        options with { Engine = change(options.Engine) };
+
+    public static ServeOptions WithLimits(this ServeOptions options, Func<Limits, Limits> change) =>
+        options.WithEngine(engine => engine with { Limits = change(engine.Limits) });
+}

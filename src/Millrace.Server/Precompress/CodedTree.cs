@@ -1,0 +1,89 @@
+using System.Text;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Content;
+
+namespace Millrace.Server.Precompress;
+
+/// <summary>
+/// The files of a folder, and of those below it, by what coding has to do with them. Symlinks and names with a leading dot are not
+/// looked at: the former lead elsewhere, the latter are not served.
+/// </summary>
+internal sealed class CodedTree
+{
+    private static readonly ContentTypes Types = new(new SiteOptions { Root = "." });
+
+    private static readonly EnumerationOptions Below = new()
+    {
+        AttributesToSkip = FileAttributes.ReparsePoint | FileAttributes.Hidden,
+        IgnoreInaccessible = false,
+    };
+
+    private readonly List<string> _originals = [];
+    private readonly List<string> _orphans = [];
+    private readonly List<string> _failures = [];
+
+    private CodedTree()
+    {
+    }
+
+    /// <summary>Files of a type and size that coding is worth, the largest first: the last to be done should not be long.</summary>
+    public IReadOnlyList<string> Originals => _originals;
+
+    /// <summary>
+    /// Coded files without an original: <c>x.br</c> where x would be compressed, and the <c>x.gz</c> beside it. An <c>x.gz</c> alone may be
+    /// a download, and is none.
+    /// </summary>
+    public IReadOnlyList<string> Orphans => _orphans;
+
+    /// <summary>Folders that could not be read, for people.</summary>
+    public IReadOnlyList<string> Failures => _failures;
+
+    public static CodedTree Walk(string directory)
+    {
+        var tree = new CodedTree();
+        var open = new Stack<string>([directory]);
+        while (open.TryPop(out string? next))
+        {
+            try
+            {
+                tree.Add(next);
+                Array.ForEach(Directory.GetDirectories(next, "*", Below), open.Push);
+            }
+            catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+            {
+                tree._failures.Add($"'{next}' cannot be read: {refusal.Message}");
+            }
+        }
+
+        tree._originals.Sort(static (left, right) => new FileInfo(right).Length.CompareTo(new FileInfo(left).Length));
+        return tree;
+    }
+
+    private void Add(string directory)
+    {
+        HashSet<string> files = [.. Directory.GetFiles(directory, "*", Below)];
+        foreach (string file in files)
+        {
+            bool isBrotli = file.EndsWith(".br", StringComparison.Ordinal);
+            string original = isBrotli ? file[..^".br".Length] : file;
+            if (!Types.Of(Encoding.UTF8.GetBytes(Path.GetFileName(original))).IsCompressible)
+            {
+                continue;
+            }
+
+            if (!isBrotli)
+            {
+                if (new FileInfo(file).Length is >= BodyCoder.BytesMin and <= BodyCoder.BytesMax)
+                {
+                    _originals.Add(file);
+                }
+            }
+            else if (!files.Contains(original))
+            {
+                _orphans.Add(file);
+                _orphans.AddRange(files.Contains(original + ".gz") ? [original + ".gz"] : []);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+using Millrace.Http;
+using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Server.Terminal;
+using Millrace.StaticFiles.Compression;
+
+namespace Millrace.Server.Precompress;
+
+/// <summary>
+/// Codes files into others beside them, several at a time. A coded file has its original's time, by which a server knows that it is made of
+/// it, and appears as a whole: it is written under another name, which no server serves, and renamed.
+/// </summary>
+internal sealed class Precompression(ProgressLine progress, CancellationToken stop)
+{
+    private static readonly (ContentCoding Coding, string Extension)[] Codings =
+        [(ContentCoding.Brotli, ".br"), (ContentCoding.Gzip, ".gz")];
+
+    private readonly PrecompressTotals _totals = new();
+
+    public async Task<PrecompressTotals> RunAsync(IReadOnlyList<string> originals)
+    {
+        var options = new ParallelOptions { MaxDegreeOfParallelism = Environment.ProcessorCount };
+        await Parallel.ForEachAsync(originals, options, (original, _) =>
+        {
+            if (!stop.IsCancellationRequested)
+            {
+                Code(original);
+                progress.Step(original);
+            }
+
+            return default;
+        });
+        return _totals;
+    }
+
+    private void Code(string original)
+    {
+        try
+        {
+            (ContentCoding Coding, string Extension)[] missing =
+                [.. Codings.Where(coding => !IsFresh(original + coding.Extension, original))];
+            for (int i = missing.Length; i < Codings.Length; i++)
+            {
+                _totals.AddFresh();
+            }
+
+            if (missing.Length == 0)
+            {
+                return;
+            }
+
+            using FileStream source = File.OpenRead(original);
+            Statx before = StateOf(source);
+            byte[] body = new byte[source.Length];
+            source.ReadExactly(body);
+            foreach ((ContentCoding coding, string extension) in missing)
+            {
+                if (!BodyCoder.TryCode(body, coding, stop, out byte[] coded))
+                {
+                    _totals.AddLarger();
+                }
+                else if (StateOf(source).ModifiedAt.ToUnixNs() != before.ModifiedAt.ToUnixNs())
+                {
+                    _totals.AddFailure($"'{original}' was changed meanwhile: run it again.");
+                }
+                else
+                {
+                    Write(original + extension, coded, source, before);
+                    _totals.AddWritten(body.Length, coded.Length);
+                }
+            }
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+        {
+            _totals.AddFailure($"'{original}' was not compressed: {refusal.Message}");
+        }
+    }
+
+    /// <summary>Not older than its original, as the server judges it.</summary>
+    private static bool IsFresh(string coded, string original) =>
+        File.Exists(coded) && File.GetLastWriteTimeUtc(coded) >= File.GetLastWriteTimeUtc(original);
+
+    private static void Write(string path, byte[] coded, FileStream source, in Statx original)
+    {
+        string temporary = Path.Combine(Path.GetDirectoryName(path)!, $".{Path.GetFileName(path)}.{Environment.ProcessId}");
+        try
+        {
+            using (FileStream target = File.Create(temporary))
+            {
+#pragma warning disable CA1416 // The engine is Linux's.
+                File.SetUnixFileMode(target.SafeFileHandle, File.GetUnixFileMode(source.SafeFileHandle));
+#pragma warning restore CA1416
+                target.Write(coded);
+                target.Flush();
+                int result = FileCalls.SetModified(Descriptor(target), original.ModifiedAt);
+                if (result < 0)
+                {
+                    throw new IOException($"its time cannot be set: {Errno.Describe(result)}");
+                }
+            }
+
+            File.Move(temporary, path, overwrite: true);
+        }
+        finally
+        {
+            File.Delete(temporary);
+        }
+    }
+
+    private static Statx StateOf(FileStream file)
+    {
+        int result = FileCalls.StatDescriptor(Descriptor(file), StatxMask.ModifiedAt, out Statx state);
+        return result >= 0 ? state : throw new IOException(Errno.Describe(result));
+    }
+
+    private static int Descriptor(FileStream file) => checked((int)file.SafeFileHandle.DangerousGetHandle());
+}

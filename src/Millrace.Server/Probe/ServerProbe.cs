@@ -1,0 +1,63 @@
+using System.Globalization;
+using System.Net.Sockets;
+using System.Text;
+
+namespace Millrace.Server.Probe;
+
+/// <summary>One request on a connection of its own, and the status of its answer.</summary>
+internal static class ServerProbe
+{
+    /// <summary>"HTTP/1.1 200".</summary>
+    private const int StatusBytes = 12;
+
+    private const int FirstFailure = 500;
+
+    /// <summary>Never fails: what goes wrong is the result.</summary>
+    public static async Task<ProbeResult> AskAsync(Uri url, TimeSpan timeout, CancellationToken cancellation)
+    {
+        using var deadline = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        deadline.CancelAfter(timeout);
+        try
+        {
+            return Judge(url, await ReadStatusAsync(url, deadline.Token));
+        }
+        catch (SocketException refusal)
+        {
+            return new ProbeResult(false, $"{url} does not answer: {refusal.Message}.");
+        }
+        catch (OperationCanceledException)
+        {
+            return new ProbeResult(false, $"{url} does not answer within {timeout.TotalSeconds} s.");
+        }
+    }
+
+    internal static ProbeResult Judge(Uri url, string start)
+    {
+        // Any answer to the question is one of a server that works: a site may have no page there, or be for people with a password.
+        if (start.Length == StatusBytes
+            && start.StartsWith("HTTP/1.", StringComparison.Ordinal)
+            && int.TryParse(start.AsSpan(9), NumberStyles.None, CultureInfo.InvariantCulture, out int status))
+        {
+            return new ProbeResult(status < FirstFailure, $"{url} answers {status}.");
+        }
+
+        return new ProbeResult(false, $"{url} answers something else than HTTP.");
+    }
+
+    private static async Task<string> ReadStatusAsync(Uri url, CancellationToken cancellation)
+    {
+        using var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
+        await socket.ConnectAsync(url.IdnHost, url.Port, cancellation);
+        string request = $"GET {url.PathAndQuery} HTTP/1.1\r\nHost: {url.Authority}\r\nConnection: close\r\n\r\n";
+        await socket.SendAsync(Encoding.ASCII.GetBytes(request), cancellation);
+
+        byte[] start = new byte[StatusBytes];
+        int received = 0;
+        while (received < start.Length && await socket.ReceiveAsync(start.AsMemory(received), cancellation) is > 0 and int more)
+        {
+            received += more;
+        }
+
+        return Encoding.ASCII.GetString(start, 0, received);
+    }
+}

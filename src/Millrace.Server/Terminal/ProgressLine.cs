@@ -1,0 +1,72 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace Millrace.Server.Terminal;
+
+/// <summary>
+/// A line on stderr that says how far something has come, drawn over itself, where stderr is a terminal; elsewhere nothing. It is gone when
+/// this is disposed. Any thread.
+/// </summary>
+internal sealed class ProgressLine : IDisposable
+{
+    private const int BarColumns = 24;
+
+    /// <summary>Ten times a second is as fast as anybody reads.</summary>
+    private const int PauseMs = 100;
+
+    /// <summary>Goes to the first column and clears what is behind (ECMA-48, CR and EL).</summary>
+    public const string Clear = "\r\x1b[K";
+
+    private readonly Lock _drawing = new();
+    private readonly string _verb;
+    private readonly int _total;
+    private readonly bool _isShown = TerminalFacts.IsInteractive(Console.IsErrorRedirected);
+    private int _done;
+    private bool _isDrawn;
+    private long _drawnAt;
+
+    /// <param name="verb">What is done.</param>
+    /// <param name="total">How many steps there are.</param>
+    public ProgressLine(string verb, int total)
+    {
+        _verb = verb;
+        _total = total;
+        _drawnAt = Stopwatch.GetTimestamp();
+    }
+
+    /// <summary>One more is done.</summary>
+    public void Step(string name)
+    {
+        lock (_drawing)
+        {
+            _done++;
+            if (_isShown && Stopwatch.GetElapsedTime(_drawnAt).TotalMilliseconds >= PauseMs)
+            {
+                _drawnAt = Stopwatch.GetTimestamp();
+                _isDrawn = true;
+                Console.Error.Write(Clear + Text(_verb, _done, _total, name, TerminalFacts.Columns));
+            }
+        }
+    }
+
+    public void Dispose()
+    {
+        lock (_drawing)
+        {
+            if (_isDrawn)
+            {
+                Console.Error.Write(Clear);
+                _isDrawn = false;
+            }
+        }
+    }
+
+    /// <summary>The line, cut to the terminal's width.</summary>
+    public static string Text(string verb, int done, int total, string name, int columns)
+    {
+        int filled = total == 0 ? BarColumns : (int)((long)done * BarColumns / total);
+        string bar = new string('#', filled) + new string('.', BarColumns - filled);
+        string text = string.Create(CultureInfo.InvariantCulture, $"{verb} [{bar}] {done:N0}/{total:N0} {name}");
+        return text.Length < columns ? text : text[..Math.Max(0, columns - 1)];
+    }
+}

@@ -1,0 +1,54 @@
+using Microsoft.Extensions.Logging.Abstractions;
+using Millrace.Server.AccessLog;
+using Millrace.Server.AccessLog.Formats;
+using Millrace.Server.Proxies;
+using Millrace.Server.Tests.Kit;
+using Exchange = Millrace.Web.Exchanges.Exchange;
+
+namespace Millrace.Server.Tests.AccessLog;
+
+public class AccessLogObserverTests
+{
+    [Theory]
+    [InlineData("Common")]
+    [InlineData("Combined")]
+    [InlineData("Json")]
+    public void Ten_thousand_lines_allocate_nothing(string format)
+    {
+        using var folder = new TempFolder();
+        using AccessJournal journal = AccessJournal.Open(
+            new AccessLogOptions { Destination = folder.PathOf("access.log") }, new ProxyOptions(), NullLoggerFactory.Instance)!;
+        _ = journal.Start(1);
+        var ring = new LineRing(1024 * 1024);
+        var observer = new AccessLogObserver(
+            journal, LineFormats.Make(Enum.Parse<AccessLogFormat>(format)), new ClientFinder(new ProxyOptions()), ring);
+        Exchange exchange = MadeExchange.Of(
+            MadeExchange.Bytes("GET /a?b HTTP/1.1\r\nHost: a\r\nReferer: caf\u00e9\r\nUser-Agent: \"x\"\r\n\r\n"), bodyBytes: 17);
+        byte[] room = new byte[1024 * 1024];
+
+        long allocated = Write(100);
+        for (int round = 0; round < 3 && (allocated = Write(10_000)) > 0; round++)
+        {
+            // What the runtime does once is none of it.
+        }
+
+        Assert.Equal(0, allocated);
+        Assert.Equal(0, ring.Dropped);
+
+        long Write(int lines)
+        {
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < lines; i++)
+            {
+                observer.OnFinished(exchange);
+                if (i % 1_000 == 0)
+                {
+                    _ = ring.Take(room);
+                }
+            }
+
+            _ = ring.Take(room);
+            return GC.GetAllocatedBytesForCurrentThread() - before;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+using System.Net;
+using System.Text;
+using Millrace.Http;
+using Millrace.Server.AccessLog;
+using Millrace.Server.AccessLog.Formats;
+using Millrace.Web.Exchanges;
+using Exchange = Millrace.Web.Exchanges.Exchange;
+
+namespace Millrace.Server.Tests.AccessLog;
+
+/// <summary>Exchanges without a connection, and the lines they become.</summary>
+internal static class MadeExchange
+{
+    public static Exchange Of(byte[] head, int status = 200, int bodyBytes = 0, string peer = "192.0.2.1:1234")
+    {
+        var exchange = new Exchange();
+        exchange.Begin(peer.Length == 0 ? null : IPEndPoint.Parse(peer));
+        var parsed = new RequestHead();
+        HeadResult result = RequestHeadParser.Parse(head, parsed, HeadLimits.Default);
+        if (result.IsComplete)
+        {
+            exchange.Protocol = ExchangeProtocols.Of(parsed.Version);
+            exchange.Take(parsed, head);
+        }
+        else
+        {
+            exchange.TakeRefused(parsed, head);
+        }
+
+        exchange.Answer(status, bodyBytes > 0 ? ExchangeBody.Text : ExchangeBody.None);
+        exchange.AddBody(bodyBytes, bodyBytes);
+        exchange.End(bodyBytes, AnswerEnd.Whole);
+        exchange.Settle(bodyBytes);
+        return exchange;
+    }
+
+    public static string LineOf(AccessLogFormat format, Exchange exchange)
+    {
+        var line = new LineBuffer();
+        LineFormats.Make(format).Write(line, exchange, (exchange.Peer as IPEndPoint)?.Address);
+        return Encoding.Latin1.GetString(line.Bytes);
+    }
+
+    public static byte[] Bytes(string text) => Encoding.Latin1.GetBytes(text);
+}

@@ -1,0 +1,41 @@
+using System.Net.Security;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+
+namespace Millrace.Server.Tests.Kit;
+
+/// <summary>A certificate for one test, and clients that take it.</summary>
+internal static class OwnCertificate
+{
+    /// <summary>The flags for a certificate that signs itself.</summary>
+    public static string[] Make(TempFolder folder, string file, params string[] names) => Make(folder, file, password: null, names);
+
+    /// <summary>The same with a key that a password opens.</summary>
+    public static string[] MakeEncrypted(TempFolder folder, string file, string password, params string[] names) =>
+        Make(folder, file, password, names);
+
+    private static string[] Make(TempFolder folder, string file, string? password, string[] names)
+    {
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        var how = new PbeParameters(PbeEncryptionAlgorithm.Aes256Cbc, HashAlgorithmName.SHA256, 1_000);
+        var request = new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256);
+        var alternatives = new SubjectAlternativeNameBuilder();
+        Array.ForEach(names, alternatives.AddDnsName);
+        request.CertificateExtensions.Add(alternatives.Build());
+        using X509Certificate2 certificate = request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(9));
+        File.WriteAllText(folder.PathOf(file + ".crt"), certificate.ExportCertificatePem());
+        File.WriteAllText(
+            folder.PathOf(file + ".key"),
+            password is null ? key.ExportPkcs8PrivateKeyPem() : key.ExportEncryptedPkcs8PrivateKeyPem(password, how));
+        return ["--cert", folder.PathOf(file + ".crt"), "--key", folder.PathOf(file + ".key")];
+    }
+
+    public static HttpClient Trusting() => new(new SocketsHttpHandler
+    {
+        SslOptions = new SslClientAuthenticationOptions { RemoteCertificateValidationCallback = IsAnything },
+    });
+
+    /// <summary>Certificates here are made for one test each.</summary>
+    public static bool IsAnything(object sender, X509Certificate? certificate, X509Chain? chain, SslPolicyErrors errors) =>
+        certificate is not null;
+}

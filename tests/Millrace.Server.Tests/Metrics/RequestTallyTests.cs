@@ -1,0 +1,88 @@
+using System.Diagnostics.Metrics;
+using System.Net;
+using Millrace.Server.Metrics;
+using Millrace.Web.Exchanges;
+using SeenExchange = Millrace.Web.Exchanges.Exchange;
+
+namespace Millrace.Server.Tests.Metrics;
+
+public sealed class RequestTallyTests : IDisposable
+{
+    private readonly Meter _meter = new("Millrace.Sample");
+    private readonly Histogram<double> _each;
+    private readonly RequestTally _tally;
+
+    public RequestTallyTests()
+    {
+        _each = _meter.CreateHistogram<double>("sample.duration");
+        _tally = new RequestTally(_each);
+    }
+
+    [Fact]
+    public void Counting_a_request_allocates_nothing()
+    {
+        SeenExchange exchange = Answered(200, ExchangeBody.Baked);
+        for (int i = 0; i < 1_000; i++)
+        {
+            _tally.OnFinished(exchange);
+        }
+
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int i = 0; i < 10_000; i++)
+        {
+            _tally.OnFinished(exchange);
+        }
+
+        Assert.Equal(before, GC.GetAllocatedBytesForCurrentThread());
+        Assert.Equal(11_000, Total().ByClass[2]);
+    }
+
+    [Theory]
+    [InlineData(200, 2)]
+    [InlineData(304, 3)]
+    [InlineData(404, 4)]
+    [InlineData(503, 5)]
+    [InlineData(SeenExchange.Unanswered, 0)]
+    [InlineData(418, 4)]
+    public void A_status_is_counted_in_its_class(int status, int digit)
+    {
+        _tally.OnFinished(Answered(status, ExchangeBody.None));
+
+        RequestTotals totals = Total();
+        Assert.Equal(1, totals.Requests);
+        Assert.Equal(1, totals.ByClass[digit]);
+        Assert.Equal(status == 304 ? 1 : 0, totals.NotModified);
+        Assert.Equal(1, totals.Durations.Sum());
+    }
+
+    [Fact]
+    public void An_exchange_without_a_body_is_counted_under_no_coding()
+    {
+        _tally.OnFinished(Answered(304, ExchangeBody.None));
+        _tally.OnFinished(Answered(200, ExchangeBody.Ring));
+
+        RequestTotals totals = Total();
+        Assert.Equal(1, totals.ByCoding.Sum());
+        Assert.Equal(1, totals.ByOrigin[(int)ExchangeBody.Ring]);
+        Assert.Equal(1, totals.ByOrigin[(int)ExchangeBody.None]);
+    }
+
+    public void Dispose() => _meter.Dispose();
+
+    private static SeenExchange Answered(int status, ExchangeBody body)
+    {
+        var exchange = new SeenExchange();
+        exchange.Begin(new IPEndPoint(IPAddress.Loopback, 1));
+        exchange.Answer(status, body);
+        exchange.End(0, AnswerEnd.Whole);
+        exchange.Settle(0);
+        return exchange;
+    }
+
+    private RequestTotals Total()
+    {
+        var totals = new RequestTotals();
+        totals.Add(_tally);
+        return totals;
+    }
+}

@@ -1,0 +1,120 @@
+using System.IO.Compression;
+using System.Text;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests;
+
+/// <summary>Coded files that are written beside those they are made of.</summary>
+public class PrecompressTests
+{
+    private static readonly string Script = string.Concat(Enumerable.Range(0, 2_000).Select(static i => $"console.log('line {i}');\n"));
+
+    [Fact]
+    public async Task What_was_written_decodes_to_its_original_and_is_served()
+    {
+        using TempFolder folder = Site();
+        ToolResult result = await RunAsync(folder.Root);
+        Assert.Equal((0, ""), (result.ExitCode, result.Error));
+        Assert.StartsWith("2 written", result.Output, StringComparison.Ordinal);
+        Assert.Equal(Script, Decode(new BrotliStream(File.OpenRead(folder.PathOf("js/app.js.br")), CompressionMode.Decompress)));
+        Assert.Equal(Script, Decode(new GZipStream(File.OpenRead(folder.PathOf("js/app.js.gz")), CompressionMode.Decompress)));
+        Assert.Equal(["app.js", "app.js.br", "app.js.gz"], Names(folder.PathOf("js")));
+
+        await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0", "--compress", "off");
+        foreach ((string coding, string extension) in (ReadOnlySpan<(string, string)>)[("br", ".br"), ("gzip", ".gz")])
+        {
+            WireAnswer answer = Wire.Get(server.Url, "/js/app.js", $"Accept-Encoding: {coding}");
+            Assert.Equal(coding, answer.Field("Content-Encoding"));
+            Assert.Equal(File.ReadAllBytes(folder.PathOf("js/app.js" + extension)), answer.Body);
+        }
+    }
+
+    [Fact]
+    public async Task What_is_fresh_is_left_and_what_is_older_is_made_anew()
+    {
+        using TempFolder folder = Site();
+        Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
+        byte[] coded = File.ReadAllBytes(folder.PathOf("js/app.js.br"));
+        DateTime time = File.GetLastWriteTimeUtc(folder.PathOf("js/app.js"));
+        Assert.Equal(time, File.GetLastWriteTimeUtc(folder.PathOf("js/app.js.br")));
+        Assert.StartsWith("0 written (0 bytes as 0), 2 fresh already", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
+
+        File.WriteAllText(folder.PathOf("js/app.js"), Script + "done();\n");
+        File.SetLastWriteTimeUtc(folder.PathOf("js/app.js"), time.AddSeconds(1));
+        Assert.StartsWith("2 written", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
+        Assert.NotEqual(coded, File.ReadAllBytes(folder.PathOf("js/app.js.br")));
+        Assert.Equal(time.AddSeconds(1), File.GetLastWriteTimeUtc(folder.PathOf("js/app.js.gz")));
+    }
+
+    [Fact]
+    public async Task What_does_not_get_smaller_is_left_out_and_so_are_other_types_and_hidden_files()
+    {
+        using var folder = new TempFolder();
+        folder.Add("noise.js", 10_000);
+        File.WriteAllText(folder.PathOf("picture.png"), Script);
+        File.WriteAllText(folder.PathOf("small.js"), "f();");
+        File.WriteAllText(folder.PathOf(".hidden.js"), Script);
+        ToolResult result = await RunAsync(folder.Root);
+        Assert.Equal("0 written (0 bytes as 0), 0 fresh already, 2 not worth it, 0 failed\n", result.Output);
+        Assert.Equal(4, Names(folder.Root).Length);
+    }
+
+    [Fact]
+    public async Task Only_when_asked_to_it_removes_what_has_no_original_and_no_downloads()
+    {
+        using TempFolder folder = Site();
+        Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
+        File.Delete(folder.PathOf("js/app.js"));
+        File.WriteAllText(folder.PathOf("data.csv.gz"), "a download");
+        Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
+        Assert.Equal(["app.js.br", "app.js.gz"], Names(folder.PathOf("js")));
+
+        ToolResult result = await RunAsync(folder.Root, "--prune");
+        Assert.Equal((0, ""), (result.ExitCode, result.Error));
+        Assert.Contains($"Removed {folder.PathOf("js/app.js.gz")}\n", result.Output, StringComparison.Ordinal);
+        Assert.Empty(Names(folder.PathOf("js")));
+        Assert.True(File.Exists(folder.PathOf("data.csv.gz")));
+    }
+
+    [Fact]
+    public async Task What_cannot_be_written_is_told_of_and_the_others_are()
+    {
+        using TempFolder folder = Site();
+        File.WriteAllText(folder.PathOf("page.html"), Script);
+        Directory.CreateDirectory(folder.PathOf("page.html.br/in-the-way"));
+        ToolResult result = await RunAsync(folder.Root);
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith($"millrace: '{folder.PathOf("page.html")}' was not compressed: ", result.Error, StringComparison.Ordinal);
+        Assert.True(File.Exists(folder.PathOf("js/app.js.br")));
+        Assert.DoesNotContain(Names(folder.Root), static name => name.StartsWith('.'));
+    }
+
+    [Fact]
+    public async Task A_folder_that_is_not_there_is_an_error()
+    {
+        using var folder = new TempFolder();
+        ToolResult result = await RunAsync(folder.PathOf("no"));
+        Assert.Equal((2, ""), (result.ExitCode, result.Output));
+        Assert.Contains("is no folder", result.Error, StringComparison.Ordinal);
+    }
+
+    private static TempFolder Site()
+    {
+        var folder = new TempFolder();
+        Directory.CreateDirectory(folder.PathOf("js"));
+        File.WriteAllText(folder.PathOf("js/app.js"), Script);
+        return folder;
+    }
+
+    private static Task<ToolResult> RunAsync(string root, params string[] flags) =>
+        Tool.RunAsync(Publication.Program, ["precompress", root, .. flags]);
+
+    private static string[] Names(string folder) =>
+        [.. Directory.GetFiles(folder).Select(static path => Path.GetFileName(path)).Order(StringComparer.Ordinal)];
+
+    private static string Decode(Stream decoder)
+    {
+        using var reader = new StreamReader(decoder, Encoding.UTF8);
+        return reader.ReadToEnd();
+    }
+}

@@ -1,0 +1,58 @@
+using System.Net;
+using Millrace.Server.Proxies;
+using Millrace.Server.Tests.AccessLog;
+
+namespace Millrace.Server.Tests.Proxies;
+
+/// <summary>Whose request it was: the rightmost address that no trusted proxy has.</summary>
+public class ClientFinderTests
+{
+    private static readonly ProxyOptions Trusting = new()
+    {
+        Trusted = [IPNetwork.Parse("10.0.0.0/8"), IPNetwork.Parse("2001:db8::/32")],
+    };
+
+    [Theory]
+    [InlineData("192.0.2.9:1", "1.2.3.4", "192.0.2.9")]
+    [InlineData("10.0.0.1:1", "1.2.3.4", "1.2.3.4")]
+    [InlineData("[2001:db8::1]:1", "1.2.3.4", "1.2.3.4")]
+    [InlineData("10.0.0.1:1", "", "10.0.0.1")]
+    [InlineData("10.0.0.1:1", "9.9.9.9, 1.2.3.4", "1.2.3.4")]
+    [InlineData("10.0.0.1:1", "9.9.9.9, 1.2.3.4, 10.0.0.2", "1.2.3.4")]
+    [InlineData("10.0.0.1:1", "10.0.0.3,10.0.0.2", "10.0.0.3")]
+    [InlineData("10.0.0.1:1", "9.9.9.9, unknown", "10.0.0.1")]
+    [InlineData("10.0.0.1:1", "9.9.9.9, unknown, 10.0.0.2", "10.0.0.2")]
+    [InlineData("10.0.0.1:1", "9.9.9.9, 1", "10.0.0.1")]
+    [InlineData("10.0.0.1:1", "1.2.3.4:5678", "1.2.3.4")]
+    [InlineData("10.0.0.1:1", "[2001:470::1]:5678", "2001:470::1")]
+    [InlineData("10.0.0.1:1", "2001:470::1", "2001:470::1")]
+    [InlineData("10.0.0.1:1", "::ffff:1.2.3.4", "1.2.3.4")]
+    [InlineData("10.0.0.1:1", ",,", "10.0.0.1")]
+    public void X_forwarded_for_is_read_from_its_end(string peer, string list, string client) =>
+        Assert.Equal(client, Find(Trusting, peer, list.Length > 0 ? $"X-Forwarded-For: {list}" : ""));
+
+    [Theory]
+    [InlineData("for=1.2.3.4", "1.2.3.4")]
+    [InlineData("For=\"[2001:470::1]:80\";proto=https", "2001:470::1")]
+    [InlineData("for=9.9.9.9, proto=http;for=1.2.3.4;by=10.0.0.1, for=10.0.0.2", "1.2.3.4")]
+    [InlineData("for=9.9.9.9;host=\"a,b\", for=_hidden", "10.0.0.1")]
+    [InlineData("for=\"9.9.9.9, for=1.2.3.4", "10.0.0.1")]
+    [InlineData("proto=http", "10.0.0.1")]
+    public void Forwarded_is_read_from_its_end_where_it_is_asked_for(string list, string client) =>
+        Assert.Equal(client, Find(Trusting with { Field = ClientField.Forwarded }, "10.0.0.1:1", $"Forwarded: {list}"));
+
+    [Fact]
+    public void A_field_that_the_proxy_does_not_write_is_not_believed()
+    {
+        Assert.Equal("10.0.0.1", Find(Trusting, "10.0.0.1:1", "Forwarded: for=1.2.3.4"));
+        Assert.Equal("10.0.0.1", Find(Trusting with { Field = ClientField.Forwarded }, "10.0.0.1:1", "X-Forwarded-For: 1.2.3.4"));
+        Assert.Equal("10.0.0.1", Find(Trusting with { Field = ClientField.None }, "10.0.0.1:1", "X-Forwarded-For: 1.2.3.4"));
+    }
+
+    private static string? Find(ProxyOptions options, string peer, string field)
+    {
+        string line = field.Length > 0 ? $"{field}\r\n" : "";
+        return new ClientFinder(options)
+            .Of(MadeExchange.Of(MadeExchange.Bytes($"GET / HTTP/1.1\r\nHost: a\r\n{line}\r\n"), peer: peer))?.ToString();
+    }
+}

@@ -1,0 +1,82 @@
+using Millrace.Server.Terminal;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests.Terminal;
+
+/// <summary>What people see who start the server on a terminal; script(1) makes one.</summary>
+public class TerminalTests
+{
+    [Fact]
+    public async Task On_a_terminal_start_up_is_a_few_aligned_lines()
+    {
+        Tool.Require("script");
+        await using ServerProcess server = await StartAsync("NO_COLOR=1", "Hint", "127.0.0.1:0");
+        string[] lines = [.. server.Lines.Select(Shown)];
+        Assert.StartsWith("Serving  ", lines[0], StringComparison.Ordinal);
+        Assert.Matches(@"^Address  http://127\.0\.0\.1:[1-9]\d*/$", lines[1]);
+        Assert.Matches("^Mode     (io_uring|epoll) with 1 reactor$", lines[2]);
+        Assert.Equal("Hint     Ctrl+C stops. Only this machine is let in; '--listen 8080' lets others in too.", lines[3]);
+        Assert.DoesNotContain('\x1b', string.Concat(lines));
+    }
+
+    [Fact]
+    public async Task With_colours_the_subjects_are_bold_and_all_interfaces_have_the_address_for_this_machine()
+    {
+        Tool.Require("script");
+        await using ServerProcess server = await StartAsync("NO_COLOR=", "\x1b[1mHint", "0");
+        Assert.StartsWith("\x1b[1mServing\x1b[0m  ", Shown(server.Lines[0]), StringComparison.Ordinal);
+        Assert.Matches("^\x1b\\[1mHere   \x1b\\[0m  http://localhost:[1-9]\\d*/\r?$", server.Lines[1]);
+    }
+
+    [Fact]
+    public async Task On_a_dumb_terminal_the_lines_are_those_for_programs()
+    {
+        Tool.Require("script");
+        await using ServerProcess server = await StartAsync("TERM=dumb", "Serving ", "127.0.0.1:0");
+        Assert.StartsWith("Listening on http://127.0.0.1:", server.Lines[0], StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Compressing_draws_how_far_it_is()
+    {
+        Tool.Require("script");
+        using var folder = new TempFolder();
+        for (int i = 0; i < 4; i++)
+        {
+            // So much takes the best coding longer than the pause between two drawings.
+            string text = Convert.ToHexString(folder.Add($"{i}.bin", 400_000));
+            File.WriteAllText(folder.PathOf($"{i}.txt"), text);
+        }
+
+        ToolResult result = await Tool.RunAsync(
+            TimeSpan.FromMinutes(2), "script", "-qec", $"env TERM=xterm '{Publication.Program}' precompress '{folder.Root}'", "/dev/null");
+        Assert.Equal(0, result.ExitCode);
+        Assert.Contains("\r\x1b[KCompressing [", result.Output, StringComparison.Ordinal);
+        Assert.Matches("\r\x1b\\[K8 written [^\\n]*\n$", result.Output);
+    }
+
+    [Theory]
+    [InlineData(0, 8, 80, "Compressing [........................] 0/8 a.js")]
+    [InlineData(3, 8, 80, "Compressing [#########...............] 3/8 a.js")]
+    [InlineData(8, 8, 80, "Compressing [########################] 8/8 a.js")]
+    [InlineData(0, 0, 80, "Compressing [########################] 0/0 a.js")]
+    [InlineData(3, 8, 20, "Compressing [######")]
+    public void Progress_is_a_bar_that_fits_the_terminal(int done, int total, int columns, string expected) =>
+        Assert.Equal(expected, ProgressLine.Text("Compressing", done, total, "a.js", columns));
+
+    [Theory]
+    [InlineData(80, "Reading site (12 s)")]
+    [InlineData(10, "Reading s")]
+    public void A_wait_says_how_long_it_is_and_fits_the_terminal(int columns, string expected) =>
+        Assert.Equal(expected, WaitLine.Text("Reading site", TimeSpan.FromSeconds(12.2), columns));
+
+    /// <summary>Without what the runtime itself says to a terminal when it first writes to one (its keypad is to send codes).</summary>
+    private static string Shown(string line) => line.Replace("\x1b[?1h\x1b=", "", StringComparison.Ordinal).TrimEnd('\r');
+
+    private static Task<ServerProcess> StartAsync(string variable, string lastLine, string address)
+    {
+        string flags = string.Join(' ', (string[])["--reactors", "1", "--listen", address, .. Publication.BackendFlags]);
+        string command = $"env TERM=xterm {variable} '{Publication.Program}' '{Places.SampleSite}' {flags}";
+        return ServerProcess.StartAsync("script", ["-qec", command, "/dev/null"], lastLine);
+    }
+}
