@@ -1,0 +1,102 @@
+using System.Text.RegularExpressions;
+using Millrace.Server.Tests.Documents;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Packaging.Tests;
+
+/// <summary>The commands of docs/deployment.md do what it says. Behind HAProxy, all instances are restarted under a load that loses nothing.</summary>
+[Trait("Duration", "Long")]
+public partial class DeploymentDocumentTests
+{
+    private const string Document = "deployment.md";
+    private const string Container = "millrace-test-site";
+    private const string Image = "localhost/millrace-test";
+
+    private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(4);
+
+    [Fact]
+    public Task One_file() => AssertRunsAsync("One file", "");
+
+    [Fact]
+    public async Task A_debian_package()
+    {
+        await using DebianRoot debian = await DebianRoot.MakeAsync();
+        await AssertRunsAsync("Debian", debian.Folder);
+    }
+
+    [Fact]
+    public async Task A_container()
+    {
+        await DebianBase.RequireAsync();
+        Array.ForEach(["podman", "runc", "jq"], Tool.Require);
+        try
+        {
+            await AssertRunsAsync("Container", "");
+        }
+        finally
+        {
+            await Tool.RunAsync(Deadline, "podman", "--runtime", "runc", "rm", "--force", "--ignore", Container);
+            await Tool.RunAsync(Deadline, "buildah", "rmi", Image);
+        }
+    }
+
+    [Fact]
+    public async Task Kubernetes_manifests()
+    {
+        Tool.Require("kubectl");
+        await AssertRunsAsync("Kubernetes", "");
+    }
+
+    [Fact]
+    public async Task Instances_behind_haproxy_are_restarted_one_by_one_without_a_lost_request()
+    {
+        Array.ForEach(["haproxy", "socat", "wrk"], Tool.Require);
+        await AssertRunsAsync("Behind HAProxy", "", "all_answered");
+    }
+
+    [Fact]
+    public void Every_section_with_commands_is_run()
+    {
+        string tests = File.ReadAllText(Path.Combine(Places.Repository, "tests", "Millrace.Packaging.Tests", "DeploymentDocumentTests.cs"));
+
+        Assert.All(Sections().Where(static section => section.IsRunnable), section =>
+            Assert.Contains($"AssertRunsAsync(\"{section.Title}\"", tests, StringComparison.Ordinal));
+    }
+
+    private static IEnumerable<DocumentSection> Sections() =>
+        DocumentSection.Of(Document, File.ReadAllText(Path.Combine(Places.Repository, "docs", Document)));
+
+    private static async Task AssertRunsAsync(string title, string debian, string afterwards = "")
+    {
+        Assert.SkipUnless(Environment.UserName == "root", "Only root may install, and make containers.");
+        Array.ForEach(["unshare", "ip", "curl", "openssl", "htpasswd"], Tool.Require);
+        await Publication.ReadyAsync();
+        using var folder = new TempFolder();
+        string tests = Path.Combine(Places.Repository, "tests");
+        await File.WriteAllTextAsync(folder.PathOf("script"), $"""
+            REPOSITORY='{Places.Repository}'
+            SAMPLE_SITE='{Places.SampleSite}'
+            PROGRAM='{Publication.Program}'
+            DEBIAN='{debian}'
+            cd '{folder.Root}'
+            source '{Path.Combine(tests, "Millrace.Server.Tests", "Documents", "section.sh")}'
+            source '{Path.Combine(tests, "Millrace.Packaging.Tests", "deployment.sh")}'
+            {WithNamesOfTests(Sections().Single(section => section.Title == title).Script())}
+            {afterwards}
+            """);
+
+        ToolResult result = await Tool.RunAsync(Deadline, "unshare", "--net", "--mount", "bash", folder.PathOf("script"));
+
+        Assert.True(result.ExitCode == 0, $"{title}: {result.Error}{result.Output}");
+    }
+
+    /// <summary>The machine may have an image and a container that are called as in the document.</summary>
+    private static string WithNamesOfTests(string script) => ContainerName().Replace(
+        ImageName().Replace(script.Replace("millrace-base", DebianBase.Image, StringComparison.Ordinal), Image), Container);
+
+    [GeneratedRegex(@"(?<=-t |:ro )millrace\b")]
+    private static partial Regex ImageName();
+
+    [GeneratedRegex(@"(?<=(?:--name|logs|run|stop|rm) )site\b")]
+    private static partial Regex ContainerName();
+}

@@ -1,0 +1,127 @@
+using System.Net;
+using System.Text;
+using System.Xml.Linq;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Packaging.Tests;
+
+/// <summary>The libraries as others get them.</summary>
+public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
+{
+    private static readonly TimeSpan BuildDeadline = TimeSpan.FromMinutes(8);
+
+    private static readonly string[] Libraries =
+    [
+        "Millrace.AspNetCore", "Millrace.Engine", "Millrace.Http", "Millrace.Interop", "Millrace.StaticFiles", "Millrace.Tls",
+    ];
+
+    [Fact]
+    public void Every_library_that_is_referred_to_is_a_package_with_symbols()
+    {
+        Assert.Equal(Libraries, feed.Packages.Keys.Order(StringComparer.Ordinal));
+        Assert.Equal(Libraries, feed.Symbols.Keys.Order(StringComparer.Ordinal));
+        Assert.All(feed.Symbols, static symbols =>
+            Assert.Contains($"lib/net10.0/{symbols.Key}.pdb", Feed.Entries(symbols.Value).Keys));
+    }
+
+    [Fact]
+    public void A_package_has_code_documentation_readme_and_licence() => Assert.All(feed.Packages, static package =>
+    {
+        IReadOnlyDictionary<string, byte[]> entries = Feed.Entries(package.Value);
+        XElement metadata = Feed.Metadata(package.Value);
+
+        Assert.Contains($"lib/net10.0/{package.Key}.dll", entries.Keys);
+        Assert.Contains($"lib/net10.0/{package.Key}.xml", entries.Keys);
+        Assert.StartsWith("# Millrace", Encoding.UTF8.GetString(entries[Text(metadata, "readme")]), StringComparison.Ordinal);
+        Assert.Equal("MIT", Text(metadata, "license"));
+        Assert.Equal("The Millrace authors", Text(metadata, "authors"));
+        Assert.InRange(Text(metadata, "description").Length, 40, 200);
+    });
+
+    [Fact]
+    public void A_package_names_neither_a_repository_nor_a_folder_of_the_machine_that_made_it() => Assert.All(feed.Packages, static package =>
+    {
+        Assert.DoesNotContain(Feed.Metadata(package.Value).Elements(), static element => element.Name.LocalName is "repository" or "projectUrl");
+        byte[] folder = Encoding.UTF8.GetBytes(Places.Repository);
+        Assert.All(Feed.Entries(package.Value).Values, bytes => Assert.Equal(-1, bytes.AsSpan().IndexOf(folder)));
+    });
+
+    /// <summary>They see each other's internals.</summary>
+    [Fact]
+    public void A_package_goes_with_those_of_its_own_version_only() => Assert.All(feed.Packages, static package =>
+    {
+        XElement metadata = Feed.Metadata(package.Value);
+        string exact = $"[{Text(metadata, "version")}]";
+        IEnumerable<XElement> dependencies = metadata.Descendants().Where(static element => element.Name.LocalName == "dependency"
+            && ((string?)element.Attribute("id"))!.StartsWith("Millrace.", StringComparison.Ordinal));
+
+        Assert.All(dependencies, dependency => Assert.Equal(exact, (string?)dependency.Attribute("version")));
+        Assert.True(dependencies.Any() || package.Key is "Millrace.Http" or "Millrace.Interop", $"{package.Key} refers to no other package");
+    });
+
+    [Fact]
+    public async Task An_application_elsewhere_refers_to_the_package_and_serves()
+    {
+        using var application = new TempFolder();
+        await WriteApplicationAsync(application);
+        await Tool.RunToSuccessAsync(
+            BuildDeadline, "dotnet", "build", application.Root, "-c", "Release", "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
+
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            "dotnet", [application.PathOf("bin/Release/net10.0/Application.dll"), application.PathOf("site")], "Serving");
+
+        using var client = new HttpClient();
+        Assert.Equal("on a reactor", await client.GetStringAsync(new Uri(server.Url, "hello")));
+        Assert.Equal("A page.", await client.GetStringAsync(server.Url));
+        using HttpResponseMessage missing = await client.GetAsync(new Uri(server.Url, "missing"));
+        Assert.Equal(HttpStatusCode.NotFound, missing.StatusCode);
+    }
+
+    /// <summary>Its own folder of packages has Millrace's alone: what else is needed was restored for this repository already.</summary>
+    private async Task WriteApplicationAsync(TempFolder application)
+    {
+        string restored = Environment.GetEnvironmentVariable("NUGET_PACKAGES") is { Length: > 0 } told
+            ? told
+            : Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
+        await File.WriteAllTextAsync(application.PathOf("nuget.config"),
+            $"""
+            <configuration>
+              <config><add key="globalPackagesFolder" value="packages" /></config>
+              <packageSources><clear /><add key="feed" value="{feed.Root}" /></packageSources>
+              <fallbackPackageFolders><add key="restored" value="{restored}" /></fallbackPackageFolders>
+            </configuration>
+            """);
+        await File.WriteAllTextAsync(application.PathOf("Application.csproj"),
+            """
+            <Project Sdk="Microsoft.NET.Sdk.Web">
+              <PropertyGroup>
+                <TargetFramework>net10.0</TargetFramework>
+                <ImplicitUsings>enable</ImplicitUsings>
+                <TreatWarningsAsErrors>true</TreatWarningsAsErrors>
+              </PropertyGroup>
+              <ItemGroup>
+                <PackageReference Include="Millrace.AspNetCore" Version="*" />
+              </ItemGroup>
+            </Project>
+            """);
+        await File.WriteAllTextAsync(application.PathOf("Program.cs"),
+            """
+            using Millrace.AspNetCore;
+
+            WebApplicationBuilder builder = WebApplication.CreateBuilder();
+            builder.WebHost.UseMillrace().UseUrls("http://127.0.0.1:0");
+            WebApplication app = builder.Build();
+            app.UseMillraceStaticFiles(args[0]);
+            app.MapGet("/hello", (HttpContext context) => context.GetReactor() is null ? "elsewhere" : "on a reactor");
+            await app.StartAsync();
+            Console.WriteLine($"Listening on {app.Urls.Single()}");
+            Console.WriteLine("Serving");
+            await app.WaitForShutdownAsync();
+            """);
+        Directory.CreateDirectory(application.PathOf("site"));
+        await File.WriteAllTextAsync(application.PathOf("site/index.html"), "A page.");
+    }
+
+    private static string Text(XElement metadata, string name) =>
+        metadata.Elements().Single(element => element.Name.LocalName == name).Value;
+}
