@@ -87,7 +87,7 @@ def measure_server(server: Server, round_: int, options: argparse.Namespace, fai
     cells = []
     try:
         with RunningServer(server) as running:
-            reply_bytes, faults = cell.check_reply(running)
+            reply_bytes, faults = cell.check_reply(cell.url_of(running), server.body)
             for connections in options.connections:
                 measured = cell.Cell(server.name, connections, round_, faults=faults)
                 if not faults:

@@ -88,16 +88,16 @@ def _ratio_text(ratio: float | None) -> str:
 def conditions() -> dict[str, object]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _said(["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"]),
-        "dirty": _said(["git", "-C", str(REPOSITORY), "status", "--porcelain"]) != "",
+        "commit": said(["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"]),
+        "dirty": said(["git", "-C", str(REPOSITORY), "status", "--porcelain"]) != "",
         "kernel": platform.release(),
         "cpu": next(line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
-        "nginx": _said(["nginx", "-v"]),
-        "wrk": _said(["wrk", "-v"]).splitlines()[0],
-        "gcc": _said(["gcc", "-dumpfullversion"]),
+        "nginx": said(["nginx", "-v"]),
+        "wrk": said(["wrk", "-v"]).splitlines()[0],
+        "gcc": said(["gcc", "-dumpfullversion"]),
     }
 
 
-def _said(command: list[str]) -> str:
+def said(command: list[str]) -> str:
     # wrk -v exits with 1 and nginx -v writes to stderr: what they say is what is asked.
     return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.strip()

@@ -55,6 +55,18 @@ class ServerProcess:
     def others_ran_s(self) -> float:
         return session.others_ran_s(self._process.pid)
 
+    def strange_listeners(self) -> int:
+        """Sockets of others that listen on our port: with SO_REUSEPORT they would take a share of the load."""
+        return len(session.listening_inodes(self.port) - session.socket_inodes(self._process.pid))
+
+    def processor_s(self) -> float:
+        """User and system time of its processes since they began."""
+        return session.processor_s(self._process.pid)
+
+    def compiler_s(self) -> float:
+        """That of the threads of .NET that compile anew what has turned out to be hot."""
+        return session.compiler_s(self._process.pid)
+
     def stop(self) -> None:
         if self._process.poll() is None:
             self._process.terminate()
@@ -91,10 +103,6 @@ class RunningServer(ServerProcess):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    def strange_listeners(self) -> int:
-        """Sockets of others that listen on our port: with SO_REUSEPORT they would take a share of the load."""
-        return len(session.listening_inodes(self.port) - session.socket_inodes(self._process.pid))
 
 
 def free_port() -> int:

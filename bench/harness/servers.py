@@ -13,6 +13,9 @@ from pathlib import Path
 from places import ARTIFACTS, BENCH, FILE_BYTES, REPOSITORY, SITE
 
 
+MILLRACE = ARTIFACTS / "millrace" / "millrace"
+
+
 @dataclass(frozen=True)
 class Server:
     """`command` gives the command line for a port; `body` is what a correct server answers with."""
@@ -33,24 +36,26 @@ def known(body: bytes) -> list[Server]:
     limit = Server("limit", lambda port: [str(ARTIFACTS / "limit"), str(port), str(FILE_BYTES)], b"x" * FILE_BYTES, _build_limit)
     nginx = Server("nginx", lambda port: nginx_command("nginx", port, "on", SITE), body)
     nginx_copy = Server("nginx-copy", lambda port: nginx_command("nginx-copy", port, "off", SITE), body)
-    millrace = Server("millrace", _millrace_command, body, _publish_millrace)
+    millrace = Server("millrace", _millrace_command, body, publish_millrace)
     return [limit, nginx, nginx_copy, millrace]
 
 
-def added(definition: str, body: bytes) -> Server:
-    """A server of the command line: NAME=COMMAND with {port} and {root} to be filled in."""
+def added(definition: str, body: bytes, others: dict[str, Path] | None = None) -> Server:
+    """A server of the command line: NAME=COMMAND with {port} and {root} to be filled in, and others where there are any."""
     name, separator, command = definition.partition("=")
     if not (name and separator and command and "{port}" in command):
         raise ValueError(f"'{definition}' is not NAME=COMMAND with {{port}} in the command")
     words = shlex.split(command)
-    return Server(name, lambda port: [_filled(word, port) for word in words], body)
+    return Server(name, lambda port: [_filled(word, {"port": port, "root": SITE} | (others or {})) for word in words], body)
 
 
-def _filled(word: str, port: int) -> str:
-    return word.replace("{port}", str(port)).replace("{root}", str(SITE))
+def _filled(word: str, values: dict[str, object]) -> str:
+    for key, value in values.items():
+        word = word.replace(f"{{{key}}}", str(value))
+    return word
 
 
-def _build(command: list[str]) -> None:
+def build(command: list[str]) -> None:
     try:
         result = subprocess.run(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except OSError as error:
@@ -60,26 +65,28 @@ def _build(command: list[str]) -> None:
 
 
 def _build_limit() -> None:
-    _build(["make", "-C", str(BENCH / "limit"), f"OUT={ARTIFACTS / 'limit'}"])
+    build(["make", "-C", str(BENCH / "limit"), f"OUT={ARTIFACTS / 'limit'}"])
 
 
-def _publish_millrace() -> None:
+def publish_millrace() -> None:
     # What an earlier run left must not be measured when this build fails.
-    shutil.rmtree(ARTIFACTS / "millrace", ignore_errors=True)
+    shutil.rmtree(MILLRACE.parent, ignore_errors=True)
     # Build servers would outlive the build and share the cores with the run.
-    _build(["dotnet", "publish", "src/Millrace.Server", "-c", "Release", "-o", str(ARTIFACTS / "millrace"), "--disable-build-servers"])
+    build(["dotnet", "publish", "src/Millrace.Server", "-c", "Release", "-o", str(MILLRACE.parent), "--disable-build-servers"])
 
 
 def _millrace_command(port: int) -> list[str]:
-    return [str(ARTIFACTS / "millrace" / "millrace"), str(SITE), "--listen", f"127.0.0.1:{port}", "--reactors", "1"]
+    return [str(MILLRACE), str(SITE), "--listen", f"127.0.0.1:{port}", "--reactors", "1"]
 
 
-def nginx_command(name: str, port: int, sendfile: str, root: Path) -> list[str]:
+def nginx_command(name: str, port: int, sendfile: str, root: Path, protocols: str = "", tls: str = "") -> list[str]:
     work = ARTIFACTS / name
     work.mkdir(parents=True, exist_ok=True)
     filled = {
         "port": str(port),
         "sendfile": sendfile,
+        "protocols": protocols,
+        "tls": tls,
         "root": str(root),
         "work": str(work),
         "user": getpass.getuser(),

@@ -1,11 +1,15 @@
 """What /proc tells of a session's processes and of those that are not its own."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 # Processes may end between a listing and a look; then there is nothing to see.
 _GONE = (FileNotFoundError, ProcessLookupError)
+
+# The runtime's name for them, as far as the kernel keeps it.
+_COMPILER = ".NET Tiered"
 
 
 def members(session: int) -> list[int]:
@@ -22,6 +26,16 @@ def others_ran_s(session: int) -> float:
             # With the children that were waited for: what a compiler ran is not lost when it ends.
             ticks += sum(int(field) for field in fields[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def processor_s(session: int) -> float:
+    return sum(_processor_s(Path(f"/proc/{pid}")) for pid in members(session))
+
+
+def compiler_s(session: int) -> float:
+    return sum(
+        _processor_s(thread)
+        for pid in members(session) for thread in Path(f"/proc/{pid}/task").glob("*") if _name(thread).startswith(_COMPILER))
 
 
 def socket_inodes(session: int) -> set[str]:
@@ -49,6 +63,19 @@ def listening_inodes(port: int) -> set[str]:
             if fields[3] == listening and int(fields[1].rpartition(":")[2], 16) == port:
                 inodes.add(fields[9])
     return inodes
+
+
+def _processor_s(task: Path) -> float:
+    with contextlib.suppress(*_GONE):
+        fields = (task / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0
+
+
+def _name(task: Path) -> str:
+    with contextlib.suppress(*_GONE):
+        return (task / "comm").read_text()
+    return ""
 
 
 def _stats() -> Iterator[tuple[int, list[str]]]:

@@ -11,16 +11,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 import cells  # noqa: E402
+import load  # noqa: E402
 import report  # noqa: E402
 import server  # noqa: E402
 import table  # noqa: E402
 from cells import Cell  # noqa: E402
 from ending import end_on_signals  # noqa: E402
-from load import LoadFailure, press  # noqa: E402
 from places import ARTIFACTS  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
 from running import LOAD_CORE  # noqa: E402
-from server import TRANSPORTS, Application, Cores  # noqa: E402
+from server import TRANSPORTS, Application, Cores, transports_of  # noqa: E402
+from warmth import warm_up  # noqa: E402
 
 
 def main() -> int:
@@ -38,7 +39,7 @@ def main() -> int:
             write(options, measured)  # So that a run that is broken off leaves what it has.
 
     print(f"\n{table.markdown(measured, options.transports)}\n\nWritten to {os.path.relpath(ARTIFACTS / 'kestrel.md')} and kestrel.json")
-    wanted = len(options.cores) * len(options.rows) * len(options.connections) * len(options.transports)
+    wanted = len(options.cores) * len(options.connections) * sum(len(transports_of(row, options.transports)) for row in options.rows)
     got = {(cell.cores, cell.row, cell.connections, cell.transport) for cell in measured if not cell.faults}
     return 0 if len(got) == wanted else 1
 
@@ -47,11 +48,10 @@ def measure_row(row: Row, cores: Cores, options: argparse.Namespace) -> list[Cel
     """All transports are up at once, and one at a time has work: an idle one wakes once a second, for next to nothing."""
     measured: list[Cell] = []
     with contextlib.ExitStack() as stack:
-        applications = [stack.enter_context(Application(transport, row, cores)) for transport in options.transports]
+        applications = [stack.enter_context(Application(transport, row, cores)) for transport in transports_of(row, options.transports)]
         for connections in options.connections:
             for application in applications:
-                with contextlib.suppress(LoadFailure):  # The window behind it says the same, and is counted.
-                    press(application, row, connections, options.warmup)
+                warm_up(application, lambda seconds, application=application: load.press(application, row, connections, seconds))
             mine: list[Cell] = []
             for round_ in range(options.rounds):
                 mine += measure_round(applications, row, connections, round_, mine, options)
@@ -84,7 +84,7 @@ def say(cell: Cell) -> None:
 
 
 def write(options: argparse.Namespace, measured: list[Cell]) -> None:
-    settings = {name: getattr(options, name) for name in ("seconds", "warmup", "rounds", "connections", "transports")}
+    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "connections", "transports")}
     (ARTIFACTS / "kestrel.md").write_text(table.markdown(measured, options.transports) + "\n")
     (ARTIFACTS / "kestrel.json").write_text(json.dumps(
         {"conditions": report.conditions() | settings, "cells": [asdict(cell) for cell in measured]}, indent=2) + "\n")
@@ -101,7 +101,6 @@ def parse() -> argparse.Namespace:
                         help="how the two cores are shared out (default both ways)")
     parser.add_argument("--transports", type=transports, default=TRANSPORTS, metavar="NAME,...", help=f"of {', '.join(TRANSPORTS)} only these")
     parser.add_argument("--seconds", type=positive, default=5, help="a measured window (default 5)")
-    parser.add_argument("--warmup", type=positive, default=5, help="seconds of load on each transport before its first window (default 5)")
     parser.add_argument("--rounds", type=positive, default=5, help="how often each transport has its turn (default 5)")
     return parser.parse_args()
 

@@ -1,14 +1,11 @@
 """One measurement of one transport, and what speaks against it."""
 
-import time
 from dataclasses import dataclass, field
 
 import load
-from cell import BUSY_SHARE_MIN, OTHERS_SHARE_MAX, CoreTimes
-from load import LoadFailure
 from rows import Row
-from running import LOAD_CORE, SERVER_CORE
 from server import Application, Cores
+from window import LoadFailure, Window
 
 # Below this the paced load was held up by the server, and its percentile flatters.
 REACHED_SHARE_MIN = 0.97
@@ -39,31 +36,22 @@ class Cell:
 def press(application: Application, row: Row, connections: int, seconds: int, round_: int) -> Cell:
     """A window under as much load as goes."""
     cell = Cell(row.name, connections, application.cores.value, application.transport, round_)
-    server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
-    process_before, others_before, started = application.processor_s(), application.others_ran_s(), time.monotonic()
+    process_before = application.processor_s()
     try:
-        counted = load.press(application, row, connections, seconds)
+        counted, window = Window.of(application, lambda: load.press(application, row, connections, seconds))
     except LoadFailure as failure:
         cell.faults.append(str(failure))
         return cell
-    server_core = CoreTimes.now(SERVER_CORE).since(server_before)
-    load_core = CoreTimes.now(LOAD_CORE).since(load_before)
-    others_share = (application.others_ran_s() - others_before) / (time.monotonic() - started)
 
     requests = max(counted.requests, 1)
     cell.requests_per_s = counted.requests_per_s
     cell.process_us = (application.processor_s() - process_before) * 1e6 / requests
     if application.cores is Cores.ONE:
-        cell.core_us = server_core.busy * 1e6 / requests
-        cell.is_load_bound = server_core.busy_share < BUSY_SHARE_MIN
-    if application.has_exited():
-        cell.faults.append("the server ended")
+        cell.core_us = window.server_core.busy * 1e6 / requests
+        cell.is_load_bound = window.is_load_bound
+    cell.faults = window.faults(application)
     if counted.errors:
         cell.faults.append(f"{counted.errors} errors")
-    if max(server_core.busy_share, load_core.busy_share) < BUSY_SHARE_MIN:
-        cell.faults.append(f"neither core was busy: {server_core.busy_share:.0%} and {load_core.busy_share:.0%}")
-    if others_share > OTHERS_SHARE_MAX:
-        cell.faults.append(f"others ran for {others_share:.0%} of the window")
     return cell
 
 

@@ -10,15 +10,12 @@ from pathlib import Path
 from places import ARTIFACTS, BENCH
 from rows import Life, Row, Wire
 from server import Application
+from window import LoadFailure
 
 SUMMARY = BENCH / "harness" / "summary.lua"
 PIPELINED = BENCH / "transport" / "pipelined.lua"
 PACE = ARTIFACTS / "pace"
 LOG = ARTIFACTS / "kestrel-requests.log"
-
-
-class LoadFailure(Exception):
-    """The load's program could not do its work."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The application on one transport, from start to stop, and the processor time that it has used."""
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -8,13 +7,17 @@ import sys
 from enum import Enum
 from pathlib import Path
 
-import session
 from places import ARTIFACTS, BENCH, REPOSITORY
-from rows import Row, Wire
+from rows import Life, Row, Wire
 from running import LOAD_CORE, SERVER_CORE, ServerProcess, StartFailure, pinned
 
 PUBLISHED = ARTIFACTS / "webapi"
-TRANSPORTS = ["sockets", "sockets-inline", "millrace"]
+TRANSPORTS = ["sockets", "sockets-inline", "millrace", "millrace-tls", "limit"]
+# The transport that terminates TLS itself; all others have Kestrel's, and only where there is TLS do they differ.
+TERMINATING = "millrace-tls"
+# No transport, but what the kernel alone costs (bench/limit): no ratio can be higher than its own.
+LIMIT = "limit"
+LIMIT_PROGRAM = ARTIFACTS / "limit"
 
 
 class Cores(Enum):
@@ -37,7 +40,7 @@ class Cores(Enum):
 
 
 def build() -> None:
-    """The application, and the client of fixed rates."""
+    """The application, the client of fixed rates, and the limit."""
     # What an earlier run left must not be measured when this build fails.
     shutil.rmtree(PUBLISHED, ignore_errors=True)
     # Build servers would outlive the build and share the cores with the run.
@@ -47,9 +50,17 @@ def build() -> None:
         text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode != 0:
         sys.exit(f"kestrel: the sample does not build:\n{result.stdout}")
-    result = subprocess.run(["make", "-s", "-C", str(BENCH / "pace"), f"OUT={ARTIFACTS / 'pace'}"])
-    if result.returncode != 0:
-        sys.exit("kestrel: pace does not build")
+    for name in ("pace", "limit"):
+        if subprocess.run(["make", "-s", "-C", str(BENCH / name), f"OUT={ARTIFACTS / name}"]).returncode != 0:
+            sys.exit(f"kestrel: {name} does not build")
+
+
+def transports_of(row: Row, transports: list[str]) -> list[str]:
+    """The limit speaks no TLS and closes no connection."""
+    left_out = {LIMIT} if row.wire is not Wire.HTTP1 or row.life is not Life.KEPT else set()
+    if not row.wire.is_encrypted:
+        left_out.add(TERMINATING)
+    return [transport for transport in transports if transport not in left_out]
 
 
 class Application(ServerProcess):
@@ -71,13 +82,15 @@ class Application(ServerProcess):
 
     def __enter__(self) -> "Application":
         settings = {
-            "TRANSPORT": self.transport,
+            "TRANSPORT": "millrace" if self.transport == TERMINATING else self.transport,
             "URL": f"http://127.0.0.1:{self.port}",
-            "HTTPS": "on" if self._row.wire.is_encrypted else "off",
+            "HTTPS": self._https(),
             "PROTOCOLS": "Http2" if self._row.wire is Wire.HTTPS2 else "Http1",
+            # Else each request has an Activity and a scope, for log lines that nobody writes; nginx in bench/quick has none either.
+            "Logging__LogLevel__Default": "None",
         }
         try:
-            self.start(pinned(self.cores.of_server, [str(PUBLISHED / "WebApi")]), os.environ | settings)
+            self.start(pinned(self.cores.of_server, self._command()), os.environ | settings)
         except StartFailure as failure:
             sys.exit(f"kestrel: {self.transport} does not serve: {failure}")
         try:
@@ -90,14 +103,15 @@ class Application(ServerProcess):
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def processor_s(self) -> float:
-        """User and system time of its processes since they began."""
-        ticks = 0
-        for pid in session.members(self._process.pid):
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+    def _command(self) -> list[str]:
+        if self.transport == LIMIT:
+            return [str(LIMIT_PROGRAM), str(self.port), str(self._row.body_bytes)]
+        return [str(PUBLISHED / "WebApi")]
+
+    def _https(self) -> str:
+        if not self._row.wire.is_encrypted:
+            return "off"
+        return "millrace" if self.transport == TERMINATING else "on"
 
     def _check_reply(self) -> None:
         http = "--http2" if self._row.wire is Wire.HTTPS2 else "--http1.1"

@@ -62,7 +62,8 @@ def _speeds(cells: list[Cell], transports: list[str]) -> list[str]:
             paced = [cell for cell in cells
                      if (cell.row, cell.connections, cell.transport) == (row, connections, transport) and not cell.paced_faults]
             fields.append(_median(paced, lambda cell: cell.p99_us, "{:,.0f}"))
-        fields.append(str(min(map(len, groups))))
+        # Not every transport is in every row.
+        fields.append(str(min((len(mine) for mine in groups if mine), default=0)))
         lines.append(_line(fields))
     if any(cell.is_load_bound for cell in cells):
         lines += ["", "`>`: the load was the bottleneck, the server could do more; its cost per request stands."]

@@ -1,0 +1,87 @@
+"""A window of load: what the cores did meanwhile, and what speaks against the machine or the server."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from running import LOAD_CORE, SERVER_CORE, ServerProcess
+
+# One of the two cores must be the bottleneck, or the window holds a stall. Where it is the load's, the
+# cost per request stands (time is charged only when the server works) but requests/s is wrk's figure:
+# wrk needs about 8 us for a 10 KB reply, so no server cheaper than that fills its own core.
+BUSY_SHARE_MIN = 0.90
+# Of one core and the window. Above this the cores' times hold too much of somebody else's work.
+OTHERS_SHARE_MAX = 0.05
+
+Counted = TypeVar("Counted")
+
+
+class LoadFailure(Exception):
+    """The load's program could not do its work, as when the server has gone."""
+
+
+@dataclass(frozen=True)
+class CoreTimes:
+    """Seconds of a core since boot.
+
+    The core and not the process: the kernel does much of a server's work in soft interrupts, and
+    charges them to whoever is running, to ksoftirqd or to nobody, as it was configured; ring workers
+    and polling threads hide in the same way. On a core of its own all of it is the server's.
+    """
+
+    busy: float
+    total: float
+
+    @staticmethod
+    def now(core: int) -> "CoreTimes":
+        line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{core} "))
+        ticks_per_s = os.sysconf("SC_CLK_TCK")
+        user, nice, system, idle, iowait, irq, softirq, steal = (int(word) / ticks_per_s for word in line.split()[1:9])
+        busy = user + nice + system + irq + softirq
+        return CoreTimes(busy, busy + idle + iowait + steal)
+
+    def since(self, before: "CoreTimes") -> "CoreTimes":
+        return CoreTimes(self.busy - before.busy, self.total - before.total)
+
+    @property
+    def busy_share(self) -> float:
+        return self.busy / self.total
+
+
+@dataclass(frozen=True)
+class Window:
+    """While one load was on."""
+
+    server_core: CoreTimes
+    load_core: CoreTimes
+    others_share: float
+
+    @staticmethod
+    def of(server: ServerProcess, load: Callable[[], Counted]) -> tuple[Counted, "Window"]:
+        server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
+        others_before, started = server.others_ran_s(), time.monotonic()
+        counted = load()
+        server_core = CoreTimes.now(SERVER_CORE).since(server_before)
+        load_core = CoreTimes.now(LOAD_CORE).since(load_before)
+        others_s = server.others_ran_s() - others_before
+        return counted, Window(server_core, load_core, others_s / (time.monotonic() - started))
+
+    @property
+    def is_load_bound(self) -> bool:
+        return self.server_core.busy_share < BUSY_SHARE_MIN
+
+    def faults(self, server: ServerProcess) -> list[str]:
+        faults = []
+        if server.has_exited():
+            faults.append("the server ended")
+        if strange := server.strange_listeners():
+            faults.append(f"{strange} listeners of others on the port")
+        if max(self.server_core.busy_share, self.load_core.busy_share) < BUSY_SHARE_MIN:
+            faults.append(
+                f"neither core was busy: the server's {self.server_core.busy_share:.0%}, the load's {self.load_core.busy_share:.0%}")
+        if self.others_share > OTHERS_SHARE_MAX:
+            faults.append(f"others ran for {self.others_share:.0%} of the window")
+        return faults

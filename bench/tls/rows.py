@@ -1,0 +1,73 @@
+"""What is measured: the rows of the table."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Wire(Enum):
+    """What a connection speaks."""
+
+    HTTP1 = "HTTP/1.1"
+    HTTPS1 = "HTTPS/1.1"
+    H2C = "HTTP/2 in cleartext"
+    HTTPS2 = "HTTP/2"
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self in (Wire.HTTPS1, Wire.HTTPS2)
+
+    @property
+    def is_http2(self) -> bool:
+        return self in (Wire.H2C, Wire.HTTPS2)
+
+
+class Life(Enum):
+    """How long a connection lasts, and how it begins where that is for one request."""
+
+    KEPT = "kept"
+    FULL = "full"
+    RESUMED = "resumed"
+
+
+class Key(Enum):
+    """Of the certificate; the values are what openssl makes it from."""
+
+    ECDSA = "ec -pkeyopt ec_paramgen_curve:P-256"
+    RSA = "rsa:2048"
+
+
+# Beside a handshake it is nothing how nginx reads the file: there one of the two, with and without sendfile, will do.
+ONE_NGINX = ["nginx", "millrace", "millrace-epoll"]
+TWO_NGINXES = ["nginx", "nginx-copy", "millrace", "millrace-epoll"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """`goals`: how many times nginx's cost must be the server's, at least."""
+
+    name: str
+    wire: Wire
+    connections: int
+    streams: int = 1
+    life: Life = Life.KEPT
+    key: Key = Key.ECDSA
+    servers: list[str] = field(default_factory=lambda: TWO_NGINXES)
+    goals: dict[str, float] = field(default_factory=dict)
+
+
+def _goals(millrace: float) -> dict[str, float]:
+    return {"millrace": millrace, "millrace-epoll": 1.0}
+
+
+ROWS = [
+    Row("https", Wire.HTTPS1, 64, goals=_goals(1.2)),
+    Row("https-new", Wire.HTTPS1, 64, life=Life.FULL, servers=ONE_NGINX, goals=_goals(1.0)),
+    Row("https-resumed", Wire.HTTPS1, 64, life=Life.RESUMED, servers=ONE_NGINX, goals=_goals(1.0)),
+    Row("http2", Wire.HTTPS2, 16, streams=16, goals=_goals(1.3)),
+    Row("h2c", Wire.H2C, 16, streams=16),
+    # For context, when asked for.
+    Row("http", Wire.HTTP1, 64),
+    Row("https-new-rsa", Wire.HTTPS1, 64, life=Life.FULL, key=Key.RSA, servers=ONE_NGINX),
+    Row("https-resumed-rsa", Wire.HTTPS1, 64, life=Life.RESUMED, key=Key.RSA, servers=ONE_NGINX),
+]
+USUAL = ["https", "https-new", "https-resumed", "http2", "h2c"]
