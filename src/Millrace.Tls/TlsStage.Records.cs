@@ -11,6 +11,8 @@ namespace Millrace.Tls;
 /// <content>Bytes through OpenSSL: the two sides of its BIO, records read, records written.</content>
 internal sealed unsafe partial class TlsStage
 {
+    private const int NotWarm = -1;
+
     /// <summary>What was received and OpenSSL has not taken: the caller's, for the call.</summary>
     private byte* _received;
     private int _receivedLeft;
@@ -19,6 +21,7 @@ internal sealed unsafe partial class TlsStage
     private OutputBatch? _sink;
     private OutputBatch? _pending;
     private Exception? _sinkFailure;
+    private int _warmPlace = NotWarm;
     private RecordSizes _sizes;
     private RecordWalk _walk;
     private IdleRecords _idle = new();
@@ -257,8 +260,29 @@ internal sealed unsafe partial class TlsStage
         _sizes.Written();
     }
 
+    /// <summary>Another works now that has none. What OpenSSL has read and not decrypted yet, it keeps.</summary>
+    public void GiveBuffersBack()
+    {
+        _ = LibSsl.SSL_free_buffers(_ssl);
+        _warmPlace = NotWarm;
+    }
+
+    private void LeaveWarm()
+    {
+        if (_warmPlace != NotWarm)
+        {
+            _desk.Warm.Leave(_warmPlace);
+            _warmPlace = NotWarm;
+        }
+    }
+
     private void EnterLibrary()
     {
+        if (_warmPlace == NotWarm)
+        {
+            _warmPlace = _desk.Warm.Take(this);
+        }
+
         AtWork = this;
         OpenSslErrors.Clear();
     }

@@ -161,6 +161,7 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
         ReleaseCertificates();
         if (_ssl != 0)
         {
+            LeaveWarm();
             LibSsl.SSL_free(_ssl);
             _ssl = 0;
             _terminator.Counters.Freed();

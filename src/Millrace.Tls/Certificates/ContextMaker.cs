@@ -87,7 +87,6 @@ internal sealed unsafe class ContextMaker(TlsOptions options, TlsLog log)
         int least = options.MinimumVersion == TlsVersion.Tls13 ? SslConstants.Tls13Version : SslConstants.Tls12Version;
         _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlMinProtocol, least, null);
         _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlReadAhead, 1, null);
-        _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlMode, SslConstants.ModeReleaseBuffers, null);
         fixed (byte* ciphers = Tls12Ciphers, suites = Tls13Suites, groups = Groups)
         {
             Require(LibSsl.SSL_CTX_set_cipher_list(context, ciphers), "ciphers");

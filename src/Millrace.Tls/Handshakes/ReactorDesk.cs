@@ -13,4 +13,6 @@ internal sealed class ReactorDesk(Reactor reactor, TimeSpan handshakeBudget)
 
     /// <summary>The thread's, whosever stage it is.</summary>
     public RecordScratch Scratch { get; } = ThreadScratch ??= new RecordScratch();
+
+    public WarmBuffers Warm { get; } = new();
 }

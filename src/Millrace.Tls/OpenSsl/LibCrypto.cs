@@ -17,6 +17,10 @@ internal static unsafe partial class LibCrypto
     internal static partial ulong ERR_get_error();
 
     [LibraryImport(Library)]
+    [SuppressGCTransition]
+    internal static partial ulong ERR_peek_error();
+
+    [LibraryImport(Library)]
     internal static partial byte* ERR_reason_error_string(ulong code);
 
     [LibraryImport(Library)]

@@ -103,7 +103,11 @@ internal static unsafe partial class LibSsl
     internal static partial int SSL_write_ex(nint ssl, byte* bytes, nuint count, nuint* written);
 
     [LibraryImport(Library)]
+    [SuppressGCTransition]
     internal static partial int SSL_has_pending(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_free_buffers(nint ssl);
 
     [LibraryImport(Library)]
     internal static partial int SSL_shutdown(nint ssl);

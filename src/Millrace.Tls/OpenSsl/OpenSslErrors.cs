@@ -11,7 +11,14 @@ internal static unsafe class OpenSslErrors
 {
     private const int TextBytesMax = 256;
 
-    public static void Clear() => LibCrypto.ERR_clear_error();
+    /// <summary>A look is some nanoseconds, where emptying writes to each of the queue's places.</summary>
+    public static void Clear()
+    {
+        if (LibCrypto.ERR_peek_error() != 0)
+        {
+            LibCrypto.ERR_clear_error();
+        }
+    }
 
     /// <summary>Empties the queue: what went wrong first, as the library words it, and the reasons of all.</summary>
     public static OpenSslFailure Drain()

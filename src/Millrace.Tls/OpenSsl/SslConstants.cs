@@ -3,7 +3,6 @@ namespace Millrace.Tls.OpenSsl;
 /// <summary>Constants of <c>ssl.h</c>, <c>tls1.h</c>, <c>bio.h</c> and their error lists that are the same in every OpenSSL 3.</summary>
 internal static class SslConstants
 {
-    public const int ControlMode = 33;
     public const int ControlReadAhead = 41;
     public const int ControlSessionCacheMode = 44;
     public const int ControlMaxCertificateList = 51;
@@ -19,8 +18,6 @@ internal static class SslConstants
     public const ulong OptionPrioritizeChaCha = 1UL << 21;
     public const ulong OptionCipherServerPreference = 1UL << 22;
     public const ulong OptionNoRenegotiation = 1UL << 30;
-
-    public const int ModeReleaseBuffers = 0x10;
 
     public const int ErrorWantRead = 2;
     public const int ErrorZeroReturn = 6;
