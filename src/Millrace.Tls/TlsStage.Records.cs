@@ -260,7 +260,10 @@ internal sealed unsafe partial class TlsStage
         _sizes.Written();
     }
 
-    /// <summary>Another works now that has none. What OpenSSL has read and not decrypted yet, it keeps.</summary>
+    /// <summary>
+    /// Another works now that has none. OpenSSL keeps what it has read and not decrypted; of what it has decrypted it does not ask, but of
+    /// that nothing is left: each read takes a whole record.
+    /// </summary>
     public void GiveBuffersBack()
     {
         _ = LibSsl.SSL_free_buffers(_ssl);
