@@ -146,18 +146,9 @@ internal static class HttpsRows
 
     private static IEnumerable<ServerOption> PolicyOptions() =>
     [
-        new()
-        {
-            Key = Redirect,
-            Path = Group + "redirect",
-            Kind = OptionValueKind.Switch,
-            ValueForm = "on|off",
-            Choices = ["on", "off"],
-            BareValue = "on",
-            Help = "Send what comes to --listen to HTTPS.",
-            Default = "off",
-            Apply = static (options, text) => options.WithHttps(https => https with { Redirects = OptionText.Switch(text) }),
-        },
+        SwitchRow.Of(Redirect, Group + "redirect", OptionChange.AtReload, "Send what comes to --listen to HTTPS.",
+            static options => options.Https.Redirects,
+            static (options, isOn) => options.WithHttps(https => https with { Redirects = isOn })),
         new()
         {
             Key = Insist,
