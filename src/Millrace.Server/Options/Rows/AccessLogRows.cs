@@ -43,8 +43,7 @@ internal static class AccessLogRows
     {
         if (options.AccessLog.Destination is null && settings.Find(OptionTable.Get(Format)) is { } lonely)
         {
-            string name = lonely.Origin.NameOf(OptionTable.Get(Destination));
-            complaints.Add(new Complaint(lonely.Origin, $"{lonely.Name} is about the access log: give {name}."));
+            complaints.Add(Complaint.OfLonely(lonely, "the access log", OptionTable.Get(Destination)));
         }
     }
 }

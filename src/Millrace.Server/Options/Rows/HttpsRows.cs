@@ -27,14 +27,12 @@ internal static class HttpsRows
     public static void Check(ServeOptions options, SettingSet settings, ICollection<Complaint> complaints)
     {
         bool hasPlain = options.Addresses.Count > 0;
-        ServerOption address = OptionTable.Get(Address);
         ServerOption redirect = OptionTable.Get(Redirect);
         if (options.Https.Addresses.Count == 0)
         {
             foreach (Setting lonely in settings.All.Where(static setting => IsAboutHttps(setting)))
             {
-                complaints.Add(new Complaint(
-                    lonely.Origin, $"{lonely.Name} is about HTTPS: give {lonely.Origin.NameOf(address)}, with an address."));
+                complaints.Add(Complaint.OfLonely(lonely, "HTTPS", OptionTable.Get(Address)));
             }
 
             return;
