@@ -209,7 +209,7 @@ public class HttpsTests
     [InlineData("needs --https-redirect", "--https", "--hsts", "--listen", "0")]
     [InlineData("their numbers differ", "--https", "--cert", "a", "--cert", "b", "--key", "c")]
     [InlineData("is not an address", "--https=nowhere")]
-    [InlineData("is no number of seconds", "--https", "--hsts=long")]
+    [InlineData("is no number for it: write 0 to 2147483647", "--https", "--hsts=long")]
     [InlineData("The certificate 'a.pem' does not exist", "--https", "--cert", "a.pem")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments)
     {

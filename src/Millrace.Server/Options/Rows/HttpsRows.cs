@@ -1,6 +1,5 @@
 using Millrace.Server.Https;
 using Millrace.Server.Options.Settings;
-using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Options.Rows;
@@ -20,6 +19,8 @@ internal static class HttpsRows
 
     /// <summary>A year: what browsers' lists of such hosts ask for.</summary>
     private const string DefaultInsistSeconds = "31536000";
+
+    private const long InsistSecondsMax = int.MaxValue;
 
     public static IEnumerable<ServerOption> All => [.. AddressOptions(), .. CertificateOptions(), .. PolicyOptions()];
 
@@ -153,11 +154,14 @@ internal static class HttpsRows
             Path = Group + Insist,
             Kind = OptionValueKind.Seconds,
             ValueForm = "SECONDS",
-            Range = (0, int.MaxValue),
+            Range = (0, InsistSecondsMax),
             BareValue = DefaultInsistSeconds,
             BareNote = BareNote.InHelp,
             Help = $"Have browsers insist on HTTPS for so long (Strict-Transport-Security). --{Insist} alone is a year.",
-            Apply = static (options, text) => options.WithHttps(https => https with { InsistSeconds = ParseSeconds(text) }),
+            Apply = static (options, text) => options.WithHttps(https => https with
+            {
+                InsistSeconds = NumberRow.Parse(OptionValueKind.Seconds, text, 0, InsistSecondsMax),
+            }),
         },
         new()
         {
@@ -178,18 +182,6 @@ internal static class HttpsRows
             Apply = static (options, text) => options.WithHttps(https => https with { KeyLog = text }),
         },
     ];
-
-    private static long ParseSeconds(string text)
-    {
-        try
-        {
-            return OptionText.Count(text);
-        }
-        catch (SiteException)
-        {
-            throw new SiteException($"'{text}' is no number of seconds for it.");
-        }
-    }
 
     private static ServeOptions WithHttps(this ServeOptions options, Func<HttpsOptions, HttpsOptions> change) =>
         options with { Https = change(options.Https) };
