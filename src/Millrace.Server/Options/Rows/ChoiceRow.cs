@@ -6,8 +6,10 @@ namespace Millrace.Server.Options.Rows;
 /// <summary>Makes the row of a choice among words. Its default is read off the options themselves.</summary>
 internal static class ChoiceRow
 {
-    /// <param name="words">The words, in the order in which they are shown, and what each stands for.</param>
-    /// <param name="stranger">What a word is that is none of them, as it ends a sentence: <c>no colour</c>.</param>
+    /// <summary>
+    /// The words come in the order in which they are shown. <paramref name="stranger"/> is what another one is, as it ends a sentence:
+    /// <c>no colour</c>.
+    /// </summary>
     public static ServerOption Of<T>(
         string key,
         string path,

@@ -3,7 +3,6 @@ using System.Numerics;
 using Millrace.Engine;
 using Millrace.Server.Options.Settings;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Options.Rows;
 

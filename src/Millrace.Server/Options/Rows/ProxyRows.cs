@@ -60,7 +60,7 @@ internal static class ProxyRows
             $"The field that a --{Trusted} adds the client's address to. It must be one that it never passes on as it came.",
             Fields, "no field that names clients",
             static options => options.Proxies.Field,
-            static (options, field) => options.WithProxies(proxies => proxies with { Field = field })),
+            static (options, chosen) => options.WithProxies(proxies => proxies with { Field = chosen })),
         new()
         {
             Key = "unix-mode",
