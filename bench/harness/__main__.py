@@ -8,6 +8,7 @@ import textwrap
 import cell
 import report
 import servers
+from arguments import positive
 from ending import end_on_signals
 from places import ARTIFACTS, make_site
 from running import LOAD_CORE, RunningServer, StartFailure
@@ -50,13 +51,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
                         help="compare this one too; {port} and {root} are filled in; may be repeated")
     return parser.parse_args()
-
-
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 def choose(options: argparse.Namespace, body: bytes) -> list[Server]:

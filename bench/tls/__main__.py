@@ -16,6 +16,7 @@ import peers  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 import servers  # noqa: E402
+from arguments import positive, several  # noqa: E402
 from ending import end_on_signals  # noqa: E402
 from places import ARTIFACTS, BENCH, make_site  # noqa: E402
 from results import RowCell  # noqa: E402
@@ -133,27 +134,13 @@ def parse() -> argparse.Namespace:
     names = {row.name: row for row in ROWS}
     parser.add_argument("--rows", type=lambda text: [names[word] for word in text.split(",")], default=[names[name] for name in USUAL],
                         metavar="NAME,...", help=f"of {', '.join(names)} only these (default {','.join(USUAL)})")
-    parser.add_argument("--servers", type=known_servers, default=TWO_NGINXES, metavar="NAME,...",
+    parser.add_argument("--servers", type=several(TWO_NGINXES), default=TWO_NGINXES, metavar="NAME,...",
                         help=f"of {', '.join(TWO_NGINXES)} only these")
     parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
                         help="compare this one too; {port}, {root}, {certificate} and {key} are filled in; may be repeated")
     parser.add_argument("--seconds", type=positive, default=4, help="a measured window (default 4)")
     parser.add_argument("--rounds", type=positive, default=3, help="how often each server has its turn (default 3)")
     return parser.parse_args()
-
-
-def known_servers(text: str) -> list[str]:
-    words = text.split(",")
-    if set(words) - set(TWO_NGINXES):
-        raise ValueError(text)
-    return words
-
-
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 if __name__ == "__main__":

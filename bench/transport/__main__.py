@@ -15,6 +15,7 @@ import load  # noqa: E402
 import report  # noqa: E402
 import server  # noqa: E402
 import table  # noqa: E402
+from arguments import positive, several  # noqa: E402
 from cells import Cell  # noqa: E402
 from ending import end_on_signals  # noqa: E402
 from places import ARTIFACTS  # noqa: E402
@@ -99,24 +100,11 @@ def parse() -> argparse.Namespace:
                         help="the loads (default 64,512)")
     parser.add_argument("--cores", type=lambda text: [Cores(word) for word in text.split(",")], default=list(Cores), metavar="one,both",
                         help="how the two cores are shared out (default both ways)")
-    parser.add_argument("--transports", type=transports, default=TRANSPORTS, metavar="NAME,...", help=f"of {', '.join(TRANSPORTS)} only these")
+    parser.add_argument("--transports", type=several(TRANSPORTS), default=TRANSPORTS, metavar="NAME,...",
+                        help=f"of {', '.join(TRANSPORTS)} only these")
     parser.add_argument("--seconds", type=positive, default=5, help="a measured window (default 5)")
     parser.add_argument("--rounds", type=positive, default=5, help="how often each transport has its turn (default 5)")
     return parser.parse_args()
-
-
-def transports(text: str) -> list[str]:
-    words = text.split(",")
-    if set(words) - set(TRANSPORTS):
-        raise ValueError(text)
-    return words
-
-
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 if __name__ == "__main__":

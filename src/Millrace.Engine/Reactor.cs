@@ -18,8 +18,6 @@ namespace Millrace.Engine;
 /// </summary>
 public sealed partial class Reactor
 {
-    private const int FaultLinePauseMs = 10_000;
-
     /// <summary>Batches kept for the next sends; a peak beyond goes back to the system.</summary>
     private const int BatchesKept = 1_024;
 
@@ -32,7 +30,7 @@ public sealed partial class Reactor
     private readonly Queue<Connection> _parked = new();
     private readonly Stack<OutputBatch> _batches = new();
     private readonly List<int> _expired = [];
-    private long _nextFaultLineMs;
+    private readonly LinePace _faultLines = new();
     private long _faultsTold;
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -186,9 +184,8 @@ public sealed partial class Reactor
         }
 
         Counters.FileFaults++;
-        if (NowMs >= _nextFaultLineMs)
+        if (_faultLines.Admits(NowMs))
         {
-            _nextFaultLineMs = NowMs + FaultLinePauseMs;
             Log.FileFaults(Counters.FileFaults - _faultsTold, Errno.Describe(result));
             _faultsTold = Counters.FileFaults;
         }

@@ -94,8 +94,7 @@ public class PrecompressTests
     {
         using var folder = new TempFolder();
         ToolResult result = await RunAsync(folder.PathOf("no"));
-        Assert.Equal((2, ""), (result.ExitCode, result.Output));
-        Assert.Contains("is no folder", result.Error, StringComparison.Ordinal);
+        result.AssertRefused(2, "is no folder");
     }
 
     private static TempFolder Site()

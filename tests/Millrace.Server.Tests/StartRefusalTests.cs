@@ -41,15 +41,15 @@ public class StartRefusalTests
     [InlineData("does not exist", "@no-such-folder")]
     [InlineData("root is empty", "")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
-        AssertRefused(await Tool.RunAsync(Publication.Program, arguments), exitCode: 2, words);
+        (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 
     [Fact]
-    public async Task A_file_is_no_root() => AssertRefused(
-        await Tool.RunAsync(Publication.Program, Path.Combine(Places.SampleSite, "index.html")), exitCode: 2, "is not a directory");
+    public async Task A_file_is_no_root() =>
+        (await Tool.RunAsync(Publication.Program, Path.Combine(Places.SampleSite, "index.html"))).AssertRefused(2, "is not a directory");
 
     [Fact]
-    public async Task A_path_that_fits_no_unix_address_is_a_mistake() => AssertRefused(
-        await Tool.RunAsync(Publication.Program, "--listen", "unix:/run/" + new string('x', 103)), exitCode: 2, "is not an address");
+    public async Task A_path_that_fits_no_unix_address_is_a_mistake() =>
+        (await Tool.RunAsync(Publication.Program, "--listen", "unix:/run/" + new string('x', 103))).AssertRefused(2, "is not an address");
 
     [Fact]
     public async Task An_address_in_use_is_named()
@@ -58,8 +58,8 @@ public class StartRefusalTests
         other.Start();
         string address = other.LocalEndpoint.ToString()!;
 
-        AssertRefused(await ServeAsync("--listen", address), exitCode: 1, address, "in use");
-        AssertRefused(await ServeAsync("--listen", "127.0.0.1:0", "--listen", address), exitCode: 1, address, "in use");
+        (await ServeAsync("--listen", address)).AssertRefused(1, address, "in use");
+        (await ServeAsync("--listen", "127.0.0.1:0", "--listen", address)).AssertRefused(1, address, "in use");
     }
 
     [Fact]
@@ -69,8 +69,8 @@ public class StartRefusalTests
         string socket = "unix:" + folder.PathOf("m.sock");
         await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0", "--listen", socket);
 
-        AssertRefused(await ServeAsync("--listen", $"127.0.0.1:{server.Url.Port}"), exitCode: 1, "in use");
-        AssertRefused(await ServeAsync("--listen", socket), exitCode: 1, "in use");
+        (await ServeAsync("--listen", $"127.0.0.1:{server.Url.Port}")).AssertRefused(1, "in use");
+        (await ServeAsync("--listen", socket)).AssertRefused(1, "in use");
         Assert.True(File.Exists(folder.PathOf("m.sock")));
     }
 
@@ -78,21 +78,8 @@ public class StartRefusalTests
     [InlineData("192.0.2.1:0", "not an address of this machine")]
     [InlineData("unix:no-such-folder/m.sock", "No such file or directory")]
     public async Task An_address_that_cannot_be_had_is_named(string address, string words) =>
-        AssertRefused(await ServeAsync("--listen", address), exitCode: 1, words);
+        (await ServeAsync("--listen", address)).AssertRefused(1, words);
 
     private static Task<ToolResult> ServeAsync(params string[] arguments) =>
         Tool.RunAsync(Publication.Program, [Places.SampleSite, .. arguments, .. Publication.BackendFlags]);
-
-    private static void AssertRefused(ToolResult result, int exitCode, params string[] words)
-    {
-        Assert.Equal("", result.Output);
-        Assert.StartsWith("millrace: ", result.Error, StringComparison.Ordinal);
-        Assert.Equal(result.Error.Length - 1, result.Error.IndexOf('\n', StringComparison.Ordinal));
-        foreach (string word in words)
-        {
-            Assert.Contains(word, result.Error, StringComparison.Ordinal);
-        }
-
-        Assert.Equal(exitCode, result.ExitCode);
-    }
 }

@@ -11,16 +11,14 @@ namespace Millrace.Engine.Listening;
 /// </summary>
 internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCore listener, Action<int, ListenerCore> deal)
 {
-    private const int LinePauseMs = 10_000;
-
     /// <summary>At one look of the watch, of which there is one every few milliseconds.</summary>
     private const int DealtElsewhereMax = 64;
 
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Claim _socket = new();
+    private readonly LinePace _pauseLines = new();
     private bool _isArmed;
     private bool _isStopping;
-    private long _nextLineMs;
 
     /// <summary>When to accept again after a pause; <see cref="long.MaxValue"/> when not paused.</summary>
     public long ResumeAtMs { get; private set; } = long.MaxValue;
@@ -125,9 +123,8 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         // Accepting again at once would spin: a relative wrote 1.7 million log lines a second here.
         ResumeAtMs = reactor.NowMs + (long)reactor.Limits.AcceptPause.TotalMilliseconds;
         // And at the edge, where one descriptor comes back and is used up at once, a line for each.
-        if (reactor.NowMs >= _nextLineMs)
+        if (_pauseLines.Admits(reactor.NowMs))
         {
-            _nextLineMs = reactor.NowMs + LinePauseMs;
             reactor.Log.AcceptPaused(listener.EndPoint, Errno.Describe(errno));
         }
     }

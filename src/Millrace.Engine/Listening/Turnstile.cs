@@ -29,14 +29,11 @@ internal readonly record struct Ticket(Admission Admission, ClientAddress? Clien
 /// </summary>
 internal sealed class Turnstile(Limits limits)
 {
-    /// <summary>Under a flood a line for each would fill a disk; one in ten seconds tells as much.</summary>
-    private const int LinePauseMs = 10_000;
-
+    private readonly LinePace _lines = new();
     private readonly ConcurrentDictionary<ulong, int> _byClient = new();
     private int _served;
     private int _refused;
     private long _turnedAway;
-    private long _nextLineMs;
 
     /// <summary>Connections served now.</summary>
     public int Served => Volatile.Read(ref _served);
@@ -92,8 +89,7 @@ internal sealed class Turnstile(Limits limits)
     public void Tell(EngineLog log, long nowMs)
     {
         Interlocked.Increment(ref _turnedAway);
-        long nextLineMs = Volatile.Read(ref _nextLineMs);
-        if (nowMs >= nextLineMs && Interlocked.CompareExchange(ref _nextLineMs, nowMs + LinePauseMs, nextLineMs) == nextLineMs)
+        if (_lines.Admits(nowMs))
         {
             log.TurnedAway(
                 Interlocked.Exchange(ref _turnedAway, 0), Served, limits.Connections, limits.ConnectionsPerClient);

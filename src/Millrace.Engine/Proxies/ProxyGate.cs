@@ -14,12 +14,10 @@ internal sealed class ProxyGate(IReadOnlyList<IPNetwork> trusted, int prefaceMs 
     /// <summary>A packet that is lost comes again, and that one too, within so long.</summary>
     public const int DefaultPrefaceMs = 5_000;
 
-    private const int LinePauseMs = 10_000;
-
+    private readonly LinePace _lines = new();
     private readonly IPNetwork[] _trusted = [.. trusted];
     private long _refused;
     private long _refusedTold;
-    private long _nextLineMs;
 
     public int PrefaceMs => prefaceMs;
 
@@ -45,8 +43,7 @@ internal sealed class ProxyGate(IReadOnlyList<IPNetwork> trusted, int prefaceMs 
     public void NoteRefused(Reactor reactor, EndPoint? peer, string reason)
     {
         long refused = Interlocked.Increment(ref _refused);
-        long next = Volatile.Read(ref _nextLineMs);
-        if (reactor.NowMs >= next && Interlocked.CompareExchange(ref _nextLineMs, reactor.NowMs + LinePauseMs, next) == next)
+        if (_lines.Admits(reactor.NowMs))
         {
             reactor.Log.PrefaceRefused(refused - Interlocked.Exchange(ref _refusedTold, refused), peer, reason);
         }

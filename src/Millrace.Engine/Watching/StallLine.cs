@@ -1,27 +1,24 @@
 namespace Millrace.Engine.Watching;
 
 /// <summary>
-/// When the next line about a stall may be logged: a handler that blocks does so at every request, and one line in ten seconds tells as
-/// much. The watch's thread.
+/// When the next line about a stall may be logged, and how many it speaks for: a handler that blocks does so at every request. The watch's
+/// thread.
 /// </summary>
 internal sealed class StallLine
 {
-    private const int PauseMs = 10_000;
-
-    private long _nextMs;
+    private readonly LinePace _pace = new();
     private long _kept;
 
     /// <summary>Whether now; <paramref name="since"/> counts those kept back since the last one.</summary>
     public bool Admit(long nowMs, out long since)
     {
         since = _kept;
-        if (nowMs < _nextMs)
+        if (!_pace.Admits(nowMs))
         {
             _kept++;
             return false;
         }
 
-        _nextMs = nowMs + PauseMs;
         _kept = 0;
         return true;
     }

@@ -23,18 +23,23 @@ internal static class Methods
 
     private static int ReadOther(ReadOnlySpan<byte> text, int at, out Method method)
     {
-        (method, int length) = text switch
-        {
-            _ when text.StartsWith("HEAD "u8) => (Method.Head, 4),
-            _ when text.StartsWith("POST "u8) => (Method.Post, 4),
-            _ when text.StartsWith("OPTIONS "u8) => (Method.Options, 7),
-            _ when text.StartsWith("PUT "u8) => (Method.Put, 3),
-            _ when text.StartsWith("DELETE "u8) => (Method.Delete, 6),
-            _ when text.StartsWith("PATCH "u8) => (Method.Patch, 5),
-            _ when text.StartsWith("TRACE "u8) => (Method.Trace, 5),
-            _ when text.StartsWith("CONNECT "u8) => (Method.Connect, 7),
-            _ => (Method.Unknown, text.IndexOfAnyExcept(ByteClasses.Token)),
-        };
+        int length = text.IndexOfAnyExcept(ByteClasses.Token);
+        method = length > 0 ? Of(text[..length]) : Method.Unknown;
         return length > 0 && text[length] == ' ' ? at + length : -1;
     }
+
+    /// <summary>The method that a token is.</summary>
+    public static Method Of(ReadOnlySpan<byte> token) => token switch
+    {
+        _ when token.SequenceEqual("GET"u8) => Method.Get,
+        _ when token.SequenceEqual("HEAD"u8) => Method.Head,
+        _ when token.SequenceEqual("POST"u8) => Method.Post,
+        _ when token.SequenceEqual("OPTIONS"u8) => Method.Options,
+        _ when token.SequenceEqual("PUT"u8) => Method.Put,
+        _ when token.SequenceEqual("DELETE"u8) => Method.Delete,
+        _ when token.SequenceEqual("PATCH"u8) => Method.Patch,
+        _ when token.SequenceEqual("TRACE"u8) => Method.Trace,
+        _ when token.SequenceEqual("CONNECT"u8) => Method.Connect,
+        _ => Method.Unknown,
+    };
 }

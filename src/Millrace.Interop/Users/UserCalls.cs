@@ -38,10 +38,9 @@ internal static unsafe partial class UserCalls
     /// <summary>Looks a user up by name, or by number, in whatever the system keeps them in: 1, 0 where there is none, or -errno.</summary>
     public static int FindUser(string name, out uint user, out uint group)
     {
-        (user, group) = (0, 0);
         byte[] room = new byte[EntryBytes];
         PasswordEntry entry;
-        PasswordEntry* found;
+        PasswordEntry* found = null;
         int error;
         fixed (byte* text = NullTerminated(name), pointer = room)
         {
@@ -50,27 +49,16 @@ internal static unsafe partial class UserCalls
                 : getpwnam_r(text, &entry, pointer, EntryBytes, &found);
         }
 
-        if (IsFailure(error))
-        {
-            return -error;
-        }
-
-        if (found is null)
-        {
-            return 0;
-        }
-
-        (user, group) = (entry.User, entry.Group);
-        return 1;
+        (user, group) = found is null ? (0, 0) : (entry.User, entry.Group);
+        return Result(error, found);
     }
 
     /// <summary>The same for a group.</summary>
     public static int FindGroup(string name, out uint group)
     {
-        group = 0;
         byte[] room = new byte[EntryBytes];
         GroupEntry entry;
-        GroupEntry* found;
+        GroupEntry* found = null;
         int error;
         fixed (byte* text = NullTerminated(name), pointer = room)
         {
@@ -79,13 +67,8 @@ internal static unsafe partial class UserCalls
                 : getgrnam_r(text, &entry, pointer, EntryBytes, &found);
         }
 
-        if (IsFailure(error))
-        {
-            return -error;
-        }
-
         group = found is null ? 0 : entry.Group;
-        return found is null ? 0 : 1;
+        return Result(error, found);
     }
 
     /// <summary>The groups that a user is in by name, <paramref name="group"/> among them.</summary>
@@ -112,7 +95,8 @@ internal static unsafe partial class UserCalls
     private static byte[] NullTerminated(string text) => [.. Encoding.UTF8.GetBytes(text), 0];
 
     /// <summary>getpwnam_r(3): these, and 0, may all mean that there is no such name.</summary>
-    private static bool IsFailure(int error) => error is not (0 or Errno.ENOENT or Errno.EBADF or Errno.EPERM or Errno.ESRCH);
+    private static int Result(int error, void* found) =>
+        error is not (0 or Errno.ENOENT or Errno.EBADF or Errno.EPERM or Errno.ESRCH) ? -error : found is null ? 0 : 1;
 
     [LibraryImport("libc")]
     private static partial uint geteuid();

@@ -31,9 +31,9 @@ internal sealed class AccessJournal : IDisposable, IThreadPoolWorkItem
     private readonly ILogSink _sink;
     private readonly AccessLogNotices _notices;
     private readonly Lock _telling = new();
+    private readonly LinePace _dropLines = new(DropLinePauseMs);
     private LineRing[] _rings = [];
     private LineWriter? _writer;
-    private long _nextDropLineMs;
     private long _dropsTold;
 
     private AccessJournal(AccessLogFormat format, ClientFinder clients, ILogSink sink, AccessLogNotices notices)
@@ -112,7 +112,7 @@ internal sealed class AccessJournal : IDisposable, IThreadPoolWorkItem
         {
             _writer!.Hurry();
         }
-        else if (MayTellOfDrops())
+        else if (_dropLines.Admits(Environment.TickCount64))
         {
             // Not here: whoever keeps the server's own log may be as slow.
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
@@ -120,13 +120,6 @@ internal sealed class AccessJournal : IDisposable, IThreadPoolWorkItem
     }
 
     void IThreadPoolWorkItem.Execute() => TellOfDrops();
-
-    private bool MayTellOfDrops()
-    {
-        long now = Environment.TickCount64;
-        long next = Volatile.Read(ref _nextDropLineMs);
-        return now >= next && Interlocked.CompareExchange(ref _nextDropLineMs, now + DropLinePauseMs, next) == next;
-    }
 
     private void TellOfDrops()
     {

@@ -1,4 +1,4 @@
-using System.Diagnostics;
+using Millrace.Engine;
 using Millrace.Interop;
 using Millrace.Server.AccessLog.Sinks;
 
@@ -19,8 +19,6 @@ internal sealed class LineWriter : IDisposable
 
     private const int RetryMs = 1_000;
 
-    private static readonly TimeSpan FaultLinePause = TimeSpan.FromSeconds(10);
-
     private readonly ILogSink _sink;
     private readonly AccessLogNotices _notices;
     private readonly LineRing[] _rings;
@@ -28,6 +26,7 @@ internal sealed class LineWriter : IDisposable
     private readonly Thread _thread;
     private readonly byte[] _batch;
     private readonly TimeSpan _patience;
+    private readonly LinePace _faultLines = new();
 
     private int _batchStart;
     private int _batchEnd;
@@ -38,7 +37,6 @@ internal sealed class LineWriter : IDisposable
     private long _faults;
     private long _writtenBytes;
     private long _faultsInARow;
-    private long _lastFaultLineTicks;
 
     /// <param name="sink">Open already; the writer's from now on.</param>
     /// <param name="notices">What people are told.</param>
@@ -235,9 +233,8 @@ internal sealed class LineWriter : IDisposable
     {
         Interlocked.Increment(ref _faults);
         _faultsInARow++;
-        if (_lastFaultLineTicks == 0 || Stopwatch.GetElapsedTime(_lastFaultLineTicks) >= FaultLinePause)
+        if (_faultLines.Admits(Environment.TickCount64))
         {
-            _lastFaultLineTicks = Stopwatch.GetTimestamp();
             notice(_sink.Name, Errno.Describe(result));
         }
     }

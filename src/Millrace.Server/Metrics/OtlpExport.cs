@@ -1,6 +1,7 @@
 using System.Diagnostics.Tracing;
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
+using Millrace.Engine;
 using OpenTelemetry;
 using OpenTelemetry.Exporter;
 using OpenTelemetry.Metrics;
@@ -77,7 +78,7 @@ internal sealed class OtlpExport : IDisposable
         /// <summary>Exports are a minute apart, and retries among them: a line in ten minutes tells as much.</summary>
         private const long PauseMs = 600_000;
 
-        private long _nextLineMs;
+        private readonly LinePace _lines = new(PauseMs);
 
         protected override void OnEventSourceCreated(EventSource eventSource)
         {
@@ -89,9 +90,7 @@ internal sealed class OtlpExport : IDisposable
 
         protected override void OnEventWritten(EventWrittenEventArgs eventData)
         {
-            long nextLineMs = Volatile.Read(ref _nextLineMs);
-            long nowMs = Environment.TickCount64;
-            if (nowMs >= nextLineMs && Interlocked.CompareExchange(ref _nextLineMs, nowMs + PauseMs, nextLineMs) == nextLineMs)
+            if (_lines.Admits(Environment.TickCount64))
             {
                 log.Complained(Reason(eventData));
             }

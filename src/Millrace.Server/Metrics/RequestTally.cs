@@ -27,7 +27,7 @@ internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
     /// <summary>Counts a request. The reactor's thread.</summary>
     public void OnFinished(Exchange exchange)
     {
-        Method method = Recognize(exchange.Method);
+        Method method = Counted(Http.Methods.Of(exchange.Method));
         TimeSpan elapsed = exchange.Elapsed;
         _requests[RequestIndex((int)method, (int)exchange.Protocol, StatusSlots.Of(exchange.Status))]++;
         _bodies[BodyIndex((int)exchange.Coding, (int)exchange.Body)]++;
@@ -44,14 +44,8 @@ internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
     public long Bodies(int coding, int origin) => Volatile.Read(ref _bodies[BodyIndex(coding, origin)]);
 
     /// <summary>Only those that a site answers to have a number of their own.</summary>
-    private static Method Recognize(ReadOnlySpan<byte> method) => method switch
-    {
-        _ when method.SequenceEqual("GET"u8) => Method.Get,
-        _ when method.SequenceEqual("HEAD"u8) => Method.Head,
-        _ when method.SequenceEqual("OPTIONS"u8) => Method.Options,
-        _ when method.SequenceEqual("POST"u8) => Method.Post,
-        _ => Method.Unknown,
-    };
+    private static Method Counted(Method method) =>
+        method is Method.Get or Method.Head or Method.Options or Method.Post ? method : Method.Unknown;
 
     private static int RequestIndex(int method, int protocol, int slot) => (((method * Protocols) + protocol) * StatusSlots.Count) + slot;
 

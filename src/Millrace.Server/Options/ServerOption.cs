@@ -11,6 +11,9 @@ namespace Millrace.Server.Options;
 /// </summary>
 internal sealed class ServerOption
 {
+    /// <summary>What the names of all variables begin with.</summary>
+    public const string VariablePrefix = "MILLRACE_";
+
     /// <summary>Its name in lower case with dashes: <c>keep-alive-timeout</c>.</summary>
     public required string Key { get; init; }
 
@@ -68,7 +71,7 @@ internal sealed class ServerOption
     /// <summary>As the environment has it: <c>MILLRACE_KEEP_ALIVE_TIMEOUT</c>.</summary>
     public string Variable => VariableOf(Key);
 
-    public static string VariableOf(string key) => "MILLRACE_" + key.Replace('-', '_').ToUpperInvariant();
+    public static string VariableOf(string key) => VariablePrefix + key.Replace('-', '_').ToUpperInvariant();
 
     /// <summary>The options with this one set from a text, checked.</summary>
     public bool TryApply(

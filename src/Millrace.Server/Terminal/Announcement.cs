@@ -49,10 +49,9 @@ internal sealed record Announcement(
 
         foreach ((HostedSite told, Site site) in Sites)
         {
-            string forHost = told.Name.Length == 0 ? "" : $" for {told.Name}";
             yield return string.Create(
                 CultureInfo.CurrentCulture,
-                $"Serving {Server.Shown(told.Site.Root)} ({site.Catalog.Current.AssetCount:N0} assets){forHost} on {Mode}");
+                $"Serving {Server.Shown(told.Site.Root)} ({site.Catalog.Current.AssetCount:N0} assets){ForHost(told)} on {Mode}");
         }
     }
 
@@ -62,9 +61,9 @@ internal sealed record Announcement(
     {
         foreach ((HostedSite told, Site site) in Sites)
         {
-            string forHost = told.Name.Length == 0 ? "" : $" for {told.Name}";
             yield return ("Serving", string.Create(
-                CultureInfo.InvariantCulture, $"{Server.Shown(told.Site.Root)}{forHost}, {site.Catalog.Current.AssetCount:N0} files"));
+                CultureInfo.InvariantCulture,
+                $"{Server.Shown(told.Site.Root)}{ForHost(told)}, {site.Catalog.Current.AssetCount:N0} files"));
         }
 
         foreach (ServedAddress address in Addresses)
@@ -105,6 +104,8 @@ internal sealed record Announcement(
     }
 
     private string Mode => $"{Group.BackendName} with {Group.Reactors.Count} reactor{(Group.Reactors.Count == 1 ? "" : "s")}";
+
+    private static string ForHost(HostedSite told) => told.Name.Length == 0 ? "" : $" for {told.Name}";
 
     private static bool IsAny(EndPoint endPoint) =>
         endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));

@@ -66,7 +66,6 @@ internal sealed class ProgressLine : IDisposable
     {
         int filled = total == 0 ? BarColumns : (int)((long)done * BarColumns / total);
         string bar = new string('#', filled) + new string('.', BarColumns - filled);
-        string text = string.Create(CultureInfo.InvariantCulture, $"{verb} [{bar}] {done:N0}/{total:N0} {name}");
-        return text.Length < columns ? text : text[..Math.Max(0, columns - 1)];
+        return TerminalFacts.Cut(string.Create(CultureInfo.InvariantCulture, $"{verb} [{bar}] {done:N0}/{total:N0} {name}"), columns);
     }
 }

@@ -42,11 +42,8 @@ internal sealed class WaitLine : IDisposable
     }
 
     /// <summary>The line, cut to the terminal's width.</summary>
-    public static string Text(string doing, TimeSpan time, int columns)
-    {
-        string text = string.Create(CultureInfo.InvariantCulture, $"{doing} ({time.TotalSeconds:F0} s)");
-        return text.Length < columns ? text : text[..Math.Max(0, columns - 1)];
-    }
+    public static string Text(string doing, TimeSpan time, int columns) =>
+        TerminalFacts.Cut(string.Create(CultureInfo.InvariantCulture, $"{doing} ({time.TotalSeconds:F0} s)"), columns);
 
     private void Draw()
     {

@@ -4,7 +4,7 @@ using Microsoft.AspNetCore.Http;
 
 namespace Millrace.AspNetCore.Tests.Kit;
 
-/// <summary>Applications that answer with what they were asked by.</summary>
+/// <summary>Applications that answer with what they were asked by, or with, and what HTTP/2 owes whoever terminates TLS below it.</summary>
 internal static class ProtocolEcho
 {
     public static Task EchoProtocol(HttpContext context) =>
@@ -38,5 +38,24 @@ internal static class ProtocolEcho
 
         Assert.Equal(Enumerable.Range(0, 100).Select(static i => $"HTTP/2 https /{i}"), bodies);
         Assert.Single(connections);
+    }
+
+    /// <summary>Twenty bodies of which the answer is the echo, at once.</summary>
+    public static async Task AssertLargeBodiesGoBothWaysAsync(Func<RequestDelegate, Task<RunningApplication>> start)
+    {
+        const int BodyBytes = 1_500_001;
+        await using RunningApplication application = await start(static async context =>
+            await context.Request.Body.CopyToAsync(context.Response.Body));
+        using HttpClient client = application.NewClient(HttpVersion.Version20);
+
+        string[] hashes = await Task.WhenAll(Enumerable.Range(0, 20).Select(async _ =>
+        {
+            using var request = new HttpRequestMessage(HttpMethod.Post, "/") { Content = new PatternContent(BodyBytes, Framing.Chunked) };
+            request.Version = HttpVersion.Version20;
+            using HttpResponseMessage answer = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead);
+            return await PatternContent.HashAsync(await answer.Content.ReadAsStreamAsync());
+        })).Within();
+
+        Assert.All(hashes, static hash => Assert.Equal(PatternContent.HashOf(BodyBytes), hash));
     }
 }

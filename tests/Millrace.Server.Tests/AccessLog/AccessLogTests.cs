@@ -161,21 +161,14 @@ public sealed partial class AccessLogTests : IDisposable
     {
         ToolResult result = await Tool.RunAsync(
             Publication.Program, _site.Root, "--listen", "127.0.0.1:0", "--access-log", _folder.PathOf("none/access.log"));
-        Assert.Equal(1, result.ExitCode);
-        Assert.Equal("", result.Output);
-        Assert.Contains("cannot be opened", result.Error, StringComparison.Ordinal);
-        Assert.Contains("No such file or directory", result.Error, StringComparison.Ordinal);
+        result.AssertRefused(1, "cannot be opened", "No such file or directory");
     }
 
     [Theory]
     [InlineData("is no format", "--access-log", "-", "--access-log-format", "fancy")]
     [InlineData("give --access-log", "--access-log-format", "json")]
-    public async Task A_mistake_in_its_flags_is_answered_in_one_line(string words, params string[] arguments)
-    {
-        ToolResult result = await Tool.RunAsync(Publication.Program, arguments);
-        Assert.Equal(2, result.ExitCode);
-        Assert.Contains(words, result.Error, StringComparison.Ordinal);
-    }
+    public async Task A_mistake_in_its_flags_is_answered_in_one_line(string words, params string[] arguments) =>
+        (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 
     [Fact]
     public async Task A_signal_to_rotate_does_no_harm_without_a_log()

@@ -153,13 +153,8 @@ public class AdminTests
     [InlineData("give --admin", "--admin-host", "a.example")]
     [InlineData("without scheme and port", "--admin", "0", "--admin-host", "http://a.example/")]
     [InlineData("is not a collector's URL", "--otlp", "localhost:4318")]
-    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments)
-    {
-        ToolResult result = await Tool.RunAsync(Publication.Program, arguments);
-
-        Assert.Equal(2, result.ExitCode);
-        Assert.Contains(words, Assert.Single(result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries)), StringComparison.Ordinal);
-    }
+    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
+        (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 
     [Fact]
     public async Task An_admin_address_in_use_is_named()
@@ -171,9 +166,7 @@ public class AdminTests
         ToolResult result = await Tool.RunAsync(
             Publication.Program, [Places.SampleSite, "--listen", "127.0.0.1:0", "--admin", address, .. Publication.BackendFlags]);
 
-        Assert.Equal(1, result.ExitCode);
-        Assert.Contains(address, result.Error, StringComparison.Ordinal);
-        Assert.Equal("", result.Output);
+        result.AssertRefused(1, address);
     }
 
     private static Task<ServerProcess> StartAsync(params string[] arguments) =>

@@ -77,11 +77,6 @@ public class DoctorTests
     [Theory]
     [InlineData("is not an option", "doctor", "--jsn")]
     [InlineData("Unrecognized", "doctor", "one", "two")]
-    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments)
-    {
-        ToolResult result = await Tool.RunAsync(Publication.Program, arguments);
-
-        Assert.Equal((2, ""), (result.ExitCode, result.Output));
-        Assert.Contains(words, Assert.Single(result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries)), StringComparison.Ordinal);
-    }
+    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
+        (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 }

@@ -9,6 +9,8 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>A server in a process of its own, killed at the latest when it is disposed.</summary>
 internal sealed partial class ServerProcess : IAsyncDisposable
 {
+    private const string Serving = "Serving ";
+
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
 
     private readonly Process _process;
@@ -38,65 +40,53 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 
     /// <summary>Starts the published server and waits until it serves.</summary>
     public static Task<ServerProcess> StartAsync(params string[] arguments) =>
-        StartAsync(Publication.Program, [.. arguments, .. Publication.BackendFlags], lastLine: "Serving ");
+        StartAsync(Publication.Program, [.. arguments, .. Publication.BackendFlags], Serving);
 
     /// <param name="program">What to start.</param>
     /// <param name="arguments">Its arguments.</param>
     /// <param name="lastLine">How the line begins with which it says that it is ready.</param>
-    public static async Task<ServerProcess> StartAsync(string program, string[] arguments, string lastLine)
-    {
-        ServerProcess server = Launch(program, arguments);
-        try
-        {
-            await server.ReadyAsync(lastLine);
-            return server;
-        }
-        catch
-        {
-            await server.DisposeAsync();
-            throw;
-        }
-    }
+    public static Task<ServerProcess> StartAsync(string program, string[] arguments, string lastLine) =>
+        Launch(program, arguments).WhenReadyAsync(lastLine);
 
     /// <summary>Starts the published server with variables of its own, and waits until it serves.</summary>
-    public static async Task<ServerProcess> StartWithAsync(IEnumerable<(string Name, string Value)> variables, params string[] arguments)
-    {
-        var start = new ProcessStartInfo(Publication.Program, [.. arguments, .. Publication.BackendFlags])
-        {
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-        };
-        foreach ((string name, string value) in variables)
-        {
-            start.Environment[name] = value;
-        }
-
-        var server = new ServerProcess(Process.Start(Tool.WithoutBackend(start))!);
-        try
-        {
-            await server.ReadyAsync();
-            return server;
-        }
-        catch
-        {
-            await server.DisposeAsync();
-            throw;
-        }
-    }
+    public static Task<ServerProcess> StartWithAsync(IEnumerable<(string Name, string Value)> variables, params string[] arguments) =>
+        Launch(Publication.Program, [.. arguments, .. Publication.BackendFlags], variables).WhenReadyAsync();
 
     /// <summary>Whether it has loaded an assembly by now.</summary>
     public bool HasLoaded(string assembly) =>
         File.ReadLines($"/proc/{_process.Id}/maps").Any(line => line.EndsWith($"/{assembly}.dll", StringComparison.Ordinal));
 
     /// <summary>Starts it and waits for nothing.</summary>
-    public static ServerProcess Launch(string program, params string[] arguments)
+    public static ServerProcess Launch(string program, params string[] arguments) => Launch(program, arguments, []);
+
+    private static ServerProcess Launch(string program, string[] arguments, IEnumerable<(string Name, string Value)> variables)
     {
         var start = new ProcessStartInfo(program, arguments) { RedirectStandardOutput = true, RedirectStandardError = true };
+        foreach ((string name, string value) in variables)
+        {
+            start.Environment[name] = value;
+        }
+
         return new ServerProcess(Process.Start(Tool.WithoutBackend(start))!);
     }
 
+    /// <summary>Itself, once it has said a line that begins so; one that never does is ended.</summary>
+    public async Task<ServerProcess> WhenReadyAsync(string lastLine = Serving)
+    {
+        try
+        {
+            await ReadyAsync(lastLine);
+            return this;
+        }
+        catch
+        {
+            await DisposeAsync();
+            throw;
+        }
+    }
+
     /// <summary>Waits for a line that begins so.</summary>
-    public async Task ReadyAsync(string lastLine = "Serving ")
+    public async Task ReadyAsync(string lastLine = Serving)
     {
         do
         {

@@ -42,20 +42,8 @@ internal sealed partial class ServiceParent : IDisposable
     }
 
     /// <summary>Starts a server and waits until it says on stdout that it serves.</summary>
-    public async Task<ServerProcess> StartAsync(params string[] arguments)
-    {
-        ServerProcess server = Launch([.. arguments, .. Publication.BackendFlags]);
-        try
-        {
-            await server.ReadyAsync();
-            return server;
-        }
-        catch
-        {
-            await server.DisposeAsync();
-            throw;
-        }
-    }
+    public Task<ServerProcess> StartAsync(params string[] arguments) =>
+        Launch([.. arguments, .. Publication.BackendFlags]).WhenReadyAsync();
 
     /// <summary>The shell becomes the server: LISTEN_PID is its own number.</summary>
     public ServerProcess Launch(params string[] arguments)

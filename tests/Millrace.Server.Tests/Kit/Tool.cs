@@ -3,7 +3,18 @@ using System.Diagnostics;
 namespace Millrace.Server.Tests.Kit;
 
 /// <summary>What a program that was run to its end said.</summary>
-internal sealed record ToolResult(int ExitCode, string Output, string Error);
+internal sealed record ToolResult(int ExitCode, string Output, string Error)
+{
+    /// <summary>The server ended at once, and said why in one line, with each of these words.</summary>
+    public void AssertRefused(int exitCode, params IEnumerable<string> words)
+    {
+        Assert.Equal("", Output);
+        Assert.StartsWith("millrace: ", Error, StringComparison.Ordinal);
+        Assert.Equal(Error.Length - 1, Error.IndexOf('\n', StringComparison.Ordinal));
+        Assert.All(words, word => Assert.Contains(word, Error, StringComparison.Ordinal));
+        Assert.Equal(exitCode, ExitCode);
+    }
+}
 
 /// <summary>Other people's programs, run with a deadline.</summary>
 internal static class Tool

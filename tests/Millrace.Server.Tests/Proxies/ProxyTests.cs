@@ -118,13 +118,8 @@ public sealed class ProxyTests : IDisposable
     [InlineData("is no mode", "--unix-mode", "rw")]
     [InlineData("is no mode", "--unix-mode", "4777")]
     [InlineData("is no field", "--client-field", "x-real-ip")]
-    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments)
-    {
-        ToolResult result = await Tool.RunAsync(Publication.Program, [_folder.Root, .. arguments]);
-        Assert.Equal(2, result.ExitCode);
-        Assert.Contains(words, result.Error, StringComparison.Ordinal);
-        Assert.Equal(1, result.Error.Count(static character => character == '\n'));
-    }
+    public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
+        (await Tool.RunAsync(Publication.Program, [_folder.Root, .. arguments])).AssertRefused(2, words);
 
     private static async Task AskUnixAsync(string path)
     {

@@ -33,30 +33,17 @@ internal static class AccessLogRows
                 ? options with { AccessLog = options.AccessLog with { Destination = text } }
                 : throw new SiteException($"An access log has no name: write {LogDestination.Forms}."),
         },
-        new()
-        {
-            Key = Format,
-            Path = "log.access-format",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Choice,
-            ValueForm = string.Join('|', Formats.Keys),
-            Choices = [.. Formats.Keys],
-            Help = "How the lines of the access log are written.",
-            Default = "combined",
-            Apply = static (options, text) => options with { AccessLog = options.AccessLog with { Format = ParseFormat(text) } },
-        },
+        ChoiceRow.Of(Format, "log.access-format", OptionChange.AtRestart, "How the lines of the access log are written.",
+            Formats, "no format of an access log",
+            static options => options.AccessLog.Format,
+            static (options, format) => options with { AccessLog = options.AccessLog with { Format = format } }),
     ];
 
     public static void Check(ServeOptions options, SettingSet settings, ICollection<Complaint> complaints)
     {
         if (options.AccessLog.Destination is null && settings.Find(OptionTable.Get(Format)) is { } lonely)
         {
-            string name = lonely.Origin.NameOf(OptionTable.Get(Destination));
-            complaints.Add(new Complaint(lonely.Origin, $"{lonely.Name} is about the access log: give {name}."));
+            complaints.Add(Complaint.OfLonely(lonely, "the access log", OptionTable.Get(Destination)));
         }
     }
-
-    private static AccessLogFormat ParseFormat(string text) => Formats.TryGetValue(text, out AccessLogFormat format)
-        ? format
-        : throw new SiteException($"'{text}' is no format of an access log: write {string.Join(", ", Formats.Keys)}.");
 }

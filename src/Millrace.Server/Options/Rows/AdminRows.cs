@@ -54,9 +54,7 @@ internal static class AdminRows
     {
         if (options.Admin.Address is null && settings.Find(OptionTable.Get(Host)) is { } lonely)
         {
-            complaints.Add(new Complaint(
-                lonely.Origin,
-                $"{lonely.Name} is about the admin pages: give {lonely.Origin.NameOf(OptionTable.Get(Address))}, with an address."));
+            complaints.Add(Complaint.OfLonely(lonely, "the admin pages", OptionTable.Get(Address)));
         }
     }
 

@@ -29,28 +29,17 @@ internal static class BackendRows
             Range = (0, ReactorsMax),
             Help = "Reactor threads; 0 is one for each core this process may use.",
             Default = "0",
-            Apply = static (options, text) => options with { Engine = options.Engine with { Reactors = ParseReactors(text) } },
+            Apply = static (options, text) => options.WithEngine(engine => engine with { Reactors = ParseReactors(text) }),
         },
-        new()
-        {
-            Key = "backend",
-            Path = "engine.backend",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Choice,
-            ValueForm = string.Join('|', Backends.Keys),
-            Choices = [.. Backends.Keys],
-            Help = "How the kernel is asked; auto is io_uring where a trial of it succeeds, else epoll.",
-            Default = "auto",
-            Apply = static (options, text) => options with { Engine = options.Engine with { Backend = ParseBackend(text) } },
-        },
+        ChoiceRow.Of("backend", "engine.backend", OptionChange.AtRestart,
+            "How the kernel is asked; auto is io_uring where a trial of it succeeds, else epoll.",
+            Backends, "not a backend",
+            static options => options.Engine.Backend,
+            static (options, backend) => options.WithEngine(engine => engine with { Backend = backend })),
     ];
 
     private static int ParseReactors(string text) =>
         int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int reactors) && reactors <= ReactorsMax
             ? reactors
             : throw new SiteException($"'{text}' is not a number of reactors: write 0 (one for each core) to {ReactorsMax}.");
-
-    private static BackendKind ParseBackend(string text) => Backends.TryGetValue(text, out BackendKind backend)
-        ? backend
-        : throw new SiteException($"'{text}' is not a backend: write {string.Join(", ", Backends.Keys)}.");
 }

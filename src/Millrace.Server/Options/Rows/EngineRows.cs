@@ -3,7 +3,6 @@ using System.Numerics;
 using Millrace.Engine;
 using Millrace.Server.Options.Settings;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Options.Rows;
 
@@ -44,19 +43,10 @@ internal static class EngineRows
         Row.Count("refusals", "Connections beyond a limit that are answered 503 at one time; those beyond it too are reset.", 0, 65_536,
             static options => options.Engine.Limits.Refusals,
             static (options, number) => options.WithLimits(limits => limits with { Refusals = (int)number })),
-        new()
-        {
-            Key = "stall-watch",
-            Path = "engine.stall-watch",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Switch,
-            ValueForm = "on|off",
-            Choices = ["on", "off"],
-            BareValue = "on",
-            Help = "Watch for reactors that are held up, log it, and have others take their new connections.",
-            Default = "on",
-            Apply = static (options, text) => options.WithEngine(engine => engine with { WatchForStalls = OptionText.Switch(text) }),
-        },
+        SwitchRow.Of("stall-watch", "engine.stall-watch", OptionChange.AtRestart,
+            "Watch for reactors that are held up, log it, and have others take their new connections.",
+            static options => options.Engine.WatchForStalls,
+            static (options, isOn) => options.WithEngine(engine => engine with { WatchForStalls = isOn })),
     ];
 
     public static void Check(ServeOptions options, SettingSet settings, ICollection<Complaint> complaints)

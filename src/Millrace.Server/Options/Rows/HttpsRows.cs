@@ -1,6 +1,5 @@
 using Millrace.Server.Https;
 using Millrace.Server.Options.Settings;
-using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Options.Rows;
@@ -21,20 +20,20 @@ internal static class HttpsRows
     /// <summary>A year: what browsers' lists of such hosts ask for.</summary>
     private const string DefaultInsistSeconds = "31536000";
 
+    private const long InsistSecondsMax = int.MaxValue;
+
     public static IEnumerable<ServerOption> All => [.. AddressOptions(), .. CertificateOptions(), .. PolicyOptions()];
 
     /// <summary>What does not go together.</summary>
     public static void Check(ServeOptions options, SettingSet settings, ICollection<Complaint> complaints)
     {
         bool hasPlain = options.Addresses.Count > 0;
-        ServerOption address = OptionTable.Get(Address);
         ServerOption redirect = OptionTable.Get(Redirect);
         if (options.Https.Addresses.Count == 0)
         {
             foreach (Setting lonely in settings.All.Where(static setting => IsAboutHttps(setting)))
             {
-                complaints.Add(new Complaint(
-                    lonely.Origin, $"{lonely.Name} is about HTTPS: give {lonely.Origin.NameOf(address)}, with an address."));
+                complaints.Add(Complaint.OfLonely(lonely, "HTTPS", OptionTable.Get(Address)));
             }
 
             return;
@@ -146,29 +145,23 @@ internal static class HttpsRows
 
     private static IEnumerable<ServerOption> PolicyOptions() =>
     [
-        new()
-        {
-            Key = Redirect,
-            Path = Group + "redirect",
-            Kind = OptionValueKind.Switch,
-            ValueForm = "on|off",
-            Choices = ["on", "off"],
-            BareValue = "on",
-            Help = "Send what comes to --listen to HTTPS.",
-            Default = "off",
-            Apply = static (options, text) => options.WithHttps(https => https with { Redirects = OptionText.Switch(text) }),
-        },
+        SwitchRow.Of(Redirect, Group + "redirect", OptionChange.AtReload, "Send what comes to --listen to HTTPS.",
+            static options => options.Https.Redirects,
+            static (options, isOn) => options.WithHttps(https => https with { Redirects = isOn })),
         new()
         {
             Key = Insist,
             Path = Group + Insist,
             Kind = OptionValueKind.Seconds,
             ValueForm = "SECONDS",
-            Range = (0, int.MaxValue),
+            Range = (0, InsistSecondsMax),
             BareValue = DefaultInsistSeconds,
             BareNote = BareNote.InHelp,
             Help = $"Have browsers insist on HTTPS for so long (Strict-Transport-Security). --{Insist} alone is a year.",
-            Apply = static (options, text) => options.WithHttps(https => https with { InsistSeconds = ParseSeconds(text) }),
+            Apply = static (options, text) => options.WithHttps(https => https with
+            {
+                InsistSeconds = NumberRow.Parse(OptionValueKind.Seconds, text, 0, InsistSecondsMax),
+            }),
         },
         new()
         {
@@ -189,18 +182,6 @@ internal static class HttpsRows
             Apply = static (options, text) => options.WithHttps(https => https with { KeyLog = text }),
         },
     ];
-
-    private static long ParseSeconds(string text)
-    {
-        try
-        {
-            return OptionText.Count(text);
-        }
-        catch (SiteException)
-        {
-            throw new SiteException($"'{text}' is no number of seconds for it.");
-        }
-    }
 
     private static ServeOptions WithHttps(this ServeOptions options, Func<HttpsOptions, HttpsOptions> change) =>
         options with { Https = change(options.Https) };

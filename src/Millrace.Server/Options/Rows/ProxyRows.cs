@@ -56,18 +56,11 @@ internal static class ProxyRows
                 ? proxies with { TrustsUnix = true }
                 : proxies with { Trusted = [.. proxies.Trusted, ParseNetwork(text)] }),
         },
-        new()
-        {
-            Key = "client-field",
-            Path = "proxies.client-field",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Choice,
-            ValueForm = string.Join('|', Fields.Keys),
-            Choices = [.. Fields.Keys],
-            Help = $"The field that a --{Trusted} adds the client's address to. It must be one that it never passes on as it came.",
-            Default = "x-forwarded-for",
-            Apply = static (options, text) => options.WithProxies(proxies => proxies with { Field = ParseField(text) }),
-        },
+        ChoiceRow.Of("client-field", "proxies.client-field", OptionChange.AtRestart,
+            $"The field that a --{Trusted} adds the client's address to. It must be one that it never passes on as it came.",
+            Fields, "no field that names clients",
+            static options => options.Proxies.Field,
+            static (options, chosen) => options.WithProxies(proxies => proxies with { Field = chosen })),
         new()
         {
             Key = "unix-mode",
@@ -115,10 +108,6 @@ internal static class ProxyRows
             ? new IPNetwork(address, address.AddressFamily == AddressFamily.InterNetwork ? 32 : 128)
             : throw new SiteException($"'{text}' is no network: write 10.0.0.0/8, 2001:db8::/32, a single address or 'unix'.");
     }
-
-    private static ClientField ParseField(string text) => Fields.TryGetValue(text, out ClientField field)
-        ? field
-        : throw new SiteException($"'{text}' is no field that names clients: write {string.Join(", ", Fields.Keys)}.");
 
     private static UnixFileMode ParseMode(string text)
     {

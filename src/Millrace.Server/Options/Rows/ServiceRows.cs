@@ -22,19 +22,10 @@ internal static class ServiceRows
             Help = "Serve as this user, from when addresses are bound and certificates are read. Needs root.",
             Apply = static (options, text) => options with { Service = options.Service with { User = ParseUser(text) } },
         },
-        new()
-        {
-            Key = Filter,
-            Path = Group + Filter,
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Switch,
-            ValueForm = "on|off",
-            Choices = ["on", "off"],
-            BareValue = "on",
-            Help = "Refuse, while serving, system calls that a server has no use for: programs, processes, mounts, debugging.",
-            Default = "off",
-            Apply = static (options, text) => options with { Service = options.Service with { FiltersCalls = OptionText.Switch(text) } },
-        },
+        SwitchRow.Of(Filter, Group + Filter, OptionChange.AtRestart,
+            "Refuse, while serving, system calls that a server has no use for: programs, processes, mounts, debugging.",
+            static options => options.Service.FiltersCalls,
+            static (options, isOn) => options with { Service = options.Service with { FiltersCalls = isOn } }),
     ];
 
     private static string ParseUser(string text) => text.Split(':') is [{ Length: > 0 }] or [{ Length: > 0 }, { Length: > 0 }]

@@ -6,7 +6,7 @@ namespace Millrace.Server.Options.Settings;
 /// <summary>What the environment says: <c>MILLRACE_LISTEN=8080</c>. An option that may be repeated has a line for each time.</summary>
 internal static class VariableSettings
 {
-    private const string Prefix = "MILLRACE_";
+    private const string Prefix = ServerOption.VariablePrefix;
 
     /// <summary>The variable that names the file.</summary>
     public const string File = Prefix + "CONFIG";

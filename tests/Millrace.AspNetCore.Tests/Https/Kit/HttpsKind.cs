@@ -1,7 +1,4 @@
-using System.Reflection;
 using Millrace.AspNetCore.Tests.Kit;
-using Xunit.Sdk;
-using Xunit.v3;
 
 namespace Millrace.AspNetCore.Tests.Https.Kit;
 
@@ -15,20 +12,7 @@ public enum HttpsKind
 
 /// <summary>A test of what HTTPS owes: it runs with each that terminates it.</summary>
 [AttributeUsage(AttributeTargets.Method)]
-public sealed class EachHttpsAttribute : DataAttribute
-{
-    /// <summary>Whether it takes seconds. Then the usual run has it on Millrace alone, and <c>./test all</c> with the others.</summary>
-    public bool TakesSeconds { get; set; }
-
-    private HttpsKind[] Kinds => TakesSeconds && Environment.GetEnvironmentVariable("MILLRACE_TEST_ALL") is not "1"
-        ? [HttpsKind.Millrace]
-        : Enum.GetValues<HttpsKind>();
-
-    public override ValueTask<IReadOnlyCollection<ITheoryDataRow>> GetData(MethodInfo testMethod, DisposalTracker disposalTracker) =>
-        new([.. Kinds.Select(static kind => new TheoryDataRow<HttpsKind>(kind))]);
-
-    public override bool SupportsDiscoveryEnumeration() => true;
-}
+public sealed class EachHttpsAttribute() : EachKindAttribute<HttpsKind>(HttpsKind.Millrace);
 
 internal static class HttpsKinds
 {
