@@ -5,7 +5,9 @@ namespace Millrace.Engine;
 /// <summary>
 /// What is tried, one after the other, while the kernel has no memory to lock for the rings. First the same again: what a process gave
 /// back is counted until the kernel has worked it off (a relative measured that 5 ms clear most of it; a restart meets this). Then
-/// rings and receive buffers half as large, down to where they would cost more in system calls than they save in memory.
+/// rings and receive buffers half as large, down to where they would cost more in system calls than they save in memory. These last ones
+/// are waited for: an attempt that had some of its rings leaves them behind for the next one, until a grace period of RCU is over and a
+/// kernel thread has run, which on a busy machine takes hundreds of milliseconds.
 /// </summary>
 internal static class RingSizes
 {
@@ -13,7 +15,10 @@ internal static class RingSizes
     private const int LeastCompletions = 256;
     private const int LeastReceiveBuffers = 64;
 
+    private const int SmallerPauseMs = 10;
+
     private static readonly int[] PausesMs = [0, 5, 20, 75];
+    private static readonly int[] LastPausesMs = [25, 75, 200, 400, 800];
 
     public static IEnumerable<(EngineOptions Options, int PauseMs)> Attempts(EngineOptions options)
     {
@@ -25,7 +30,12 @@ internal static class RingSizes
         while (Halve(options) is { } smaller && smaller != options)
         {
             options = smaller;
-            yield return (options, PausesMs[1]);
+            yield return (options, SmallerPauseMs);
+        }
+
+        foreach (int pauseMs in LastPausesMs)
+        {
+            yield return (options, pauseMs);
         }
     }
 
