@@ -56,6 +56,7 @@ public class GeneratedSiteTests
     {
         await using Setting setting = await Setting.CreateAsync();
         IPage page = await setting.OpenAsync("");
+        await ExpectAsync(page, "The wheels of Aldermere");
 
         foreach (string target in (string[])["/assets/index-00000000.js", "/assets/gone.css", "/missing.png"])
         {
@@ -71,6 +72,7 @@ public class GeneratedSiteTests
     {
         await using Setting setting = await Setting.CreateAsync();
         IPage first = await setting.OpenAsync("");
+        await ExpectAsync(first, "The wheels of Aldermere");
         await first.CloseAsync();
         Exchange[] fetched = setting.Witness.Exchanges.ToArray();
         Exchange[] assets = [.. fetched.Where(IsAsset)];
@@ -106,7 +108,6 @@ public class GeneratedSiteTests
         {
             _server = server;
             _profile = profile;
-            _profile.SetDefaultTimeout(15_000);
             Browser = browser;
             Witness = new Witness(server.Url);
         }

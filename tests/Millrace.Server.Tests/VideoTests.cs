@@ -67,8 +67,8 @@ public class VideoTests
         await using var witness = new Witness(server.Url);
         await using BrowserSession browser = await BrowserSession.StartAsync();
         IBrowserContext profile = await browser.NewProfileAsync();
-        profile.SetDefaultTimeout(30_000);
         IPage page = await browser.OpenAsync(profile, witness.Url);
+        await page.WaitForFunctionAsync("() => document.getElementById('video').readyState >= HTMLMediaElement.HAVE_METADATA");
         double duration = await page.EvaluateAsync<double>("() => document.getElementById('video').duration");
         Assert.InRange(duration, Seconds - 1, Seconds + 1);
 

@@ -51,7 +51,6 @@ public class TemplateTests
 
             await page.GetByRole(AriaRole.Link, new() { Name = "Privacy" }).First.ClickAsync();
             await page.WaitForURLAsync(new Uri(url, "Privacy").ToString());
-            await page.WaitForLoadStateAsync(LoadState.NetworkIdle);
             Assert.Equal("Privacy Policy", await page.GetByRole(AriaRole.Heading, new() { Level = 1 }).TextContentAsync());
 
             // Bootstrap is there and at work: what its style sheet says is what the browser computes.

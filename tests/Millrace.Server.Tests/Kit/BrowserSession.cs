@@ -8,6 +8,9 @@ internal sealed class BrowserSession : IAsyncDisposable
 {
     private const string Chromium = "/usr/bin/chromium";
 
+    /// <summary>Reached only by what hangs.</summary>
+    private const float PatienceMs = 90_000;
+
     private static readonly string[] Quiet =
     [
         "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -36,13 +39,23 @@ internal sealed class BrowserSession : IAsyncDisposable
         // The machine's Chromium is used: nothing is to be fetched.
         Environment.SetEnvironmentVariable("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
         IPlaywright playwright = await Playwright.CreateAsync();
-        return new BrowserSession(playwright, await playwright.Chromium.LaunchAsync(new() { ExecutablePath = Chromium, Args = Quiet }));
+        return new BrowserSession(playwright, await playwright.Chromium.LaunchAsync(new()
+        {
+            ExecutablePath = Chromium,
+            Args = Quiet,
+            Timeout = PatienceMs,
+        }));
     }
 
     /// <summary>A profile of its own: nothing comes from another's cache.</summary>
-    public Task<IBrowserContext> NewProfileAsync(BrowserNewContextOptions? options = null) => _browser.NewContextAsync(options);
+    public async Task<IBrowserContext> NewProfileAsync(BrowserNewContextOptions? options = null)
+    {
+        IBrowserContext profile = await _browser.NewContextAsync(options);
+        profile.SetDefaultTimeout(PatienceMs);
+        return profile;
+    }
 
-    /// <summary>A new page of a profile, loaded.</summary>
+    /// <summary>A new page of a profile, loaded with its fonts. What scripts fetch is waited for by who needs it.</summary>
     public async Task<IPage> OpenAsync(IBrowserContext profile, Uri url)
     {
         IPage page = await profile.NewPageAsync();
@@ -56,9 +69,14 @@ internal sealed class BrowserSession : IAsyncDisposable
                 Troubles.Enqueue($"The console says: {message.Text}");
             }
         };
-        await page.GotoAsync(url.ToString(), new() { WaitUntil = WaitUntilState.NetworkIdle });
+        await page.GotoAsync(url.ToString());
+        await page.EvaluateAsync<bool>("() => document.fonts.ready.then(() => true)");
         return page;
     }
+
+    /// <summary>Waits for all pictures of a page, also for those that are out of sight. Returns how many there are.</summary>
+    public static Task<int> LoadPicturesAsync(IPage page) => page.EvaluateAsync<int>(
+        "() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); })).then(all => all.length)");
 
     /// <summary>Keeps a picture of a page with what tests leave behind.</summary>
     public static async Task PhotographAsync(IPage page, string name)
