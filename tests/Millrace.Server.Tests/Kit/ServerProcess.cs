@@ -9,7 +9,7 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>A server in a process of its own, killed at the latest when it is disposed.</summary>
 internal sealed partial class ServerProcess : IAsyncDisposable
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     private readonly Process _process;
     private readonly Task<string> _error;
