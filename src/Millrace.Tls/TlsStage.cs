@@ -251,6 +251,11 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
         {
             Fail(OpenSslErrors.Drain().ToString());
         }
+        else
+        {
+            // TLS 1.2 has no second hello, but a resumed session's next record is encrypted: one of 256 looks like the beginning of one.
+            _hasPassedGate |= LibSsl.SSL_version(_ssl) != SslConstants.Tls13Version;
+        }
     }
 
     private void Establish()

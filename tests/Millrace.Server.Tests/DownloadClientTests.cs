@@ -9,7 +9,7 @@ public class DownloadClientTests
     private const int LargeBytes = 5_000_000;
     private const int CutAfterBytes = 1_234_567;
 
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     [Fact]
     public async Task Curl_resumes_a_download_that_was_cut()

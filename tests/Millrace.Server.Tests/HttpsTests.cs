@@ -13,7 +13,7 @@ namespace Millrace.Server.Tests;
 /// <summary>HTTPS as people use it: by the command line.</summary>
 public class HttpsTests
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     [Fact]
     public async Task Without_a_certificate_a_local_one_is_made_and_kept()

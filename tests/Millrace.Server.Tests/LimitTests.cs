@@ -51,8 +51,8 @@ public class LimitTests
     public async Task Deadlines_are_those_that_were_asked_for(string flag, string sent, int status)
     {
         await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0", flag, "1");
-        using Wire wire = Wire.Open(server.Url);
         long startedAt = Stopwatch.GetTimestamp();
+        using Wire wire = Wire.Open(server.Url);
         Assert.Equal(status, wire.Send(Encoding.ASCII.GetBytes(sent)).Status);
         Assert.InRange(Stopwatch.GetElapsedTime(startedAt), TimeSpan.FromSeconds(0.9), TimeSpan.FromSeconds(8));
     }
@@ -64,7 +64,6 @@ public class LimitTests
         folder.Add("large.bin", 64 * 1024 * 1024);
         await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0", "--send-timeout", "1");
         using SlowDownload download = await SlowDownload.StartAsync(new Uri(server.Url, "large.bin"));
-        await Task.Delay(TimeSpan.FromSeconds(3));
-        await Assert.ThrowsAnyAsync<Exception>(download.ReadToEndAsync);
+        await download.AwaitResetAsync();
     }
 }

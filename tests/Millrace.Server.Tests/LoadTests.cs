@@ -6,7 +6,7 @@ namespace Millrace.Server.Tests;
 
 public partial class LoadTests
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     [Theory]
     [InlineData("index.html")]

@@ -7,7 +7,7 @@ public class SyncClientTests
 {
     private const int BlockBytes = 2048;
 
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     [Fact]
     public async Task Zsync_updates_an_older_copy_by_fetching_many_ranges_at_once()

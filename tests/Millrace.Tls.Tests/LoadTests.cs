@@ -86,7 +86,7 @@ public class LoadTests : TlsTest
             async () =>
             {
                 int count = 0;
-                for (; !stop.IsCancellationRequested; count++)
+                for (; count == 0 || !stop.IsCancellationRequested; count++)
                 {
                     await established.WriteAsync(new[] { (byte)count }, CancellationToken.None).AsTask().Within();
                     Assert.Equal([(byte)count], await ReceiveAsync(established, 1));

@@ -1,4 +1,5 @@
 using Millrace.Engine;
+using Millrace.Engine.Tests.Kit;
 using Millrace.Tls.OpenSsl;
 using Millrace.Tls.Tests.Kit;
 using Millrace.Tls.Tickets;
@@ -21,11 +22,32 @@ public class ResumptionTests : TlsTest
         for (int i = 0; i < 6; i++)
         {
             string seen = await Tools.AskAsync(listener, Request, version, "-sess_in", file);
-            Assert.Contains("resumed=True", seen, StringComparison.Ordinal);
-            Assert.Contains("Reused", seen, StringComparison.Ordinal);
+            bool isResumed = seen.Contains("resumed=True", StringComparison.Ordinal) && seen.Contains("Reused", StringComparison.Ordinal);
+            Assert.True(isResumed, $"{seen}\n{string.Join('\n', Log.Entries.Select(static entry => entry.Text))}");
         }
 
         Assert.Equal((7, 6), (Terminator.Counters.HandshakesDone, Terminator.Counters.HandshakesResumed));
+    }
+
+    /// <summary>
+    /// A resumed client of TLS 1.2 sends as its second flight what is encrypted, behind eight bytes of chance (RFC 5288, section 3): one of
+    /// 256 looks like the beginning of a ClientHello of megabytes.
+    /// </summary>
+    [Fact]
+    public async Task What_a_tls_1_2_client_encrypts_is_not_taken_for_a_hello()
+    {
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        Client client = await ConnectAsync(listener);
+        byte[] suites = [0, 2, 0xC0, 0x2B];
+        byte[] extensions = [0, 22, 0, 10, 0, 4, 0, 2, 0, 23, 0, 13, 0, 4, 0, 2, 4, 3, 0, 11, 0, 2, 1, 0];
+        await client.SendAsync((byte[])[22, 3, 1, 0, 69, 1, 0, 0, 65, 3, 3, .. new byte[33], .. suites, 1, 0, .. extensions]);
+        Assert.Equal(22, (await client.ReceiveAsync(1))[0]);
+
+        await client.SendAsync((byte[])[20, 3, 3, 0, 1, 1, 22, 3, 3, 0, 40, 1, 0xFF, 0xFF, 0xFF, .. new byte[36]]);
+
+        await client.ReceiveToEndAsync();
+        string told = Assert.Single(Log.Entries, static entry => entry.Id == 600).Text;
+        Assert.DoesNotContain("ClientHello", told, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -359,7 +359,7 @@ public class ChangingFileTests : SiteFixture
         Assert.False(oldIsFreed.IsCompleted);
         (head with { Body = await slow.ReadBytesAsync(LargeSize) }).AssertIsWhole(old);
         (await slow.GetAsync(SiteFolder.Target(LargeSize))).AssertIsWhole(next);
-        await oldIsFreed.WaitAsync(TimeSpan.FromSeconds(5));
+        await oldIsFreed.WaitAsync(TimeSpan.FromSeconds(60));
     }
 
     private static void AssertSpeaksOfNoVersion(Answer answer)

@@ -6,7 +6,7 @@ public class DrainTests : SiteFixture
 {
     private const int LargeSize = 16 * 1024 * 1024;
 
-    private static readonly TimeSpan Patient = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Patient = TimeSpan.FromSeconds(120);
 
     [Fact]
     public async Task A_download_under_way_is_finished_and_idle_connections_end_at_once()

@@ -107,7 +107,7 @@ public class OverloadTests : SiteFixture
 
     private static async Task UntilAsync(Func<Task<bool>> condition)
     {
-        using var deadline = new CancellationTokenSource(TimeSpan.FromSeconds(10));
+        using var deadline = new CancellationTokenSource(TimeSpan.FromSeconds(60));
         while (!await condition())
         {
             await Task.Delay(5, deadline.Token);
@@ -119,6 +119,6 @@ public class OverloadTests : SiteFixture
         Reactor reactor = site.Group.Reactors[0];
         var seen = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
         reactor.Post(_ => seen.SetResult(look(reactor)), null);
-        return seen.Task.WaitAsync(TimeSpan.FromSeconds(10));
+        return seen.Task.WaitAsync(TimeSpan.FromSeconds(60));
     }
 }

@@ -113,10 +113,11 @@ public class BlockingHandlerTests
     [Fact]
     public async Task A_handler_that_blocks_for_something_else_keeps_its_connection()
     {
+        using var gate = new SemaphoreSlim(0);
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, routes => routes.MapPost("/read", async context =>
         {
             context.Features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO = true;
-            Task.Delay(600).Wait();
+            gate.Wait(Waiting.Patience);
             using var reader = new StreamReader(context.Request.Body);
             await context.Response.WriteAsync($"got {await reader.ReadToEndAsync()}");
         }));
@@ -124,8 +125,9 @@ public class BlockingHandlerTests
         for (int i = 0; i < 2; i++)
         {
             await client.SendAsync(SlowBody);
-            await guarded.Application.Log.ExpectAsync("HeldUp");
+            await Waiting.UntilAsync(() => guarded.Group.Reactors[0].Counters.HoldUps > i, () => "It was not held up.");
             await client.SendAsync("grain");
+            gate.Release();
             Assert.Equal("got grain", (await client.ReadAnswerAsync()).Body);
         }
 

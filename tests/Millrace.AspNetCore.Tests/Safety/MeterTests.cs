@@ -15,9 +15,10 @@ public class MeterTests
     [Fact]
     public async Task The_meter_tells_each_reactors_work_and_stalls()
     {
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(2, static routes => routes.MapGet("/block", static context =>
+        using var gate = new ManualResetEventSlim();
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(2, routes => routes.MapGet("/block", context =>
         {
-            Thread.Sleep(300);
+            gate.Wait(Waiting.Patience);
             return context.Response.WriteAsync("over");
         }));
         var values = new ConcurrentDictionary<(string Name, int Reactor), double>();
@@ -35,8 +36,10 @@ public class MeterTests
         Assert.InRange(values[("millrace.connections.active", 1)], 1, 1);
         double stallsBefore = values[("millrace.reactor.stalls", 1)];
 
-        await client.GetAsync("/block");
+        Task<Answer> blocked = client.GetAsync("/block");
         await Waiting.UntilAsync(() => guarded.Group.Reactors[1].Counters.HoldUps > 0, () => "No hold-up was counted.");
+        gate.Set();
+        await blocked;
         listener.RecordObservableInstruments();
         Assert.InRange(values[("millrace.reactor.stalls", 1)], stallsBefore + 1, double.MaxValue);
         Assert.InRange(values[("millrace.reactor.hold_ups", 1)], 1, double.MaxValue);

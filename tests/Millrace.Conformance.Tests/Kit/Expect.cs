@@ -44,18 +44,22 @@ internal static class Expect
         That(wrong.Count == 0, wrong.Count == 0 ? "" : $"{count}{wrong[0]}\n{string.Join('\n', wrong)}");
     }
 
-    /// <summary>Asks until the answer is right, for things that are to be seen soon rather than at once.</summary>
+    /// <summary>
+    /// Asks until the answer is right, for things that are to be seen soon rather than at once. Time in which the machine stood still counts
+    /// for nothing: so many answers must have been wrong, too.
+    /// </summary>
     public static async Task SoonAsync(TimeSpan limit, Func<Task> check)
     {
+        const int Least = 50;
         using var deadline = new CancellationTokenSource(limit);
-        while (true)
+        for (int asked = 1; ; asked++)
         {
             try
             {
                 await check();
                 return;
             }
-            catch (Nonconformance) when (!deadline.IsCancellationRequested)
+            catch (Nonconformance) when (asked < Least || !deadline.IsCancellationRequested)
             {
                 await Task.Delay(5, CancellationToken.None);
             }

@@ -11,7 +11,7 @@ namespace Millrace.Conformance.Tests.Kit;
 internal sealed class Wire : IDisposable
 {
     /// <summary>From the connection's start to its last byte: a server that takes longer has not answered.</summary>
-    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(10);
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(30);
 
     /// <summary>No test asks for more: a larger body is the wrong one, and not worth its time.</summary>
     private const int BodyBytesMax = 64 * 1024 * 1024;

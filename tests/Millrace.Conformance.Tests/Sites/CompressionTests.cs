@@ -54,7 +54,7 @@ public class CompressionTests
         head.Has("Content-Encoding", "gzip").Has("Content-Length", get["Content-Length"]!).Has("ETag", get.ETag!);
     });
 
-    private static Task SoonAsync(Func<Task> check) => Expect.SoonAsync(TimeSpan.FromSeconds(3), check);
+    private static Task SoonAsync(Func<Task> check) => Expect.SoonAsync(TimeSpan.FromSeconds(20), check);
 
     private static Site Compressing(Site site) => site.With("--compress", "on");
 }

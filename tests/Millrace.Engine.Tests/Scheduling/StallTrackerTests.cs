@@ -127,10 +127,10 @@ public class StallTrackerTests
             TestContext.Current.CancellationToken,
             TaskCreationOptions.LongRunning,
             TaskScheduler.Default);
-        Assert.True(looked.Wait(TimeSpan.FromSeconds(20), TestContext.Current.CancellationToken));
+        Assert.True(looked.Wait(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken));
         Assert.False(doze.IsCompleted);
         bell.Ring();
-        await doze.WaitAsync(TimeSpan.FromSeconds(20), TestContext.Current.CancellationToken);
+        await doze.WaitAsync(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken);
     }
 
     private StallStep Look(long beats)

@@ -4,7 +4,7 @@ namespace Millrace.Engine.Tests.Unit;
 
 public class MailboxTests
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(10);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     [Fact]
     public void Posts_of_many_threads_all_arrive_each_threads_in_its_order()

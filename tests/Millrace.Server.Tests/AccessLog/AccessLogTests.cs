@@ -12,7 +12,7 @@ public sealed partial class AccessLogTests : IDisposable
 {
     private const PosixSignal User1 = (PosixSignal)10;
 
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly TempFolder _folder = new();
     private readonly TempFolder _site = new();

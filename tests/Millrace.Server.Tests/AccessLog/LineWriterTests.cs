@@ -10,7 +10,7 @@ public sealed class LineWriterTests : IDisposable
 {
     private const int LineBytesMax = 1024;
 
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly ScriptedSink _sink = new();
     private readonly NoticeLog _notices = new();

@@ -12,7 +12,7 @@ namespace Millrace.Server.Tests.Admin;
 /// <summary>What is known of reactors of this very process.</summary>
 public class AdminStateTests
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     [Fact]
     public async Task A_reactor_that_a_callback_holds_is_trouble_until_it_goes_on()

@@ -8,9 +8,9 @@ using Millrace.Server.Tests.Kit;
 namespace Millrace.Server.Tests.Admin;
 
 /// <summary>The admin pages of a server that runs.</summary>
-public class AdminTests
+public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet>
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     [Fact]
     public async Task A_port_alone_is_this_machine_only_and_nothing_is_shown_unless_asked_for()
@@ -24,12 +24,10 @@ public class AdminTests
     }
 
     [Fact]
-    public async Task A_server_that_serves_is_healthy_and_ready()
+    public void A_server_that_serves_is_healthy_and_ready()
     {
-        await using ServerProcess server = await StartAsync("--admin", "0");
-
-        WireAnswer health = Ask(server, "/healthz");
-        WireAnswer ready = Ask(server, "/readyz");
+        WireAnswer health = Ask(quiet.Server, "/healthz");
+        WireAnswer ready = Ask(quiet.Server, "/readyz");
 
         Assert.Equal((200, "healthy\n"), (health.Status, Encoding.ASCII.GetString(health.Body)));
         Assert.Equal((200, "ready\n"), (ready.Status, Encoding.ASCII.GetString(ready.Body)));
@@ -75,8 +73,7 @@ public class AdminTests
     [InlineData("GET", "/stats.json?after=99999999999999999999", 200)]
     public async Task Pages_are_read_and_nothing_else(string method, string target, int status)
     {
-        await using ServerProcess server = await StartAsync("--admin", "0");
-        string text = await ExchangeAsync(server.Admin, $"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        string text = await ExchangeAsync(quiet.Server.Admin, $"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
         Assert.StartsWith($"HTTP/1.1 {status} ", text, StringComparison.Ordinal);
         Assert.Equal(status == 405, text.Contains("\r\nAllow: GET, HEAD\r\n", StringComparison.Ordinal));
@@ -86,9 +83,8 @@ public class AdminTests
     [Fact]
     public async Task Requests_on_one_connection_are_answered_in_order()
     {
-        await using ServerProcess server = await StartAsync("--admin", "0");
         string one = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        string text = await ExchangeAsync(server.Admin, one + one + "GET /none HTTP/1.1\r\nHost: a.localhost\r\nConnection: close\r\n\r\n");
+        string text = await ExchangeAsync(quiet.Server.Admin, one + one + "GET /none HTTP/1.1\r\nHost: a.localhost\r\nConnection: close\r\n\r\n");
 
         string[] statuses = [.. text.Split("HTTP/1.1 ").Skip(1).Select(static answer => answer[..3])];
         Assert.Equal(["200", "200", "404"], statuses);
@@ -101,8 +97,7 @@ public class AdminTests
     [InlineData("nonsense\r\n\r\n", "400")]
     public async Task A_request_that_is_odd_is_answered_and_its_connection_ends(string request, string status)
     {
-        await using ServerProcess server = await StartAsync("--admin", "0");
-        string text = await ExchangeAsync(server.Admin, request);
+        string text = await ExchangeAsync(quiet.Server.Admin, request);
 
         Assert.StartsWith($"HTTP/1.1 {status} ", text, StringComparison.Ordinal);
         Assert.Contains("\r\nConnection: close\r\n", text, StringComparison.Ordinal);
@@ -199,5 +194,15 @@ public class AdminTests
         await stream.WriteAsync(Encoding.ASCII.GetBytes(request));
         using var reader = new StreamReader(stream, Encoding.Latin1);
         return await reader.ReadToEndAsync().WaitAsync(Deadline);
+    }
+
+    /// <summary>A server for those that only ask.</summary>
+    public sealed class Quiet : IAsyncLifetime
+    {
+        internal ServerProcess Server { get; private set; } = null!;
+
+        public async ValueTask InitializeAsync() => Server = await StartAsync("--admin", "0");
+
+        public ValueTask DisposeAsync() => Server.DisposeAsync();
     }
 }

@@ -9,7 +9,7 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>An OpenTelemetry collector that keeps what it is sent, over HTTP and protobuf.</summary>
 internal sealed class Collector : IAsyncDisposable
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
     private readonly CancellationTokenSource _stop = new();

@@ -11,7 +11,7 @@ internal sealed partial class ServerProcess : IAsyncDisposable
 {
     private const string Serving = "Serving ";
 
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     private readonly Process _process;
     private readonly Task<string> _error;

@@ -7,7 +7,7 @@ namespace Millrace.Server.Tests.Kit;
 internal sealed class SlowDownload : IDisposable
 {
     private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { ReceiveBufferSize = 4096 };
-    private readonly CancellationTokenSource _deadline = new(TimeSpan.FromSeconds(30));
+    private readonly CancellationTokenSource _deadline = new(TimeSpan.FromSeconds(60));
 
     /// <summary>Connects, asks, and reads the first byte of the answer: the server is at it.</summary>
     public static async Task<SlowDownload> StartAsync(Uri url)
@@ -27,6 +27,15 @@ internal sealed class SlowDownload : IDisposable
         using var bytes = new MemoryStream();
         await stream.CopyToAsync(bytes, _deadline.Token);
         return bytes.ToArray();
+    }
+
+    /// <summary>Reads nothing on, and waits for the server to lose its patience.</summary>
+    public async Task AwaitResetAsync()
+    {
+        while (!_socket.Poll(TimeSpan.Zero, SelectMode.SelectError))
+        {
+            await Task.Delay(10, _deadline.Token);
+        }
     }
 
     public void Dispose()

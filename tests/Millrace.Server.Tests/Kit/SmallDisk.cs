@@ -3,7 +3,7 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>A file system with little room, in memory; skips the test where none may be mounted.</summary>
 internal sealed class SmallDisk : IDisposable
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     private readonly string _root;
 

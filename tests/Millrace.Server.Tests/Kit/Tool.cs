@@ -19,7 +19,7 @@ internal sealed record ToolResult(int ExitCode, string Output, string Error)
 /// <summary>Other people's programs, run with a deadline.</summary>
 internal static class Tool
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     /// <summary>Skips the test where a program is missing.</summary>
     public static void Require(string name) => Assert.SkipUnless(

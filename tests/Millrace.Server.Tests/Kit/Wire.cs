@@ -17,7 +17,7 @@ internal sealed record WireAnswer(string Head, byte[] Body)
 internal sealed class Wire : IDisposable
 {
     /// <summary>Nothing that is asked for on loopback takes as long.</summary>
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(15);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
     private readonly BufferedStream _input;

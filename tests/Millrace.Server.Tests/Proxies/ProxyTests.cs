@@ -13,7 +13,7 @@ public sealed class ProxyTests : IDisposable
 {
     private const string Line = "PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n";
 
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly TempFolder _folder = new();
 

@@ -10,7 +10,7 @@ namespace Millrace.Simulation.Tests.Runs;
 /// </summary>
 internal sealed class Deployment
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
     private static int Last;
 
     private readonly World _world;

@@ -105,7 +105,7 @@ internal sealed class SimulatedSites : IDisposable
         {
             CatalogSnapshot last = site.Catalog.Current;
             site.Dispose();
-            await last.Freed.WaitAsync(TimeSpan.FromSeconds(10));
+            await last.Freed.WaitAsync(TimeSpan.FromSeconds(60));
             Assert.Equal((0, 0), (site.Catalog.BakedBytesHeld, site.Catalog.DescriptorsHeld));
         }
     }
@@ -122,7 +122,7 @@ internal sealed class SimulatedSites : IDisposable
         catalog.Changed += OnChanged;
         while (catalog.Current.Unsettled.Count > 0)
         {
-            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(10)), "The files do not settle");
+            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(60)), "The files do not settle");
         }
 
         catalog.Changed -= OnChanged;

@@ -8,7 +8,7 @@ namespace Millrace.StaticFiles.Tests.Watching;
 /// <summary>A site of real files with its catalogue and a watch that keeps it true.</summary>
 internal sealed class LiveSite : IDisposable
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly Channel<bool> _changes = Channel.CreateUnbounded<bool>();
 

@@ -9,7 +9,7 @@ namespace Millrace.StaticFiles.Tests.Watching;
 /// <param name="read">Reads directories, or all (null), as a catalogue does.</param>
 internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly Channel<string[]?> _calls = Channel.CreateUnbounded<string[]?>();
 

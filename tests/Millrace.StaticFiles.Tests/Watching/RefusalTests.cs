@@ -41,7 +41,7 @@ public sealed class RefusalTests
 
         lab.Site.EmptyDirectory("b");
 
-        Assert.Equal(WatchMode.Revalidate, await changed.Task.WaitAsync(TimeSpan.FromSeconds(20)));
+        Assert.Equal(WatchMode.Revalidate, await changed.Task.WaitAsync(TimeSpan.FromSeconds(60)));
         Assert.Single(lab.Log.Lines(401));
         Assert.True(lab.Source.IsDisposed);
         Assert.Equal(0, lab.Watch.WatchCount);
@@ -58,7 +58,7 @@ public sealed class RefusalTests
 
         lab.Enter("");
 
-        await changed.Task.WaitAsync(TimeSpan.FromSeconds(20));
+        await changed.Task.WaitAsync(TimeSpan.FromSeconds(60));
         Assert.True(lab.Source.IsDisposed);
     }
 

@@ -89,7 +89,7 @@ public sealed class RootTrailTests : IDisposable
             Directory.CreateDirectory(_place.PathOf(step));
         }
 
-        await isBack.Task.WaitAsync(TimeSpan.FromSeconds(20));
+        await isBack.Task.WaitAsync(TimeSpan.FromSeconds(60));
         _place.File("a/b/site/f", "");
         while (await lab.Catalog.NextAsync() is not [""])
         {

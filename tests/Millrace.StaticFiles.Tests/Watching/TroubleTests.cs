@@ -24,7 +24,7 @@ public sealed class TroubleTests : IDisposable
             Assert.True(isFull.Wait(TimeSpan.FromSeconds(60)));
         };
         _lab.Write("f");
-        Assert.True(await isBusy.WaitAsync(TimeSpan.FromSeconds(20)));
+        Assert.True(await isBusy.WaitAsync(TimeSpan.FromSeconds(60)));
 
         // While the thread is busy, more renames than the queue holds: each is two records, and no two in a row are equal.
         for (int i = 0; i <= queued / 4; i++)
@@ -74,7 +74,7 @@ public sealed class TroubleTests : IDisposable
         Assert.Equal([""], (await _lab.Catalog.NextAsync())!);
         Assert.Null(await _lab.Catalog.NextAsync());
         Assert.Null(await _lab.Catalog.NextAsync());
-        Assert.InRange(Stopwatch.GetElapsedTime(began), TimeSpan.FromSeconds(2), TimeSpan.FromSeconds(20));
+        Assert.InRange(Stopwatch.GetElapsedTime(began), TimeSpan.FromSeconds(2), TimeSpan.FromSeconds(60));
         // The watch is at its work when this is told, and has ended it when the next is.
         _lab.Write("g");
         Assert.Equal([""], (await _lab.Catalog.NextAsync())!);
@@ -85,19 +85,33 @@ public sealed class TroubleTests : IDisposable
     [Fact]
     public async Task What_cannot_be_read_is_tried_again_at_the_next_change()
     {
-        _lab.Start("");
+        var soonest = TimeSpan.MaxValue;
+        // The best of some, as others have the machine too; without a change it is tried again after a second.
+        for (int i = 0; i < 10 && soonest >= TimeSpan.FromMilliseconds(900); i++)
+        {
+            TimeSpan took = await MendAsync();
+            soonest = took < soonest ? took : soonest;
+        }
+
+        Assert.True(soonest < TimeSpan.FromMilliseconds(900), $"{soonest}");
+    }
+
+    private static async Task<TimeSpan> MendAsync()
+    {
+        using var lab = new WatchLab();
+        lab.Start("");
         bool isMended = false;
-        _lab.Catalog.OnTold = _ => ThrowWhile(!isMended, new InvalidOperationException("A fault."));
-        _lab.Write("f");
-        Assert.Equal([""], (await _lab.Catalog.NextAsync())!);
+        lab.Catalog.OnTold = _ => ThrowWhile(!isMended, new InvalidOperationException("A fault."));
+        lab.Write("f");
+        Assert.Equal([""], (await lab.Catalog.NextAsync())!);
         long began = Stopwatch.GetTimestamp();
         isMended = true;
 
-        _lab.Write("g");
+        lab.Write("g");
 
-        Assert.Null(await _lab.Catalog.NextAsync());
-        Assert.True(Stopwatch.GetElapsedTime(began) < TimeSpan.FromMilliseconds(900));
-        Assert.Single(_lab.Log.Lines(412));
+        Assert.Null(await lab.Catalog.NextAsync());
+        Assert.Single(lab.Log.Lines(412));
+        return Stopwatch.GetElapsedTime(began);
     }
 
     [Fact]
@@ -137,19 +151,19 @@ public sealed class TroubleTests : IDisposable
         _lab.Catalog.OnTold = _ =>
         {
             isBusy.Release();
-            Assert.True(mayEnd.Wait(TimeSpan.FromSeconds(20)));
+            Assert.True(mayEnd.Wait(TimeSpan.FromSeconds(60)));
             _lab.Enter("/a");
             _lab.Meet("/a/l");
             _lab.Leave("/a");
         };
         _lab.Write("f");
-        Assert.True(await isBusy.WaitAsync(TimeSpan.FromSeconds(20)));
+        Assert.True(await isBusy.WaitAsync(TimeSpan.FromSeconds(60)));
 
         Task disposal = Task.Run(_lab.Watch.Dispose);
         Assert.NotSame(disposal, await Task.WhenAny(disposal, isBusy.WaitAsync(TimeSpan.FromMilliseconds(50))));
         mayEnd.Release();
 
-        await disposal.WaitAsync(TimeSpan.FromSeconds(20));
+        await disposal.WaitAsync(TimeSpan.FromSeconds(60));
         Assert.Equal(0, _lab.Watch.WatchCount);
     }
 
@@ -165,16 +179,16 @@ public sealed class TroubleTests : IDisposable
             lock (held)
             {
                 isHeld.Release();
-                Assert.True(mayCall.Wait(TimeSpan.FromSeconds(20)));
+                Assert.True(mayCall.Wait(TimeSpan.FromSeconds(60)));
                 _lab.Enter("");
             }
         });
-        Assert.True(await isHeld.WaitAsync(TimeSpan.FromSeconds(20)));
+        Assert.True(await isHeld.WaitAsync(TimeSpan.FromSeconds(60)));
 
-        await Task.Run(_lab.Watch.Dispose).WaitAsync(TimeSpan.FromSeconds(20));
+        await Task.Run(_lab.Watch.Dispose).WaitAsync(TimeSpan.FromSeconds(60));
         mayCall.Release();
 
-        await reload.WaitAsync(TimeSpan.FromSeconds(20));
+        await reload.WaitAsync(TimeSpan.FromSeconds(60));
     }
 
     [Fact]
@@ -187,7 +201,7 @@ public sealed class TroubleTests : IDisposable
 
         _lab.Write("f");
 
-        await changed.Task.WaitAsync(TimeSpan.FromSeconds(20));
+        await changed.Task.WaitAsync(TimeSpan.FromSeconds(60));
         Assert.Equal(WatchMode.Revalidate, _lab.Watch.Mode);
         Assert.Single(_lab.Log.Lines(405));
         Assert.True(_lab.Source.IsDisposed);

@@ -10,7 +10,7 @@ namespace Millrace.Web.Tests.Http2;
 /// <summary>How connections end: with the server, for want of anything to do, and for want of progress.</summary>
 public class EndTests : Http2Test
 {
-    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(200);
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(400);
 
     [Fact]
     public async Task A_server_that_stops_says_so_twice_and_finishes_what_it_has_begun()

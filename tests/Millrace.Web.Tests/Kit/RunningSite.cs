@@ -86,7 +86,7 @@ internal sealed class RunningSite
         {
             var answer = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
             reactor.Post(_ => answer.SetResult(reactor.Connections.Count), null);
-            count += await answer.Task.WaitAsync(TimeSpan.FromSeconds(10));
+            count += await answer.Task.WaitAsync(TimeSpan.FromSeconds(60));
         }
 
         return count;
@@ -107,7 +107,7 @@ internal sealed class RunningSite
         Catalog.Changed += OnChanged;
         while (Catalog.Current.Unsettled.Count > 0)
         {
-            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(10)), "The files do not settle");
+            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(60)), "The files do not settle");
         }
 
         Catalog.Changed -= OnChanged;
@@ -123,7 +123,7 @@ internal sealed class RunningSite
         await _sites.DisposeAsync();
         _site.Dispose();
         CatalogSnapshot last = Catalog.Current;
-        await last.Freed.WaitAsync(TimeSpan.FromSeconds(5));
+        await last.Freed.WaitAsync(TimeSpan.FromSeconds(60));
 
         Assert.Equal(0, Catalog.BakedBytesHeld);
         Assert.Equal(0, Catalog.DescriptorsHeld);

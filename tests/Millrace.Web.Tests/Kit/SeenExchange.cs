@@ -49,7 +49,7 @@ internal sealed record SeenExchange(
 /// <summary>Keeps all that it is told, for a test to read in that order.</summary>
 internal sealed class RecordingObserver : IExchangeObserver
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     private readonly Channel<SeenExchange> _seen = Channel.CreateUnbounded<SeenExchange>();
 

@@ -14,7 +14,7 @@ internal enum WireEnd
 /// <summary>A client that writes and reads bytes, and knows as much of HTTP as it takes to find the end of an answer. Bounded by a deadline.</summary>
 internal sealed class Wire : IDisposable
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     private readonly Socket _socket;
     private readonly CancellationTokenSource _deadline = new(Deadline);

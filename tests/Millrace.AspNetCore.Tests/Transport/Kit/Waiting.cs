@@ -7,7 +7,7 @@ namespace Millrace.AspNetCore.Tests.Transport.Kit;
 internal static class Waiting
 {
     /// <summary>Far beyond what anything here takes, on a slow machine too.</summary>
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     public static Task Within(this Task task) => task.WaitAsync(Patience);
 

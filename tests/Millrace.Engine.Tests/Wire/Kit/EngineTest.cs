@@ -15,7 +15,7 @@ namespace Millrace.Engine.Tests.Wire.Kit;
 public abstract class EngineTest : IAsyncLifetime
 {
     /// <summary>A wait longer than this is a hang. Generous, since the machine may be busy.</summary>
-    internal static readonly TimeSpan Patience = TimeSpan.FromSeconds(15);
+    internal static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly List<ReactorGroup> _groups = [];
     private readonly List<TestClient> _clients = [];

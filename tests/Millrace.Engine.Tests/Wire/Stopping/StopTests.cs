@@ -6,7 +6,7 @@ namespace Millrace.Engine.Tests.Wire.Stopping;
 
 public class StopTests : EngineTest
 {
-    private static readonly TimeSpan FarAway = TimeSpan.FromMinutes(1);
+    private static readonly TimeSpan FarAway = TimeSpan.FromMinutes(10);
 
     [Fact]
     public async Task Idle_connections_end_at_once_and_the_stop_is_prompt()
@@ -37,7 +37,7 @@ public class StopTests : EngineTest
         })];
         long start = Stopwatch.GetTimestamp();
         await server.Group.StopAsync(FarAway).WaitAsync(Patience);
-        Assert.True(Stopwatch.GetElapsedTime(start) < TimeSpan.FromSeconds(5));
+        Assert.True(Stopwatch.GetElapsedTime(start) < Patience);
         await Task.WhenAll(ends);
         Assert.Equal(Enumerable.Repeat(ReadOutcome.Draining, 20), outcomes);
     }
