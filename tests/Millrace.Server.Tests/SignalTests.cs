@@ -10,6 +10,9 @@ public class SignalTests
 {
     private const int LargeBytes = 16 * 1024 * 1024;
 
+    /// <summary>SIGUSR1, for which .NET has no name.</summary>
+    private const PosixSignal Rotate = (PosixSignal)10;
+
     /// <summary>Far below the drain's 20 s.</summary>
     private static readonly TimeSpan Promptly = TimeSpan.FromSeconds(10);
 
@@ -132,6 +135,35 @@ public class SignalTests
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
         Assert.Equal(2, (await server.ErrorAsync()).Split("is read anew").Length - 1);
+    }
+
+    /// <summary>logrotate does not ask whether a server is only being started.</summary>
+    [Fact]
+    [Trait("Backend", "io_uring")]
+    public async Task A_log_that_is_renamed_while_a_large_site_is_opened_is_left_behind_afterwards()
+    {
+        using var folder = new TempFolder();
+        using var logs = new TempFolder();
+        string log = logs.PathOf("access.log");
+        for (int i = 0; i < 8_000; i++)
+        {
+            folder.Add($"{i}.txt", 10);
+        }
+
+        await using ServerProcess server = ServerProcess.Launch(
+            Publication.Program, folder.Root, "--listen", "127.0.0.1:0", "--access-log", log, "--backend", "io_uring");
+        Assert.True(SpinWait.SpinUntil(() => File.Exists(log) && server.Catches(Rotate), Promptly));
+
+        File.Move(log, log + ".1");
+        server.Signal(Rotate);
+
+        Assert.False(server.HasRings(), "It was open already: the test proves nothing.");
+        await server.ReadyAsync();
+        Assert.Equal(200, Wire.Get(server.Url, "/1.txt").Status);
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+        Assert.Single(await File.ReadAllLinesAsync(log));
+        Assert.Empty(await File.ReadAllLinesAsync(log + ".1"));
     }
 
     /// <summary>A connection whose first request was answered.</summary>
