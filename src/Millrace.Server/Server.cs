@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.Server.AccessLog;
@@ -29,14 +30,14 @@ internal static class Server
         ILogger log = logging.CreateLogger("Millrace.Server");
         using NotifySocket manager = NotifySocket.Open(log);
 
-        // First of all: until then the signal's default would end the process, and a large site takes seconds to open.
-        using var reload = new ReloadSignal();
+        // First of all: until then the signals' default would end the process, and a large site takes seconds to open.
+        using var reload = new KeptSignal(PosixSignal.SIGHUP);
+        using var rotate = new KeptSignal(KeptSignal.User1);
         try
         {
             // Before the others, and so the last to go: it tells how they come and go.
             await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
             using AccessJournal? journal = AccessJournal.Open(options.AccessLog, options.Proxies, logging);
-            using var rotate = new RotateSignal(journal is null ? null : journal.Reopen);
             using var fronts = new HttpsFronts(logging);
             HttpsFront? https = fronts.Open(options.Https);
             using BoundAddresses bound = BoundAddresses.Bind(options);
@@ -57,6 +58,7 @@ internal static class Server
 
             Func<Reactor, IExchangeObserver>? observe =
                 ObserverGroup.Join(journal?.Start(group.Reactors.Count), telemetry is null ? null : telemetry.Requests.For);
+            using IDisposable? rotating = journal is null ? null : rotate.Attach(journal.Reopen);
             await using var sites = new StaticSites(HostedSites.TableOf(hosted.All), options.Web, group, observe);
             Confinement.FilterCalls(options.Service, log);
             var entrances = new Entrances(group, sites, bound);

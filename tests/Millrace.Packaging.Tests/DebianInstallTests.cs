@@ -19,8 +19,7 @@ public class DebianInstallTests
 
         await root.InstallAsync(await DebianPackage.BuildAsync(folder, Publication.Program, "1.2.3-1"));
         await AssertServesAsync(root);
-        Assert.All(DebianPackageTests.Units, unit => Assert.Contains(root.List(), path =>
-            path.StartsWith("/etc/systemd/system/", StringComparison.Ordinal) && path.EndsWith(".wants/" + unit, StringComparison.Ordinal)));
+        Assert.Equal(["millrace.service", "millrace.socket"], Enabled(root));
 
         await File.WriteAllTextAsync(root.PathOf("/etc/default/millrace"), "SITE=/srv/www\n");
         await root.InstallAsync(await DebianPackage.BuildAsync(folder, Publication.Program, "1.2.4-1"));
@@ -49,6 +48,13 @@ public class DebianInstallTests
 
         Assert.DoesNotContain("E: ", said, StringComparison.Ordinal);
     }
+
+    /// <summary>HTTPS is for who has a certificate to enable.</summary>
+    private static IEnumerable<string?> Enabled(DebianRoot root) => root.List()
+        .Where(static path => path.StartsWith("/etc/systemd/system/", StringComparison.Ordinal))
+        .Select(Path.GetFileName)
+        .Where(static name => name!.StartsWith("millrace", StringComparison.Ordinal))
+        .Order(StringComparer.Ordinal);
 
     private static async Task AssertServesAsync(DebianRoot root)
     {

@@ -17,6 +17,7 @@ public class DebianPackageTests
 
         Assert.Contains("-rwxr-xr-x root/root /usr/bin/millrace", contents);
         Assert.Contains("-rw-r--r-- root/root /etc/default/millrace", contents);
+        Assert.Contains("-rw-r--r-- root/root /etc/logrotate.d/millrace", contents);
         Assert.Contains("-rw-r--r-- root/root /usr/share/millrace/welcome/index.html", contents);
         Assert.Contains("-rw-r--r-- root/root /usr/share/doc/millrace/copyright", contents);
         Assert.All(Units, unit => Assert.Contains($"-rw-r--r-- root/root /usr/lib/systemd/system/{unit}", contents));
@@ -34,7 +35,7 @@ public class DebianPackageTests
         Assert.Equal("1.2.3-1", await DebianPackage.FieldAsync(package, "Version"));
         Assert.Equal(await ArchitectureAsync(), await DebianPackage.FieldAsync(package, "Architecture"));
         Assert.Contains("libssl3", await DebianPackage.FieldAsync(package, "Depends"), StringComparison.Ordinal);
-        Assert.Equal("/etc/default/millrace", await DebianPackage.SayAsync("--info", package, "conffiles"));
+        Assert.Equal("/etc/default/millrace\n/etc/logrotate.d/millrace", await DebianPackage.SayAsync("--info", package, "conffiles"));
     }
 
     [Fact]

@@ -4,7 +4,10 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Packaging.Tests;
 
-/// <summary>The commands of docs/deployment.md do what it says. Behind HAProxy, all instances are restarted under a load that loses nothing.</summary>
+/// <summary>
+/// The commands of docs/deployment.md do what it says; those about the package are followed by <see cref="OperatorStoryTests"/>. Behind
+/// HAProxy, all instances are restarted under a load that loses nothing.
+/// </summary>
 [Trait("Duration", "Long")]
 public partial class DeploymentDocumentTests
 {
@@ -15,14 +18,7 @@ public partial class DeploymentDocumentTests
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(4);
 
     [Fact]
-    public Task One_file() => AssertRunsAsync("One file", "");
-
-    [Fact]
-    public async Task A_debian_package()
-    {
-        await using DebianRoot debian = await DebianRoot.MakeAsync();
-        await AssertRunsAsync("Debian", debian.Folder);
-    }
+    public Task One_file() => AssertRunsAsync("One file");
 
     [Fact]
     public async Task A_container()
@@ -31,7 +27,7 @@ public partial class DeploymentDocumentTests
         Array.ForEach(["podman", "runc", "jq"], Tool.Require);
         try
         {
-            await AssertRunsAsync("Container", "");
+            await AssertRunsAsync("Container");
         }
         finally
         {
@@ -44,29 +40,44 @@ public partial class DeploymentDocumentTests
     public async Task Kubernetes_manifests()
     {
         Tool.Require("kubectl");
-        await AssertRunsAsync("Kubernetes", "");
+        await AssertRunsAsync("Kubernetes");
     }
 
     [Fact]
-    public async Task Instances_behind_haproxy_are_restarted_one_by_one_without_a_lost_request()
-    {
-        Array.ForEach(["haproxy", "socat", "wrk"], Tool.Require);
-        await AssertRunsAsync("Behind HAProxy", "", "all_answered");
-    }
+    public Task Instances_behind_haproxy_are_restarted_one_by_one_without_a_lost_request() =>
+        AssertRunsBehindHaproxyAsync("Behind HAProxy");
+
+    [Fact]
+    public Task The_same_with_https_that_ends_at_haproxy() => AssertRunsBehindHaproxyAsync("HTTPS that ends at HAProxy", """
+        roll() { deploy/haproxy/roll /run/haproxy/admin.sock "millrace/$1" systemctl restart "millrace-$1"; }
+        roll a && roll b && roll c
+
+        """);
+
+    [Fact]
+    public Task The_same_with_https_that_haproxy_passes_through() => AssertRunsBehindHaproxyAsync("HTTPS that HAProxy passes through");
 
     [Fact]
     public void Every_section_with_commands_is_run()
     {
-        string tests = File.ReadAllText(Path.Combine(Places.Repository, "tests", "Millrace.Packaging.Tests", "DeploymentDocumentTests.cs"));
+        string folder = Path.Combine(Places.Repository, "tests", "Millrace.Packaging.Tests");
+        string tests = string.Concat(((string[])["DeploymentDocumentTests.cs", "OperatorStoryTests.cs"])
+            .Select(file => File.ReadAllText(Path.Combine(folder, file))));
 
         Assert.All(Sections().Where(static section => section.IsRunnable), section =>
-            Assert.Contains($"AssertRunsAsync(\"{section.Title}\"", tests, StringComparison.Ordinal));
+            Assert.Matches($@"(AssertRuns|AssertRunsBehindHaproxy|Follow)Async\(""{Regex.Escape(section.Title)}""", tests));
     }
 
-    private static IEnumerable<DocumentSection> Sections() =>
+    private static async Task AssertRunsBehindHaproxyAsync(string title, string afterwards = "")
+    {
+        Array.ForEach(["haproxy", "socat", "wrk"], Tool.Require);
+        await AssertRunsAsync(title, afterwards + "all_answered");
+    }
+
+    internal static IEnumerable<DocumentSection> Sections() =>
         DocumentSection.Of(Document, File.ReadAllText(Path.Combine(Places.Repository, "docs", Document)));
 
-    private static async Task AssertRunsAsync(string title, string debian, string afterwards = "")
+    private static async Task AssertRunsAsync(string title, string afterwards = "")
     {
         Assert.SkipUnless(Environment.UserName == "root", "Only root may install, and make containers.");
         Array.ForEach(["unshare", "ip", "curl", "openssl", "htpasswd"], Tool.Require);
@@ -77,7 +88,6 @@ public partial class DeploymentDocumentTests
             REPOSITORY='{Places.Repository}'
             SAMPLE_SITE='{Places.SampleSite}'
             PROGRAM='{Publication.Program}'
-            DEBIAN='{debian}'
             cd '{folder.Root}'
             source '{Path.Combine(tests, "Millrace.Server.Tests", "Documents", "section.sh")}'
             source '{Path.Combine(tests, "Millrace.Packaging.Tests", "deployment.sh")}'

@@ -1,6 +1,5 @@
 # What the sections of docs/deployment.md are run with, behind section.sh: the files they name, and stand-ins for what a test must not do
-# to the machine. A network and mounts of its own make the documents' ports and paths free. PROGRAM was published before, DEBIAN is the
-# root of a fresh Debian.
+# to the machine. A network and mounts of its own make the documents' ports and paths free. PROGRAM was published before.
 ln -s "$REPOSITORY/deploy" deploy
 mkdir -p out
 cp "$PROGRAM" out/millrace
@@ -18,34 +17,10 @@ trap end_all EXIT
 dotnet() { [[ "$*" == "publish src/Millrace.Server -p:PublishProfile=SingleFile -o out" ]] || fail "dotnet $*"; }
 deploy/container/base() { command buildah inspect --type image "$1" >/dev/null; }
 
-# The document's Debian is a fresh one, without systemd: what the unit would start is started here, with its settings.
-apt-get() {
-  local arguments=("$@")
-  if [[ $1 == install ]]; then
-    cp packages/*.deb "$DEBIAN/"
-    arguments[1]="/${2##*/}"
-  fi
-  chroot "$DEBIAN" env DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin apt-get -y "${arguments[@]}"
-}
-
-editor() {
-  mkdir -p "$DEBIAN/srv/www"
-  cp public/index.html "$DEBIAN/srv/www"
-  sed -i 's|^SITE=.*|SITE=/srv/www|' "$DEBIAN$1"
-}
-
-systemctl() {
-  [[ $* == "restart millrace" ]] || fail "systemctl $*"
-  mount -t proc proc "$DEBIAN/proc"
-  (
-    source "$DEBIAN/etc/default/millrace"
-    exec chroot "$DEBIAN" /usr/bin/millrace "$SITE" --listen 80 $OPTIONS
-  ) >server.log 2>&1 &
-  server=$!
-  await server '^Serving srv/www'
-  expect "curl -sI http://127.0.0.1/" <<<'HTTP/1.1 200 OK'
-  stop server
-  umount "$DEBIAN/proc"
+# Certificates for HAProxy are not to stay.
+install() {
+  mount -t tmpfs tmpfs /etc/haproxy
+  command install "$@"
 }
 
 # Where the machine's rights end, the container's limits have to be within them; crun refuses hosts with both kinds of cgroups.
@@ -69,29 +44,36 @@ contained() {
   done
 }
 
-# The check of the configuration, and then the proxy itself, with the three instances and a load that goes on to the end.
+# The check of the configuration, and then the proxy itself, with the three instances and a load that goes on to the end: over HTTP it
+# comes by connections that are kept, as HAProxy sees each request; what is passed through, by a connection each.
 haproxy() {
   command haproxy "$@" || fail "the configuration is refused"
-  echo "$server" >a.pid
-  server=
-  instance b 8082
-  instance c 8083
+  stop server # who was only to show the command
+  instance a
+  instance b
+  instance c
   mount -t tmpfs tmpfs /run
   mkdir /run/haproxy
-  command haproxy -db -f deploy/haproxy/haproxy.cfg >proxy.log 2>&1 &
+  command haproxy -db "${@:2}" >proxy.log 2>&1 &
   proxy=$!
-  await_answer http://127.0.0.1/
-  wrk -t 1 -c 16 -d 600 http://127.0.0.1/ >wrk.log 2>&1 &
+  case "$*" in
+    *passthrough.cfg) await_answer https://127.0.0.1/ && ask_on https://127.0.0.1/ & ;;
+    *https.cfg) await_answer https://127.0.0.1/ && exec wrk -t 1 -c 16 -d 600 https://127.0.0.1/ >load.log 2>&1 & ;;
+    *) await_answer http://127.0.0.1/ && exec wrk -t 1 -c 16 -d 600 http://127.0.0.1/ >load.log 2>&1 & ;;
+  esac
   load=$!
+  await_load
   systemctl() { restart "$@"; }
   export PROGRAM
   export -f systemctl restart instance # for roll
 }
 
-# instance NAME PORT: starts one, and is back when it serves.
+# instance NAME: starts one, with the addresses of its letter, and is back when it serves.
 instance() {
-  local deadline=$((SECONDS + 60))
-  "$PROGRAM" ./public --listen "127.0.0.1:$2" --proxy-protocol --trusted-proxy 127.0.0.1 >"$1.log" 2>&1 &
+  local number deadline=$((SECONDS + 60))
+  number=$(($(printf '%d' "'$1") - 96))
+  "$PROGRAM" ./public --listen "127.0.0.1:808$number" --https "127.0.0.1:844$number" --cert site.pem --key site.key \
+    --proxy-protocol --trusted-proxy 127.0.0.1 --access-log "$1.access" >"$1.log" 2>&1 &
   echo $! >"$1.pid"
   until grep -q '^Serving ' "$1.log"; do
     if ((SECONDS >= deadline)); then
@@ -108,30 +90,54 @@ restart() {
   old="$(cat "$name.pid")"
   kill -TERM "$old"
   while kill -0 "$old" 2>/dev/null; do sleep 0.05; done
-  case "$name" in
-    a) instance a 8081 ;;
-    b) instance b 8082 ;;
-    c) instance c 8083 ;;
-  esac
+  instance "$name"
   echo "$name" >>restarted
 }
 
 await_answer() {
   local deadline=$((SECONDS + 30))
-  until curl -sf -o /dev/null "$1"; do
+  until curl -skf -o /dev/null "$1"; do
     ((SECONDS < deadline)) || fail "$1 does not answer: $(cat ./*.log)"
     sleep 0.1
   done
 }
 
-# all_answered: ends the load; no request of it may have failed, nor any of the instances have been left out.
+# ask_on URL: until there is enough; it says so in wrk's words.
+ask_on() {
+  local count=0
+  until [[ -e enough ]]; do
+    curl -sSf --cacert site.pem -o /dev/null "$1" || echo "Socket errors"
+    count=$((count + 1))
+  done >load.log 2>&1
+  echo "  $count requests in all" >>load.log
+}
+
+# Until each instance has had some of the load.
+await_load() {
+  local name deadline=$((SECONDS + 30))
+  for name in a b c; do
+    until [[ "$(grep -c '"GET ' "$name.access")" -gt 10 ]]; do
+      ((SECONDS < deadline)) || fail "$name is not asked: $(cat ./*.log)"
+      sleep 0.1
+    done
+  done
+}
+
+# all_answered: ends the load; no request of it may have failed, nor any of the instances have been left out. Whose request it was is known.
 all_answered() {
+  local deadline=$((SECONDS + 30))
+  curl -sSkL --interface 127.0.0.2 -o /dev/null http://127.0.0.1/ || fail "another client is not answered"
+  until grep -q '^127.0.0.2 ' ./*.access; do
+    ((SECONDS < deadline)) || fail "the client's address is not told: $(tail -n 1 ./*.access)"
+    sleep 0.1
+  done
+  touch enough
   kill -INT "$load"
   wait "$load" || true
   kill -TERM "$proxy" "$(cat a.pid)" "$(cat b.pid)" "$(cat c.pid)"
   [[ "$(tr -d '\n' <restarted)" == abc ]] || fail "not all were restarted"
-  [[ "$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' wrk.log)" -gt 0 ]] || fail "there was no load: $(cat wrk.log)"
-  if grep -E 'Socket errors|Non-2xx' wrk.log; then
-    fail "requests failed: $(cat wrk.log proxy.log)"
+  [[ "$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' load.log)" -gt 0 ]] || fail "there was no load: $(cat load.log)"
+  if grep -E 'Socket errors|Non-2xx' load.log; then
+    fail "requests failed: $(cat load.log proxy.log)"
   fi
 }

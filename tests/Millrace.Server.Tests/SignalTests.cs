@@ -10,6 +10,9 @@ public class SignalTests
 {
     private const int LargeBytes = 16 * 1024 * 1024;
 
+    /// <summary>SIGUSR1, for which .NET has no name.</summary>
+    private const PosixSignal Rotate = (PosixSignal)10;
+
     private const string DrainSeconds = "300";
 
     /// <summary>Far below the drain.</summary>
@@ -129,7 +132,8 @@ public class SignalTests
             folder.Add($"{i}.txt", 10);
         }
 
-        await using ServerProcess server = await StartSignalledAsync(folder);
+        await using ServerProcess server = await StartSignalledAsync(
+            [folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", "--backend", "io_uring"], PosixSignal.SIGHUP);
         await server.ReadyAsync();
         folder.Add("new.txt", 20);
         server.Signal(PosixSignal.SIGHUP);
@@ -139,15 +143,44 @@ public class SignalTests
         Assert.Equal(2, (await server.ErrorAsync()).Split("is read anew").Length - 1);
     }
 
-    /// <summary>One that was sent SIGHUP before it was open; where that was too late, because others have the machine too, another.</summary>
-    private static async Task<ServerProcess> StartSignalledAsync(TempFolder folder)
+    /// <summary>logrotate does not ask whether a server is only being started.</summary>
+    [Fact]
+    [Trait("Backend", "io_uring")]
+    public async Task A_log_that_is_renamed_while_a_large_site_is_opened_is_left_behind_afterwards()
+    {
+        using var folder = new TempFolder();
+        using var logs = new TempFolder();
+        string log = logs.PathOf("access.log");
+        for (int i = 0; i < 8_000; i++)
+        {
+            folder.Add($"{i}.txt", 10);
+        }
+
+        await using ServerProcess server = await StartSignalledAsync(
+            [folder.Root, "--listen", "127.0.0.1:0", "--access-log", log, "--backend", "io_uring"],
+            Rotate,
+            () =>
+            {
+                Assert.True(SpinWait.SpinUntil(() => File.Exists(log), Promptly));
+                File.Move(log, log + ".1", overwrite: true);
+            });
+        await server.ReadyAsync();
+        Assert.Equal(200, Wire.Get(server.Url, "/1.txt").Status);
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+        Assert.Single(await File.ReadAllLinesAsync(log));
+        Assert.Empty(await File.ReadAllLinesAsync(log + ".1"));
+    }
+
+    /// <summary>One that was sent a signal before it was open; where that was too late, because others have the machine too, another.</summary>
+    private static async Task<ServerProcess> StartSignalledAsync(string[] arguments, PosixSignal signal, Action? before = null)
     {
         for (int i = 0; i < 20; i++)
         {
-            ServerProcess server = ServerProcess.Launch(
-                Publication.Program, folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", "--backend", "io_uring");
-            Assert.True(SpinWait.SpinUntil(() => server.Catches(PosixSignal.SIGHUP), Promptly));
-            server.Signal(PosixSignal.SIGHUP);
+            ServerProcess server = ServerProcess.Launch(Publication.Program, arguments);
+            Assert.True(SpinWait.SpinUntil(() => server.Catches(signal), Promptly));
+            before?.Invoke();
+            server.Signal(signal);
             if (!server.HasRings())
             {
                 return server;

@@ -22,7 +22,12 @@ internal sealed class DebianRoot : IAsyncDisposable
     public static async Task<DebianRoot> MakeAsync()
     {
         await DebianBase.RequireAsync();
-        string container = (await Tool.RunToSuccessAsync(Deadline, "buildah", "from", "--pull-never", DebianBase.Image)).Trim();
+        return await MakeAsync(DebianBase.Image);
+    }
+
+    public static async Task<DebianRoot> MakeAsync(string image)
+    {
+        string container = (await Tool.RunToSuccessAsync(Deadline, "buildah", "from", "--pull-never", image)).Trim();
         return new DebianRoot(container, (await Tool.RunToSuccessAsync(Deadline, "buildah", "mount", container)).Trim());
     }
 
@@ -30,6 +35,9 @@ internal sealed class DebianRoot : IAsyncDisposable
 
     public Task<string> RunAsync(string program, params string[] arguments) =>
         Tool.RunToSuccessAsync(Deadline, Chroot.Launcher, Chroot.Arguments(Folder, program, arguments));
+
+    /// <summary>Makes an image of what it is now.</summary>
+    public Task CommitAsync(string image) => Tool.RunToSuccessAsync(Deadline, "buildah", "commit", "--quiet", _container, image);
 
     /// <summary>Installs or upgrades a package of this machine.</summary>
     public async Task InstallAsync(string package)

@@ -1,6 +1,7 @@
 # What the sections of documents are run with: bash's own name space for `millrace`, and a folder with a site in a network of its own.
 # The script that is sourced into this calls `other`, `run` and `expect`; the first failure ends it.
 set -euo pipefail
+source "${BASH_SOURCE[0]%/*}/expect.sh"
 
 PATIENCE_S=30
 server=
@@ -79,30 +80,4 @@ stop() {
   fi
 }
 
-# expect COMMAND: its output must have the lines of stdin, in their order; ... stands for anything.
-expect() {
-  local output line rest
-  output="$(eval "$1" 2>&1 | tr -d '\r')" || true
-  rest="$output"
-  while IFS= read -r line; do
-    until [[ "${rest%%$'\n'*}" == $(pattern "$line") ]]; do
-      [[ "$rest" == *$'\n'* ]] || fail "'$1' does not say '$line', ${other:+asked of the other server, }but: $output"
-      rest="${rest#*$'\n'}"
-    done
-  done
-}
-
-# pattern TEXT: the glob for a line, in any case of letters.
-pattern() {
-  local text
-  text="$(sed 's/[][\\*?]/\\&/g; s/\.\.\./*/g' <<<"$1")"
-  printf '%s' "$text"
-}
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-shopt -s nocasematch
 prepare
