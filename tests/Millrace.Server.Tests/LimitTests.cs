@@ -30,6 +30,7 @@ public class LimitTests
         Assert.Equal(200, first.Send(Request).Status);
         second.Dispose();
         await Wire.AwaitAsync(server.Url, "/", static answer => answer.Status == 200);
+        first.Dispose();
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
         string error = await server.ErrorAsync();

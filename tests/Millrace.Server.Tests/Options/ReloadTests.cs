@@ -27,6 +27,7 @@ public class ReloadTests
         await AwaitAsync(() => open.Send(Request).Field("X-A") == "two");
         Assert.Equal("two", Wire.Get(server.Url, "/a.txt").Field("X-A"));
         await server.AwaitErrorAsync("is in use");
+        open.Dispose();
         await AssertEndAsync(server, "is in use: 1 sites on http://127.0.0.1:");
     }
 
@@ -51,6 +52,7 @@ public class ReloadTests
         Write(folder, $"{rest} }}");
         server.Signal(PosixSignal.SIGHUP);
         await AwaitAsync(() => open.Send(Request).Body.Length == 10);
+        open.Dispose();
         await AssertEndAsync(server);
     }
 
@@ -108,6 +110,7 @@ public class ReloadTests
         server.Signal(PosixSignal.SIGHUP);
         await server.AwaitErrorAsync("The configuration in use stays, as the new one cannot be had: ");
         Assert.Equal("one", open.Send(Request).Field("X-A"));
+        open.Dispose();
         await AssertEndAsync(server, reason);
     }
 
@@ -148,6 +151,7 @@ public class ReloadTests
         using HttpClient client = OwnCertificate.Trusting();
         Assert.Equal(10, (await client.GetByteArrayAsync(new Uri($"https://127.0.0.1:{port}/a.txt"), TestContext.Current.CancellationToken)).Length);
         await server.AwaitErrorAsync("is in use");
+        client.Dispose();
         await AssertEndAsync(server, "is in use: 1 sites on https://127.0.0.1:");
     }
 
@@ -177,6 +181,7 @@ public class ReloadTests
         Assert.True(holds());
     }
 
+    /// <summary>Clients are gone by now: one that has not acknowledged all is waited for, up to two seconds.</summary>
     private static async Task<string> AssertEndAsync(ServerProcess server, params string[] said)
     {
         server.Signal(PosixSignal.SIGTERM);
