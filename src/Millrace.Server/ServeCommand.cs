@@ -31,6 +31,8 @@ internal static class ServeCommand
         command.Subcommands.Add(PrecompressCommand.Create());
         command.Subcommands.Add(DoctorCommand.Create());
         command.Subcommands.Add(ProbeCommand.Create());
+        command.Subcommands.Add(CompletionsCommand.Create());
+        command.Subcommands.Add(ManCommand.Create());
         command.SetAction((parsed, _) =>
         {
             IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);

@@ -21,6 +21,10 @@ public class DebianPackageTests
         Assert.Contains("-rw-r--r-- root/root /usr/share/millrace/welcome/index.html", contents);
         Assert.Contains("-rw-r--r-- root/root /usr/share/doc/millrace/copyright", contents);
         Assert.All(Units, unit => Assert.Contains($"-rw-r--r-- root/root /usr/lib/systemd/system/{unit}", contents));
+        Assert.Contains("-rw-r--r-- root/root /usr/share/man/man1/millrace.1.gz", contents);
+        Assert.Contains("-rw-r--r-- root/root /usr/share/bash-completion/completions/millrace", contents);
+        Assert.Contains("-rw-r--r-- root/root /usr/share/zsh/vendor-completions/_millrace", contents);
+        Assert.Contains("-rw-r--r-- root/root /usr/share/fish/vendor_completions.d/millrace.fish", contents);
         Assert.All(contents, static entry => Assert.Contains(" root/root /", entry, StringComparison.Ordinal));
     }
 

@@ -9,6 +9,7 @@ other=
 
 prepare() {
   ip link set lo up
+  export HOME=$PWD
   cp -r "$SAMPLE_SITE" public
   rm -rf public/about public/404.html
   sed 's/<title>.*<\/title>/<title>About<\/title>/' public/index.html >public/about.html
@@ -22,7 +23,7 @@ prepare() {
 # millrace as a document calls it: it serves until the next one does, and is waited for until it listens. Commands, and whatever stands
 # behind a prompt, are run to their end.
 millrace() {
-  local commands=' --help --version doctor check init schema precompress completion '
+  local commands=' --help --version doctor check init schema precompress completions man '
   if ((BASH_SUBSHELL)) || [[ "$commands" == *" ${1:-.} "* ]]; then
     command "$PROGRAM" "$@"
     return

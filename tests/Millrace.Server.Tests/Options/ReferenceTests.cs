@@ -1,10 +1,13 @@
 using System.Text;
 using System.Text.Json.Nodes;
 using System.Text.RegularExpressions;
+using Millrace.Server.Completions;
+using Millrace.Server.Manual;
 using Millrace.Server.Options;
 using Millrace.Server.Options.Files;
 using Millrace.Server.Options.Reference;
 using Millrace.Server.Options.Settings;
+using Millrace.Server.Tests.Completions;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Options;
@@ -20,6 +23,16 @@ public class ReferenceTests
 
     [Fact]
     public void The_reference_in_the_repository_is_the_server_s() => AssertKept("docs/configuration.md", ReferencePage.Text);
+
+    [Fact]
+    public void The_manual_in_the_repository_is_the_server_s() => AssertKept("deploy/man/millrace.1", ManualPage.Of(Shell.Outline));
+
+    [Theory]
+    [InlineData("bash")]
+    [InlineData("zsh")]
+    [InlineData("fish")]
+    public void Completions_in_the_repository_are_the_server_s(string shell) =>
+        AssertKept($"deploy/completions/millrace.{shell}", CompletionScript.Shells[shell](Shell.Outline));
 
     [Fact]
     public void The_schema_has_every_option_and_hosts_have_every_option_of_sites()
@@ -61,11 +74,12 @@ public class ReferenceTests
         string full = Path.Combine(Places.Repository, path);
         if (Environment.GetEnvironmentVariable("MILLRACE_ACCEPT_DOCS") == "1" && Environment.GetEnvironmentVariable("CI") != "true")
         {
+            Directory.CreateDirectory(Path.GetDirectoryName(full)!);
             File.WriteAllText(full, text);
         }
 
         Assert.True(
             File.Exists(full) && File.ReadAllText(full) == text,
-            $"{path} is not what the table of options makes of it: accept the change with MILLRACE_ACCEPT_DOCS=1 and commit the file.");
+            $"{path} is not what the table of options and the commands make of it: accept the change with MILLRACE_ACCEPT_DOCS=1 and commit the file.");
     }
 }

@@ -71,30 +71,18 @@ internal static class ReferencePage
 
         """;
 
-    private static readonly (string Title, string Note, Func<ServerOption, bool> Has)[] Sections =
-    [
-        ("Where and what", "", static option => option.Scope == OptionScope.Server && GroupOf(option).Length == 0),
-        ("Sites", "Of all sites, and of a host its own.", static option => option.Scope == OptionScope.Site),
-        .. OptionTable.All.Select(GroupOf)
-            .Where(static group => group.Length > 0)
-            .Distinct()
-            .Select(static group => (
-                char.ToUpperInvariant(group[0]) + group[1..],
-                $"In the file, the group `{group}`.",
-                (Func<ServerOption, bool>)(option => GroupOf(option) == group))),
-    ];
-
     public static string Text { get; } = Write();
 
     private static string Write()
     {
         var page = new StringBuilder(Introduction);
-        foreach ((string title, string note, Func<ServerOption, bool> has) in Sections)
+        foreach (OptionSection section in OptionSection.All)
         {
-            page.Append("\n## ").Append(title).Append("\n\n");
+            string note = section.Note(static group => $"`{group}`");
+            page.Append("\n## ").Append(section.Title).Append("\n\n");
             page.Append(note).Append(note.Length > 0 ? "\n\n" : "");
             page.Append("| | |\n|---|---|\n");
-            foreach (ServerOption option in OptionTable.All.Where(has))
+            foreach (ServerOption option in section.Options)
             {
                 Write(page, option);
             }
@@ -111,18 +99,7 @@ internal static class ReferencePage
         page.Append(option.Default.Length > 0 ? $" Default: {Escaped(DefaultOf(option))}." : "");
         page.Append(option.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "");
         page.Append(option.Change == OptionChange.AtRestart ? " Needs a restart." : "");
-        page.Append(" In the file: ").Append(Escaped(ShapeOf(option))).Append(". |\n");
-    }
-
-    /// <summary>The group of an option in the file; empty for none.</summary>
-    private static string GroupOf(ServerOption option) => option.Path[..Math.Max(0, option.Path.LastIndexOf('.'))];
-
-    private static string ShapeOf(ServerOption option)
-    {
-        string shape = ValueShapes.Describe(option);
-        return option.Template is { } template && !RuleTemplate.Parse(template).IsPair
-            ? $"{shape} with {string.Join(", ", RuleTemplate.Parse(template).Parts.Select(static part => $"`{part.Name}`"))}"
-            : shape;
+        page.Append(" In the file: ").Append(Escaped(ValueShapes.DescribeWithParts(option, static part => $"`{part}`"))).Append(". |\n");
     }
 
     private static string DefaultOf(ServerOption option) =>

@@ -29,6 +29,10 @@ internal sealed class OptionFlags
     public static Setting SettingOf(ServerOption option, params IEnumerable<string> texts) =>
         new(option, Origin.Flag, [.. texts.Select(static text => new SettingValue(text, Origin.Flag))]);
 
+    /// <summary>Whether a flag that may stand alone can have its value behind a space.</summary>
+    public static bool MayFollow(OptionValueKind kind) =>
+        kind is OptionValueKind.Switch or OptionValueKind.List or OptionValueKind.Address or OptionValueKind.Seconds;
+
     /// <summary>Whether what follows a flag that may stand alone is its value and no folder.</summary>
     private static bool IsSurelyValue(OptionValueKind kind, string text) => kind switch
     {
