@@ -106,6 +106,9 @@ internal static unsafe partial class LibSsl
     internal static partial int SSL_has_pending(nint ssl);
 
     [LibraryImport(Library)]
+    internal static partial int SSL_in_init(nint ssl);
+
+    [LibraryImport(Library)]
     internal static partial int SSL_shutdown(nint ssl);
 
     [LibraryImport(Library)]
