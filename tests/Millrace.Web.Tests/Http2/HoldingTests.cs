@@ -56,7 +56,8 @@ public class HoldingTests : Http2Test
         int streamId = 1;
         for (int round = 0; round < 3; round++, streamId += 10)
         {
-            int[] ids = [.. Enumerable.Range(0, 5).Select(i => streamId + (2 * i))];
+            // As many as a first window's worth may be read ahead for; one takes all of the window.
+            int[] ids = [.. Enumerable.Range(0, 4).Select(i => streamId + (2 * i))];
             await client.SendAsync([.. ids.Select(static id => Frame.Headers(id, Block.Get(Large)))]);
             while (ids.Sum(id => client.Of(id).Body.Length) < 65_535 || !ids.All(id => client.Of(id).HasHead))
             {
