@@ -141,10 +141,16 @@ internal sealed unsafe partial class TlsStage
             _receivedLeft = 0;
         }
 
-        if (wasEstablished && _phase == Phase.Established && records > reads
-            && !_idle.TrySpend(records - reads, Connection.Reactor.NowMs))
+        int idleRecords = _phase == Phase.Established ? records - reads : 0;
+        if (wasEstablished && idleRecords > 0 && !_idle.TrySpend(idleRecords, Connection.Reactor.NowMs))
         {
             Fail("more records came without data than a client needs");
+        }
+        else if (idleRecords > 0 && LibSsl.SSL_in_init(_ssl) == 1)
+        {
+            // An update of keys is five bytes, which nobody splits, and what begins to negotiate anew (RFC 5246, section 7.4.1.2) may say
+            // that it is 128 KiB long: OpenSSL takes memory for all of it, and writes nothing until it has come.
+            Fail("a message of a handshake came in part, on a connection whose handshake is done");
         }
         else if (_pending is not null)
         {
@@ -249,8 +255,7 @@ internal sealed unsafe partial class TlsStage
         LeaveLibrary();
         if (result != 1)
         {
-            // A client that has sent half of a KeyUpdate: OpenSSL writes nothing before it has the rest. The connection cannot be ended in
-            // the middle of its send.
+            // For want of memory. The connection cannot be ended in the middle of its send.
             NoteFailure($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}");
             Connection.SetStageDeadline(Connection.Reactor.NowMs);
             return;

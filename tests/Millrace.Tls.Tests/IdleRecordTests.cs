@@ -116,6 +116,7 @@ public class IdleRecordTests : TlsTest
     private async Task EndAsync()
     {
         _stream.Dispose();
+        _client.Dispose();
         await Group.StopAsync(TimeSpan.FromSeconds(5)).Within();
         Terminator.Dispose();
     }

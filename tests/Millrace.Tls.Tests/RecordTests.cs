@@ -159,7 +159,7 @@ public class RecordTests : TlsTest
         var passing = new HelloGate();
         Assert.Equal(HelloVerdict.Undecided, passing.Look([22, 3, 1, 2, 0, 1, 0, 1, 252]));
         Assert.Equal(HelloVerdict.Undecided, passing.Look(new byte[508]));
-        Assert.Equal(HelloVerdict.Passed, passing.Look([23]));
+        Assert.Equal(HelloVerdict.Passed, passing.Look([22, 3, 3, 0, 70, 16, 0, 0, 66]));
         var letters = new HelloGate();
         Assert.Equal(HelloVerdict.PlainText, letters.Look("P"u8));
         var other = new HelloGate();
@@ -175,8 +175,11 @@ public class RecordTests : TlsTest
         HelloVerdict verdict = isTooLong ? HelloVerdict.TooLong : HelloVerdict.Passed;
         byte[] first = [22, 3, 1, 0, 6, 1, 0, 0, 2, 9, 9];
         byte[] compatible = [20, 3, 3, 0, 1, 1];
+        byte[] warning = [21, 3, 3, 0, 2, 1, 90];
+        byte[] empty = [22, 3, 3, 0, 0];
+        byte[] early = [23, 3, 3, 0, 3, 7, 7, 7];
         byte[] second = [22, 3, 3, 0, 200, type, sizeHigh, 0, 190];
-        foreach (byte[] between in (byte[][])[[], compatible])
+        foreach (byte[] between in (byte[][])[[], compatible, warning, empty, early, [.. early, .. empty, .. warning]])
         {
             var gate = new HelloGate();
             byte[] all = [.. first, .. between, .. second];

@@ -122,6 +122,11 @@ public class ResumptionTests : TlsTest
         Assert.Equal(2, Run(mac => keys.Unprotect(later, vector, mac.Cipher, mac.Mac)));
         clock.Advance(TimeSpan.FromHours(20));
         Assert.Equal(0, Run(mac => keys.Unprotect(later, vector, mac.Cipher, mac.Mac)));
+
+        // One that nobody came with for two lifetimes, whose key is still the present one.
+        Assert.Equal(1, Run(mac => keys.Protect(later, vector, mac.Cipher, mac.Mac)));
+        clock.Advance(TimeSpan.FromHours(12.1));
+        Assert.Equal(0, Run(mac => keys.Unprotect(later, vector, mac.Cipher, mac.Mac)));
     }
 
     private static int Run(Func<TicketContexts, int> step)

@@ -28,6 +28,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     private int _written;
     private int _cookieBytes;
     private bool _hasCookie;
+    private bool _hasOtherHost;
     private FieldsRefusal _refusal;
 
     /// <summary>The request, as ranges of <see cref="Bytes"/>.</summary>
@@ -47,6 +48,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         _written = 0;
         _cookieBytes = 0;
         _hasCookie = false;
+        _hasOtherHost = false;
         _refusal = FieldsRefusal.None;
     }
 
@@ -99,10 +101,21 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         return known switch
         {
             FieldName.Cookie => AddCrumb(value),
-            FieldName.Host when _pseudo.Has(PseudoField.Authority) =>
-                _pseudo.IsAuthority(value) ? FieldsRefusal.None : FieldsRefusal.OtherHost,
+            FieldName.Host when _pseudo.Has(PseudoField.Authority) => CompareHost(value),
             _ => WriteField(known, name, value),
         };
+    }
+
+    /// <summary>Once, as in HTTP/1.1: nothing is written of it, and so no other limit would end it.</summary>
+    private FieldsRefusal CompareHost(ReadOnlySpan<byte> value)
+    {
+        if (_hasOtherHost)
+        {
+            return FieldsRefusal.BadHost;
+        }
+
+        _hasOtherHost = true;
+        return _pseudo.IsAuthority(value) ? FieldsRefusal.None : FieldsRefusal.OtherHost;
     }
 
     /// <summary>Section 8.2.3: what a client split for the sake of compression becomes one again. Empty crumbs add nothing.</summary>

@@ -3,7 +3,8 @@ namespace Millrace.Tls.Handshakes;
 /// <summary>
 /// Looks at the first bytes of a connection, before OpenSSL does: whoever speaks HTTP is told so, and a ClientHello that says it is huge is
 /// not waited for (OpenSSL would allocate all of it, up to 128 KiB, on the word of four bytes); nor is the second one, which a
-/// HelloRetryRequest brings (RFC 8446, section 4.1.4).
+/// HelloRetryRequest brings (RFC 8446, section 4.1.4). What may stand before either (warnings, empty records, early data, a
+/// change_cipher_spec) is passed over.
 /// </summary>
 internal struct HelloGate
 {
@@ -12,8 +13,9 @@ internal struct HelloGate
     /// </summary>
     public const int HelloBytesMax = 32 * 1024;
 
-    private const byte ChangeCipherSpecRecord = 20;
+    private const byte FirstRecordType = 20;
     private const byte HandshakeRecord = 22;
+    private const byte LastRecordType = 23;
     private const byte ClientHello = 1;
     private const int RecordHeaderBytes = 5;
     private const int MessageHeaderBytes = 4;
@@ -38,7 +40,7 @@ internal struct HelloGate
                 verdict = LookAtRecordHeader(bytes[0]);
                 bytes = bytes[1..];
             }
-            else if (_recordType == ChangeCipherSpecRecord || _bodyLeft > 0)
+            else if (_recordType != HandshakeRecord || _bodyLeft > 0)
             {
                 bytes = bytes[Skip(bytes.Length)..];
             }
@@ -61,22 +63,26 @@ internal struct HelloGate
             {
                 return HelloVerdict.PlainText;
             }
-        }
 
-        if (_recordHeader == 0)
-        {
-            _recordType = next;
-            if (next != HandshakeRecord && !(next == ChangeCipherSpecRecord && _hasHello))
+            if (next is < FirstRecordType or > LastRecordType)
             {
                 // OpenSSL knows what to say to that.
                 return HelloVerdict.Passed;
             }
         }
 
-        _recordLeft = (_recordLeft << 8 | next) & 0xFFFF;
+        if (_recordHeader == 0)
+        {
+            _recordType = next;
+        }
 
-        // An empty record: none that OpenSSL accepts.
-        return ++_recordHeader == RecordHeaderBytes && _recordLeft == 0 ? HelloVerdict.Passed : HelloVerdict.Undecided;
+        _recordLeft = (_recordLeft << 8 | next) & 0xFFFF;
+        if (++_recordHeader == RecordHeaderBytes && _recordLeft == 0)
+        {
+            _recordHeader = 0;
+        }
+
+        return HelloVerdict.Undecided;
     }
 
     /// <summary>What is no header of a message, as far as it goes.</summary>

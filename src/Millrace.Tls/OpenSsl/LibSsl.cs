@@ -110,6 +110,9 @@ internal static unsafe partial class LibSsl
     internal static partial int SSL_free_buffers(nint ssl);
 
     [LibraryImport(Library)]
+    internal static partial int SSL_in_init(nint ssl);
+
+    [LibraryImport(Library)]
     internal static partial int SSL_shutdown(nint ssl);
 
     [LibraryImport(Library)]

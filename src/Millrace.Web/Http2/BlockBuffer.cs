@@ -11,6 +11,9 @@ internal struct BlockBuffer
 
     public readonly ReadOnlySpan<byte> Bytes => _bytes.AsSpan(0, _count);
 
+    /// <summary>The memory that it holds, for tests.</summary>
+    public readonly int HeldBytes => _bytes?.Length ?? 0;
+
     public void Begin() => _count = _pieces = 0;
 
     /// <summary>False where there would be too much of it, or too many pieces.</summary>
@@ -21,10 +24,26 @@ internal struct BlockBuffer
             return false;
         }
 
-        _bytes ??= ArrayPool<byte>.Shared.Rent(bytesMax);
+        MakeRoom(_count + piece.Length);
         piece.CopyTo(_bytes.AsSpan(_count));
         _count += piece.Length;
         return true;
+    }
+
+    /// <summary>For what has come, not for what may: who begins a block and waits holds no more than it has sent.</summary>
+    private void MakeRoom(int bytes)
+    {
+        if (_bytes is null || _bytes.Length < bytes)
+        {
+            byte[] larger = ArrayPool<byte>.Shared.Rent(bytes);
+            Bytes.CopyTo(larger);
+            if (_bytes is not null)
+            {
+                ArrayPool<byte>.Shared.Return(_bytes);
+            }
+
+            _bytes = larger;
+        }
     }
 
     public void Return()

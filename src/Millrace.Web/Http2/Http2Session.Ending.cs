@@ -25,6 +25,8 @@ internal sealed partial class Http2Session
     private long _idleSinceMs;
     private long _noticedAtMs;
     private long _lookAtMs;
+    private long _lookedAtMs;
+    private long _sentAtLook;
 
     private static ReadOnlySpan<byte> DrainPing => "draining"u8;
 
@@ -191,6 +193,15 @@ internal sealed partial class Http2Session
 
     private long NoticeEndsAtMs => _noticedAtMs + (long)_limits.DrainNotice.TotalMilliseconds;
 
+    /// <summary>Who sends without a pause is not waited for, and so no wait ends with a deadline.</summary>
+    private void CheckDeadlinesIfDue()
+    {
+        if (NowMs >= NextDeadlineMs())
+        {
+            CheckDeadlines();
+        }
+    }
+
     private void CheckDeadlines()
     {
         long now = NowMs;
@@ -238,6 +249,7 @@ internal sealed partial class Http2Session
     private void LookAtStreams()
     {
         bool waitsForConnection = false;
+        bool isTaking = IsTaking();
         for (int i = _streams.Count - 1; i >= 0; i--)
         {
             Http2Stream stream = _streams.All[i];
@@ -248,7 +260,7 @@ internal sealed partial class Http2Session
             }
             else
             {
-                stream.IsWatched &= stream.State == SendState.StreamWindow;
+                stream.IsWatched &= IsHeldUpByClient(stream.State, isTaking);
                 if (!stream.IsReceived
                     && (NowMs - stream.ReceivedAtMs >= _bench.Limits.ReceiveStall.TotalMilliseconds
                         || NowMs - stream.BeganAtMs >= _bench.Limits.Body.TotalMilliseconds))
@@ -272,6 +284,22 @@ internal sealed partial class Http2Session
             Fail(Http2Error.EnhanceYourCalm);
         }
     }
+
+    /// <summary>Whether the client has taken as much as it must since the last look, of all streams together.</summary>
+    private bool IsTaking()
+    {
+        long bytes = _sentBytes - _sentAtLook;
+        long ms = NowMs - _lookedAtMs;
+        (_sentAtLook, _lookedAtMs) = (_sentBytes, NowMs);
+        return bytes > 0 && bytes * 1000 >= ms * _connection.Reactor.Limits.WriteBytesPerSecond;
+    }
+
+    /// <summary>
+    /// A stream that waits for its own window now and for the connection's at the next look has waited all the while, unless others were
+    /// sent: else who closes the two by turns would not be seen by either watch.
+    /// </summary>
+    private static bool IsHeldUpByClient(SendState state, bool isTaking) =>
+        state == SendState.StreamWindow || (!isTaking && state is SendState.ConnectionWindow or SendState.ReadAhead);
 
     private bool IsTooSlow(Http2Stream stream)
     {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Millrace.Http;
 
 namespace Millrace.Web.Http2;
@@ -7,6 +8,9 @@ internal sealed partial class Http2Session
 {
     /// <summary>Below it a DATA frame brings less than it costs, unless it is the last.</summary>
     private const int TinyDataBytes = 64;
+
+    /// <summary>What SETTINGS may say at the price of a frame: ten settings, each of which may change the windows of all streams.</summary>
+    private const int SettingsBytesPerIdleFrame = 10 * Setting.Size;
 
     private Allowance _idleFrames;
     private Allowance _resets;
@@ -159,7 +163,8 @@ internal sealed partial class Http2Session
     /// <summary>What asks for no resource.</summary>
     private Http2Fault TakeIdle(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        if (!_idleFrames.TrySpend(1, NowMs))
+        int cost = header.Type == FrameType.Settings ? 1 + (header.Length / SettingsBytesPerIdleFrame) : 1;
+        if (!_idleFrames.TrySpend(cost, NowMs))
         {
             return Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
         }
@@ -255,17 +260,16 @@ internal sealed partial class Http2Session
         }
 
         bool isLast = header.Has(FrameFlags.EndStream);
-        if (data.Length < TinyDataBytes && !isLast && !_idleFrames.TrySpend(1, NowMs))
+        Http2Stream? stream = _streams.Find(header.StreamId);
+        bool isIdle = data.Length < TinyDataBytes && !(isLast && stream is not null);
+        if (isIdle && !_idleFrames.TrySpend(1, NowMs))
         {
             return Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
         }
 
-        // All of the frame counts, whatever becomes of its stream (section 6.9).
-        if (header.Length > _receiveWindow)
-        {
-            return Http2Fault.OfConnection(Http2Error.FlowControlError);
-        }
-
+        // All of the frame counts, whatever becomes of its stream (section 6.9). What is dropped at once is allowed again at once, so that
+        // nobody can send too much of it.
+        Debug.Assert(header.Length <= _receiveWindow, "half a window is more than a frame");
         _receiveWindow -= header.Length;
         if (_receiveWindow < DefaultWindowBytes / 2)
         {
@@ -273,7 +277,6 @@ internal sealed partial class Http2Session
             _receiveWindow = DefaultWindowBytes;
         }
 
-        Http2Stream? stream = _streams.Find(header.StreamId);
         if (stream is null)
         {
             return FaultOfClosed(header.StreamId);

@@ -70,8 +70,13 @@ internal sealed partial class Http2Session
         _sentBytes += count;
         stream.Exchange?.AddBody(count, _connection.WrittenBytes);
 
-        // A client may tell of each frame that it has taken it, for the stream and for the connection.
-        _idleFrames.Earn(2);
+        if (count >= TinyDataBytes)
+        {
+            // A client may tell of each frame that it has taken it, for the stream and for the connection. Who opens windows byte by byte
+            // earns nothing by it: a frame for each would never come to an end.
+            _idleFrames.Earn(2);
+        }
+
         CountReadAhead(stream, Math.Max(0, stream.ReadAheadBytes - count));
         if (isLast)
         {
@@ -96,7 +101,13 @@ internal sealed partial class Http2Session
         stream.State = state;
         if (state is SendState.StreamWindow)
         {
-            // What one client does not take must not keep others from being read: it is little, as it was within the window.
+            // What is not taken of one stream must not keep others from being read. It is little, as it was within the window, unless the
+            // client has taken that back: a hundred streams would keep a chunk each.
+            if (stream.ReadAheadBytes > FirstReadBytesMin)
+            {
+                stream.Body.DropChunk();
+            }
+
             CountReadAhead(stream, 0);
         }
     }

@@ -81,16 +81,16 @@ internal sealed partial class Http2Session
 
         if (streamId <= _lastStreamId)
         {
-            return !TryDrop(block) ? Http2Fault.OfConnection(Http2Error.CompressionError)
-                : WasResetByUs(streamId) || streamId > _lastServedId ? default
-                : Http2Fault.OfConnection(Http2Error.StreamClosed);
+            return WasResetByUs(streamId) || streamId > _lastServedId ? PassOver(block)
+                : TryDrop(block) ? Http2Fault.OfConnection(Http2Error.StreamClosed)
+                : Http2Fault.OfConnection(Http2Error.CompressionError);
         }
 
         _lastStreamId = streamId;
         if (streamId > _lastServedId)
         {
             // Section 6.8: it was told, and asks somebody else.
-            return TryDrop(block) ? default : Http2Fault.OfConnection(Http2Error.CompressionError);
+            return PassOver(block);
         }
 
         if (_streams.Count >= _limits.StreamsMax)
@@ -105,7 +105,7 @@ internal sealed partial class Http2Session
 
     private Http2Fault TakeTrailers(Http2Stream stream, bool isLast, ReadOnlySpan<byte> block)
     {
-        var trailers = default(TrailerFields);
+        var trailers = new TrailerFields(_bench.HeadLimits.HeadBytesMax);
         if (_decoder.Decode(block, _bench.Http2.ScratchFor(_decoder, block.Length), ref trailers) != HpackResult.Ok)
         {
             return Http2Fault.OfConnection(Http2Error.CompressionError);
@@ -115,6 +115,12 @@ internal sealed partial class Http2Session
             : !isLast || trailers.Refusal != FieldsRefusal.None ? Http2Fault.OfStream(Http2Error.ProtocolError)
             : EndRequest(stream);
     }
+
+    /// <summary>What was sent before the client knew better. Nobody answers it, so it has to be little.</summary>
+    private Http2Fault PassOver(ReadOnlySpan<byte> block) =>
+        !TryDrop(block) ? Http2Fault.OfConnection(Http2Error.CompressionError)
+        : !_idleFrames.TrySpend(1, NowMs) ? Http2Fault.OfConnection(Http2Error.EnhanceYourCalm)
+        : default;
 
     private bool TryDrop(ReadOnlySpan<byte> block)
     {

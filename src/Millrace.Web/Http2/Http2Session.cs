@@ -72,6 +72,7 @@ internal sealed partial class Http2Session
                 if (isBehind)
                 {
                     await _connection.Reactor.NextTurn();
+                    CheckDeadlinesIfDue();
                 }
                 else
                 {

@@ -160,6 +160,19 @@ internal sealed unsafe class OutgoingBody
         _at = _end = Left = 0;
     }
 
+    /// <summary>Gives back what was read, and not taken: it is read again when its time has come.</summary>
+    public void DropChunk()
+    {
+        Debug.Assert(!IsReading, "the kernel still writes to it");
+        if (!_chunk.IsNone)
+        {
+            _pools!.Return(_chunk);
+            _chunk = default;
+        }
+
+        _chunkAt = _chunkEnd = 0;
+    }
+
     private void TakeOver(in BodySource source)
     {
         Debug.Assert(!_ownsSource);
@@ -185,16 +198,5 @@ internal sealed unsafe class OutgoingBody
         {
             Enter(BodyPiece.PartsEnd, 0, parts.End.Length);
         }
-    }
-
-    private void DropChunk()
-    {
-        if (!_chunk.IsNone)
-        {
-            _pools!.Return(_chunk);
-            _chunk = default;
-        }
-
-        _chunkAt = _chunkEnd = 0;
     }
 }

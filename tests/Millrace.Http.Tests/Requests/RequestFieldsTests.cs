@@ -133,8 +133,11 @@ public class RequestFieldsTests
         $"GET / HTTP/1.1\r\nhost: {authority}\r\n\r\n",
         $":method=GET|:scheme={scheme}|:path=/|:authority={authority}|host={host}");
 
-    [Fact]
-    public void Two_hosts_are_malformed() => IsMalformed(FieldsRefusal.BadHost, ":method=GET|:scheme=https|:path=/|host=a|host=a");
+    [Theory]
+    [InlineData(":method=GET|:scheme=https|:path=/|host=a|host=a")]
+    [InlineData(":method=GET|:scheme=https|:path=/|:authority=a|host=a|host=a")]
+    [InlineData(":method=GET|:scheme=https|:path=/|:authority=a|host=a|accept=b|host=b")]
+    public void Two_hosts_are_malformed(string fields) => IsMalformed(FieldsRefusal.BadHost, fields);
 
     // Section 8.2: field names MUST be converted to lower case; 8.2.1: no 0x00-0x20, 0x41-0x5A, 0x7F-0xFF, and no colon.
     [Theory]
@@ -272,9 +275,19 @@ public class RequestFieldsTests
     [InlineData("connection=close", FieldsRefusal.ConnectionField)]
     internal void Trailers_are_judged(string fields, FieldsRefusal refusal)
     {
-        var trailers = default(TrailerFields);
+        var trailers = new TrailerFields(bytesMax: 100);
         Feed(ref trailers, fields);
         Assert.Equal(refusal, trailers.Refusal);
+    }
+
+    [Fact]
+    public void Trailers_have_the_size_of_a_head()
+    {
+        var trailers = new TrailerFields(bytesMax: 10);
+        Feed(ref trailers, "ab=cde|f=ghij");
+        Assert.Equal(FieldsRefusal.None, trailers.Refusal);
+        Feed(ref trailers, "k=");
+        Assert.Equal(FieldsRefusal.HeadTooLarge, trailers.Refusal);
     }
 
     private static void Becomes(string text, string fields)

@@ -23,6 +23,7 @@ internal sealed class ReferenceFields
     private readonly List<(string Name, string Value)> _written = [];
     private readonly List<string> _crumbs = [];
     private string _text = "";
+    private bool _hasOtherHost;
 
     private ReferenceFields(HeadLimits limits) => _limits = limits;
 
@@ -73,7 +74,9 @@ internal sealed class ReferenceFields
         }
         else if (name == "host" && _pseudo.TryGetValue(":authority", out string? authority))
         {
+            RefuseIf(_hasOtherHost, FieldsRefusal.BadHost);
             RefuseIf(Bare(value) != Bare(authority), FieldsRefusal.OtherHost);
+            _hasOtherHost = true;
         }
         else
         {

@@ -22,8 +22,8 @@ public class EndTests : Http2Test
         Frame notice = await client.ReadUntilAsync(FrameType.GoAway);
         Assert.Equal((int.MaxValue, Http2Error.NoError), (notice.Number, notice.Error));
 
-        // Sent before the notice was read.
-        await client.SendAsync(Frame.Headers(3, Block.Get(Small)));
+        // Sent before the notice was read, and behind an answer to no question of the server's.
+        await client.SendAsync(Frame.Ping(new byte[8], FrameFlags.Ack), Frame.Headers(3, Block.Get(Small)));
         Frame ping = await client.ReadUntilAsync(FrameType.Ping);
         await client.SendAsync(Frame.Ping(ping.Payload, FrameFlags.Ack));
         Frame last = await client.ReadUntilAsync(FrameType.GoAway);
@@ -31,11 +31,13 @@ public class EndTests : Http2Test
         Assert.False(stopping.IsCompleted);
 
         // Not looked at any more.
-        await client.SendAsync(Frame.Headers(5, Block.Get(Small)), Frame.WindowUpdate(0, LargeBytes), Frame.WindowUpdate(1, LargeBytes));
+        await client.SendAsync(Frame.Headers(5, Block.Request("POST", Small), FrameFlags.EndHeaders), Frame.Data(5, new byte[100]));
+        await client.SendAsync(Frame.WindowUpdate(0, LargeBytes), Frame.WindowUpdate(1, LargeBytes));
         (await client.ReadAnswerAsync(1)).AssertIsWhole(SiteFolder.Bytes(LargeBytes));
         (await client.ReadAnswerAsync(3)).AssertIsWhole(SiteFolder.Bytes(1000));
         await client.Wire.AssertEndsAsync();
         Assert.False(client.Of(5).HasHead);
+        Assert.Null(client.Of(5).Reset);
         client.Wire.Dispose();
         await stopping;
     }

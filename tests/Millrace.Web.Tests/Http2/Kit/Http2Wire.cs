@@ -82,6 +82,21 @@ internal sealed class Http2Wire(Wire wire) : IHpackSink
         }
     }
 
+    /// <summary>Reads frames up to one of either type, and takes those before it.</summary>
+    public async Task<Frame> ReadUntilAsync(FrameType type, FrameType other)
+    {
+        while (true)
+        {
+            Frame frame = await ReadFrameAsync();
+            if (frame.Type == type || frame.Type == other)
+            {
+                return frame;
+            }
+
+            await TakeAsync(frame);
+        }
+    }
+
     public async Task<Answer> GetAsync(int streamId, string path, params string[] fields)
     {
         await SendAsync(Frame.Headers(streamId, Block.Get(path, fields)));
