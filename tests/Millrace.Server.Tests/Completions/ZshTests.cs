@@ -11,10 +11,10 @@ public class ZshTests : ShellTests
         Tool.Require("zsh");
         using var shell = new ZshShell();
         string flags = await shell.ListAsync("millrace --");
-        Assert.Empty(Shell.Outline.Flags.Where(flag => !flags.Contains($"-- {CompletionScript.Summary(flag.Help)}", StringComparison.Ordinal)));
+        Assert.DoesNotContain(Shell.Outline.Flags, flag => !flags.Contains($"-- {CompletionScript.Summary(flag.Help)}", StringComparison.Ordinal));
         string commands = await shell.ListAsync("millrace ");
-        Assert.Empty(Shell.Outline.Commands.Where(command =>
-            !commands.Contains($"-- {CompletionScript.Summary(command.Help)}", StringComparison.Ordinal)));
+        Assert.DoesNotContain(Shell.Outline.Commands, command =>
+            !commands.Contains($"-- {CompletionScript.Summary(command.Help)}", StringComparison.Ordinal));
     }
 
     [Fact]
