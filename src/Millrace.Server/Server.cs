@@ -38,7 +38,8 @@ internal static class Server
             using AccessJournal? journal = AccessJournal.Open(options.AccessLog, options.Proxies, logging);
             using var rotate = new RotateSignal(journal is null ? null : journal.Reopen);
             using var fronts = new HttpsFronts(logging);
-            HttpsFront? https = fronts.Open(options.Https);
+            HttpsFront? https = fronts.OpenNext(options.Https);
+            fronts.Replace(https, options.Https);
             using BoundAddresses bound = BoundAddresses.Bind(options);
 
             // From here on as somebody else, where that was asked for: what they may not read is not served.
