@@ -43,7 +43,7 @@ internal static class Server
             using BoundAddresses bound = BoundAddresses.Bind(options);
 
             // From here on as somebody else, where that was asked for: what they may not read is not served.
-            Confinement.Become(options, log);
+            Confinement.Become(options, configuration.Path, log);
             using var hosted = new HostedSites(logging);
             OpenSites(hosted, options);
 
