@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import textwrap
+from pathlib import Path
 
 import cell
 import report
@@ -35,8 +36,8 @@ def main() -> int:
                 cells += measure_server(server, round_, options, failures)
 
     rows = report.summarize(cells)
-    settings = {name: getattr(options, name) for name in ("seconds", "warmup", "rounds", "connections", "server")}
-    report.write(ARTIFACTS / "quick.json", settings, cells, rows, failures)
+    settings = {name: getattr(options, name) for name in ("seconds", "warmup", "rounds", "connections", "server", "observers")}
+    report.write(written_to(options), settings, cells, rows, failures)
     return conclude(options, chosen, cells, rows, failures)
 
 
@@ -47,14 +48,19 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=3, help="how often each server has its turn (default 3)")
     parser.add_argument("--connections", type=lambda text: [positive(word) for word in text.split(",")], default=[64, 512],
                         metavar="N,...", help="the loads (default 64,512)")
-    parser.add_argument("--only", metavar="NAME,...", help="of limit, nginx, nginx-copy, millrace only these")
+    parser.add_argument("--observers", action="store_true", help="in their place Millrace alone, with its access log, and with its admin pages")
+    parser.add_argument("--only", metavar="NAME,...", help="of limit, nginx, nginx-copy, millrace (or of the observers) only these")
     parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
                         help="compare this one too; {port} and {root} are filled in; may be repeated")
     return parser.parse_args()
 
 
+def written_to(options: argparse.Namespace) -> Path:
+    return ARTIFACTS / ("observers.json" if options.observers else "quick.json")
+
+
 def choose(options: argparse.Namespace, body: bytes) -> list[Server]:
-    chosen = servers.known(body)
+    chosen = servers.observed(body) if options.observers else servers.known(body)
     if options.only is not None:
         names = options.only.split(",")
         if strangers := set(names) - {server.name for server in chosen}:
@@ -107,13 +113,13 @@ def say_failure(name: str, failures: dict[str, str]) -> None:
 def conclude(options: argparse.Namespace, chosen: list[Server], cells: list[cell.Cell], rows: list[report.Row], failures: dict[str, str]) -> int:
     """Prints the result; 1 when a server that was asked for has a load without a single good cell."""
     print()
-    print(report.table(rows, options.rounds))
+    print(report.markdown(rows, options.rounds) if options.observers else report.table(rows, options.rounds))
     thrown_away = sum(bool(measured.faults) for measured in cells)
     if thrown_away:
         print(f"{thrown_away} of {len(cells)} cells were thrown away; their reasons stand above.")
     for name, failure in failures.items():
         print(f"{name} {failure.partition(':')[0]}")
-    print(f"Written to {os.path.relpath(ARTIFACTS / 'quick.json')}")
+    print(f"Written to {os.path.relpath(written_to(options))}")
     return 0 if len(rows) == len(chosen) * len(options.connections) else 1
 
 

@@ -12,13 +12,16 @@ from cell import Cell
 from places import REPOSITORY
 
 
+LOAD_BOUND = "> the load generator was the bottleneck: the server can do more requests/s; its cost per request stands."
+
+
 @dataclass(frozen=True)
 class Row:
     """One server at one number of connections: medians over the rounds that count.
 
     The ratios are medians of the rounds' own ratios, since a machine's speed drifts between rounds
     more than two servers differ. `x_limit`: cost over limit's, lower is better, 1 is the kernel's own.
-    `x_nginx`: nginx's cost over this one's, higher is better.
+    `x_nginx`: nginx's cost over this one's, higher is better. `x_millrace`: cost over that of Millrace alone, lower is better.
     """
 
     server: str
@@ -29,6 +32,7 @@ class Row:
     core_us_per_request: float
     x_limit: float | None
     x_nginx: float | None
+    x_millrace: float | None
 
 
 def summarize(cells: list[Cell]) -> list[Row]:
@@ -39,14 +43,28 @@ def summarize(cells: list[Cell]) -> list[Row]:
         mine = [cell for cell in good if (cell.server, cell.connections) == (server, connections)]
         to_limit = _ratios(cost, mine, "limit")
         to_nginx = _ratios(cost, mine, "nginx")
+        to_millrace = _ratios(cost, mine, "millrace")
         rows.append(Row(
             server, connections, len(mine),
             statistics.median(cell.requests_per_s for cell in mine),
             any(cell.is_load_bound for cell in mine),
             statistics.median(cell.core_us_per_request for cell in mine),
             statistics.median(to_limit) if to_limit else None,
-            1 / statistics.median(to_nginx) if to_nginx else None))
+            1 / statistics.median(to_nginx) if to_nginx else None,
+            statistics.median(to_millrace) if to_millrace else None))
     return rows
+
+
+def markdown(rows: list[Row], rounds: int) -> str:
+    """What those who look on cost, as documents have it."""
+    lines = ["| connections | server | requests/s | core us/request | x millrace | rounds |", "|---:|---|---:|---:|---:|---|"]
+    lines += [
+        f"| {row.connections} | {row.server} | {_rate_text(row).strip()} | {row.core_us_per_request:.2f}"
+        f" | {_ratio_text(row.x_millrace).strip()} | {row.rounds} of {rounds} |" for row in rows]
+    lines += ["", "x millrace: cost over that of Millrace alone, lower is better."]
+    if any(row.is_load_bound for row in rows):
+        lines.append(LOAD_BOUND)
+    return "\n".join(lines)
 
 
 def table(rows: list[Row], rounds: int) -> str:
@@ -57,7 +75,7 @@ def table(rows: list[Row], rounds: int) -> str:
             f"  {_ratio_text(row.x_limit)}  {_ratio_text(row.x_nginx)}  {row.rounds} of {rounds}")
     lines.append("x limit: cost over the kernel's own, lower is better. x nginx: nginx's cost over this one's, higher is better.")
     if any(row.is_load_bound for row in rows):
-        lines.append("> the load generator was the bottleneck: the server can do more requests/s; its cost per request stands.")
+        lines.append(LOAD_BOUND)
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """The servers that are compared: how each is built, how it is started, what it must answer."""
 
+import functools
 import getpass
 import grp
 import os
@@ -14,6 +15,7 @@ from places import ARTIFACTS, BENCH, FILE_BYTES, REPOSITORY, SITE
 
 
 MILLRACE = ARTIFACTS / "millrace" / "millrace"
+ACCESS_LOG = ARTIFACTS / "access.log"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,16 @@ def known(body: bytes) -> list[Server]:
     nginx_copy = Server("nginx-copy", lambda port: nginx_command("nginx-copy", port, "off", SITE), body)
     millrace = Server("millrace", _millrace_command, body, publish_millrace)
     return [limit, nginx, nginx_copy, millrace]
+
+
+def observed(body: bytes) -> list[Server]:
+    """Millrace alone, and with those who look on as it serves."""
+    combined = ["--access-log", str(ACCESS_LOG), "--access-log-format", "combined"]
+    as_json = ["--access-log", str(ACCESS_LOG), "--access-log-format", "json"]
+    admin = ["--admin", "127.0.0.1:0"]
+    kinds = {"millrace": [], "log-combined": combined, "log-json": as_json, "admin": admin, "log+admin": as_json + admin}
+    publish_once = functools.cache(publish_millrace)
+    return [Server(name, functools.partial(_observed_command, flags), body, publish_once) for name, flags in kinds.items()]
 
 
 def added(definition: str, body: bytes, others: dict[str, Path] | None = None) -> Server:
@@ -77,6 +89,12 @@ def publish_millrace() -> None:
 
 def _millrace_command(port: int) -> list[str]:
     return [str(MILLRACE), str(SITE), "--listen", f"127.0.0.1:{port}", "--reactors", "1"]
+
+
+def _observed_command(flags: list[str], port: int) -> list[str]:
+    # A line is some hundred bytes, and there are a hundred thousand a second: no run leaves its own to the next.
+    ACCESS_LOG.unlink(missing_ok=True)
+    return _millrace_command(port) + flags
 
 
 def nginx_command(name: str, port: int, sendfile: str, root: Path, protocols: str = "", tls: str = "") -> list[str]:

@@ -20,6 +20,9 @@ internal static partial class SystemCall
     public static int Invoke(nint number, nint a, nint b, nint c = 0, nint d = 0, nint e = 0, nint f = 0) =>
         (int)Result(syscall(number, a, b, c, d, e, f));
 
+    /// <summary>The same for a call whose number is that of this processor's architecture.</summary>
+    public static int InvokeOwn(nint number, nint a, nint b) => (int)Result(syscall(number, a, b, 0, 0, 0, 0));
+
     [LibraryImport("libc")]
     private static partial nint syscall(nint number, nint a, nint b, nint c, nint d, nint e, nint f);
 }

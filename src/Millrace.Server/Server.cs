@@ -39,11 +39,12 @@ internal static class Server
             await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
             using AccessJournal? journal = AccessJournal.Open(options.AccessLog, options.Proxies, logging);
             using var fronts = new HttpsFronts(logging);
-            HttpsFront? https = fronts.Open(options.Https);
+            HttpsFront? https = fronts.OpenNext(options.Https);
+            fronts.Replace(https, options.Https);
             using BoundAddresses bound = BoundAddresses.Bind(options);
 
             // From here on as somebody else, where that was asked for: what they may not read is not served.
-            Confinement.Become(options, log);
+            Confinement.Become(options, configuration.Path, log);
             using var hosted = new HostedSites(logging);
             OpenSites(hosted, options);
 

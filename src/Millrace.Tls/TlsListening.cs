@@ -1,6 +1,5 @@
 using System.Net;
 using Millrace.Engine;
-using Millrace.Engine.Listening;
 
 namespace Millrace.Tls;
 
@@ -21,14 +20,8 @@ public static class TlsListening
         return group.ListenAsync(endPoint, handler, terminator.StagesOf, refusal);
     }
 
-    /// <summary>The same on an address that is bound already, with the terminator that is there when a connection comes.</summary>
-    internal static Task<Listener> ListenTlsAsync(
-        this ReactorGroup group,
-        BoundAddress bound,
-        Func<TlsTerminator> terminator,
-        ConnectionHandler handler,
-        ConnectionHandler? refusal) =>
-        group.ListenAsync(bound, handler, connection => terminator().StagesOf(connection), refusal);
+    /// <summary>Whether a connection came by TLS. Reactor thread.</summary>
+    internal static bool IsTls(this Connection connection) => connection.FindStage<TlsStage>() is not null;
 
     /// <summary>What was agreed on; null for a connection without TLS. Reactor thread.</summary>
     public static TlsSession? GetTlsSession(this Connection connection)

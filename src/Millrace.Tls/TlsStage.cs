@@ -31,6 +31,7 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
 
     public TlsStage(TlsTerminator terminator, Connection connection)
     {
+        terminator.Hold();
         _terminator = terminator;
         _desk = terminator.DeskOf(connection.Reactor);
         _hasPlace = terminator.Places?.TryTake() != false;
@@ -166,6 +167,8 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
             _ssl = 0;
             _terminator.Counters.Freed();
         }
+
+        _terminator.Release();
     }
 
     private bool MayPass(ReadOnlySpan<byte> bytes)

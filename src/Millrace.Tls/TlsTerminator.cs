@@ -11,13 +11,14 @@ namespace Millrace.Tls;
 
 /// <summary>
 /// Terminates TLS for any number of listeners: the certificates, the keys of tickets and the counters that all their connections share.
-/// Dispose it after the groups that use it have stopped. Any thread.
+/// Dispose it when no listener uses it any more: what connections still need is freed with the last of them. Any thread.
 /// </summary>
 public sealed class TlsTerminator : IDisposable
 {
     private readonly ConcurrentDictionary<Reactor, ReactorDesk> _desks = new();
     private readonly TlsOptions _options;
     private int _isDisposed;
+    private HolderCount _holders = new();
 
     private TlsTerminator(TlsOptions options, TlsLog log)
     {
@@ -82,6 +83,18 @@ public sealed class TlsTerminator : IDisposable
     public void Dispose()
     {
         if (Interlocked.Exchange(ref _isDisposed, 1) == 0)
+        {
+            Release();
+        }
+    }
+
+    /// <summary>For a connection, until it releases it.</summary>
+    /// <exception cref="ObjectDisposedException">It is freed: a listener has outlived it.</exception>
+    internal void Hold() => ObjectDisposedException.ThrowIf(!_holders.TryHold(), this);
+
+    internal void Release()
+    {
+        if (_holders.IsLastToRelease())
         {
             Certificates.Dispose();
             TicketKeys.Dispose();

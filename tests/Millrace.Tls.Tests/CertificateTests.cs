@@ -1,8 +1,10 @@
 using System.Net.Security;
+using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 using System.Text.RegularExpressions;
 using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Tls.Certificates;
 using Millrace.Tls.Tests.Kit;
 
 namespace Millrace.Tls.Tests;
@@ -28,6 +30,29 @@ public class CertificateTests : TlsTest
             Pem.Make("exact", "exact.b.example")));
         SslStream stream = await ConnectTlsAsync(listener, new SslClientAuthenticationOptions { TargetHost = host });
         Assert.Equal($"CN={shown}", stream.RemoteCertificate!.Subject);
+    }
+
+    [Fact]
+    public async Task What_a_disposed_terminator_has_is_freed_with_its_last_connection()
+    {
+        Listener listener = await ServeTlsAsync(Handlers.EchoAsync);
+        (Client firstClient, _) = await ConnectWithSocketAsync();
+        (Client secondClient, SslStream second) = await ConnectWithSocketAsync();
+        Terminator.Dispose();
+        firstClient.Socket.Dispose();
+        await second.WriteAsync("ab"u8.ToArray()).AsTask().Within();
+        Assert.Equal("ab"u8.ToArray(), await ReceiveAsync(second, 2));
+        Assert.Equal(1, ServerContext.Live);
+        secondClient.Socket.Dispose();
+        await Waiting.UntilAsync(() => ServerContext.Live == 0, "the context was freed");
+
+        async Task<(Client, SslStream)> ConnectWithSocketAsync()
+        {
+            Client client = await ConnectAsync(listener);
+            SslStream stream = Keep(new SslStream(new NetworkStream(client.Socket)));
+            await stream.AuthenticateAsClientAsync(Trusting()).Within();
+            return (client, stream);
+        }
     }
 
     [Fact]

@@ -129,7 +129,7 @@ public sealed partial class Connection
     }
 
     /// <summary>A chain that cannot be made is a handler that throws. A handler that is held back has returned, to be run later.</summary>
-    private ConnectionHandler BehindStages(Func<Connection, IReadOnlyList<ConnectionStage>> make, ConnectionHandler inner) => connection =>
+    private bool IsHeldBy(Func<Connection, IReadOnlyList<ConnectionStage>> make)
     {
         if (make(this) is { Count: > 0 } stages)
         {
@@ -137,14 +137,9 @@ public sealed partial class Connection
             _isHeld = stages.Any(static stage => stage.HoldsHandler);
         }
 
-        if (!_isHeld)
-        {
-            return inner(connection);
-        }
-
-        _rest = RestState.Wanted;
-        return Task.CompletedTask;
-    };
+        _rest = _isHeld ? RestState.Wanted : _rest;
+        return _isHeld;
+    }
 
     private void CheckStages(long nowMs)
     {

@@ -4,6 +4,7 @@ using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Listening;
+using Millrace.Engine.Stages;
 
 namespace Millrace.Engine;
 
@@ -87,7 +88,7 @@ public sealed partial class Connection
         OpenStages();
         OpenPeer();
         ResumeReceive();
-        RunHandler(listener.Stages is null ? handler : BehindStages(listener.Stages, handler));
+        RunHandler(handler, listener.Stages);
     }
 
     /// <summary>For who wonders why it is still there.</summary>
@@ -126,13 +127,15 @@ public sealed partial class Connection
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
 
-    private void RunHandler(ConnectionHandler handler)
+    private void RunHandler(ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
     {
         // While it runs it has not returned: what it does now must not give the slot away under it.
         _handler = Task.CompletedTask;
         try
         {
-            _handler = handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
+            _handler = stages is not null && IsHeldBy(stages)
+                ? Task.CompletedTask
+                : handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
         }
 #pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
         catch (Exception error)

@@ -121,6 +121,19 @@ internal static unsafe partial class FileCalls
         }
     }
 
+    /// <summary><c>faccessat2(2)</c> by effective rights: 0 where files may be made in a directory.</summary>
+    public static int MayMakeIn(ReadOnlySpan<byte> directoryZ)
+    {
+        const int WriteAndSearch = 0b011;
+        const int EffectiveRights = 0x200;
+        const nint Access2 = 439;
+        Debug.Assert(!directoryZ.IsEmpty && directoryZ[^1] == 0, "a path ends with a zero byte");
+        fixed (byte* path = directoryZ)
+        {
+            return Interop.SystemCall.Invoke(Access2, WorkingDirectory, (nint)path, WriteAndSearch, EffectiveRights);
+        }
+    }
+
     private static int StatPath(int directoryFd, ReadOnlySpan<byte> pathZ, int flags, StatxMask mask, out Statx statx)
     {
         Debug.Assert(!pathZ.IsEmpty && pathZ[^1] == 0, "a path ends with a zero byte");

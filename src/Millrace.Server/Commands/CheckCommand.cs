@@ -2,14 +2,15 @@ using System.CommandLine;
 using Microsoft.Extensions.Logging;
 using Millrace.Server.Https;
 using Millrace.Server.Options;
+using Millrace.Server.Service;
 using Millrace.StaticFiles;
 using Millrace.Tls;
 
 namespace Millrace.Server.Commands;
 
 /// <summary>
-/// <c>millrace check [FILE] [flags]</c>: whether a server could be told so. Opens certificates and roots, says what would be served, and
-/// leaves everything as it is: no address is taken, no file written.
+/// <c>millrace check [FILE] [flags]</c>: whether a server could be told so. Opens certificates, and roots as the user who would serve them,
+/// looks where logs and sockets would be, says what would be served, and leaves everything as it is: no address is taken, no file written.
 /// </summary>
 internal static class CheckCommand
 {
@@ -53,13 +54,63 @@ internal static class CheckCommand
         // What _headers and _redirects have that cannot be used is logged.
         using ILoggerFactory logging = Server.CreateLogging(LogLevel.Warning);
         bool isGood = CheckHttps(options, logging);
-        foreach (HostedSite site in options.Sites)
-        {
-            isGood &= CheckSite(site, logging);
-        }
-
+        isGood &= CheckPlaces(options);
+        isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
         return isGood ? ExitCode.Done : ExitCode.Usage;
     }
+
+    private static bool CheckPlaces(ServeOptions options)
+    {
+        if (options.Admin.Address is { } admin)
+        {
+            Console.WriteLine($"Would show admin pages on {ListenAddress.ToUrl(admin)}");
+        }
+
+        if (options.AccessLog.Destination is { } log)
+        {
+            Console.WriteLine($"Would write a line for each request to {log}");
+        }
+
+        return PlaceCheck.RefusalsOf(options).Aggregate(true, static (isGood, refusal) => Complain(refusal) && isGood);
+    }
+
+    /// <summary>What is read for clients is read as the user who serves; what he cannot read again is no reason not to start.</summary>
+    private static bool CheckAsUser(ServeOptions options, string? configuration, Func<bool> check)
+    {
+        if (options.Service.User is not { } text)
+        {
+            return check();
+        }
+
+        try
+        {
+            ServiceUser user = ServiceUser.Find(text);
+            if (!UserEyes.MayLookAs(user))
+            {
+                Complain($"What '{text}' may read can only be told by root, or by that user: it was not looked at.");
+                return check();
+            }
+
+            return UserEyes.Look(user, () =>
+            {
+                foreach (Withheld file in Withheld.Find(options, configuration))
+                {
+                    Complain(file.Describe(text));
+                }
+
+                return check();
+            });
+        }
+        catch (ServiceException refusal)
+        {
+            Complain(refusal.Message);
+            _ = check();
+            return false;
+        }
+    }
+
+    private static bool CheckSites(ServeOptions options, ILoggerFactory logging) =>
+        options.Sites.Aggregate(true, (isGood, site) => CheckSite(site, logging) && isGood);
 
     private static bool CheckHttps(ServeOptions options, ILoggerFactory logging)
     {

@@ -52,11 +52,11 @@ internal static class DoctorReport
     private static string Verdict(IReadOnlyList<Finding> findings)
     {
         int remedies = findings.Count(static finding => finding.Judgement == Judgement.Slower);
-        string faster = remedies == 1 ? "1 thing would make it faster" : $"{remedies} things would make it faster";
+        string better = remedies == 1 ? "1 thing would make it better" : $"{remedies} things would make it better";
         return Examination.Worst(findings) switch
         {
             Judgement.Ok => "It serves as well as it can here.",
-            Judgement.Slower => $"It serves; {faster}.",
+            Judgement.Slower => $"It serves; {better}.",
             _ => "It cannot serve like this.",
         };
     }

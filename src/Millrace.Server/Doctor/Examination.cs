@@ -1,5 +1,6 @@
 using System.Globalization;
 using Millrace.Engine;
+using Millrace.Server.Service;
 
 namespace Millrace.Server.Doctor;
 
@@ -27,8 +28,8 @@ internal static class Examination
 
     public static IReadOnlyList<Finding> Of(HostFacts host) =>
     [
-        Kernel(host), Uring(host.Engine), LockedMemory(host), Descriptors(host), Root(host.Root), FileSystem(host.Root), Watches(host),
-        Processors(host), CongestionControl(host), Backlog(host),
+        Kernel(host), Uring(host.Engine), LockedMemory(host), Descriptors(host), Root(host.Root), .. UserOf(host),
+        FileSystem(host.Root), Watches(host), Processors(host), CongestionControl(host), Backlog(host),
     ];
 
     public static Judgement Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Judgement);
@@ -104,6 +105,32 @@ internal static class Examination
         return root.Problem is string problem
             ? Finding.Broken(Subject, $"'{root.Path}' {problem}", "Name a folder that this user may read and search.")
             : Finding.Ok(Subject, $"'{root.Path}' can be read");
+    }
+
+    /// <summary>Nothing is said where nobody is asked for.</summary>
+    private static IEnumerable<Finding> UserOf(HostFacts host)
+    {
+        const string Subject = "user";
+        if (host.User is not { } user)
+        {
+            yield break;
+        }
+
+        if (user.Problem is { } problem)
+        {
+            (string cause, string remedy) = Split(problem);
+            yield return Finding.Broken(Subject, cause, remedy);
+        }
+        else if (user.Withheld.Count == 0)
+        {
+            yield return Finding.Ok(Subject, $"{user.Name} may open again what a reload reads");
+        }
+
+        foreach (Withheld file in user.Withheld)
+        {
+            yield return Finding.Slower(
+                Subject, $"{file.File} is open by then, and cannot be {file.Again}: {user.Name} may not ({file.Reason})", file.Remedy);
+        }
     }
 
     private static Finding FileSystem(RootFacts root)

@@ -15,6 +15,9 @@ internal sealed record HostFacts
 
     public required RootFacts Root { get; init; }
 
+    /// <summary>Null where the server would stay who starts it.</summary>
+    public UserFacts? User { get; init; }
+
     /// <summary>Reactors that would be started: the cores this process may use, a cgroup's quota rounded up.</summary>
     public required int Processors { get; init; }
 

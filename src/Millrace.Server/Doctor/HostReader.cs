@@ -1,5 +1,7 @@
 using System.Globalization;
 using System.Runtime.InteropServices;
+using Millrace.Server.Options;
+using Millrace.Server.Service;
 
 namespace Millrace.Server.Doctor;
 
@@ -9,15 +11,19 @@ internal static class HostReader
     /// <summary>CAP_IPC_LOCK, as a bit of CapEff: whoever has it is not limited in what they lock.</summary>
     private const int LockCapability = 14;
 
-    public static async Task<HostFacts> ReadAsync(string root)
+    /// <param name="options">What would be served, and as whom.</param>
+    /// <param name="configuration">The file that says so; null for none.</param>
+    public static async Task<HostFacts> ReadAsync(ServeOptions options, string? configuration)
     {
+        (RootFacts root, UserFacts? user) = ReadAsUser(options, configuration);
         string limits = TryRead("/proc/self/limits") ?? "";
         return new HostFacts
         {
             KernelRelease = TryRead("/proc/sys/kernel/osrelease") ?? Environment.OSVersion.Version.ToString(),
             Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
             Engine = await EngineTrial.RunAsync(),
-            Root = RootReader.Read(root),
+            Root = root,
+            User = user,
             Processors = Environment.ProcessorCount,
             ProcessorsOnline = ProcFormats.CountOf(TryRead("/sys/devices/system/cpu/online") ?? "") ?? Environment.ProcessorCount,
             QuotaCores = ReadQuota(),
@@ -29,6 +35,25 @@ internal static class HostReader
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
         };
+    }
+
+    private static (RootFacts Root, UserFacts? User) ReadAsUser(ServeOptions options, string? configuration)
+    {
+        if (options.Service.User is not { } name)
+        {
+            return (RootReader.Read(options.Site.Root), null);
+        }
+
+        try
+        {
+            return UserEyes.Look(ServiceUser.Find(name), () => (
+                RootReader.Read(options.Site.Root),
+                new UserFacts(name, null, Withheld.Find(options, configuration))));
+        }
+        catch (ServiceException refusal)
+        {
+            return (RootReader.Read(options.Site.Root), new UserFacts(name, refusal.Message, []));
+        }
     }
 
     /// <summary>The content of a file of the kernel's, trimmed; null where it is not there or not to be read.</summary>

@@ -18,8 +18,11 @@ internal sealed class HttpsFront : IDisposable
         ("http/1.1", static (sites, connection) => sites.ServeAsync(connection)),
     ];
 
-    private HttpsFront(TlsTerminator terminator, LocalCertificate? local)
+    private readonly IReadOnlyList<CertificateFiles> _certificates;
+
+    private HttpsFront(TlsTerminator terminator, IReadOnlyList<CertificateFiles> certificates, LocalCertificate? local)
     {
+        _certificates = certificates;
         Terminator = terminator;
         Local = local;
     }
@@ -56,15 +59,32 @@ internal sealed class HttpsFront : IDisposable
         }
 
         LocalCertificate? local = options.Certificates.Count == 0 ? LocalCertificate.FindOrMake() : null;
+        IReadOnlyList<CertificateFiles> certificates = local is null ? options.ReadCertificates() : [local.Files];
         var tls = new TlsOptions
         {
-            Certificates = local is null ? options.ReadCertificates() : [local.Files],
+            Certificates = certificates,
             ApplicationProtocols = [.. Protocols.Select(static protocol => protocol.Name)],
             ClientCertificates = options.ClientAuthorities is null ? ClientCertificates.None : ClientCertificates.Required,
             ClientAuthoritiesFile = options.ClientAuthorities,
             KeyLogFile = options.KeyLog,
         };
-        return new HttpsFront(TlsTerminator.Create(tls, logging), local);
+        return new HttpsFront(TlsTerminator.Create(tls, logging), certificates, local);
+    }
+
+    /// <summary>
+    /// Whether its keys' passwords are those that the files have now. Where those cannot be read, what is in use stays: a user who may not
+    /// read them is no reason to refuse all else that a reload brings.
+    /// </summary>
+    public bool HasPasswordsOf(HttpsOptions told)
+    {
+        try
+        {
+            return told.Certificates.Count == 0 || told.ReadCertificates().SequenceEqual(_certificates);
+        }
+        catch (TlsException)
+        {
+            return true;
+        }
     }
 
     /// <summary>Reads the certificates anew; where that fails, those in use stay.</summary>

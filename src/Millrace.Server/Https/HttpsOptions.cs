@@ -37,6 +37,12 @@ internal sealed record HttpsOptions
 
     public string? KeyLog { get; init; }
 
+    /// <summary>What is read at the start, and again on SIGHUP.</summary>
+    public IEnumerable<string> FilesRead =>
+    [
+        .. CertificatePaths, .. KeyPaths, .. KeyPasswordPaths, .. ClientAuthorities is null ? (string[])[] : [ClientAuthorities],
+    ];
+
     /// <summary>Whether the same certificates and rules make its TLS.</summary>
     public bool IsSpokenLike(HttpsOptions other) =>
         CertificatePaths.SequenceEqual(other.CertificatePaths)

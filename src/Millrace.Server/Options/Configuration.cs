@@ -13,12 +13,14 @@ internal sealed class Configuration(SettingSet flags, string? path)
         path ?? (Environment.GetEnvironmentVariable(VariableSettings.File) is { Length: > 0 } told ? told : null);
 
     /// <summary>The options as they are now; null, with complaints, where something is wrong.</summary>
-    public ServeOptions? Read(out IReadOnlyList<Complaint> complaints)
+    /// <param name="complaints">What is wrong.</param>
+    /// <param name="started">What a running server was started with.</param>
+    public ServeOptions? Read(out IReadOnlyList<Complaint> complaints, ServeOptions? started = null)
     {
         var found = new List<Complaint>();
         SettingSet variables = VariableSettings.Read(Environment.GetEnvironmentVariables(), found);
         FileSettings file = Path is null ? FileSettings.Empty : ConfigurationFile.Read(Path, found);
-        ServeOptions options = Composition.Compose(flags, variables, file, found);
+        ServeOptions options = Composition.Compose(flags, variables, file, found, started);
 
         // What all sites share is tried for each of them.
         complaints = [.. found.Distinct()];

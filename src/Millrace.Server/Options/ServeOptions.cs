@@ -58,9 +58,6 @@ internal sealed record ServeOptions
     /// <summary>Sockets that a service manager has bound, once for the process.</summary>
     public HandedSockets Handed { get; init; } = HandedSockets.OfProcess;
 
-    /// <summary>What is read before the process gives up its rights, and again on SIGHUP.</summary>
-    public IEnumerable<string> FilesReadAgain => Https.CertificatePaths.Concat(Https.KeyPaths).Distinct();
-
     /// <summary>All sites; the first answers for all other hosts.</summary>
     public IReadOnlyList<HostedSite> Sites => [new HostedSite("", Site) { Told = Told }, .. Hosts];
 }

@@ -14,8 +14,11 @@ namespace Millrace.Server.Service;
 internal static partial class Confinement
 {
     /// <summary>Goes on as the user that was asked for: when everything is bound, and before anything is read for clients.</summary>
+    /// <param name="options">As whom, and with what.</param>
+    /// <param name="configuration">The file that is read anew at SIGHUP; null for none.</param>
+    /// <param name="log">Told of what that user may not do again.</param>
     /// <exception cref="ServiceException">The user cannot be had; the message says why. Nobody may be served then.</exception>
-    public static void Become(ServeOptions options, ILogger log)
+    public static void Become(ServeOptions options, string? configuration, ILogger log)
     {
         if (options.Service.User is not { } text)
         {
@@ -23,9 +26,9 @@ internal static partial class Confinement
         }
 
         Become(ServiceUser.Find(text), log);
-        foreach (string file in options.FilesReadAgain)
+        foreach (Withheld file in Withheld.Find(options, configuration))
         {
-            CheckReadable(text, file, log);
+            Unavailable(log, file.File, file.Again, text, file.Reason, file.Remedy);
         }
     }
 
@@ -35,19 +38,6 @@ internal static partial class Confinement
         if (options.FiltersCalls && !TryInstall(CallFilter.Build(RuntimeInformation.ProcessArchitecture), out string reason))
         {
             Unfiltered(log, reason);
-        }
-    }
-
-    /// <summary>What is open now is read again, by name, on SIGHUP.</summary>
-    private static void CheckReadable(string user, string file, ILogger log)
-    {
-        try
-        {
-            File.OpenHandle(file).Dispose();
-        }
-        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
-        {
-            Unreadable(log, file, user, refusal.Message);
         }
     }
 
@@ -112,6 +102,6 @@ internal static partial class Confinement
 
     [LoggerMessage(
         Level = LogLevel.Warning,
-        Message = "{File} is open now, and cannot be read anew on SIGHUP: {User} may not ({Reason}). Let its group read it.")]
-    private static partial void Unreadable(ILogger log, string file, string user, string reason);
+        Message = "{File} is open now, and cannot be {Again}: {User} may not ({Reason}). {Remedy}")]
+    private static partial void Unavailable(ILogger log, string file, string again, string user, string reason, string remedy);
 }

@@ -100,10 +100,12 @@ internal sealed class HandedSockets
     }
 
     /// <summary>The options with these sockets' addresses beside those that were asked for.</summary>
-    public ServeOptions ApplyTo(ServeOptions options)
+    /// <param name="options">What is told.</param>
+    /// <param name="admin">Where the admin pages are until a restart, whatever is told of them.</param>
+    public ServeOptions ApplyTo(ServeOptions options, EndPoint? admin)
     {
         IEnumerable<EndPoint> asked = options.Addresses.Concat(options.Https.Addresses);
-        ILookup<bool, EndPoint> addresses = Besides(options.Admin.Address is { } admin ? asked.Append(admin) : asked)
+        ILookup<bool, EndPoint> addresses = Besides(admin is null ? asked : asked.Append(admin))
             .Where(static socket => socket.EndPoint is not null)
             .ToLookup(static socket => socket.IsForHttps, static socket => socket.EndPoint!);
         return options with

@@ -23,51 +23,43 @@ internal sealed class Entrances(ReactorGroup group, StaticSites sites, BoundAddr
 
     /// <summary>Opens what is told and not open yet, HTTPS first: a redirect has to know its port.</summary>
     /// <exception cref="EngineException">An address cannot be had; then all are as they were.</exception>
-    public async Task<IReadOnlyList<Entrance>> OpenNextAsync(ServeOptions told, HttpsFront? https)
+    public async Task<IReadOnlyList<Placement>> OpenNextAsync(ServeOptions told, HttpsFront? https)
     {
-        var next = new List<Entrance>();
+        Destination[] wanted = [.. told.Https.Addresses.Select(Destination.Secure), .. told.Addresses.Select(Destination.Plain)];
+        Entrance?[] kept = FindOpen(wanted);
+        var next = new List<Placement>();
         try
         {
-            foreach (EndPoint address in told.Https.Addresses)
+            for (int i = 0; i < wanted.Length; i++)
             {
-                next.Add(FindOpen(address, next, isSecure: true)
-                    ?? await OpenAsync(address, new Doorway(https, RedirectPort: null)));
-            }
-
-            foreach (EndPoint address in told.Addresses)
-            {
-                next.Add(FindOpen(address, next, isSecure: false)
-                    ?? await OpenAsync(address, new Doorway(Https: null, RedirectPortOf(told, next))));
+                var doorway = new Doorway(wanted[i].IsSecure ? https : null, RedirectPortOf(told, next));
+                next.Add(new Placement(kept[i] ?? await OpenAsync(wanted[i].Address, doorway), wanted[i].IsSecure));
             }
 
             return next;
         }
         catch
         {
-            foreach (Entrance opened in next.Except(_open))
-            {
-                await opened.CloseAsync();
-            }
-
+            await CloseAsync(next.Select(static placement => placement.Entrance).Except(_open));
             throw;
         }
     }
 
-    /// <summary>These are the addresses now: all of them lead to what is told, and all others are closed.</summary>
-    public async Task ReplaceAsync(IReadOnlyList<Entrance> next, ServeOptions told, HttpsFront? https)
+    /// <summary>
+    /// These are the addresses now: all of them lead to what is told, and all others are closed. Completes when no connection meets what
+    /// they led to before.
+    /// </summary>
+    public async Task ReplaceAsync(IReadOnlyList<Placement> next, ServeOptions told, HttpsFront? https)
     {
         int? redirectPort = RedirectPortOf(told, next);
-        foreach (Entrance entrance in next)
+        foreach (Placement placement in next)
         {
-            entrance.Change(entrance.IsSecure ? new Doorway(https, RedirectPort: null) : new Doorway(Https: null, redirectPort));
+            placement.Entrance.Change(new Doorway(placement.IsSecure ? https : null, redirectPort));
         }
 
-        List<Entrance> left = [.. _open.Except(next)];
-        _open = [.. next];
-        foreach (Entrance entrance in left)
-        {
-            await entrance.CloseAsync();
-        }
+        List<Entrance> before = _open;
+        _open = [.. next.Select(static placement => placement.Entrance)];
+        await CloseAsync(before.Except(_open));
     }
 
     private async Task<Entrance> OpenAsync(EndPoint address, Doorway doorway)
@@ -76,11 +68,52 @@ internal sealed class Entrances(ReactorGroup group, StaticSites sites, BoundAddr
         return await Entrance.OpenAsync(group, address, bound, sites, doorway);
     }
 
-    private static int? RedirectPortOf(ServeOptions told, IEnumerable<Entrance> entrances) => told.Https.Redirects
-        ? entrances.Where(static entrance => entrance.IsSecure).Select(static entrance => entrance.EndPoint).OfType<IPEndPoint>()
-            .FirstOrDefault()?.Port
+    private async Task CloseAsync(IEnumerable<Entrance> left)
+    {
+        foreach (Entrance entrance in left)
+        {
+            await entrance.CloseAsync();
+        }
+
+        // What a reactor does now, and connections that were dealt to it, come before this.
+        foreach (Reactor reactor in group.Reactors)
+        {
+            var reached = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            reactor.Post(static reached => ((TaskCompletionSource)reached!).SetResult(), reached);
+            await reached.Task;
+        }
+    }
+
+    private static int? RedirectPortOf(ServeOptions told, IEnumerable<Placement> placements) => told.Https.Redirects
+        ? placements.Where(static placement => placement.IsSecure).Select(static placement => placement.Entrance.EndPoint)
+            .OfType<IPEndPoint>().FirstOrDefault()?.Port
         : null;
 
-    private Entrance? FindOpen(EndPoint told, List<Entrance> taken, bool isSecure) =>
-        _open.Find(entrance => entrance.IsSecure == isSecure && entrance.Told.Equals(told) && !taken.Contains(entrance));
+    /// <summary>What is open already of what is wanted. An address that is told twice, as any port is, keeps its kind first.</summary>
+    private Entrance?[] FindOpen(Destination[] wanted)
+    {
+        var found = new Entrance?[wanted.Length];
+        foreach (bool staysAsItIs in (bool[])[true, false])
+        {
+            for (int i = 0; i < wanted.Length; i++)
+            {
+                (EndPoint address, bool isSecure) = wanted[i];
+                found[i] ??= _open.Find(entrance =>
+                    entrance.IsAt(address) && !found.Contains(entrance) && (entrance.IsSecure == isSecure || !staysAsItIs));
+            }
+        }
+
+        return found;
+    }
+
+    /// <summary>An address as it was told, and whether it is to speak TLS.</summary>
+    private readonly record struct Destination(EndPoint Address, bool IsSecure)
+    {
+        public static Destination Secure(EndPoint address) => new(address, IsSecure: true);
+
+        public static Destination Plain(EndPoint address) => new(address, IsSecure: false);
+    }
 }
+
+/// <summary>An address that is open, and whether it is to speak TLS.</summary>
+internal sealed record Placement(Entrance Entrance, bool IsSecure);

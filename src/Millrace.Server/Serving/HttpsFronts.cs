@@ -5,26 +5,41 @@ using Millrace.Tls;
 namespace Millrace.Server.Serving;
 
 /// <summary>
-/// TLS as it is told now. One that was replaced is kept to the end: connections may still speak by it, and nobody counts them. One
-/// thread at a time.
+/// TLS as it is told now. One that was replaced is freed with the last connection that speaks by it. One thread at a time.
 /// </summary>
 internal sealed class HttpsFronts(ILoggerFactory logging) : IDisposable
 {
-    private readonly List<(HttpsOptions Told, HttpsFront Front)> _all = [];
+    private HttpsOptions _told = new();
 
-    /// <summary>The one for these options; null where no HTTPS is asked for. One that was there before is taken again.</summary>
+    /// <summary>What new connections meet; null where no HTTPS is asked for.</summary>
+    public HttpsFront? Current { get; private set; }
+
+    /// <summary>The one for these options, which may be the current one; null where no HTTPS is asked for.</summary>
     /// <exception cref="TlsException">The certificates cannot be served with; the message says why.</exception>
-    public HttpsFront? Open(HttpsOptions told)
-    {
-        HttpsFront? front = _all.Find(one => one.Told.IsSpokenLike(told)).Front;
-        if (front is null && HttpsFront.Open(told, logging) is { } opened)
-        {
-            front = opened;
-            _all.Add((told, opened));
-        }
+    public HttpsFront? OpenNext(HttpsOptions told) =>
+        Current is not null && told.Addresses.Count > 0 && _told.IsSpokenLike(told) && Current.HasPasswordsOf(told)
+            ? Current
+            : HttpsFront.Open(told, logging);
 
-        return told.Addresses.Count > 0 ? front : null;
+    /// <summary>Gives up what was opened and is not to be met after all.</summary>
+    public void Discard(HttpsFront? next) => Close(next, Current);
+
+    /// <summary>This is the current one; no new connection meets the one before any more.</summary>
+    public void Replace(HttpsFront? next, HttpsOptions told)
+    {
+        HttpsFront? before = Current;
+        Current = next;
+        _told = told;
+        Close(before, next);
     }
 
-    public void Dispose() => _all.ForEach(static one => one.Front.Dispose());
+    public void Dispose() => Replace(null, _told);
+
+    private static void Close(HttpsFront? front, HttpsFront? kept)
+    {
+        if (front != kept)
+        {
+            front?.Dispose();
+        }
+    }
 }

@@ -21,14 +21,14 @@ internal sealed class Reloading(
     StaticSites sites,
     ServerLog log)
 {
-    private readonly SettingSet _started = started.Told;
+    private readonly ServeOptions _started = started;
 
     /// <summary>What is served.</summary>
     public ServeOptions Current { get; private set; } = started;
 
     public async Task RunAsync()
     {
-        if (configuration.Read(out IReadOnlyList<Complaint> complaints) is not { } next)
+        if (configuration.Read(out IReadOnlyList<Complaint> complaints, _started) is not { } next)
         {
             foreach (Complaint complaint in complaints)
             {
@@ -51,17 +51,19 @@ internal sealed class Reloading(
 
     private async Task AdoptAsync(ServeOptions next)
     {
-        HttpsFront? before = fronts.Open(Current.Https);
-        HttpsFront? https = fronts.Open(next.Https);
-        IReadOnlyList<OpenSite> nextSites = hosted.OpenNext(next.Sites);
-        IReadOnlyList<Entrance> nextEntrances;
+        HttpsFront? before = fronts.Current;
+        HttpsFront? https = fronts.OpenNext(next.Https);
+        IReadOnlyList<OpenSite> nextSites = [];
+        IReadOnlyList<Placement> nextEntrances;
         try
         {
+            nextSites = hosted.OpenNext(next.Sites);
             nextEntrances = await entrances.OpenNextAsync(next, https);
         }
         catch
         {
             hosted.Discard(nextSites);
+            fronts.Discard(https);
             throw;
         }
 
@@ -69,6 +71,7 @@ internal sealed class Reloading(
         await sites.ExchangeAsync(HostedSites.TableOf(nextSites));
         hosted.Replace(nextSites);
         await entrances.ReplaceAsync(nextEntrances, next, https);
+        fronts.Replace(https, next.Https);
         Current = next;
         Array.ForEach(kept, static site => site.Reload());
         if (https == before)
@@ -83,7 +86,7 @@ internal sealed class Reloading(
     {
         foreach (ServerOption option in OptionTable.All.Where(static option => option.Change == OptionChange.AtRestart))
         {
-            if (TextOf(option, _started) != TextOf(option, next.Told))
+            if (!TextsOf(option, _started.Told).SequenceEqual(TextsOf(option, next.Told), StringComparer.Ordinal))
             {
                 log.NeedsRestart(option.Path);
             }
@@ -95,5 +98,5 @@ internal sealed class Reloading(
         }
     }
 
-    private static string TextOf(ServerOption option, SettingSet told) => told.TextsOf(option).LastOrDefault(option.Default);
+    private static IEnumerable<string> TextsOf(ServerOption option, SettingSet told) => told.TextsOf(option).DefaultIfEmpty(option.Default);
 }

@@ -9,7 +9,7 @@ internal sealed class CertificateSet
     private readonly IReadOnlyList<ServerContext> _contexts;
     private readonly Dictionary<string, ServerContext> _hosts = new(StringComparer.OrdinalIgnoreCase);
     private readonly Dictionary<string, ServerContext> _parents = new(StringComparer.OrdinalIgnoreCase);
-    private int _holders = 1;
+    private HolderCount _holders = new();
 
     /// <param name="contexts">The first is the default.</param>
     /// <param name="onNameTaken">Told of a name that an earlier one has.</param>
@@ -50,26 +50,11 @@ internal sealed class CertificateSet
     }
 
     /// <summary>Holds it, unless it is gone already.</summary>
-    public bool TryHold()
-    {
-        int holders = Volatile.Read(ref _holders);
-        while (holders > 0)
-        {
-            int seen = Interlocked.CompareExchange(ref _holders, holders + 1, holders);
-            if (seen == holders)
-            {
-                return true;
-            }
-
-            holders = seen;
-        }
-
-        return false;
-    }
+    public bool TryHold() => _holders.TryHold();
 
     public void Release()
     {
-        if (Interlocked.Decrement(ref _holders) == 0)
+        if (_holders.IsLastToRelease())
         {
             foreach (ServerContext context in _contexts)
             {

@@ -168,6 +168,8 @@ public sealed class LineWriterTests : IDisposable
             Assert.Equal(text, Text);
         }
 
+        public int Try() => 0;
+
         public int Open()
         {
             int result = Openings.TryDequeue(out int opening) ? opening : 0;

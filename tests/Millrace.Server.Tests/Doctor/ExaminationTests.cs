@@ -138,7 +138,7 @@ public class ExaminationTests
 
         Assert.Equal(Judgement.Slower, Examination.Worst(Examination.Of(slower)));
         Assert.Equal(Judgement.Broken, Examination.Worst(Examination.Of(broken)));
-        Assert.EndsWith("It serves; 2 things would make it faster.\n", DoctorReport.Text(Examination.Of(slower)), StringComparison.Ordinal);
+        Assert.EndsWith("It serves; 2 things would make it better.\n", DoctorReport.Text(Examination.Of(slower)), StringComparison.Ordinal);
         Assert.EndsWith("It cannot serve like this.\n", DoctorReport.Text(Examination.Of(broken)), StringComparison.Ordinal);
     }
 

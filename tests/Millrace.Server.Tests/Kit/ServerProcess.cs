@@ -140,23 +140,29 @@ internal sealed partial class ServerProcess : IAsyncDisposable
     /// <summary>All that it said on stderr, once it has ended.</summary>
     public Task<string> ErrorAsync() => _error.WaitAsync(Deadline);
 
-    /// <summary>Waits until it has said this on stderr.</summary>
-    public async Task AwaitErrorAsync(string words)
+    /// <summary>How often it has said this on stderr.</summary>
+    public int CountErrors(string words) => SaidOnError().Split(words).Length - 1;
+
+    /// <summary>Waits until it has said this on stderr, so often.</summary>
+    public async Task AwaitErrorAsync(string words, int times = 1)
     {
         using var deadline = new CancellationTokenSource(Deadline);
-        while (!SaidOnError().Contains(words, StringComparison.Ordinal))
+        while (CountErrors(words) < times)
         {
             await Task.Delay(5, deadline.Token);
         }
     }
 
     /// <summary>All but the assemblies, which the runtime opens when they are first needed.</summary>
-    public int CountDescriptors() => Directory.GetFiles($"/proc/{_process.Id}/fd")
-        .Count(static path => new FileInfo(path).LinkTarget?.EndsWith(".dll", StringComparison.Ordinal) == false);
+    public int CountDescriptors() => OpenFiles().Count(static path => !path.EndsWith(".dll", StringComparison.Ordinal));
+
+    /// <summary>What its descriptors are: a path, or what the kernel calls others.</summary>
+    public IEnumerable<string> OpenFiles() => Directory.GetFiles($"/proc/{_process.Id}/fd")
+        .Select(static path => new FileInfo(path).LinkTarget)
+        .OfType<string>();
 
     /// <summary>Whether it has rings yet, which it makes when its sites are open.</summary>
-    public bool HasRings() => Directory.GetFiles($"/proc/{_process.Id}/fd")
-        .Any(static path => new FileInfo(path).LinkTarget?.Contains("[io_uring]", StringComparison.Ordinal) == true);
+    public bool HasRings() => OpenFiles().Any(static path => path.Contains("[io_uring]", StringComparison.Ordinal));
 
     /// <summary>Memory in use, in KiB.</summary>
     public int ResidentKib()

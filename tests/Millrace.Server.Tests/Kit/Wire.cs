@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Net.Security;
 using System.Net.Sockets;
 using System.Text;
 
@@ -13,20 +14,32 @@ internal sealed record WireAnswer(string Head, byte[] Body)
     public string? Field(string name) => Exchange.Field(Head, name);
 }
 
-/// <summary>A connection that sends whatever it is told to, byte by byte: no client library tidies it first.</summary>
+/// <summary>
+/// A connection that sends whatever it is told to, byte by byte: no client library tidies it first. To an https URL it speaks TLS, and
+/// offers no protocol.
+/// </summary>
 internal sealed class Wire : IDisposable
 {
     /// <summary>Nothing that is asked for on loopback takes as long.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
     private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+    private readonly Stream _stream;
     private readonly BufferedStream _input;
 
     private Wire(Uri server)
     {
         _socket.Connect(server.Host, server.Port);
         _socket.ReceiveTimeout = (int)Patience.TotalMilliseconds;
-        _input = new BufferedStream(new NetworkStream(_socket), 64 * 1024);
+        _stream = new NetworkStream(_socket);
+        if (server.Scheme == Uri.UriSchemeHttps)
+        {
+            var secure = new SslStream(_stream, leaveInnerStreamOpen: false, OwnCertificate.IsAnything);
+            secure.AuthenticateAsClient(server.Host);
+            _stream = secure;
+        }
+
+        _input = new BufferedStream(_stream, 64 * 1024);
     }
 
     public static Wire Open(Uri server) => new(server);
@@ -58,7 +71,7 @@ internal sealed class Wire : IDisposable
     /// <summary>Sends bytes as they are and reads one answer.</summary>
     public WireAnswer Send(ReadOnlySpan<byte> bytes)
     {
-        _socket.Send(bytes);
+        _stream.Write(bytes);
         return Read();
     }
 

@@ -1,6 +1,9 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Text;
+using System.Text.Json.Nodes;
+using System.Text.RegularExpressions;
+using Millrace.Server.Options;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Options;
@@ -128,6 +131,36 @@ public class ReloadTests
         await server.AwaitErrorAsync("is in use");
         string error = await AssertEndAsync(server, "engine.backlog changes when the server is started again.");
         Assert.DoesNotContain("engine.reactors", error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Each_option_that_needs_a_restart_is_named_when_it_changes()
+    {
+        using var site = new TempFolder();
+        string same = $$"""{ "root": "{{site.Root}}", "listen": "127.0.0.1:0" }""";
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(same);
+        ServerOption[] options = [.. OptionTable.All.Where(static option =>
+            option.Change == OptionChange.AtRestart && !Publication.BackendFlags.Contains(option.Flag))];
+        JsonObject other = JsonNode.Parse(same)!.AsObject();
+        Array.ForEach(options, option => SampleValues.Put(other, option, SampleValues.Of(option)));
+
+        await server.ReloadAsync(other.ToJsonString());
+        await server.ReloadAsync(same);
+        string error = await server.StopAsync();
+        Assert.All(options, option => Assert.Single(Regex.Matches(error, $" {Regex.Escape(option.Path)} changes when")));
+    }
+
+    [Theory]
+    [InlineData("""["10.0.0.0/8", "127.0.0.1"]""", """["127.0.0.1"]""", true)]
+    [InlineData("""["10.0.0.0/8", "127.0.0.1"]""", """["10.1.0.0/16", "127.0.0.1"]""", true)]
+    [InlineData("""["127.0.0.1"]""", "\"127.0.0.1\"", false)]
+    public async Task Of_a_list_each_item_counts(string before, string after, bool isTold)
+    {
+        using var site = new TempFolder();
+        string file = $$"""{ "root": "{{site.Root}}", "listen": "127.0.0.1:0", "proxies": { "trusted": LIST } }""";
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(file.Replace("LIST", before, StringComparison.Ordinal));
+        await server.ReloadAsync(file.Replace("LIST", after, StringComparison.Ordinal));
+        Assert.Equal(isTold, (await server.StopAsync()).Contains("proxies.trusted changes when", StringComparison.Ordinal));
     }
 
     [Fact]

@@ -1,4 +1,5 @@
 using System.Text;
+using Millrace.Interop;
 using Millrace.Interop.Files;
 
 namespace Millrace.Server.AccessLog.Sinks;
@@ -12,6 +13,10 @@ internal sealed class FileSink(string path) : ILogSink
     private const int None = -1;
     private const ulong OwnerWritesGroupReads = 0b110_100_000;
 
+    /// <summary>Not to wait for the reader of a named pipe: it is there, or the log has none.</summary>
+    private const ulong Flags =
+        OpenFlags.WriteOnly | OpenFlags.Append | OpenFlags.NoControllingTerminal | OpenFlags.NonBlock | OpenFlags.CloseOnExec;
+
     private readonly byte[] _pathZ = [.. Encoding.UTF8.GetBytes(path), 0];
     private int _file = None;
 
@@ -19,14 +24,8 @@ internal sealed class FileSink(string path) : ILogSink
 
     public int Open()
     {
-        // Not to wait for the reader of a named pipe: it is there, or the log has none.
-        var how = new OpenHow
-        {
-            Flags = OpenFlags.WriteOnly | OpenFlags.Create | OpenFlags.Append | OpenFlags.NoControllingTerminal | OpenFlags.NonBlock
-                | OpenFlags.CloseOnExec,
-            Mode = OwnerWritesGroupReads,
-        };
-        int opened = FileCalls.OpenAt2(FileCalls.WorkingDirectory, _pathZ, how);
+        int opened = FileCalls.OpenAt2(
+            FileCalls.WorkingDirectory, _pathZ, new OpenHow { Flags = Flags | OpenFlags.Create, Mode = OwnerWritesGroupReads });
         if (opened < 0)
         {
             return opened;
@@ -35,6 +34,18 @@ internal sealed class FileSink(string path) : ILogSink
         Dispose();
         _file = opened;
         return 0;
+    }
+
+    public int Try()
+    {
+        int opened = FileCalls.OpenAt2(FileCalls.WorkingDirectory, _pathZ, new OpenHow { Flags = Flags });
+        if (opened >= 0)
+        {
+            return FileCalls.Close(opened);
+        }
+
+        string folder = Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/";
+        return opened == -Errno.ENOENT ? FileCalls.MayMakeIn([.. Encoding.UTF8.GetBytes(folder), 0]) : opened;
     }
 
     public int Write(ReadOnlySpan<byte> lines) => (int)FileCalls.Write(_file, lines);

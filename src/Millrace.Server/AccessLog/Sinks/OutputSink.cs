@@ -11,6 +11,8 @@ internal sealed class OutputSink : ILogSink
 
     public int Open() => 0;
 
+    public int Try() => 0;
+
     public int Write(ReadOnlySpan<byte> lines) => (int)FileCalls.Write(StandardOutput, lines);
 
     public void Dispose()

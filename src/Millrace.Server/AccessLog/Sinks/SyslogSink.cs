@@ -59,6 +59,13 @@ internal sealed class SyslogSink(string path) : ILogSink
         return 0;
     }
 
+    public int Try()
+    {
+        int result = Open();
+        Dispose();
+        return result;
+    }
+
     public int Write(ReadOnlySpan<byte> lines)
     {
         int written = 0;

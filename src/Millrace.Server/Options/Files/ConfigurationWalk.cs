@@ -85,9 +85,13 @@ internal sealed class ConfigurationWalk(FileText file, ICollection<Complaint> co
         }
         else
         {
-            if (path != SchemaKey)
+            if (path != SchemaKey || scope != OptionScope.Server)
             {
                 Complain(position, $"'{path}' is not an option.{SuggestionFor(path, scope)}");
+            }
+            else if (reader.TokenType != JsonTokenType.String)
+            {
+                Complain(position, $"'{SchemaKey}' names a schema: write \"./millrace.schema.json\", say.");
             }
 
             reader.Skip();

@@ -115,7 +115,7 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
             Origin origin = Here(ref reader);
             string? key = keys.Enter(ref reader);
             reader.Read();
-            string? text = ReadPart(ref reader, option, template.Parts[1]);
+            string? text = ReadPart(ref reader, option, template, template.Parts[1]);
             if (text is not null && key is not null && IsWhole(option, template.Parts[0], key, origin))
             {
                 values.Add(new SettingValue($"{key}{template.Parts[0].After}{text}", origin));
@@ -144,7 +144,7 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
                 reader.Skip();
                 ComplainOfPart(option, template, key, origin);
             }
-            else if (ReadPart(ref reader, option, part) is string text && IsWhole(option, part, text, origin))
+            else if (ReadPart(ref reader, option, template, part) is string text && IsWhole(option, part, text, origin))
             {
                 values.Add(part.Name, text);
             }
@@ -174,9 +174,10 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
         }
     }
 
-    private string? ReadPart(ref Utf8JsonReader reader, ServerOption option, RulePart part)
+    /// <summary>A rule in parts may have a number, a status. What a pair has is never one.</summary>
+    private string? ReadPart(ref Utf8JsonReader reader, ServerOption option, RuleTemplate template, RulePart part)
     {
-        if (reader.TokenType is JsonTokenType.String or JsonTokenType.Number)
+        if (reader.TokenType == JsonTokenType.String || (reader.TokenType == JsonTokenType.Number && !template.IsPair))
         {
             return TextOf(ref reader);
         }

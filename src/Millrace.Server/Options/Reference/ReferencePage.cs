@@ -42,8 +42,10 @@ internal static class ReferencePage
         millrace: millrace.json:4:3: 'chache-control' is not an option. Did you mean 'cache-control'?
         ```
 
-        `millrace check [FILE]` takes the same flags, environment and file as the server, opens certificates and folders and says what
-        would be served. It takes no address and writes nothing. Exit status 0 is fine, 2 is a mistake.
+        `millrace check [FILE]` takes the same flags, environment and file as the server, opens certificates and folders, looks where logs
+        and unix sockets would be, and says what would be served. It takes no address and writes nothing. With `--user` it reads folders as
+        that user, and says which certificates, keys and logs the server has open by then and could not open again: a reload would fail.
+        Exit status 0 is fine, 2 is a mistake.
 
         `millrace schema` prints the file's [JSON Schema](millrace.schema.json); with `"$schema": "./millrace.schema.json"` in the file an
         editor completes and checks as you write.
@@ -53,8 +55,13 @@ internal static class ReferencePage
         SIGHUP has a running server read the file, and the folders and certificates, anew. What is new is opened first; only if all of it
         can be had is it swapped in. Otherwise the configuration in use stays, and the log says why. Connections that are open stay open and
         get the new answers with their next request. An address that is no longer told lets nobody in, and who is in is served on. Sites and
-        certificates that are told as before are kept, and their files are looked at. What "needs a restart" below is named in the log and
-        changes when the server is started again, as does an address that moves between HTTP and HTTPS.
+        certificates that are told as before are kept, and their files are looked at. An address that moves between HTTP and HTTPS keeps its
+        socket: who connects from then on speaks the other, and connections that are open stay what they are. What "needs a restart" below
+        changes when the server is started again; a reload that finds it changed names it in the log:
+
+        RESTART
+
+        All else takes effect at once.
 
         Virtual hosts are an object, by name. Each has a folder, and if it likes its own options of the section [Sites](#sites):
 
@@ -71,11 +78,15 @@ internal static class ReferencePage
 
         """;
 
+    private const string RestartPlace = "RESTART";
+
     public static string Text { get; } = Write();
 
     private static string Write()
     {
-        var page = new StringBuilder(Introduction);
+        IEnumerable<string> atRestart = OptionTable.All.Where(static option => option.Change == OptionChange.AtRestart)
+            .Select(static option => $"`{option.Path}`");
+        var page = new StringBuilder(Introduction.Replace(RestartPlace, $"{string.Join(", ", atRestart)}.", StringComparison.Ordinal));
         foreach (OptionSection section in OptionSection.All)
         {
             string note = section.Note(static group => $"`{group}`");

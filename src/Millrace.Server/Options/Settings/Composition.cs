@@ -9,13 +9,19 @@ namespace Millrace.Server.Options.Settings;
 internal static class Composition
 {
     /// <summary>The options, which mean nothing if there are complaints.</summary>
-    public static ServeOptions Compose(SettingSet flags, SettingSet variables, FileSettings file, ICollection<Complaint> complaints)
+    /// <param name="flags">What the command line says.</param>
+    /// <param name="variables">What the environment says.</param>
+    /// <param name="file">What the file says.</param>
+    /// <param name="complaints">What is wrong is added.</param>
+    /// <param name="started">What a running server was started with; null for one that starts.</param>
+    public static ServeOptions Compose(
+        SettingSet flags, SettingSet variables, FileSettings file, ICollection<Complaint> complaints, ServeOptions? started = null)
     {
         SettingSet above = flags.Over(variables);
         SettingSet settings = above.Over(file.Shared);
         int complaintsBefore = complaints.Count;
         ServeOptions options = Apply(new ServeOptions { Told = settings }, settings, OptionTable.All, complaints);
-        options = options.Handed.ApplyTo(options);
+        options = options.Handed.ApplyTo(options, (started ?? options).Admin.Address);
         if (complaints.Count == complaintsBefore)
         {
             // Where a value is wrong it is missing, and what it goes together with is not known.

@@ -1,0 +1,47 @@
+using Millrace.Interop;
+using Millrace.Server.AccessLog;
+using Millrace.Server.AccessLog.Sinks;
+using Millrace.Server.Options;
+
+namespace Millrace.Server.Service;
+
+/// <summary>A file that is open when the process becomes its user, who may not open it again.</summary>
+/// <param name="File">Its path.</param>
+/// <param name="Again">What cannot be done then, and when.</param>
+/// <param name="Reason">Why not.</param>
+/// <param name="Remedy">What to do.</param>
+internal sealed record Withheld(string File, string Again, string Reason, string Remedy)
+{
+    /// <summary>All of them, as the calling thread's rights are.</summary>
+    /// <param name="options">What is served.</param>
+    /// <param name="configuration">The file that says so; null for none.</param>
+    public static IReadOnlyList<Withheld> Find(ServeOptions options, string? configuration)
+    {
+        var found = new List<Withheld>();
+        foreach (string file in options.Https.FilesRead.Concat(configuration is null ? [] : [configuration]).Distinct())
+        {
+            try
+            {
+                System.IO.File.OpenHandle(file).Dispose();
+            }
+            catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+            {
+                found.Add(new Withheld(file, "read anew on SIGHUP", refusal.Message, "Let its group read it."));
+            }
+        }
+
+        if (options.AccessLog.Destination is { } log)
+        {
+            using ILogSink sink = LogDestination.Of(log);
+            if (sink is FileSink && sink.Try() is < 0 and int error)
+            {
+                found.Add(new Withheld(log, "opened anew on SIGUSR1", Errno.Describe(error), "Let its group write it, and its folder."));
+            }
+        }
+
+        return found;
+    }
+
+    /// <summary>In a sentence.</summary>
+    public string Describe(string user) => $"{File} is open by then, and cannot be {Again}: {user} may not ({Reason}). {Remedy}";
+}

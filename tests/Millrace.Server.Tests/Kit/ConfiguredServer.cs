@@ -1,0 +1,65 @@
+using System.Runtime.InteropServices;
+
+namespace Millrace.Server.Tests.Kit;
+
+/// <summary>A server with a configuration file, which is told another one by SIGHUP.</summary>
+internal sealed class ConfiguredServer : IAsyncDisposable
+{
+    private const string Adopted = " is in use: ";
+    private const string Kept = "The configuration in use stays";
+
+    private readonly TempFolder _folder;
+
+    private ConfiguredServer(TempFolder folder, ServerProcess process)
+    {
+        _folder = folder;
+        Process = process;
+    }
+
+    public ServerProcess Process { get; }
+
+    /// <param name="text">The file, in a folder of its own.</param>
+    /// <param name="start">Starts a server with these flags and waits until it serves; null for the usual way.</param>
+    public static async Task<ConfiguredServer> StartAsync(string text, Func<string[], Task<ServerProcess>>? start = null)
+    {
+        var folder = new TempFolder();
+        try
+        {
+            folder.WriteText("m.json", text);
+            return new ConfiguredServer(folder, await (start ?? ServerProcess.StartAsync)(["--config", folder.PathOf("m.json")]));
+        }
+        catch
+        {
+            folder.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Tells it another one, and waits until that is in use.</summary>
+    public Task ReloadAsync(string text) => TellAsync(text, Adopted);
+
+    /// <summary>Tells it another one, and waits until that is refused.</summary>
+    public Task RefuseAsync(string text) => TellAsync(text, Kept);
+
+    /// <summary>Has it end in order, and gives all that it said on stderr.</summary>
+    public async Task<string> StopAsync()
+    {
+        Process.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await Process.ExitCodeAsync());
+        return await Process.ErrorAsync();
+    }
+
+    private async Task TellAsync(string text, string answer)
+    {
+        int before = Process.CountErrors(answer);
+        _folder.WriteText("m.json", text);
+        Process.Signal(PosixSignal.SIGHUP);
+        await Process.AwaitErrorAsync(answer, before + 1);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await Process.DisposeAsync();
+        _folder.Dispose();
+    }
+}

@@ -1,0 +1,152 @@
+using System.Net;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests.Options;
+
+/// <summary>SIGHUP with another configuration: addresses that are HTTP's and HTTPS's in turn, and sockets that were handed over.</summary>
+public sealed class ReloadAddressTests : IDisposable
+{
+    private const int Turns = 6;
+
+    private static readonly IPEndPoint AnyPort = new(IPAddress.Loopback, 0);
+
+    private readonly TempFolder _site = new();
+    private readonly TempFolder _keys = new();
+    private readonly string _certificate;
+
+    public ReloadAddressTests()
+    {
+        _site.Add("a.txt", 10);
+        string[] flags = OwnCertificate.Make(_keys, "a", "a.example");
+        _certificate = $"""
+            "cert": "{flags[1]}", "key": "{flags[3]}"
+            """;
+    }
+
+    public void Dispose()
+    {
+        _site.Dispose();
+        _keys.Dispose();
+    }
+
+    [Fact]
+    public async Task An_address_moves_to_HTTPS_and_back_with_its_socket_and_connections_stay_what_they_are()
+    {
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain("127.0.0.1:0"));
+        Uri plain = server.Process.Url;
+        var secure = new UriBuilder(plain) { Scheme = Uri.UriSchemeHttps }.Uri;
+        using Wire first = Wire.Open(plain);
+        Assert.Equal(200, first.Ask("/a.txt").Status);
+
+        // Port 0 is any: only its own socket has this one.
+        await server.ReloadAsync(Secure("127.0.0.1:0"));
+        Assert.Equal(200, first.Ask("/a.txt").Status);
+        using Wire second = Wire.Open(secure);
+        Assert.Equal(200, second.Ask("/a.txt").Status);
+        Assert.Equal(400, Wire.Get(plain, "/a.txt").Status);
+
+        await server.ReloadAsync(Plain("127.0.0.1:0"));
+        Assert.Equal(200, second.Ask("/a.txt").Status);
+        Assert.Equal(200, first.Ask("/a.txt").Status);
+        Assert.Equal(200, Wire.Get(plain, "/a.txt").Status);
+        string error = await server.StopAsync();
+        Assert.Contains($"in use: 1 sites on https://127.0.0.1:{plain.Port}/", error, StringComparison.Ordinal);
+        Assert.Contains($"in use: 1 sites on http://127.0.0.1:{plain.Port}/", error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Two_addresses_change_places_and_the_redirect_leads_to_the_one_that_speaks_TLS()
+    {
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Both("127.0.0.1:0", "127.0.0.1:0"));
+        (int secure, int plain) = (new Uri(server.Process.Addresses[0]).Port, new Uri(server.Process.Addresses[1]).Port);
+        for (int turn = 0; turn < Turns; turn++)
+        {
+            Assert.Equal(200, Wire.Get(new Uri($"https://127.0.0.1:{secure}/"), "/a.txt").Status);
+            WireAnswer answer = Wire.Get(new Uri($"http://127.0.0.1:{plain}/"), "/a.txt");
+            Assert.Equal($"https://millrace:{secure}/a.txt", answer.Field("Location"));
+            (secure, plain) = (plain, secure);
+            await server.ReloadAsync(Both($"127.0.0.1:{plain}", $"127.0.0.1:{secure}"));
+        }
+
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task Nobody_is_turned_away_while_an_address_moves()
+    {
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain("127.0.0.1:0"));
+        Uri plain = server.Process.Url;
+        string address = $"127.0.0.1:{plain.Port}";
+        using var stop = new CancellationTokenSource();
+        Task<int> client = Task.Run(() =>
+        {
+            int asked = 0;
+            for (; !stop.IsCancellationRequested; asked++)
+            {
+                // Whatever the address speaks, whoever speaks plain HTTP is answered: 200, or 400 from TLS.
+                Assert.Contains(Wire.Get(plain, "/a.txt").Status, (int[])[200, 400]);
+            }
+
+            return asked;
+        });
+        for (int turn = 0; turn < Turns; turn++)
+        {
+            await server.ReloadAsync(turn % 2 == 0 ? Secure(address) : Plain(address));
+        }
+
+        await stop.CancelAsync();
+        Assert.True(await client > 0);
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task A_socket_that_was_handed_over_is_served_whatever_is_told_of_its_address()
+    {
+        using var parent = new ServiceParent();
+        var address = (IPEndPoint)parent.Listen("web", AnyPort);
+        var plain = new Uri($"http://{address}/");
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain($"{address}"), parent.StartAsync);
+        Assert.Equal(200, Wire.Get(plain, "/a.txt").Status);
+
+        await server.ReloadAsync(Secure($"{address}"));
+        Assert.Equal(200, Wire.Get(new Uri($"https://{address}/"), "/a.txt").Status);
+
+        foreach (string told in (string[])["127.0.0.1:0", $"{address}", "127.0.0.1:0"])
+        {
+            await server.ReloadAsync(Plain(told));
+            Assert.Equal(200, Wire.Get(plain, "/a.txt").Status);
+        }
+
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task A_socket_that_the_admin_pages_have_or_will_have_stays_what_it_is_until_a_restart()
+    {
+        using var parent = new ServiceParent();
+        var site = (IPEndPoint)parent.Listen("web", AnyPort);
+        var admin = (IPEndPoint)parent.Listen("admin", AnyPort);
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(WithAdmin(admin), parent.StartAsync);
+
+        // Without, and with the site's own.
+        foreach (string told in (string[])[Plain($"{site}"), WithAdmin(site), WithAdmin(admin)])
+        {
+            await server.ReloadAsync(told);
+            Assert.Equal(200, Wire.Get(new Uri($"http://{site}/"), "/a.txt").Status);
+            using Wire wire = Wire.Open(new Uri($"http://{admin}/"));
+            Assert.Equal(200, wire.Send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"u8).Status);
+        }
+
+        await server.StopAsync();
+    }
+
+    private string WithAdmin(IPEndPoint admin) => $$"""{ "root": "{{_site.Root}}", "admin": { "listen": "{{admin}}" } }""";
+
+    private string Plain(string address) => $$"""{ "root": "{{_site.Root}}", "listen": "{{address}}" }""";
+
+    private string Secure(string address) =>
+        $$"""{ "root": "{{_site.Root}}", "https": { "listen": "{{address}}", {{_certificate}} } }""";
+
+    private string Both(string plain, string secure) =>
+        $$"""{ "root": "{{_site.Root}}", "listen": "{{plain}}", "https": { "listen": "{{secure}}", "redirect": true, {{_certificate}} } }""";
+}
