@@ -77,7 +77,7 @@ public partial class SchemaTests
     [Fact]
     public async Task Files_made_at_random_and_spoilt_in_one_place_are_judged_alike_by_both()
     {
-        int seed = Random.Shared.Next();
+        int seed = Environment.GetEnvironmentVariable("MILLRACE_TEST_ALL") is "1" ? Random.Shared.Next() : 1;
         RandomFile[] files = [.. Enumerable.Range(0, RandomFiles).Select(i => RandomFile.Make(unchecked(seed + i)))];
         string[] verdicts = await JudgeAsync([.. files.Select(static file => file.Text)]);
         foreach ((RandomFile file, string verdict) in files.Zip(verdicts))
