@@ -48,10 +48,14 @@ internal sealed class DebianRoot : IAsyncDisposable
         File.Delete(PathOf(inside));
     }
 
-    /// <summary>All that is there, but for what dpkg and the loader keep for themselves.</summary>
+    /// <summary>All that is there, but for what dpkg, useradd and the loader keep for themselves.</summary>
     public string[] List()
     {
-        string[] kept = ["/var/lib/dpkg/", "/var/log/", "/var/cache/", "/etc/ld.so.cache"];
+        string[] kept =
+        [
+            "/var/lib/dpkg/", "/var/log/", "/var/cache/", "/etc/ld.so.cache",
+            "/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-", "/etc/.pwd.lock",
+        ];
         return [.. Walk(new DirectoryInfo(Folder))
             .Select(path => path[Folder.Length..])
             .Where(path => !kept.Any(prefix => path.StartsWith(prefix, StringComparison.Ordinal)))
