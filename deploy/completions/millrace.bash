@@ -15,7 +15,7 @@ _millrace_flags() {
     ) ;;
   esac
   case "$1" in
-    ''|'check') flags+=(
+    ''|'check'|'doctor') flags+=(
       '--config'
       '-l' '--listen'
       '--host'

@@ -40,7 +40,7 @@ _millrace() {
     ) ;;
   esac
   case "$command" in
-    ''|'check') specs+=(
+    ''|'check'|'doctor') specs+=(
       '--config=[Read options from a JSON file]:FILE:_files'
       '*-l=[Where to listen\: 8080 (all interfaces), 127.0.0.1\:8080, \[\:\:1\]\:8080 or unix\:/run/x.sock]:ADDR: '
       '*--listen=[Where to listen\: 8080 (all interfaces), 127.0.0.1\:8080, \[\:\:1\]\:8080 or unix\:/run/x.sock]:ADDR: '

@@ -42,11 +42,11 @@ internal static class ManualPage
     private static void WriteSynopsis(RoffWriter page, CommandOutline outline)
     {
         page.Section("Synopsis");
-        page.Line(string.Join("\n.br\n", outline.All.Select(UsageOf)));
+        page.Line(string.Join("\n.br\n", outline.All.Select(command => UsageOf(command, outline))));
     }
 
     /// <summary>With the few flags of its own, or a word for many.</summary>
-    private static string UsageOf(CommandOutline command)
+    private static string UsageOf(CommandOutline command, CommandOutline root)
     {
         List<string> parts = [Bold("millrace")];
         if (command.Name.Length > 0)
@@ -54,7 +54,12 @@ internal static class ManualPage
             parts.Add(Bold(command.Name));
         }
 
-        parts.AddRange(TakesAll(command) ? [AllOptions] : OwnFlags(command).Select(static flag => $"[{SpeltOut(flag)}]"));
+        parts.AddRange(OwnFlags(command, root).Select(static flag => $"[{SpeltOut(flag)}]"));
+        if (TakesAll(command))
+        {
+            parts.Add(AllOptions);
+        }
+
         if (command.Argument is { } argument)
         {
             parts.Add(argument.IsRequired ? Italic(argument.Name) : $"[{Italic(argument.Name)}]");
@@ -99,24 +104,24 @@ internal static class ManualPage
         page.Text("Without one of these words, millrace serves. A folder with such a name is written with a slash: `./check`.");
         foreach (CommandOutline command in outline.Commands)
         {
-            page.Item(UsageOf(command), command.Help);
-            if (command.Argument is not null || TakesAll(command) || OwnFlags(command).Any())
+            page.Item(UsageOf(command, outline), command.Help);
+            if (command.Argument is not null || TakesAll(command) || OwnFlags(command, outline).Any())
             {
                 page.Line(".RS");
-                WriteParts(page, command);
+                WriteParts(page, command, outline);
                 page.Line(".RE");
             }
         }
     }
 
-    private static void WriteParts(RoffWriter page, CommandOutline command)
+    private static void WriteParts(RoffWriter page, CommandOutline command, CommandOutline root)
     {
         if (command.Argument is { } argument)
         {
             page.Item(Italic(argument.Name), argument.Help + (argument.Default.Length > 0 ? $" Default: {argument.Default}." : ""));
         }
 
-        foreach (FlagOutline flag in TakesAll(command) ? [] : OwnFlags(command))
+        foreach (FlagOutline flag in OwnFlags(command, root))
         {
             page.Item(SpeltOut(flag), flag.Help);
         }
@@ -195,6 +200,7 @@ internal static class ManualPage
 
     private static bool TakesAll(CommandOutline command) => command.Flags.Any(static flag => flag.Row is not null);
 
-    private static IEnumerable<FlagOutline> OwnFlags(CommandOutline command) =>
-        command.Flags.Where(static flag => flag.Row is null && flag.Name is not ("--help" or "--version"));
+    /// <summary>Those that are not explained with serving.</summary>
+    private static IEnumerable<FlagOutline> OwnFlags(CommandOutline command, CommandOutline root) =>
+        command.Flags.Where(flag => flag.Row is null && !root.Flags.Any(shared => shared.Name == flag.Name));
 }

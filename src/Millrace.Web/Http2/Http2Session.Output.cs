@@ -70,13 +70,9 @@ internal sealed partial class Http2Session
         _sentBytes += count;
         stream.Exchange?.AddBody(count, _connection.WrittenBytes);
 
-        if (count >= TinyDataBytes)
-        {
-            // A client may tell of each frame that it has taken it, for the stream and for the connection. Who opens windows byte by byte
-            // earns nothing by it: a frame for each would never come to an end.
-            _idleFrames.Earn(2);
-        }
-
+        // A client may tell of each frame that it has taken it, for the stream and for the connection. However small: who answers each so
+        // keeps getting small ones. That it is not too slow is for the watches to see.
+        _idleFrames.Earn(2);
         CountReadAhead(stream, Math.Max(0, stream.ReadAheadBytes - count));
         if (isLast)
         {

@@ -6,7 +6,7 @@ namespace Millrace.Server.Tests.Documents;
 public class DocumentTests
 {
     private static readonly string[] Documents =
-        ["getting-started.md", "monitoring.md", "coming-from-nginx.md", "coming-from-caddy.md", "troubleshooting.md"];
+        ["getting-started.md", "monitoring.md", "coming-from-nginx.md", "coming-from-caddy.md", "troubleshooting.md", "performance.md"];
 
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(2);
 
@@ -47,7 +47,7 @@ public class DocumentTests
     /// <summary>In a network of its own, where every port is free, and a process tree that ends with it.</summary>
     private static async Task<ToolResult> RunAsync(DocumentSection section)
     {
-        foreach (string tool in (string[])["unshare", "ip", "ss", "curl", "openssl", "htpasswd", section.Other ?? "bash"])
+        foreach (string tool in (string[])["unshare", "ip", "ss", "curl", "openssl", "htpasswd", "wrk", section.Other ?? "bash"])
         {
             Tool.Require(tool);
         }

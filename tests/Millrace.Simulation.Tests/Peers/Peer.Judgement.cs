@@ -22,8 +22,12 @@ internal abstract partial class Peer
     protected void NoteProgress() => _movedAtMs = World.PeersMovedAtMs = World.NowMs;
 
     /// <summary>The server has to have ended the connection by then.</summary>
-    protected void ExpectEnd(TimeSpan within, string deadline)
+    /// <param name="within">From now on.</param>
+    /// <param name="deadline">What passes by then, in words.</param>
+    /// <param name="nextDeadline">What begins only when another has passed: a leap over both of them was one.</param>
+    protected void ExpectEnd(TimeSpan within, string deadline, TimeSpan nextDeadline = default)
     {
+        _nextDeadlineMs = (long)nextDeadline.TotalMilliseconds;
         _endsByMs = World.NowMs + (long)within.TotalMilliseconds + World.Shape.SlackMs;
         _endsBy = deadline;
         World.Agenda.At(_endsByMs + 1, this, EndErrand);
@@ -90,7 +94,8 @@ internal abstract partial class Peer
     private void CheckEnd()
     {
         // The last answer may take its time on the way.
-        long dueMs = World.WithJumps(Math.Max(_endsByMs, _movedAtMs + World.Shape.SlackMs));
+        long nextMs = World.JumpedAtMs > 0 ? World.JumpedAtMs + _nextDeadlineMs + World.Shape.SlackMs : 0;
+        long dueMs = World.WithJumps(Math.Max(Math.Max(_endsByMs, nextMs), _movedAtMs + World.Shape.SlackMs));
         if (World.NowMs <= dueMs)
         {
             World.Agenda.At(dueMs + 1, this, EndErrand);

@@ -36,6 +36,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     private long _activeAtMs;
     private long _readBytes;
     private long _endsByMs = long.MaxValue;
+    private long _nextDeadlineMs;
     private string _endsBy = "";
 
     public int Number { get; } = number;

@@ -75,25 +75,6 @@ public class FloodTests : Http2Test
     public Task SETTINGS_of_many_settings_are_too_much_soon() => AssertTooMuchAsync(
         static _ => Frame.Settings([.. Enumerable.Repeat((SettingId.InitialWindowSize, 1u), 200)]), times: 10);
 
-    /// <summary>Each brings a frame of a byte, which earns nothing (CVE-2019-9511).</summary>
-    [Fact]
-    public async Task Windows_that_are_opened_byte_by_byte_are_too_much()
-    {
-        Http2Wire client = await OpenAsync(Tight, opensWindows: false, (SettingId.InitialWindowSize, 0u));
-        await client.SendAsync(Frame.Headers(1, Block.Get(Large)));
-        Frame next;
-        int taken = 0;
-        do
-        {
-            await client.SendAsync(Frame.WindowUpdate(1, 1));
-            next = await client.ReadUntilAsync(FrameType.Data, FrameType.GoAway);
-        }
-        while (next.Type == FrameType.Data && ++taken < 200);
-
-        Assert.Equal((FrameType.GoAway, Http2Error.EnhanceYourCalm), (next.Type, next.Error));
-        Assert.InRange(taken, 40, 60);
-    }
-
     [Fact]
     public Task CONTINUATION_without_end_is_too_much() => AssertTooMuchAsync(
         static i => i == 0 ? Frame.Headers(1, Block.Get(Small), FrameFlags.EndStream) : Frame.Continuation(1, [], FrameFlags.None));

@@ -192,7 +192,8 @@ internal sealed partial class Http2Peer : Peer
                 .. Frame.Data(streamId, new byte[30], FrameFlags.None)]);
             RunShape shape = World.Shape;
             TimeSpan stalls = (2 * shape.WebLimits.ReceiveStall) + (2 * shape.Limits.WriteStall);
-            ExpectEnd(stalls + shape.WebLimits.Body + shape.WebLimits.KeepAlive, "the deadlines for a body and a next request");
+            TimeSpan keepAlive = shape.WebLimits.KeepAlive;
+            ExpectEnd(stalls + shape.WebLimits.Body + keepAlive, "the deadlines for a body and a next request", stalls + keepAlive);
         }
         else
         {
