@@ -205,6 +205,8 @@ public sealed partial class Connection
             SetFirstRequestDeadline();
         }
 
+        // Who reads on within a request has one.
+        _firstRequestDeadlineMs = idle ? _firstRequestDeadlineMs : long.MaxValue;
         _readIsIdle = idle;
         WakeAt(Math.Min(_readDeadlineMs, _readLookMs));
         ValueTask<ReadOutcome> read = _read.Begin();

@@ -277,7 +277,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
                 (At(operation.Target) as SimulatedListener)?.Cancel();
                 break;
             case OperationKind.FileRead or OperationKind.MemoryRead
-                when !(operation.Socket?.SlowUntilMs > _world.NowMs) && _world.Strikes(FaultKind.CancelRaced, operation.Connection):
+                when !IsSlow(operation) && _world.Strikes(FaultKind.CancelRaced, operation.Connection):
                 // A worker is at it already, and will not be stopped.
                 break;
             case OperationKind.FileRead or OperationKind.MemoryRead:
@@ -288,6 +288,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
                 break;
         }
     }
+
+    /// <summary>Whether its read may take so long that a stop would give it up.</summary>
+    private bool IsSlow(Operation operation) => (operation.Socket?.SlowUntilMs ?? _world.Disk.SlowUntilMs) > _world.NowMs;
 
     private void Close(SimulatedSocket connection)
     {
