@@ -109,19 +109,6 @@ public sealed partial class Reactor
     internal long NowMs { get; private set; }
 
     /// <summary>
-    /// Runs an action on the reactor's thread, soon, in order of posting; never, when the reactor has ended. Any thread. The action
-    /// must not throw.
-    /// </summary>
-    public void Post(Action<object?> action, object? state)
-    {
-        ArgumentNullException.ThrowIfNull(action);
-        _mailbox.Post(action, state);
-    }
-
-    /// <summary>As <see cref="Post"/>, but on the thread pool when the reactor has ended: somebody waits for it. Any thread.</summary>
-    internal void PostContinuation(Action<object?> continuation, object? state) => _mailbox.PostContinuation(continuation, state);
-
-    /// <summary>
     /// Runs an action at the end of this turn, when all that came in it was dealt with, and before what was flushed is handed over: what
     /// several events of a turn have written goes out as one send. Reactor thread. The action must not throw.
     /// </summary>

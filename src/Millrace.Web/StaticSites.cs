@@ -65,15 +65,7 @@ internal sealed class StaticSites : IAsyncDisposable
         _hosts = hosts;
         foreach (Reactor reactor in _group.Reactors)
         {
-            var exchanged = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            reactor.Post(
-                _ =>
-                {
-                    _benches[reactor.Index]?.Exchange(hosts);
-                    exchanged.SetResult();
-                },
-                null);
-            await exchanged.Task.ConfigureAwait(false);
+            await reactor.PostAsync(() => _benches[reactor.Index]?.Exchange(hosts)).ConfigureAwait(false);
         }
 
         foreach (Site site in before.Sites.Except(hosts.Sites))

@@ -37,7 +37,7 @@ internal sealed class Watchdog : IAsyncDisposable
             await Task.Delay(period / 2, _stop.Token);
             if (turned.IsCompleted)
             {
-                turned = Task.WhenAll(reactors.Select(TurnAsync));
+                turned = Task.WhenAll(reactors.Select(static reactor => reactor.PostAsync(static () => { })));
             }
 
             // Looked at again after each delay, so that a drain that begins meanwhile ends the wait.
@@ -47,12 +47,5 @@ internal sealed class Watchdog : IAsyncDisposable
                 alive();
             }
         }
-    }
-
-    private static Task TurnAsync(Reactor reactor)
-    {
-        var turned = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        reactor.Post(static state => ((TaskCompletionSource)state!).SetResult(), turned);
-        return turned.Task;
     }
 }

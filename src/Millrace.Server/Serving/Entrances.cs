@@ -78,9 +78,7 @@ internal sealed class Entrances(ReactorGroup group, StaticSites sites, BoundAddr
         // What a reactor does now, and connections that were dealt to it, come before this.
         foreach (Reactor reactor in group.Reactors)
         {
-            var reached = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            reactor.Post(static reached => ((TaskCompletionSource)reached!).SetResult(), reached);
-            await reached.Task;
+            await reactor.PostAsync(static () => { });
         }
     }
 
