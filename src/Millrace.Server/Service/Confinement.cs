@@ -43,8 +43,7 @@ internal static partial class Confinement
 
     private static void Become(ServiceUser user, ILogger log)
     {
-        bool isSomebodyElse = UserCalls.UserId != user.Id || UserCalls.GroupId != user.Group;
-        if (isSomebodyElse)
+        if (!user.IsOwn)
         {
             // Groups first: without root nobody may change them.
             Require(UserCalls.SetGroups([.. user.Groups]), user);

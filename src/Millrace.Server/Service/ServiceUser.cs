@@ -10,6 +10,9 @@ namespace Millrace.Server.Service;
 /// <param name="Groups">All groups; just that one where it was asked for.</param>
 internal sealed record ServiceUser(string Text, uint Id, uint Group, IReadOnlyList<uint> Groups)
 {
+    /// <summary>Whether the process is that one already.</summary>
+    public bool IsOwn => UserCalls.UserId == Id && UserCalls.GroupId == Group;
+
     /// <exception cref="ServiceException">There is no such user or group.</exception>
     public static ServiceUser Find(string text)
     {

@@ -11,13 +11,13 @@ namespace Millrace.Server.Service;
 internal static class UserEyes
 {
     /// <summary>Whether this process may: as that very user, or as root.</summary>
-    public static bool MayLookAs(ServiceUser user) => UserCalls.UserId == 0 || IsOwn(user);
+    public static bool MayLookAs(ServiceUser user) => UserCalls.UserId == 0 || user.IsOwn;
 
     /// <summary>Runs it with the user's rights over files, and gives what it gives.</summary>
     /// <exception cref="ServiceException">Only root may have another's rights.</exception>
     public static T Look<T>(ServiceUser user, Func<T> look)
     {
-        if (IsOwn(user))
+        if (user.IsOwn)
         {
             return look();
         }
@@ -44,6 +44,4 @@ internal static class UserEyes
         failure?.Throw();
         return seen;
     }
-
-    private static bool IsOwn(ServiceUser user) => UserCalls.UserId == user.Id && UserCalls.GroupId == user.Group;
 }
