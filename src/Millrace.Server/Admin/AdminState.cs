@@ -13,16 +13,13 @@ namespace Millrace.Server.Admin;
 /// </summary>
 internal sealed class AdminState : IDisposable
 {
-    /// <summary>The meter of .NET itself.</summary>
-    private const string RuntimeMeter = "System.Runtime";
-
     private const string LagInstrument = "millrace.reactor.lag";
 
     /// <summary>Looks come every second: without one for so long nobody knows how the reactors are.</summary>
     private static readonly TimeSpan LookOldest = TimeSpan.FromSeconds(15);
 
     private readonly MeterReading _reading = new(static instrument =>
-        instrument.Meter.Name is RequestMeter.MeterName or RuntimeMeter && instrument.Name != RequestMeter.DurationName);
+        instrument.Meter.Name is RequestMeter.MeterName or RequestMeter.RuntimeMeterName && instrument.Name != RequestMeter.DurationName);
 
     private readonly StatsHistory _history = new();
     private volatile Watched? _watched;

@@ -45,7 +45,7 @@ internal sealed class OtlpExport : IDisposable
                     resource.AddService("millrace", serviceVersion: ServerMeter.Version);
                 }
             })
-            .AddMeter(RequestMeter.MeterName, "System.Runtime")
+            .AddMeter(RequestMeter.MeterName, RequestMeter.RuntimeMeterName)
             .AddOtlpExporter(options => Configure(options, collector));
         return new OtlpExport(builder.Build(), complaints);
     }

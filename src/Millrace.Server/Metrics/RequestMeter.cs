@@ -14,6 +14,9 @@ internal sealed class RequestMeter : IDisposable
 {
     public const string MeterName = "Millrace";
 
+    /// <summary>The meter of .NET itself, which is shown beside it.</summary>
+    public const string RuntimeMeterName = "System.Runtime";
+
     /// <summary>The instrument for who wants measurements one by one; <see cref="WriteDurations"/> is for who can do with sums.</summary>
     public const string DurationName = "millrace.request.duration";
 
