@@ -145,7 +145,7 @@ internal static class ManualPage
         foreach (OptionSection section in OptionSection.All)
         {
             page.Subsection(section.Title);
-            string note = section.Note(static group => $"`{group}`");
+            string note = section.Note;
             if (note.Length > 0)
             {
                 page.Text(note);
@@ -157,7 +157,7 @@ internal static class ManualPage
                 page.Item(flag is null ? Italic(option.Flag) : SpeltOut(flag), Explained(option));
                 page.Line(".br");
                 page.Text($"Environment `{option.Variable}`, file `{option.Path}`: "
-                    + $"{ValueShapes.DescribeWithParts(option, static part => $"`{part}`")}.");
+                    + $"{ValueShapes.DescribeWithParts(option)}.");
             }
         }
     }

@@ -13,10 +13,10 @@ internal static class ValueShapes
         return $"{bare}{one}{many}";
     }
 
-    /// <summary>The same, with the names of what an object has, as <paramref name="marked"/> marks them.</summary>
-    public static string DescribeWithParts(ServerOption option, Func<string, string> marked) =>
+    /// <summary>The same, with the names of what an object has, in Markdown.</summary>
+    public static string DescribeWithParts(ServerOption option) =>
         option.Template is { } template && RuleTemplate.Parse(template) is { IsPair: false } rule
-            ? $"{Describe(option)} with {string.Join(", ", rule.Parts.Select(part => marked(part.Name)))}"
+            ? $"{Describe(option)} with {string.Join(", ", rule.Parts.Select(static part => $"`{part.Name}`"))}"
             : Describe(option);
 
     private static string DescribeOne(ServerOption option) => option.Kind switch

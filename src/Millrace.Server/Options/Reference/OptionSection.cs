@@ -17,9 +17,9 @@ internal sealed record OptionSection(string Title, string Group, IReadOnlyList<S
 
     private static IEnumerable<ServerOption> OfServer => OptionTable.All.Where(static option => option.Scope == OptionScope.Server);
 
-    /// <summary>What is to be known of all of them, with the name of the group as <paramref name="marked"/> marks it.</summary>
-    public string Note(Func<string, string> marked) =>
-        Group.Length > 0 ? $"In the file, the group {marked(Group)}."
+    /// <summary>What is to be known of all of them, in Markdown.</summary>
+    public string Note =>
+        Group.Length > 0 ? $"In the file, the group `{Group}`."
         : Options.All(static option => option.Scope == OptionScope.Site) ? "Of all sites, and of a host its own."
         : "";
 

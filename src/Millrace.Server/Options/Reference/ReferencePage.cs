@@ -89,7 +89,7 @@ internal static class ReferencePage
         var page = new StringBuilder(Introduction.Replace(RestartPlace, $"{string.Join(", ", atRestart)}.", StringComparison.Ordinal));
         foreach (OptionSection section in OptionSection.All)
         {
-            string note = section.Note(static group => $"`{group}`");
+            string note = section.Note;
             page.Append("\n## ").Append(section.Title).Append("\n\n");
             page.Append(note).Append(note.Length > 0 ? "\n\n" : "");
             page.Append("| | |\n|---|---|\n");
@@ -110,7 +110,7 @@ internal static class ReferencePage
         page.Append(option.Default.Length > 0 ? $" Default: {Escaped(DefaultOf(option))}." : "");
         page.Append(option.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "");
         page.Append(option.Change == OptionChange.AtRestart ? " Needs a restart." : "");
-        page.Append(" In the file: ").Append(Escaped(ValueShapes.DescribeWithParts(option, static part => $"`{part}`"))).Append(". |\n");
+        page.Append(" In the file: ").Append(Escaped(ValueShapes.DescribeWithParts(option))).Append(". |\n");
     }
 
     private static string DefaultOf(ServerOption option) =>
