@@ -26,6 +26,12 @@ internal sealed partial class Http2Peer
     protected override void Take(ReadOnlySpan<byte> bytes)
     {
         _input.AddRange(bytes);
+        if (_framesTaken == 0 && CollectionsMarshal.AsSpan(_input).StartsWith(Http1))
+        {
+            TakeUnrecognised();
+            return;
+        }
+
         int at = 0;
         while (!World.HasFailed && TryRead(ref at) is { } frame)
         {
