@@ -80,6 +80,9 @@ internal sealed partial class SimulatedSocket : IScheduled
     /// <summary>Something happened after which the server may, or must, end the connection anywhere.</summary>
     public bool MayBreak { get; private set; }
 
+    /// <summary>The server's seal of it has its keys: from now on an end without a last word is a cut.</summary>
+    public bool IsSealed { get; set; }
+
     /// <summary>The server took the connection over, rather than shed it.</summary>
     public bool IsTaken { get; private set; }
 

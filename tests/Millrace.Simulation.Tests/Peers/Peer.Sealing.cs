@@ -14,8 +14,8 @@ internal abstract partial class Peer
     private bool HasToSeal =>
         _isEnding || _sealedBytes > 0 || seal!.Outgoing.Length > 0 || (seal.IsOpen && Outgoing.Length > 0);
 
-    /// <summary>An end without the last word is a stream that was cut, unless it never began.</summary>
-    private bool IsCut => seal is { HadLastWord: false } && !Socket.MayBreak && !(World.IsStopping && !seal.IsOpen);
+    /// <summary>An end without the last word is a stream that was cut, unless it never began: who stops waits for no handshake.</summary>
+    private bool IsCut => seal is { HadLastWord: false } && !Socket.MayBreak && !(World.IsStopping && !Socket.IsSealed);
 
     private void Open(ReadOnlySpan<byte> bytes)
     {

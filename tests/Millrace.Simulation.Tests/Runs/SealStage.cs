@@ -192,6 +192,7 @@ internal sealed class SealStage : ConnectionStage
                 break;
             case SealRecord.Finished:
                 _phase = Phase.Established;
+                _socket.IsSealed = true;
                 Connection.SetStageDeadline(long.MaxValue);
                 StartHandler();
                 break;

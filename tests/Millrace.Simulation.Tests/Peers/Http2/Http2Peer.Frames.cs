@@ -158,9 +158,10 @@ internal sealed partial class Http2Peer
             return ExchangeDeck.Unreadable;
         }
 
+        // A file of no known length is no file to take ranges of: all of it comes.
         bool isUncertain = World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(stream.BeganAtMs);
         if (isUncertain && stream.Exchange is { Content: { } content } && head.AsSpan().IndexOf("\r\nContent-Length: "u8) < 0
-            && stream.Exchange.Answer is { Status: 200, BringsContent: true })
+            && head.AsSpan().StartsWith("HTTP/1.1 200 "u8) && stream.Exchange.Answer is { Status: 200 or 206, BringsContent: true })
         {
             return new Answer(200) { Content = [content], NamesLength = false };
         }
