@@ -24,7 +24,7 @@ internal abstract partial class Peer
     /// <summary>The server has to have ended the connection by then.</summary>
     /// <param name="within">From now on.</param>
     /// <param name="deadline">What passes by then, in words.</param>
-    /// <param name="nextDeadline">What begins only when another has passed: a leap over both of them was one.</param>
+    /// <param name="nextDeadline">What begins only when another has passed, or the disk is done: a leap over both of them was one.</param>
     protected void ExpectEnd(TimeSpan within, string deadline, TimeSpan nextDeadline = default)
     {
         _nextDeadlineMs = (long)nextDeadline.TotalMilliseconds;
@@ -94,7 +94,8 @@ internal abstract partial class Peer
     private void CheckEnd()
     {
         // The last answer may take its time on the way.
-        long nextMs = World.JumpedAtMs > 0 ? World.JumpedAtMs + _nextDeadlineMs + World.Shape.SlackMs : 0;
+        long heldUpMs = _nextDeadlineMs > 0 ? Math.Max(World.JumpedAtMs, SlowUntilMs) : World.JumpedAtMs;
+        long nextMs = heldUpMs > 0 ? heldUpMs + _nextDeadlineMs + World.Shape.SlackMs : 0;
         long dueMs = World.WithJumps(Math.Max(Math.Max(_endsByMs, nextMs), _movedAtMs + World.Shape.SlackMs));
         if (World.NowMs <= dueMs)
         {

@@ -24,7 +24,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>A run takes milliseconds; one that hangs in the server, where the simulated clock stands still, is found by this.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromMinutes(1);
 
-    /// <summary>More than any peer needs to read what is there.</summary>
+    /// <summary>Longer than any peer that still reads what is there waits for more, whatever the clock does.</summary>
     private const long SettlingMs = 3_600_000;
 
     private static readonly IPEndPoint Nowhere = new(IPAddress.Loopback, 1);
@@ -261,9 +261,10 @@ internal sealed class SimulationRun : IScheduled
             return;
         }
 
-        // What the server has sent is still on its way, to peers that take their time.
-        long untilMs = _world.NowMs + SettlingMs;
-        while (_peersDone < _peers.Count && _world.Agenda.NextAtMs < untilMs && !_world.HasFailed)
+        // What the server has sent is still on its way, to peers that take their time: hours, some of them, and all move on.
+        long endedAtMs = _world.NowMs;
+        while (_peersDone < _peers.Count
+            && _world.Agenda.NextAtMs < Math.Max(endedAtMs, _world.PeersMovedAtMs) + SettlingMs && !_world.HasFailed)
         {
             _world.Agenda.AdvanceTo(_world.Agenda.NextAtMs);
             _world.Agenda.TryRunDue();

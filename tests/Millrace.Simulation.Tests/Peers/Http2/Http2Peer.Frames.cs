@@ -247,7 +247,7 @@ internal sealed partial class Http2Peer
             && (World.Disk.ShrunkSizes.Count > 0
                 || World.Disk.HasFailedSince(stream.BeganAtMs)
                 || World.Disk.HasRefusedSince(stream.BeganAtMs));
-        if (!isStalled && !isOfFile && !Socket.MayBreak)
+        if (!isStalled && !isOfFile && !(frame.Error == Http2Error.Cancel && IsBehindFlood) && !Socket.MayBreak)
         {
             FailStream(stream, $"is reset with {frame.Error}, and nothing gave a reason");
         }
@@ -296,7 +296,7 @@ internal sealed partial class Http2Peer
             case Http2Error.NoError when _floods && HasSentAll && FloodFrames > IdleFramesMost:
                 return "and a flood was taken";
             case Http2Error.NoError:
-                return _streams.Exists(static stream => !stream.IsOver) ? "though streams were open" : null;
+                return _streams.TrueForAll(stream => stream.IsOver || CameLate(stream)) ? null : "though streams were open";
             case Http2Error.EnhanceYourCalm when _floods && _hasRudeEnd:
             case Http2Error.EnhanceYourCalm when Temper == Temper.Trickles && _hasRudeEnd:
             case Http2Error.EnhanceYourCalm when _streams.Count > 0 && IsTooSlow(_takenBytes, _streams[0].BeganAtMs):
@@ -318,6 +318,19 @@ internal sealed partial class Http2Peer
         return elapsedMs >= limits.WriteStall.TotalMilliseconds
             && (_stalls || !IsEager || bytes * 1_000 < 2 * limits.WriteBytesPerSecond * elapsedMs);
     }
+
+    /// <summary>A window that the peer opens behind its own flood stays closed to the server for as long as the flood takes.</summary>
+    private bool IsBehindFlood =>
+        _floods && _hasRudeEnd && World.NowMs - _rudeEndAtMs >= World.Shape.Limits.WriteStall.TotalMilliseconds;
+
+    /// <summary>
+    /// Whether a stream has met an end that was due: one that the server does not count, opened by who took as long over the answers
+    /// to those before as a connection may rest.
+    /// </summary>
+    private bool CameLate(Http2Exchange stream) =>
+        _lastStreamId > 0 && stream.StreamId > _lastStreamId
+        && stream.BeganAtMs - _streams[(_lastStreamId - 1) / 2].BeganAtMs
+            >= (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
 
     private Http2Exchange? Find(Frame frame)
     {
