@@ -44,16 +44,26 @@ internal sealed class Credit(TimeSpan window, int bytesPerSecond)
         _pausedAtMs = nowMs;
     }
 
-    /// <summary>Bytes came; those of a pause are of no use.</summary>
-    public void Take(long nowMs, int bytes)
+    /// <summary>Bytes came; those of a pause are of no use, unless it may turn out to be none.</summary>
+    /// <param name="nowMs">The present.</param>
+    /// <param name="bytes">How many.</param>
+    /// <param name="inPauseOfNoTime">Whether what comes in the millisecond in which the pause began counts as if it had not begun.</param>
+    public void Take(long nowMs, int bytes, bool inPauseOfNoTime = false)
     {
-        if (IsRunning)
+        if (IsRunning || (inPauseOfNoTime && nowMs == _pausedAtMs))
         {
             Settle(nowMs);
             double earnedMs = bytesPerSecond == 0 ? WindowMs : bytes * 1000.0 / bytesPerSecond;
             _leftMs = Math.Min(Math.Max(WindowMs, _leftMs), _leftMs + earnedMs);
             MovedAtMs = nowMs;
         }
+    }
+
+    /// <summary>Nothing that was before counts any more.</summary>
+    public void Renew(long nowMs, double grantMs)
+    {
+        _leftMs = WindowMs + grantMs;
+        _atMs = nowMs;
     }
 
     public double LeftMs(long nowMs) => IsRunning ? _leftMs - (nowMs - _atMs) : _leftMs;

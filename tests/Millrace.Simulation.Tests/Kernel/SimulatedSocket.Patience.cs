@@ -87,6 +87,16 @@ internal sealed partial class SimulatedSocket
         }
     }
 
+    /// <summary>
+    /// Deadlines may have passed on the way. A leap that lies before the server's first look, or in a send that ends before its next, costs
+    /// the peer nothing.
+    /// </summary>
+    public void OnClockJump()
+    {
+        _mostCredit.Renew(_world.NowMs, UnseenMs);
+        Excuse();
+    }
+
     /// <summary>The server has seen the end of a send.</summary>
     public void OnSendReturned(Operation send)
     {
@@ -100,9 +110,7 @@ internal sealed partial class SimulatedSocket
     private void OnSendSubmitted()
     {
         _credit.Run(_world.NowMs);
-
-        // Neither the time before its first look is counted, a quarter of the window, nor that behind its last.
-        _mostCredit.Run(_world.NowMs, _mostCredit.WindowMs / 2);
+        _mostCredit.Run(_world.NowMs, UnseenMs);
         if (!_stallIsWatched)
         {
             _stallIsWatched = true;
@@ -114,8 +122,13 @@ internal sealed partial class SimulatedSocket
     {
         _acknowledgedBytes += count;
         _credit.Take(_world.NowMs, count);
-        _mostCredit.Take(_world.NowMs, count);
+
+        // What follows in the same millisecond is sent without a pause, and what was taken between the two counts.
+        _mostCredit.Take(_world.NowMs, count, inPauseOfNoTime: true);
     }
+
+    /// <summary>Neither the time before the server's first look is counted, a quarter of the window, nor that behind its last.</summary>
+    private double UnseenMs => _mostCredit.WindowMs / 2;
 
     private Credit NewCredit() => new(_world.Shape.Limits.WriteStall, _world.Shape.Limits.WriteBytesPerSecond);
 

@@ -18,13 +18,16 @@ internal abstract partial class Peer
     /// <summary>Until then it is the disk's fault.</summary>
     protected virtual long SlowUntilMs => Socket.SlowUntilMs;
 
+    /// <summary>What the server may wait when the last byte is taken of what it is still to send where an end is expected.</summary>
+    protected virtual long RestMs => 0;
+
     /// <summary>The server owes something new from now on: the time until its next byte counts.</summary>
     protected void NoteProgress() => _movedAtMs = World.PeersMovedAtMs = World.NowMs;
 
     /// <summary>The server has to have ended the connection by then.</summary>
     /// <param name="within">From now on.</param>
     /// <param name="deadline">What passes by then, in words.</param>
-    /// <param name="nextDeadline">What begins only when another has passed, or the disk is done: a leap over both of them was one.</param>
+    /// <param name="nextDeadline">What begins only when another has passed, or a read of a disk: a leap over both of them was one.</param>
     protected void ExpectEnd(TimeSpan within, string deadline, TimeSpan nextDeadline = default)
     {
         _nextDeadlineMs = (long)nextDeadline.TotalMilliseconds;
@@ -93,10 +96,9 @@ internal abstract partial class Peer
 
     private void CheckEnd()
     {
-        // The last answer may take its time on the way.
-        long heldUpMs = _nextDeadlineMs > 0 ? Math.Max(World.JumpedAtMs, SlowUntilMs) : World.JumpedAtMs;
-        long nextMs = heldUpMs > 0 ? heldUpMs + _nextDeadlineMs + World.Shape.SlackMs : 0;
-        long dueMs = World.WithJumps(Math.Max(Math.Max(_endsByMs, nextMs), _movedAtMs + World.Shape.SlackMs));
+        // The last answer may take its time on the way, and nobody lets go of what a disk still writes to.
+        long nextMs = Math.Max(World.JumpedAtMs, SlowUntilMs) + _nextDeadlineMs;
+        long dueMs = World.WithJumps(Math.Max(_endsByMs, Math.Max(nextMs, _movedAtMs + RestMs) + World.Shape.SlackMs));
         if (World.NowMs <= dueMs)
         {
             World.Agenda.At(dueMs + 1, this, EndErrand);

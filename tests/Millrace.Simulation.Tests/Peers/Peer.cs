@@ -163,7 +163,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     }
 
     /// <summary>Its deadlines may have passed on the way.</summary>
-    public void OnClockJump() => Socket?.Excuse();
+    public void OnClockJump() => Socket?.OnClockJump();
 
     /// <summary>Takes bytes that the server sent, all of them, and fails for what is wrong.</summary>
     protected abstract void Take(ReadOnlySpan<byte> bytes);

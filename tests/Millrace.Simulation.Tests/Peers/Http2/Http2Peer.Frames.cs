@@ -183,7 +183,8 @@ internal sealed partial class Http2Peer
         {
             _windowClosedAtMs = World.NowMs;
             RunShape shape = World.Shape;
-            ExpectEnd(shape.WebLimits.KeepAlive + (2 * shape.Limits.WriteStall), "the window of the connection was closed");
+            TimeSpan all = shape.WebLimits.KeepAlive + (2 * shape.Limits.WriteStall);
+            ExpectEnd(all, "the window of the connection was closed", all);
         }
 
         bool isRude = frame.StreamId == RudeStreamId;
