@@ -3,7 +3,7 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Options;
 
-/// <summary><c>millrace check --user</c> and <c>millrace doctor --user</c>: what another user may read, by the kernel's judgement.</summary>
+/// <summary><c>millrace check --user</c> and <c>millrace doctor --user</c>: what another user may read.</summary>
 [SupportedOSPlatform("linux")]
 public sealed class CheckUserTests : IDisposable
 {
@@ -77,7 +77,8 @@ public sealed class CheckUserTests : IDisposable
         string[] flags = ["--access-log", _folder.PathOf("a.log"), "--user", Nobody];
         ToolResult withheld = await CheckAsync(flags);
         Assert.Equal(0, withheld.ExitCode);
-        Assert.StartsWith($"millrace: {_folder.PathOf("a.log")} is open by then, and cannot be opened anew", withheld.Error, StringComparison.Ordinal);
+        Assert.StartsWith(
+            $"millrace: {_folder.PathOf("a.log")} is open by then, and cannot be opened anew", withheld.Error, StringComparison.Ordinal);
 
         // Who may write a folder and not search it makes nothing there.
         File.SetUnixFileMode(_folder.Root, ForAll | UnixFileMode.OtherWrite);
@@ -149,7 +150,8 @@ public sealed class CheckUserTests : IDisposable
 
     private static void SetModes(string[] files, UnixFileMode mode) => Array.ForEach(files, file => File.SetUnixFileMode(file, mode));
 
-    private static Task<string> GiveAsync(string group, params string[] files) => Tool.RunToSuccessAsync(Deadline, "chgrp", [group, .. files]);
+    private static Task<string> GiveAsync(string group, params string[] files) =>
+        Tool.RunToSuccessAsync(Deadline, "chgrp", [group, .. files]);
 
     private static async Task AssertNothingWithheldAsync(string[] flags)
     {

@@ -46,7 +46,8 @@ internal sealed record RandomFile(int Seed, string Text, string? Spoilt)
         }
 
         // A list, of none, one or two.
-        return option.Occurrence == OptionOccurrence.Repeatable && one.GetValueKind() != System.Text.Json.JsonValueKind.True && random.Next(2) == 0
+        return option.Occurrence == OptionOccurrence.Repeatable && one.GetValueKind() != System.Text.Json.JsonValueKind.True
+            && random.Next(2) == 0
             ? new JsonArray([.. Enumerable.Range(0, random.Next(3)).Select(_ => one.DeepClone())])
             : one;
     }
