@@ -1,6 +1,7 @@
 using System.CommandLine;
 using Millrace.Server;
 using Millrace.Server.Options.Settings;
+using Millrace.Server.Terminal;
 
 // '@name' is a folder, not a file of further arguments. What cannot be meant is answered in one line, not with a page of help.
 string[] arguments = BareFlag.Complete(args, [.. OptionFlags.Bare]);
@@ -8,8 +9,7 @@ ParseResult parsed = ServeCommand.Create().Parse(arguments, new ParserConfigurat
 if (parsed.Errors.Count > 0)
 {
     // The last: the first of a mistyped option is about its value, which nobody takes.
-    Console.Error.WriteLine($"millrace: {parsed.Errors[^1].Message} Try 'millrace --help'.");
-    return ExitCode.Usage;
+    return ErrorLine.Print($"{parsed.Errors[^1].Message} Try 'millrace --help'.", ExitCode.Usage);
 }
 
 // The server sees to its own signals: it drains.

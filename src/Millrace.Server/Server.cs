@@ -90,12 +90,12 @@ internal static class Server
         }
         catch (Exception refusal) when (refusal is SiteException or TlsException)
         {
-            return Complain(refusal.Message, ExitCode.Usage);
+            return ErrorLine.Print(refusal.Message, ExitCode.Usage);
         }
         catch (Exception refusal) when (refusal is EngineException or AccessLogException or ServiceException
             or IOException or UnauthorizedAccessException)
         {
-            return Complain(refusal.Message, ExitCode.Refused);
+            return ErrorLine.Print(refusal.Message, ExitCode.Refused);
         }
     }
 
@@ -117,12 +117,6 @@ internal static class Server
         string full = Path.TrimEndingDirectorySeparator(Path.GetFullPath(root));
         string relative = Path.GetRelativePath(Environment.CurrentDirectory, full);
         return relative == "." || relative.StartsWith("..", StringComparison.Ordinal) ? full : relative;
-    }
-
-    private static int Complain(string message, int exitCode)
-    {
-        Console.Error.WriteLine($"millrace: {message}");
-        return exitCode;
     }
 
     public static ILoggerFactory CreateLogging(LogLevel least) => LoggerFactory.Create(builder => builder

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Text;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Interop.Sockets;
@@ -185,7 +184,7 @@ internal static class ListenSockets
     private static bool IsSocket(string path)
     {
         var how = new OpenHow { Flags = OpenFlags.Path | OpenFlags.NoFollow | OpenFlags.CloseOnExec };
-        int file = FileCalls.OpenAt2(FileCalls.WorkingDirectory, [.. Encoding.UTF8.GetBytes(path), 0], how);
+        int file = FileCalls.OpenAt2(FileCalls.WorkingDirectory, CString.Of(path), how);
         if (file < 0)
         {
             return false;

@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using System.Text;
 
 namespace Millrace.Interop.Users;
 
@@ -42,7 +41,7 @@ internal static unsafe partial class UserCalls
         PasswordEntry entry;
         PasswordEntry* found = null;
         int error;
-        fixed (byte* text = NullTerminated(name), pointer = room)
+        fixed (byte* text = CString.Of(name), pointer = room)
         {
             error = uint.TryParse(name, out uint number)
                 ? getpwuid_r(number, &entry, pointer, EntryBytes, &found)
@@ -60,7 +59,7 @@ internal static unsafe partial class UserCalls
         GroupEntry entry;
         GroupEntry* found = null;
         int error;
-        fixed (byte* text = NullTerminated(name), pointer = room)
+        fixed (byte* text = CString.Of(name), pointer = room)
         {
             error = uint.TryParse(name, out uint number)
                 ? getgrgid_r(number, &entry, pointer, EntryBytes, &found)
@@ -78,7 +77,7 @@ internal static unsafe partial class UserCalls
         while (true)
         {
             uint[] groups = new uint[count];
-            fixed (byte* text = NullTerminated(name))
+            fixed (byte* text = CString.Of(name))
             fixed (uint* pointer = groups)
             {
                 // Where they do not fit, the count says how many there are.
@@ -91,8 +90,6 @@ internal static unsafe partial class UserCalls
             count = Math.Max(count, groups.Length * 2);
         }
     }
-
-    private static byte[] NullTerminated(string text) => [.. Encoding.UTF8.GetBytes(text), 0];
 
     /// <summary>getpwnam_r(3): these, and 0, may all mean that there is no such name.</summary>
     private static int Result(int error, void* found) =>

@@ -3,6 +3,7 @@ using Microsoft.Extensions.Logging;
 using Millrace.Server.Https;
 using Millrace.Server.Options;
 using Millrace.Server.Service;
+using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
 using Millrace.Tls;
 
@@ -33,8 +34,7 @@ internal static class CheckCommand
             bool isFolder = told is not null && Directory.Exists(told);
             if (told is not null && !isFolder && flags.FileOf(parsed) is not null)
             {
-                Console.Error.WriteLine("millrace: There are two configurations: name one, as FILE or by --config.");
-                return ExitCode.Usage;
+                return ErrorLine.Print("There are two configurations: name one, as FILE or by --config.", ExitCode.Usage);
             }
 
             return Check(new Configuration(
@@ -160,7 +160,7 @@ internal static class CheckCommand
 
     private static bool Complain(string message)
     {
-        Console.Error.WriteLine($"millrace: {message}");
+        ErrorLine.Print(message);
         return false;
     }
 }

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using Millrace.Server.Options.Reference;
+using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
 
@@ -33,13 +34,11 @@ internal static class InitCommand
         }
         catch (IOException) when (File.Exists(path))
         {
-            Console.Error.WriteLine($"millrace: '{path}' exists, and is left as it is: name another.");
-            return ExitCode.Usage;
+            return ErrorLine.Print($"'{path}' exists, and is left as it is: name another.", ExitCode.Usage);
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {
-            Console.Error.WriteLine($"millrace: '{path}' cannot be written: {refusal.Message}");
-            return ExitCode.Refused;
+            return ErrorLine.Print($"'{path}' cannot be written: {refusal.Message}", ExitCode.Refused);
         }
     }
 }

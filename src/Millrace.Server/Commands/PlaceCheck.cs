@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Text;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Server.AccessLog;
@@ -54,18 +53,15 @@ internal static class PlaceCheck
             return null;
         }
 
-        string folder = Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/";
-        if (FileCalls.MayMakeIn(Terminated(folder)) is < 0 and int error)
+        if (ParentFolder.MayMake(path) is < 0 and int error)
         {
-            return $"No socket can be made in '{folder}': {Errno.Describe(error)}.";
+            return $"No socket can be made in '{ParentFolder.Of(path)}': {Errno.Describe(error)}.";
         }
 
         // A socket there may be a running server's, or one that is gone: the engine tells them apart as it binds.
-        return FileCalls.StatPath(FileCalls.WorkingDirectory, Terminated(path), StatxMask.Type, out Statx there) >= 0
+        return FileCalls.StatPath(FileCalls.WorkingDirectory, CString.Of(path), StatxMask.Type, out Statx there) >= 0
             && there.Type != FileType.Socket
                 ? $"'{path}' is no socket and would be in the way of one: remove it, or name another."
                 : null;
     }
-
-    private static byte[] Terminated(string path) => [.. Encoding.UTF8.GetBytes(path), 0];
 }

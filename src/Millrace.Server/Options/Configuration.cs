@@ -1,5 +1,6 @@
 using Millrace.Server.Options.Files;
 using Millrace.Server.Options.Settings;
+using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Options;
 
@@ -33,7 +34,7 @@ internal sealed class Configuration(SettingSet flags, string? path)
         ServeOptions? options = Read(out IReadOnlyList<Complaint> complaints);
         foreach (Complaint complaint in complaints)
         {
-            Console.Error.WriteLine($"millrace: {complaint}");
+            ErrorLine.Print(complaint.ToString());
         }
 
         return options;

@@ -24,8 +24,7 @@ internal static class PrecompressCommand
     {
         if (!Directory.Exists(directory))
         {
-            Console.Error.WriteLine($"millrace: '{directory}' is no folder: give the one that is served.");
-            return ExitCode.Usage;
+            return ErrorLine.Print($"'{directory}' is no folder: give the one that is served.", ExitCode.Usage);
         }
 
         using var stop = new StopSignal();
@@ -38,8 +37,7 @@ internal static class PrecompressCommand
         if (stopping.IsCancellationRequested)
         {
             await cancelling;
-            Console.Error.WriteLine("millrace: stopped; what was written so far is whole.");
-            return ExitCode.Refused;
+            return ErrorLine.Print("stopped; what was written so far is whole.", ExitCode.Refused);
         }
 
         foreach (string orphan in prunes ? tree.Orphans : [])
@@ -50,7 +48,7 @@ internal static class PrecompressCommand
 
         foreach (string failure in tree.Failures.Concat(totals.Failures))
         {
-            Console.Error.WriteLine($"millrace: {failure}");
+            ErrorLine.Print(failure);
         }
 
         Console.WriteLine(totals.Summary);

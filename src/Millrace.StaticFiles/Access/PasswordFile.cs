@@ -1,4 +1,3 @@
-using System.Text;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
 using Millrace.Interop.Crypt;
@@ -106,7 +105,7 @@ internal sealed class PasswordFile
 
     private SafeFileHandle Open()
     {
-        byte[] pathZ = Encoding.UTF8.GetBytes(_path + '\0');
+        byte[] pathZ = CString.Of(_path);
         // Without O_NONBLOCK a FIFO of this name would hold the thread for ever.
         var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.NonBlock | OpenFlags.CloseOnExec };
         int fd = FileCalls.OpenAt2(FileCalls.WorkingDirectory, pathZ, how);

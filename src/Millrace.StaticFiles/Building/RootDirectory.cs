@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using System.Text;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 
@@ -36,7 +35,7 @@ internal sealed class RootDirectory : IDisposable
     /// <summary>Opens a root by its name, following symlinks: the user may point it anywhere.</summary>
     public static RootDirectory Open(string root)
     {
-        byte[] pathZ = Encoding.UTF8.GetBytes(root + '\0');
+        byte[] pathZ = CString.Of(root);
         var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec };
         int fd = Retry(FileCalls.WorkingDirectory, pathZ, how);
         if (fd < 0)

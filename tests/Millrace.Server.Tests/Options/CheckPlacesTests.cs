@@ -1,24 +1,16 @@
 using System.Net.Sockets;
-using System.Runtime.Versioning;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Options;
 
-/// <summary><c>millrace check</c> and <c>millrace doctor</c> on files that a server would make, and on those of another user.</summary>
-[SupportedOSPlatform("linux")]
+/// <summary><c>millrace check</c> on files and sockets that a server would make.</summary>
 public sealed class CheckPlacesTests : IDisposable
 {
-    private const string Nobody = "65534:65534";
-
-    private const UnixFileMode ForAll = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
-        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
-
     private readonly TempFolder _folder = new();
 
     public CheckPlacesTests()
     {
-        File.SetUnixFileMode(_folder.Root, ForAll);
-        Directory.CreateDirectory(_folder.PathOf("site"), ForAll);
+        Directory.CreateDirectory(_folder.PathOf("site"));
         _folder.Add("site/a.txt", 10);
     }
 
@@ -68,70 +60,6 @@ public sealed class CheckPlacesTests : IDisposable
         ToolResult result = await CheckAsync("--listen", $"unix:{_folder.PathOf("a.sock")}");
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
     }
-
-    [Fact]
-    public async Task With_a_user_it_is_told_what_he_cannot_open_again()
-    {
-        RequireRoot();
-        string[] certificate = OwnCertificate.Make(_folder, "a", "a.example");
-        _folder.WriteText("m.json", "{}");
-        _folder.WriteText("a.log", "");
-        string[] withheld = [certificate[3], _folder.PathOf("m.json"), _folder.PathOf("a.log")];
-        Array.ForEach(withheld, static file => File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.UserWrite));
-        string[] flags =
-        [
-            _folder.PathOf("site"), "--config", _folder.PathOf("m.json"), "--https", "127.0.0.1:0", .. certificate,
-            "--access-log", _folder.PathOf("a.log"),
-        ];
-
-        ToolResult asRoot = await Tool.RunAsync(Publication.Program, ["check", .. flags]);
-        Assert.Equal((0, ""), (asRoot.ExitCode, asRoot.Error));
-        ToolResult asNobody = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody]);
-        Assert.Equal(0, asNobody.ExitCode);
-        Assert.Equal(
-            [
-                $"millrace: {withheld[0]} is open by then, and cannot be read anew on SIGHUP: ",
-                $"millrace: {withheld[1]} is open by then, and cannot be read anew on SIGHUP: ",
-                $"millrace: {withheld[2]} is open by then, and cannot be opened anew on SIGUSR1: ",
-            ],
-            asNobody.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries).Select(static line => line[..line.IndexOf(Nobody, StringComparison.Ordinal)]));
-
-        ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", .. flags, "--user", Nobody]);
-        Assert.Equal(1, doctor.ExitCode);
-        Assert.All(withheld, file => Assert.Contains($"  {file} is open by then", doctor.Output, StringComparison.Ordinal));
-
-        Array.ForEach(withheld, static file => File.SetUnixFileMode(file, UnixFileMode.OtherRead | UnixFileMode.OtherWrite));
-        ToolResult mended = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody]);
-        Assert.Equal((0, ""), (mended.ExitCode, mended.Error));
-        ToolResult healed = await Tool.RunAsync(Publication.Program, ["doctor", .. flags, "--user", Nobody]);
-        Assert.Contains($"  {Nobody} may open again", healed.Output, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task A_folder_that_the_user_may_not_read_cannot_be_served()
-    {
-        RequireRoot();
-        File.SetUnixFileMode(_folder.PathOf("site"), UnixFileMode.UserRead | UnixFileMode.UserExecute);
-        ToolResult check = await CheckAsync("--user", Nobody);
-        Assert.Equal((2, ""), (check.ExitCode, check.Output.Split('\n').FirstOrDefault(static line => line.StartsWith("Would serve", StringComparison.Ordinal)) ?? ""));
-        ToolResult doctor = await Tool.RunAsync(Publication.Program, "doctor", _folder.PathOf("site"), "--user", Nobody);
-        Assert.Equal(2, doctor.ExitCode);
-        Assert.Contains("broken  root", doctor.Output, StringComparison.Ordinal);
-        Assert.Equal(0, (await CheckAsync()).ExitCode);
-    }
-
-    [Fact]
-    public async Task Who_is_not_root_cannot_tell_and_says_so()
-    {
-        RequireRoot();
-        Tool.Require("setpriv");
-        ToolResult result = await Tool.RunAsync(
-            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", Publication.Program, "check", _folder.PathOf("site"), "--user", "0");
-        Assert.Equal(0, result.ExitCode);
-        Assert.Contains("What '0' may read can only be told by root", result.Error, StringComparison.Ordinal);
-    }
-
-    private static void RequireRoot() => Assert.SkipUnless(Environment.IsPrivilegedProcess, "Only root may look as somebody else.");
 
     private string Filled(string text) => text.Replace("FOLDER", _folder.Root, StringComparison.Ordinal);
 

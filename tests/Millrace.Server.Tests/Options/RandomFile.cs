@@ -47,13 +47,10 @@ internal sealed record RandomFile(int Seed, string Text, string? Spoilt)
 
         // A list, of none, one or two.
         return option.Occurrence == OptionOccurrence.Repeatable && one.GetValueKind() != System.Text.Json.JsonValueKind.True
-            && !IsPair(one, option) && random.Next(2) == 0
+            && random.Next(2) == 0
             ? new JsonArray([.. Enumerable.Range(0, random.Next(3)).Select(_ => one.DeepClone())])
             : one;
     }
-
-    private static bool IsPair(JsonNode one, ServerOption option) => one is JsonObject && option.Template?.StartsWith('[') == false
-        && option.Template.Contains('=', StringComparison.Ordinal);
 
     private static string Spoil(JsonObject file, ServerOption option, Random random)
     {

@@ -1,4 +1,7 @@
 using System.Net;
+using System.Net.Security;
+using System.Net.Sockets;
+using System.Text;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Options;
@@ -96,6 +99,59 @@ public sealed class ReloadAddressTests : IDisposable
 
         await stop.CancelAsync();
         Assert.True(await client > 0);
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task Who_has_connected_before_an_address_moves_meets_what_it_was()
+    {
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Both("127.0.0.1:0", "127.0.0.1:0"));
+        (int secure, int plain) = (new Uri(server.Process.Addresses[0]).Port, new Uri(server.Process.Addresses[1]).Port);
+
+        // Its handshake is still to come: a redirect is for those who came without TLS, whatever the address speaks by then.
+        using var late = new TcpClient("127.0.0.1", secure);
+        using (Wire after = Wire.Open(new Uri($"https://127.0.0.1:{secure}/")))
+        {
+            Assert.Equal(200, after.Ask("/a.txt").Status);
+        }
+
+        await server.ReloadAsync(Both($"127.0.0.1:{secure}", $"127.0.0.1:{plain}"));
+        await using var stream = new SslStream(late.GetStream(), leaveInnerStreamOpen: false, OwnCertificate.IsAnything);
+        await stream.AuthenticateAsClientAsync("localhost");
+        await stream.WriteAsync("GET /a.txt HTTP/1.1\r\nHost: millrace\r\n\r\n"u8.ToArray());
+        byte[] status = new byte["HTTP/1.1 200".Length];
+        await stream.ReadExactlyAsync(status);
+        Assert.Equal("HTTP/1.1 200", Encoding.ASCII.GetString(status));
+        await stream.DisposeAsync();
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task What_is_refused_leaves_no_address_behind_and_closes_and_moves_none()
+    {
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain("127.0.0.1:0"));
+        Uri plain = server.Process.Url;
+        string socket = _site.PathOf("new.sock");
+
+        // The address with TLS is the first that is seen to, and 192.0.2.1, which nobody has, the last.
+        await server.RefuseAsync($$"""
+            { "root": "{{_site.Root}}", "listen": ["unix:{{socket}}", "192.0.2.1:80"],
+              "https": { "listen": "127.0.0.1:{{plain.Port}}", {{_certificate}} } }
+            """);
+        Assert.Equal(200, Wire.Get(plain, "/a.txt").Status);
+        Assert.False(File.Exists(socket));
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task Any_port_that_is_told_twice_is_two_and_both_stay()
+    {
+        string told = $$"""{ "root": "{{_site.Root}}", "listen": ["127.0.0.1:0", "127.0.0.1:0"] }""";
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(told);
+        Uri[] two = [.. server.Process.Addresses.Select(static address => new Uri(address))];
+        await server.ReloadAsync(told);
+        Assert.Equal(2, two.Distinct().Count());
+        Assert.All(two, static url => Assert.Equal(200, Wire.Get(url, "/a.txt").Status));
         await server.StopAsync();
     }
 

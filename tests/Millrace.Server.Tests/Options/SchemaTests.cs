@@ -59,6 +59,15 @@ public partial class SchemaTests
     [InlineData("""{ "header": { "name": "X-A", "value": "b", "color": "red" } }""")]
     [InlineData("""{ "redirect": [{ "from": "/a", "to": ["/b"] }] }""")]
     [InlineData("""{ "cache-control": { "*.css": 60 } }""")]
+    [InlineData("""{ "cache-control": { "/a=b": "no-cache" } }""")]
+    [InlineData("""{ "cache-control": [{ "/a": 60 }] }""")]
+    [InlineData("""{ "mime": ["a=text/a", ["b=text/b"]] }""")]
+    [InlineData("""{ "header": [{ "name": "X:A", "value": "b" }] }""")]
+    [InlineData("""{ "header": [{ "path": "/a=b", "name": "X-A", "value": "c" }] }""")]
+    [InlineData("""{ "header": { "name": "X-A", "value": 1.5 } }""")]
+    [InlineData("""{ "index": ["a.html,b.html"] }""")]
+    [InlineData("""{ "https": { "listen": [false] } }""")]
+    [InlineData("""{ "listen": 8080.5 }""")]
     [InlineData("""{ "hosts": ["a.example"] }""")]
     [InlineData("""{ "hosts": { "a.example": { "listing": true } } }""")]
     [InlineData("""{ "hosts": { "a.example": { "root": ".", "listen": 80 } } }""")]
@@ -72,6 +81,20 @@ public partial class SchemaTests
         ToolResult check = await Tool.RunAsync(Publication.Program, "check", folder.PathOf("m.json"));
         Assert.Equal(2, check.ExitCode);
         Assert.StartsWith($"millrace: {folder.PathOf("m.json")}:1:", check.Error, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("""{ "cache-control": [{ "/a": "no-cache", "/b": "max-age=1" }, "/c=no-store"] }""")]
+    [InlineData("""{ "mime": [] }""")]
+    [InlineData("""{ "header": ["X-A: b", { "name": "X-B", "value": 5 }] }""")]
+    [InlineData("""{ "redirect": [{ "from": "/a", "to": "/b", "status": 302.0 }] }""")]
+    [InlineData("""{ "index": "a.html,b.html" }""")]
+    [InlineData("""{ "https": { "listen": [true, "127.0.0.1:0"] } }""")]
+    [InlineData("""{ "listen": 8.08e3, "limits": { "connections": 50.0 } }""")]
+    public async Task What_is_right_is_taken_by_both(string file)
+    {
+        Assert.Equal(Valid, Assert.Single(await JudgeAsync([file])));
+        Assert.Empty(ComplaintsOf(file));
     }
 
     [Fact]

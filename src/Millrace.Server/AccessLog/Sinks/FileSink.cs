@@ -1,4 +1,3 @@
-using System.Text;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 
@@ -17,7 +16,7 @@ internal sealed class FileSink(string path) : ILogSink
     private const ulong Flags =
         OpenFlags.WriteOnly | OpenFlags.Append | OpenFlags.NoControllingTerminal | OpenFlags.NonBlock | OpenFlags.CloseOnExec;
 
-    private readonly byte[] _pathZ = [.. Encoding.UTF8.GetBytes(path), 0];
+    private readonly byte[] _pathZ = CString.Of(path);
     private int _file = None;
 
     public string Name => path;
@@ -44,8 +43,7 @@ internal sealed class FileSink(string path) : ILogSink
             return FileCalls.Close(opened);
         }
 
-        string folder = Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/";
-        return opened == -Errno.ENOENT ? FileCalls.MayMakeIn([.. Encoding.UTF8.GetBytes(folder), 0]) : opened;
+        return opened == -Errno.ENOENT ? ParentFolder.MayMake(path) : opened;
     }
 
     public int Write(ReadOnlySpan<byte> lines) => (int)FileCalls.Write(_file, lines);

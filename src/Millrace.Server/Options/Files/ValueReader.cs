@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text;
 using System.Text.Json;
 using Millrace.Server.Options.Settings;
@@ -13,12 +14,14 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
 {
     private readonly string _folder = Path.GetDirectoryName(file.Path) ?? "";
 
-    /// <summary>The string, key or number that the reader is at.</summary>
+    /// <summary>The string, key or number that the reader is at: a whole number in digits, as 1e3 and 5.0 are such to a schema.</summary>
     public static string TextOf(ref Utf8JsonReader reader)
     {
         try
         {
-            return reader.TokenType == JsonTokenType.Number ? Encoding.UTF8.GetString(reader.ValueSpan) : reader.GetString()!;
+            return reader.TokenType != JsonTokenType.Number ? reader.GetString()!
+                : IsWholeNumber(ref reader, out decimal number) ? number.ToString("0", CultureInfo.InvariantCulture)
+                : Encoding.UTF8.GetString(reader.ValueSpan);
         }
         catch (InvalidOperationException)
         {
@@ -72,7 +75,11 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
         var values = new List<SettingValue>();
         while (reader.Read() && reader.TokenType != JsonTokenType.EndArray)
         {
-            if (ReadItem(ref reader, option, template) is { } value)
+            if (reader.TokenType == JsonTokenType.StartObject && template is { IsPair: true })
+            {
+                values.AddRange(ReadPairs(ref reader, option, template));
+            }
+            else if (ReadItem(ref reader, option, template) is { } value)
             {
                 values.Add(value);
             }
@@ -174,10 +181,10 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
         }
     }
 
-    /// <summary>A rule in parts may have a number, a status. What a pair has is never one.</summary>
+    /// <summary>A rule in parts may have a whole number, a status. What a pair has is never one.</summary>
     private string? ReadPart(ref Utf8JsonReader reader, ServerOption option, RuleTemplate template, RulePart part)
     {
-        if (reader.TokenType == JsonTokenType.String || (reader.TokenType == JsonTokenType.Number && !template.IsPair))
+        if (reader.TokenType == JsonTokenType.String || (!template.IsPair && IsWholeNumber(ref reader, out _)))
         {
             return TextOf(ref reader);
         }
@@ -208,6 +215,12 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
             ListenAddress.UnixPrefix + Path.Combine(_folder, path),
         _ => text,
     };
+
+    private static bool IsWholeNumber(ref Utf8JsonReader reader, out decimal number)
+    {
+        number = 0;
+        return reader.TokenType == JsonTokenType.Number && reader.TryGetDecimal(out number) && decimal.IsInteger(number);
+    }
 
     private static bool IsNumber(OptionValueKind kind) => kind is OptionValueKind.Count or OptionValueKind.Seconds or OptionValueKind.Size;
 

@@ -1,3 +1,4 @@
+using Millrace.Server.Options.Rows;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Options.Files;
@@ -7,6 +8,11 @@ internal static class ValueShapes
 {
     public static string Describe(ServerOption option)
     {
+        if (option.Key == ListenRows.Host)
+        {
+            return "an object of folders, or of objects with a root";
+        }
+
         string one = DescribeOne(option);
         string bare = option.BareValue is not null && option.Kind != OptionValueKind.Switch ? "true, or " : "";
         string many = option.Occurrence == OptionOccurrence.Repeatable ? ", or a list of such" : "";

@@ -73,34 +73,31 @@ internal static class ConfigurationSchema
 
     private static IEnumerable<JsonObject> Alternatives(ServerOption option)
     {
-        if (option.BareValue is not null && option.Kind != OptionValueKind.Switch)
+        bool mayBeBare = option.BareValue is not null && option.Kind != OptionValueKind.Switch;
+        if (mayBeBare)
         {
             yield return OfType("boolean");
         }
 
-        RuleTemplate? template = option.Template is null ? null : RuleTemplate.Parse(option.Template);
-        if (template is { IsPair: true })
-        {
-            yield return new JsonObject { ["type"] = "object", ["additionalProperties"] = OfType("string") };
-        }
-
-        JsonObject[] items = [.. Items(option, template)];
+        JsonObject[] items = [.. Items(option)];
         foreach (JsonObject item in items)
         {
             yield return item;
         }
 
-        if (option.Occurrence == OptionOccurrence.Repeatable || option.Kind == OptionValueKind.List)
+        if (option.Kind == OptionValueKind.List)
         {
-            yield return new JsonObject
-            {
-                ["type"] = "array",
-                ["items"] = AnyOf([.. items.Select(static item => item.DeepClone().AsObject())]),
-            };
+            yield return ListOf([TextWithout(",")]);
+        }
+        else if (option.Occurrence == OptionOccurrence.Repeatable)
+        {
+            // One of several may be the bare one; none of them is "not at all".
+            JsonObject[] bare = mayBeBare ? [new JsonObject { ["const"] = true }] : [];
+            yield return ListOf([.. bare, .. items.Select(static item => item.DeepClone().AsObject())]);
         }
     }
 
-    private static IEnumerable<JsonObject> Items(ServerOption option, RuleTemplate? template)
+    private static IEnumerable<JsonObject> Items(ServerOption option)
     {
         switch (option.Kind)
         {
@@ -129,21 +126,32 @@ internal static class ConfigurationSchema
                 break;
             default:
                 yield return OfType("string");
-                if (template is { IsPair: false })
+                if (option.Template is not null)
                 {
-                    yield return PartsOf(template);
+                    yield return RuleOf(RuleTemplate.Parse(option.Template));
                 }
 
                 break;
         }
     }
 
-    private static JsonObject PartsOf(RuleTemplate template)
+    /// <summary>One rule in parts, or many of which each is a name and a text.</summary>
+    private static JsonObject RuleOf(RuleTemplate template)
     {
+        if (template.IsPair)
+        {
+            return new JsonObject
+            {
+                ["type"] = "object",
+                ["propertyNames"] = TextWithout(template.Parts[0].End),
+                ["additionalProperties"] = OfType("string"),
+            };
+        }
+
         JsonObject parts = ObjectOf([]);
         foreach (RulePart part in template.Parts)
         {
-            parts["properties"]![part.Name] = new JsonObject { ["type"] = new JsonArray("string", "integer") };
+            parts["properties"]![part.Name] = Without(part.End, new JsonObject { ["type"] = new JsonArray("string", "integer") });
         }
 
         parts["required"] = new JsonArray(

@@ -7,6 +7,22 @@ internal static class SchemaTypes
 {
     public static JsonObject OfType(string type) => new() { ["type"] = type };
 
+    /// <summary>A text that does not hold the character that ends it; any text for none.</summary>
+    public static JsonObject TextWithout(string end) => Without(end, OfType("string"));
+
+    /// <summary>The same of what may be a text.</summary>
+    public static JsonObject Without(string end, JsonObject type)
+    {
+        if (end.Length > 0)
+        {
+            type["pattern"] = $"^[^{end}]*$";
+        }
+
+        return type;
+    }
+
+    public static JsonObject ListOf(IReadOnlyList<JsonObject> items) => new() { ["type"] = "array", ["items"] = AnyOf(items) };
+
     /// <summary>An object with these properties and no others.</summary>
     public static JsonObject ObjectOf(JsonObject properties) => new()
     {
