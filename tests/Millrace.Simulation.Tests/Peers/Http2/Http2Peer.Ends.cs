@@ -1,0 +1,117 @@
+using Millrace.Engine.Listening;
+using Millrace.Http;
+using Millrace.Simulation.Tests.Runs;
+using Millrace.Tests.Shared;
+
+namespace Millrace.Simulation.Tests.Peers.Http2;
+
+/// <content>Whether an end of a stream or of all of them had a reason.</content>
+internal sealed partial class Http2Peer
+{
+    private void TakeReset(Frame frame)
+    {
+        if (frame.StreamId == RudeStreamId && Temper == Temper.StallsBody)
+        {
+            if (frame.Error is not (Http2Error.NoError or Http2Error.Cancel))
+            {
+                Fail($"The stream whose body does not come is reset with {frame.Error}.");
+            }
+
+            return;
+        }
+
+        if (Find(frame) is not { } stream)
+        {
+            return;
+        }
+
+        bool isStalled = frame.Error == Http2Error.Cancel && IsTooSlow(stream.ContentBytes, stream.BeganAtMs);
+        bool isOfFile = frame.Error == Http2Error.InternalError
+            && (World.Disk.ShrunkSizes.Count > 0
+                || World.Disk.HasFailedSince(stream.BeganAtMs)
+                || World.Disk.HasRefusedSince(stream.BeganAtMs));
+        if (!isStalled && !isOfFile && !(frame.Error == Http2Error.Cancel && IsBehindFlood) && !Socket.MayBreak)
+        {
+            FailStream(stream, $"is reset with {frame.Error}, and nothing gave a reason");
+        }
+
+        stream.IsOver = true;
+    }
+
+    private void TakeGoAway(Frame frame)
+    {
+        // One that says no number yet only asks for no more streams (section 6.8).
+        bool isNotice = frame.Number == int.MaxValue && frame.Error == Http2Error.NoError;
+        if (isNotice)
+        {
+            return;
+        }
+
+        _goAway = frame.Error;
+        _lastStreamId = frame.Number;
+        if (WhyNot(frame.Error) is { } wrong && !Socket.MayBreak && !World.IsStopping)
+        {
+            Fail($"The connection is ended with {frame.Error}, {wrong}.");
+        }
+    }
+
+    /// <summary>
+    /// What the server may take of frames that ask for nothing: its allowance, what comes back with time, and what answers have earned.
+    /// </summary>
+    private long IdleFramesMost
+    {
+        get
+        {
+            Web.Http2Limits limits = World.Shape.WebLimits.Http2;
+            long elapsedMs = World.NowMs - _streams[0].BeganAtMs + World.Shape.SlackMs;
+            return limits.IdleFramesMax + (limits.IdleFramesPerSecond * elapsedMs / 1_000) + (4 * _count) + (2 * _dataFrames);
+        }
+    }
+
+    /// <summary>What is wrong with an end; null where there is a reason for it.</summary>
+    private string? WhyNot(Http2Error error)
+    {
+        bool isRefused = Socket.Admission == Admission.Refused;
+        switch (error)
+        {
+            case Http2Error.NoError when isRefused:
+                return null;
+            case Http2Error.NoError when _floods && HasSentAll && FloodFrames > IdleFramesMost:
+                return "and a flood was taken";
+            case Http2Error.NoError:
+                return _streams.TrueForAll(stream => stream.IsOver || CameLate(stream)) ? null : "though streams were open";
+            case Http2Error.EnhanceYourCalm when _floods && _hasRudeEnd:
+            case Http2Error.EnhanceYourCalm when Temper == Temper.Trickles && _hasRudeEnd:
+            case Http2Error.EnhanceYourCalm when _streams.Count > 0 && IsTooSlow(_takenBytes, _streams[0].BeganAtMs):
+            case Http2Error.SettingsTimeout when !IsEager || _floods:
+                return null;
+            default:
+                return "and nothing gave a reason";
+        }
+    }
+
+    /// <summary>
+    /// Whether less was taken than the server may ask for, whether for windows that stay closed or for those that open little by little.
+    /// The time counts from before the server's does, and is judged with a factor for that.
+    /// </summary>
+    private bool IsTooSlow(long bytes, long sinceMs)
+    {
+        Engine.Limits limits = World.Shape.Limits;
+        long elapsedMs = World.NowMs - sinceMs;
+        return elapsedMs >= limits.WriteStall.TotalMilliseconds
+            && (_stalls || !IsEager || bytes * 1_000 < 2 * limits.WriteBytesPerSecond * elapsedMs);
+    }
+
+    /// <summary>A window that the peer opens behind its own flood stays closed to the server for as long as the flood takes.</summary>
+    private bool IsBehindFlood =>
+        _floods && _hasRudeEnd && World.NowMs - _rudeEndAtMs >= World.Shape.Limits.WriteStall.TotalMilliseconds;
+
+    /// <summary>
+    /// Whether a stream has met an end that was due: one that the server does not count, opened by who took as long over the answers
+    /// to those before as a connection may rest.
+    /// </summary>
+    private bool CameLate(Http2Exchange stream) =>
+        _lastStreamId > 0 && stream.StreamId > _lastStreamId
+        && stream.BeganAtMs - _streams[(_lastStreamId - 1) / 2].BeganAtMs
+            >= (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
+}
