@@ -93,10 +93,12 @@ public sealed class ReloadHttpsTests : IDisposable
         await using ConfiguredServer server = await ConfiguredServer.StartAsync(Told(0));
         Uri url = server.Process.Url;
         await ReloadAsync(1, WarmUp);
+        await AwaitLogsAsync(server, WarmUp);
         (int descriptors, int kib) = (server.Process.CountDescriptors(), server.Process.ResidentKib());
         await ReloadAsync(1 + WarmUp, Many);
         await AwaitLogsAsync(server, WarmUp + Many);
-        Assert.Equal(descriptors, server.Process.CountDescriptors());
+        // Some of the last reload may still be closing, before as after: 200 times something is more than that.
+        Assert.InRange(server.Process.CountDescriptors(), 0, descriptors + (Many / 10));
         int grown = server.Process.ResidentKib() - kib;
         TestContext.Current.SendDiagnosticMessage(string.Create(CultureInfo.InvariantCulture, $"{Many} reloads: {grown} KiB more"));
         Assert.True(grown < Many * KibPerReload, $"{grown} KiB more after {Many} reloads");
