@@ -13,8 +13,15 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
     /// <summary>What a suite of seconds can afford.</summary>
     private static readonly TimeSpan Usual = TimeSpan.FromSeconds(12);
 
-    /// <summary>A million connections are there in half of it.</summary>
+    /// <summary>The long campaign is there in a quarter of it.</summary>
     private static readonly TimeSpan Long = TimeSpan.FromMinutes(15);
+
+#if DEBUG
+    /// <summary>This build takes five times as long, and looks closer: at loans, and at what is asserted.</summary>
+    private const long LongConnections = 200_000;
+#else
+    private const long LongConnections = 1_000_000;
+#endif
 
     private SimulatedSites _sites = null!;
 
@@ -42,10 +49,10 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
 
     [Fact]
     [Trait("Duration", "Long")]
-    public void A_million_connections_run_without_a_violation()
+    public void A_long_campaign_runs_without_a_violation()
     {
-        Campaign campaign = RunFrom(1_000_000_000, Long, 1_000_000);
-        Assert.True(campaign.Connections >= 1_000_000, $"Only {campaign.Connections} connections were there in time.");
+        Campaign campaign = RunFrom(1_000_000_000, Long, LongConnections);
+        Assert.True(campaign.Connections >= LongConnections, $"Only {campaign.Connections} connections were there in time.");
     }
 
     [Fact]
