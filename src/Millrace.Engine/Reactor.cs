@@ -276,10 +276,11 @@ public sealed partial class Reactor
         NowMs = Backend.NowMs;
         Counters.Turns++;
         Counters.Completions += completions.Length;
-        foreach (ref readonly Completion completion in completions)
+        for (int i = 0; i < completions.Length; i++)
         {
+            Foresee(completions, i);
             Pulse.Beat();
-            Dispatch(completion);
+            Dispatch(completions[i]);
         }
 
         RetryParked();

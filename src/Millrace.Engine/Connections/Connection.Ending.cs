@@ -225,6 +225,7 @@ public sealed partial class Connection
         ReleaseStages();
         DiscardInput();
         _listener = null;
+        _footprint.Clear();
         Generation = (Generation + 1) & OperationToken.GenerationMask;
         Phase = ConnectionPhase.Free;
         Reactor.Release(this, _ticket);

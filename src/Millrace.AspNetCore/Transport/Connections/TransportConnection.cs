@@ -22,6 +22,9 @@ internal sealed partial class TransportConnection : ConnectionContext,
     IConnectionEndPointFeature,
     IMemoryPoolFeature
 {
+    /// <summary>Nearly all of this object.</summary>
+    private const int OwnBytes = 384;
+
     private readonly Connection _connection;
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
@@ -44,7 +47,8 @@ internal sealed partial class TransportConnection : ConnectionContext,
         _reactor = connection.Reactor;
         _settings = settings;
         _log = log;
-        (_application, IDuplexPipe transport, _home) = pipes.Make(this);
+        connection.AddToFootprint(this, OwnBytes);
+        (_application, IDuplexPipe transport, _home) = pipes.Make(this, connection);
         _input = _application.Input as HomingPipeReader;
         _output = _application.Output as RelievedPipeWriter;
         (_toSend, _received) = (transport.Input, transport.Output);

@@ -8,6 +8,12 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// <summary>Makes the pipes between one reactor and the application, for the connections of one address.</summary>
 internal sealed class ConnectionPipes
 {
+    /// <summary>The fields of a Pipe, nearly all.</summary>
+    private const int PipeBytes = 320;
+
+    /// <summary>The fields of what stands at a pipe's end.</summary>
+    private const int EndBytes = 64;
+
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
     private readonly TurnEndScheduler _transport;
@@ -26,7 +32,9 @@ internal sealed class ConnectionPipes
     public MemoryPool<byte> Memory { get; }
 
     /// <summary>The two ends of a connection's pipes, and where the application is to be found; null for the thread pool.</summary>
-    public (IDuplexPipe Application, IDuplexPipe Transport, HomeScheduler? Home) Make(IOccupant connection)
+    /// <param name="occupant">The connection as the application has it.</param>
+    /// <param name="connection">And as the engine has it.</param>
+    public (IDuplexPipe Application, IDuplexPipe Transport, HomeScheduler? Home) Make(IOccupant occupant, Connection connection)
     {
         if (_settings.Scheduling == TransportScheduling.ThreadPool)
         {
@@ -34,13 +42,17 @@ internal sealed class ConnectionPipes
             return (new DuplexPipe(input.Reader, output.Writer), new DuplexPipe(output.Reader, input.Writer), null);
         }
 
-        var home = new HomeScheduler(_reactor, connection);
+        var home = new HomeScheduler(_reactor, occupant);
         home.Context = _settings.UsesSynchronizationContext ? new HomeContext(home) : null;
         (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(home);
         var received = new Pipe(inputOptions);
         var toSend = new Pipe(outputOptions);
         var reader = new HomingPipeReader(received.Reader, home);
         var writer = new RelievedPipeWriter(toSend.Writer, home);
+        connection.AddToFootprint(received, PipeBytes);
+        connection.AddToFootprint(toSend, PipeBytes);
+        connection.AddToFootprint(home, EndBytes);
+        connection.AddToFootprint(reader, EndBytes);
         return (new DuplexPipe(reader, writer), new DuplexPipe(toSend.Reader, received.Writer), home);
     }
 

@@ -1,0 +1,46 @@
+using System.Runtime.CompilerServices;
+using Millrace.Engine.Connections;
+
+namespace Millrace.Engine.Tests.Unit;
+
+/// <summary>What a connection touches beside itself. That it is asked for in time is seen in benchmarks only.</summary>
+public sealed class FootprintTests
+{
+    [Fact]
+    public void What_is_beyond_the_most_is_left_out()
+    {
+        var footprint = new Footprint();
+        for (int i = 0; i < Footprint.PartsMax + 3; i++)
+        {
+            footprint.Add(new object(), 100);
+        }
+
+        footprint.Foresee();
+        Assert.Equal(Footprint.PartsMax, footprint.Count);
+    }
+
+    /// <summary>An object is smaller than what is asked for, and lies at the end of what is mapped for all that anybody knows.</summary>
+    [Fact]
+    public void Asking_for_more_than_there_is_harms_nothing() => Footprint.Foresee(new object(), 1 << 13);
+
+    [Fact]
+    public void What_was_cleared_is_held_no_more()
+    {
+        var footprint = new Footprint();
+        WeakReference part = AddTo(ref footprint);
+        GC.Collect();
+        Assert.True(part.IsAlive);
+
+        footprint.Clear();
+        GC.Collect();
+        Assert.False(part.IsAlive);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static WeakReference AddTo(ref Footprint footprint)
+    {
+        object part = new();
+        footprint.Add(part, 64);
+        return new WeakReference(part);
+    }
+}
