@@ -4,9 +4,9 @@ using System.Runtime.Intrinsics.X86;
 namespace Millrace.Engine.Connections;
 
 /// <summary>
-/// The objects beside a connection that are touched whenever it gets on. Where hundreds of connections take turns these have left the nearer
-/// caches since the last one, and a processor that comes to them one by one waits for each: asked for while another connection is worked on,
-/// they are there.
+/// The objects beside a connection that are touched whenever it gets on. Where hundreds of connections take turns these have left the
+/// nearer caches since the last one, and a processor that comes to them one by one waits for each: asked for while another connection is
+/// worked on, they are there.
 /// </summary>
 internal struct Footprint
 {
