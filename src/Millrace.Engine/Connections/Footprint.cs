@@ -24,7 +24,7 @@ internal struct Footprint
         if (Count < PartsMax)
         {
             _parts[Count] = part;
-            _lines[Count] = (byte)((bytes + LineBytes - 1) / LineBytes);
+            _lines[Count] = LinesOf(bytes);
             Count++;
         }
     }
@@ -44,7 +44,9 @@ internal struct Footprint
     }
 
     /// <summary>Asks for the beginning of an object. Nothing on processors whose instruction for that the runtime does not know.</summary>
-    public static void Foresee(object part, int bytes) => Foresee(part, (byte)((bytes + LineBytes - 1) / LineBytes));
+    public static void Foresee(object part, int bytes) => Foresee(part, LinesOf(bytes));
+
+    private static byte LinesOf(int bytes) => (byte)((bytes + LineBytes - 1) / LineBytes);
 
     private static unsafe void Foresee(object part, byte lines)
     {
