@@ -1,3 +1,4 @@
+using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Backends.Uring;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
@@ -14,11 +15,13 @@ public class PollerTests : EngineTest
     {
         await NoneIsLeftAsync();
         ReactorGroup own = await StartAsync((Options() with { Reactors = 3 }).Polled());
+        await UseAsync(own);
         Assert.Equal(3, Pollers().Length);
         await own.StopAsync(TimeSpan.Zero).Within();
         await NoneIsLeftAsync();
 
         ReactorGroup shared = await StartAsync((Options() with { Reactors = 3 }).PolledByOne());
+        await UseAsync(shared);
         Assert.Single(Pollers());
         await shared.StopAsync(TimeSpan.Zero).Within();
         await NoneIsLeftAsync();
@@ -72,6 +75,16 @@ public class PollerTests : EngineTest
     public async Task A_time_out_of_range_is_refused(double milliseconds) =>
         await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
             () => StartAsync(Options() with { SubmissionPolling = TimeSpan.FromMilliseconds(milliseconds) }));
+
+    /// <summary>A poller bears its name when it has run, and has run when it has taken something.</summary>
+    private static async Task UseAsync(ReactorGroup group)
+    {
+        using SafeFileHandle file = File.OpenHandle(Environment.ProcessPath!);
+        foreach (Reactor reactor in group.Reactors)
+        {
+            await reactor.RunAsync(async () => Assert.Equal(16, await reactor.ReadFileAsync(file, new byte[16], 0)));
+        }
+    }
 
     /// <summary>They end with the last of their rings, which the kernel closes in its own time.</summary>
     private static Task NoneIsLeftAsync() => Waiting.UntilAsync(() => Pollers().Length == 0, "the pollers end with their rings");

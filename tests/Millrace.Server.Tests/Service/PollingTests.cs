@@ -23,7 +23,7 @@ public class PollingTests
         using TempFolder folder = Site();
         await using ServerProcess server = await ServerProcess.StartAsync(
             [folder.Root, "--listen", "127.0.0.1:0", "--seccomp", "on", "--shared-submission-polling", isShared, .. Polling]);
-        await ServeAsync(server, folder);
+        await ServeAsync(server, folder, pollers);
         Assert.Equal(pollers, Threads(server).Count(static thread => thread.IsPoller));
 
         string[] cores = [.. Threads(server).Where(static thread => thread.Name is "millrace-0" or "millrace-1")
@@ -41,7 +41,7 @@ public class PollingTests
         using TempFolder folder = Site();
         await using ServerProcess server = await ServerProcess.StartAsync(
             [folder.Root, "--listen", "127.0.0.1:0", "--user", "65534:65534", "--seccomp", "on", .. Polling]);
-        await ServeAsync(server, folder);
+        await ServeAsync(server, folder, pollers: 2);
         Assert.All(Threads(server), static thread =>
         {
             Assert.All(thread.Rights.Users.Concat(thread.Rights.Groups), static id => Assert.Equal(Nobody, id));
@@ -59,12 +59,12 @@ public class PollingTests
         return folder;
     }
 
-    /// <summary>From memory and in chunks, and again when the pollers have fallen asleep.</summary>
-    private static async Task ServeAsync(ServerProcess server, TempFolder folder)
+    /// <summary>From memory and in chunks, and again when the pollers have run, by which they get their name, and fallen asleep.</summary>
+    private static async Task ServeAsync(ServerProcess server, TempFolder folder, int pollers)
     {
         Ask(server, folder);
         using var deadline = new CancellationTokenSource(TimeSpan.FromSeconds(60));
-        while (Threads(server).Any(static thread => thread is { IsPoller: true, IsAsleep: false }))
+        while (Threads(server).Count(static thread => thread is { IsPoller: true, IsAsleep: true }) < pollers)
         {
             await Task.Delay(5, deadline.Token);
         }
