@@ -6,6 +6,7 @@ namespace Millrace.Engine.Backends.Uring;
 /// </summary>
 internal sealed class SharedPoller
 {
+    /// <summary>Held where reactors start and end, never while they serve.</summary>
     private readonly Lock _gate = new();
     private int? _leader;
 
@@ -13,7 +14,7 @@ internal sealed class SharedPoller
     /// <exception cref="EngineException">The kernel refused.</exception>
     public Ring CreateRing(EngineOptions options)
     {
-        lock (_gate)
+        using (_gate.EnterScope())
         {
             Ring ring = Ring.Create(options, this, _leader);
             _leader ??= ring.Descriptor;
@@ -24,7 +25,7 @@ internal sealed class SharedPoller
     /// <summary>A ring is about to be closed, after which its number may be anything's.</summary>
     public void Leave(int descriptor)
     {
-        lock (_gate)
+        using (_gate.EnterScope())
         {
             _leader = _leader == descriptor ? null : _leader;
         }
