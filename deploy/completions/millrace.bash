@@ -83,6 +83,9 @@ _millrace_flags() {
       '--file-workers'
       '--backlog'
       '--refusals'
+      '--submission-polling'
+      '--shared-submission-polling'
+      '--pin-reactors'
       '--stall-watch'
       '--user'
       '--seccomp'
@@ -182,6 +185,9 @@ _millrace_value() {
     '--file-workers') place=needed ;;
     '--backlog') place=needed ;;
     '--refusals') place=needed ;;
+    '--submission-polling') place=needed ;;
+    '--shared-submission-polling') place=behind choices+=('on' 'off') ;;
+    '--pin-reactors') place=behind choices+=('on' 'off') ;;
     '--stall-watch') place=behind choices+=('on' 'off') ;;
     '--user') place=needed ;;
     '--seccomp') place=behind choices+=('on' 'off') ;;

@@ -34,6 +34,14 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(107, LogLevel.Error, "Whoever holds up a reactor cannot be told of, or not be failed.")]
     public partial void OccupantFailed(Exception error);
 
+    [LoggerMessage(108, LogLevel.Warning, "Submission polling does nothing on epoll, which has no submissions: it is io_uring's alone.")]
+    public partial void NothingPolled();
+
+    [LoggerMessage(109, LogLevel.Warning,
+        "Reactors cannot be pinned to cores ({Reason}) and go on as if that were not asked for. A sandbox may forbid sched_setaffinity, "
+        + "or a core was taken away from the process.")]
+    public partial void Unpinned(string reason);
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 

@@ -21,6 +21,8 @@ public enum BackendKind
 /// <summary>What a <see cref="ReactorGroup"/> can be told. Sizes are per reactor.</summary>
 public sealed record EngineOptions
 {
+    private static readonly TimeSpan SubmissionPollingMost = TimeSpan.FromMinutes(1);
+
     /// <summary>Reactor threads, each with its own ring. 0: the cores this process may use, a cgroup's limit respected.</summary>
     public int Reactors { get; init; }
 
@@ -51,6 +53,26 @@ public sealed record EngineOptions
     public int FileWorkers { get; init; } = 4;
 
     /// <summary>
+    /// How long a kernel thread of each reactor goes on looking for operations when none come (<c>IORING_SETUP_SQPOLL</c>): it takes them
+    /// without a system call, and sleeps after that time, in milliseconds, until it is woken. Zero: there is none, and operations go with
+    /// the system call that waits. It takes a core's time while it is awake, that the reactors then lack, unless there are cores to spare;
+    /// it runs on any core of the machine that the process's cgroup allows. Ignored on epoll, with a line in the log.
+    /// </summary>
+    public TimeSpan SubmissionPolling { get; init; }
+
+    /// <summary>
+    /// Whether all reactors share one such thread, which takes their operations in turns. <see cref="FileWorkers"/> are then shared too,
+    /// and as many as they would be together.
+    /// </summary>
+    public bool SharedSubmissionPolling { get; init; }
+
+    /// <summary>
+    /// Whether each reactor's thread stays on a core of its own, one after the other of those that the process may use when the group
+    /// starts: <c>taskset</c> or a unit's CPUAffinity= choose which. Processes that pin to the same cores share them.
+    /// </summary>
+    public bool PinReactors { get; init; }
+
+    /// <summary>
     /// Whether a thread watches for handlers that block: it counts and logs them, has other reactors take their reactor's new connections
     /// meanwhile, and sleeps while nothing is done.
     /// </summary>
@@ -68,6 +90,8 @@ public sealed record EngineOptions
     /// </summary>
     internal string Name { get; init; } = EngineMeter.Name;
 
+    internal bool PollsSubmissions => SubmissionPolling > TimeSpan.Zero;
+
     internal int ReactorCount => Reactors > 0 ? Reactors : Environment.ProcessorCount;
 
     /// <exception cref="ArgumentOutOfRangeException">A value is out of its range.</exception>
@@ -83,6 +107,12 @@ public sealed record EngineOptions
         RequireBetween(ReceiveBufferBytes, 64, 1 << 20, nameof(ReceiveBufferBytes));
         RequireBetween(ReceiveBuffers, 1, 32_768, nameof(ReceiveBuffers));
         RequireBetween(FileWorkers, 1, 1_024, nameof(FileWorkers));
+        if (SubmissionPolling != TimeSpan.Zero)
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(SubmissionPolling, TimeSpan.FromMilliseconds(1));
+            ArgumentOutOfRangeException.ThrowIfGreaterThan(SubmissionPolling, SubmissionPollingMost);
+        }
+
         Limits.Validate();
         if (!int.IsPow2(ReceiveBuffers))
         {

@@ -23,6 +23,7 @@ public sealed partial class Reactor
 
     private readonly Thread _thread;
     private readonly Func<Backend> _createBackend;
+    private readonly CorePins? _pins;
     private readonly Mailbox _mailbox;
     private readonly List<Acceptor> _acceptors = [];
     private readonly List<Connection> _flushes = [];
@@ -42,6 +43,7 @@ public sealed partial class Reactor
     /// <param name="turnstile">The group's count of connections; none for a reactor that is alone.</param>
     /// <param name="pulse">What the group's watch looks at; none for a reactor that nobody watches.</param>
     /// <param name="group">What its group is called.</param>
+    /// <param name="pins">Which core its thread stays on; none where it goes where the kernel puts it.</param>
     internal Reactor(
         int index,
         Limits limits,
@@ -49,7 +51,8 @@ public sealed partial class Reactor
         Func<Backend> createBackend,
         Turnstile? turnstile = null,
         Pulse? pulse = null,
-        string group = EngineMeter.Name)
+        string group = EngineMeter.Name,
+        CorePins? pins = null)
     {
         Index = index;
         Limits = limits;
@@ -58,6 +61,7 @@ public sealed partial class Reactor
         _turnstile = turnstile ?? new Turnstile(limits);
         WriteStallMs = (long)limits.WriteStall.TotalMilliseconds;
         _createBackend = createBackend;
+        _pins = pins;
         Pulse = pulse ?? new Pulse();
         _mailbox = new Mailbox(WakeUp, Pulse.Beat);
         Connections = new ConnectionTable(this);
@@ -213,6 +217,8 @@ public sealed partial class Reactor
     {
         Current = this;
         ThreadId = ThreadCalls.GetId();
+        // Before the ring: its memory is that of the node where it is first touched.
+        _pins?.Pin(Index);
         try
         {
             Backend = _createBackend();

@@ -4,6 +4,7 @@ using Millrace.Engine.Backends.Epoll;
 using Millrace.Engine.Backends.Uring;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Proxies;
+using Millrace.Engine.Scheduling;
 using Millrace.Engine.Stages;
 using Millrace.Engine.Watching;
 
@@ -35,13 +36,15 @@ public sealed class ReactorGroup : IAsyncDisposable
         var log = new EngineLog(options.LoggerFactory.CreateLogger("Millrace.Engine"));
         _reactors = new Reactor[options.ReactorCount];
         Limits limits = options.Limits.ForOneOf(_reactors.Length);
+        var poller = options is { PollsSubmissions: true, SharedSubmissionPolling: true } ? new SharedPoller() : null;
+        CorePins? pins = options.PinReactors ? CorePins.Find(log) : null;
         var turnstile = new Turnstile(limits);
         WatchBell? bell = options.WatchForStalls ? new WatchBell() : null;
         _meter = new EngineMeter(options.Name, this);
         for (int i = 0; i < _reactors.Length; i++)
         {
             var pulse = new Pulse(EngineMeter.TagOf(i), bell, _meter.Lag);
-            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(backend, options), turnstile, pulse, options.Name);
+            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(backend, options, poller), turnstile, pulse, options.Name, pins);
         }
 
         _dealer = new Dealer(_reactors);
@@ -118,6 +121,11 @@ public sealed class ReactorGroup : IAsyncDisposable
         if (probe?.Refusal is { } refusal)
         {
             group.Log.FellBack(refusal.Cause, refusal.Remedy);
+        }
+
+        if (options.PollsSubmissions && group._reactors[0].Backend is EpollBackend)
+        {
+            group.Log.NothingPolled();
         }
 
         return group;
@@ -272,9 +280,9 @@ public sealed class ReactorGroup : IAsyncDisposable
         return listener;
     }
 
-    private static Backend CreateBackend(BackendKind backend, EngineOptions options) => backend switch
+    private static Backend CreateBackend(BackendKind backend, EngineOptions options, SharedPoller? poller) => backend switch
     {
-        BackendKind.IoUring => new UringBackend(options),
+        BackendKind.IoUring => new UringBackend(options, poller),
         BackendKind.Epoll => new EpollBackend(options),
         _ => throw new ArgumentOutOfRangeException(nameof(options), options.Backend, "There is no such backend."),
     };

@@ -5,7 +5,7 @@ namespace Millrace.Engine.Backends;
 /// <summary>
 /// The seam between a reactor and a kernel: operations are submitted under a token and completed, in any order, by
 /// <see cref="Turn"/>. Everything but <see cref="Wake"/> and <see cref="AcceptQueued"/> belongs to the reactor's thread. Memory handed
-/// over with an operation stays the kernel's until that operation's terminal completion was returned.
+/// over with an operation stays the kernel's until that operation's terminal completion was returned, and its descriptor stays open.
 /// <para>An abstract class rather than a struct generic: see docs/adr/0001-backend-seam.md for the figures.</para>
 /// </summary>
 internal abstract unsafe class Backend : IDisposable

@@ -34,7 +34,18 @@ internal enum EnterFlags : uint
 {
     None = 0,
     GetEvents = 1 << 0,
+    SubmissionWakeUp = 1 << 1,
+    SubmissionWait = 1 << 2,
     ExtendedArgument = 1 << 3,
     RegisteredRing = 1 << 4,
     NoIoWait = 1 << 7,
+}
+
+/// <summary><c>IORING_SQ_*</c>: what the kernel tells in the submission ring.</summary>
+[Flags]
+internal enum SubmissionRingFlags : uint
+{
+    None = 0,
+    NeedWakeUp = 1 << 0,
+    CompletionOverflow = 1 << 1,
 }

@@ -41,11 +41,38 @@ internal static partial class ThreadCalls
         return isDone ? 0 : -Errno.EPERM;
     }
 
+    /// <summary>
+    /// On which processors a thread, told by its number, may run: one bit each, the first one the lowest of the first byte. 0, or -EINVAL
+    /// where the kernel knows more processors than there are bits.
+    /// </summary>
+    public static unsafe int GetAffinity(int thread, Span<byte> mask)
+    {
+        fixed (byte* pointer = mask)
+        {
+            return SystemCall.Result(sched_getaffinity(thread, (nuint)mask.Length, pointer));
+        }
+    }
+
+    /// <summary>Has the calling thread run on these processors only: 0, or -EINVAL where the process may use none of them.</summary>
+    public static unsafe int SetAffinity(ReadOnlySpan<byte> mask)
+    {
+        fixed (byte* pointer = mask)
+        {
+            return SystemCall.Result(sched_setaffinity(0, (nuint)mask.Length, pointer));
+        }
+    }
+
     /// <summary>The calling thread's number (<c>gettid(2)</c>).</summary>
     public static int GetId() => gettid();
 
     [LibraryImport("libc")]
     private static partial int gettid();
+
+    [LibraryImport("libc")]
+    private static unsafe partial int sched_getaffinity(int thread, nuint bytes, byte* mask);
+
+    [LibraryImport("libc")]
+    private static unsafe partial int sched_setaffinity(int thread, nuint bytes, byte* mask);
 
     [LibraryImport("libc")]
     private static partial int setpriority(int which, uint who, int priority);

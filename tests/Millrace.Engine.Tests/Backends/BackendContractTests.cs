@@ -10,7 +10,7 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>What every backend owes the reactor, asked of it directly over real sockets.</summary>
-public abstract class BackendContractTests(BackendKind kind) : BackendTest(kind)
+public abstract class BackendContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     [Fact]
     public void It_passes_its_self_test()
@@ -372,6 +372,9 @@ public abstract class BackendContractTests(BackendKind kind) : BackendTest(kind)
 
 [Trait("Backend", "io_uring")]
 public class UringContractTests() : BackendContractTests(BackendKind.IoUring);
+
+[Trait("Backend", "io_uring")]
+public class PolledUringContractTests() : BackendContractTests(BackendKind.IoUring, isPolled: true);
 
 [Trait("Backend", "epoll")]
 public class EpollContractTests() : BackendContractTests(BackendKind.Epoll);

@@ -10,7 +10,7 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>What every backend owes a reactor that connects, asked of it directly over real sockets.</summary>
-public abstract class ConnectContractTests(BackendKind kind) : BackendTest(kind)
+public abstract class ConnectContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     [Theory]
     [InlineData("tcp")]
@@ -121,6 +121,9 @@ public abstract class ConnectContractTests(BackendKind kind) : BackendTest(kind)
 
 [Trait("Backend", "io_uring")]
 public class UringConnectContractTests() : ConnectContractTests(BackendKind.IoUring);
+
+[Trait("Backend", "io_uring")]
+public class PolledUringConnectContractTests() : ConnectContractTests(BackendKind.IoUring, isPolled: true);
 
 [Trait("Backend", "epoll")]
 public class EpollConnectContractTests() : ConnectContractTests(BackendKind.Epoll);

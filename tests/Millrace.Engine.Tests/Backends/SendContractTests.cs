@@ -7,7 +7,7 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>Sends, which complete once, when all of theirs is queued, when something ends them, or when they are cancelled.</summary>
-public abstract class SendContractTests(BackendKind kind) : BackendTest(kind)
+public abstract class SendContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     private const int LargeBytes = 24 * 1024 * 1024;
 
@@ -174,6 +174,9 @@ public abstract class SendContractTests(BackendKind kind) : BackendTest(kind)
 
 [Trait("Backend", "io_uring")]
 public class UringSendContractTests() : SendContractTests(BackendKind.IoUring);
+
+[Trait("Backend", "io_uring")]
+public class PolledUringSendContractTests() : SendContractTests(BackendKind.IoUring, isPolled: true);
 
 [Trait("Backend", "epoll")]
 public class EpollSendContractTests() : SendContractTests(BackendKind.Epoll);

@@ -53,10 +53,13 @@ public abstract class EngineTest : IAsyncLifetime
 
     internal async Task<ReactorGroup> StartAsync(EngineOptions? options = null)
     {
-        ReactorGroup group = await ReactorGroup.StartAsync((options ?? Options()).ForRun() with { LoggerFactory = Log }).Within();
+        ReactorGroup group = await ReactorGroup.StartAsync(Shaped(options ?? Options()).ForRun() with { LoggerFactory = Log }).Within();
         _groups.Add(group);
         return group;
     }
+
+    /// <summary>The options as a class of tests wants them that runs those of another one.</summary>
+    internal virtual EngineOptions Shaped(EngineOptions options) => options;
 
     /// <summary>A group with one listener on a free port of the loopback.</summary>
     internal async Task<Listener> ServeAsync(

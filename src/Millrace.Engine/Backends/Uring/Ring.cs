@@ -10,7 +10,7 @@ namespace Millrace.Engine.Backends.Uring;
 /// which the kernel enforces (SINGLE_ISSUER). Submission indices are the kernel's: what it has not consumed is counted from
 /// its own head each time, so an enter that consumed nothing strands nothing.
 /// </summary>
-internal sealed unsafe class Ring : IDisposable
+internal sealed unsafe partial class Ring : IDisposable
 {
     /// <summary>
     /// Flags from the newest down: on EINVAL the first is taken away, then the next (NO_SQARRAY 6.6, DEFER_TASKRUN 6.1, SINGLE_ISSUER 6.0).
@@ -36,10 +36,12 @@ internal sealed unsafe class Ring : IDisposable
     private readonly uint _completionMask;
     private readonly Cqe* _completions;
 
-    private Ring(int fd, in RingParameters parameters)
+    private Ring(int fd, in RingParameters parameters, SharedPoller? shared)
     {
         _fd = fd;
         _parameters = parameters;
+        _shared = shared;
+        _isPolled = (parameters.Flags & SetupFlags.SubmissionPolling) != 0;
 
         SubmissionOffsets submission = parameters.Submission;
         CompletionOffsets completion = parameters.Completion;
@@ -61,6 +63,7 @@ internal sealed unsafe class Ring : IDisposable
         _submissionHeadPtr = (uint*)(ring + submission.Head);
         _submissionTailPtr = (uint*)(ring + submission.Tail);
         _submissionMask = *(uint*)(ring + submission.RingMask);
+        _submissionFlagsPtr = (uint*)(ring + submission.Flags);
         _completionHeadPtr = (uint*)(ring + completion.Head);
         _completionTailPtr = (uint*)(ring + completion.Tail);
         _completionMask = *(uint*)(ring + completion.RingMask);
@@ -97,12 +100,14 @@ internal sealed unsafe class Ring : IDisposable
 
     /// <summary>Sets up a ring owned by the calling thread, or throws with cause and remedy.</summary>
     /// <exception cref="EngineException">The kernel refused.</exception>
-    public static Ring Create(int submissionEntries, int completionEntries, int workers)
-    {
-        SetupFlags flags = SetupFlags.SubmitAll | SetupFlags.CompletionQueueSize | SetupFlags.Clamp
-            | SetupFlags.SingleIssuer | SetupFlags.DeferTaskRun | SetupFlags.NoSubmissionArray;
+    public static Ring Create(EngineOptions options) => Create(options, shared: null, leader: null);
 
-        int fd = Setup(flags, submissionEntries, completionEntries, out RingParameters parameters);
+    /// <summary>The same, with a poller that the group shares: that of the leading ring, or the first one, which leads.</summary>
+    /// <exception cref="EngineException">The kernel refused.</exception>
+    public static Ring Create(EngineOptions options, SharedPoller? shared, int? leader)
+    {
+        SetupFlags flags = FlagsFor(options, leader);
+        int fd = Setup(flags, options, leader, out RingParameters parameters);
         foreach (SetupFlags newer in Strippable)
         {
             if (fd != -Errno.EINVAL)
@@ -111,12 +116,12 @@ internal sealed unsafe class Ring : IDisposable
             }
 
             flags &= ~newer;
-            fd = Setup(flags, submissionEntries, completionEntries, out parameters);
+            fd = Setup(flags, options, leader, out parameters);
         }
 
         if (fd < 0)
         {
-            throw new EngineException(UringRefusal.ForSetup(-fd));
+            throw new EngineException(RefusalOf(-fd, flags, options));
         }
 
         const RingFeatures Required = RingFeatures.SingleMapping | RingFeatures.NoDrop
@@ -127,10 +132,14 @@ internal sealed unsafe class Ring : IDisposable
             throw new EngineException(UringRefusal.KernelTooOld());
         }
 
-        LimitWorkers(fd, workers);
+        if (leader is null)
+        {
+            LimitWorkers(fd, shared is null ? options.FileWorkers : options.FileWorkers * options.ReactorCount);
+        }
+
         try
         {
-            return new Ring(fd, parameters);
+            return new Ring(fd, parameters, shared);
         }
         catch
         {
@@ -151,12 +160,18 @@ internal sealed unsafe class Ring : IDisposable
         Debug.Assert(result == 0, "The kernel knows this registration since 5.15.");
     }
 
-    private static int Setup(SetupFlags flags, int submissionEntries, int completionEntries, out RingParameters parameters)
+    private static int Setup(SetupFlags flags, EngineOptions options, int? leader, out RingParameters parameters)
     {
-        parameters = new RingParameters { Flags = flags, CompletionEntries = (uint)completionEntries };
+        parameters = new RingParameters
+        {
+            Flags = flags,
+            CompletionEntries = (uint)options.CompletionEntries,
+            SubmissionThreadIdleMs = (uint)options.SubmissionPolling.TotalMilliseconds,
+            WorkQueueFd = (uint)(leader ?? 0),
+        };
         fixed (RingParameters* pointer = &parameters)
         {
-            return IoUringCalls.Setup((uint)submissionEntries, pointer);
+            return IoUringCalls.Setup((uint)options.SubmissionEntries, pointer);
         }
     }
 
@@ -178,20 +193,28 @@ internal sealed unsafe class Ring : IDisposable
     /// <summary>Submits all entries and waits for so many completions or the timeout (-1: none). Returns 0 or -errno.</summary>
     public int Enter(uint minComplete, long timeoutMs)
     {
-        Volatile.Write(ref *_submissionTailPtr, _submissionTail);
-        uint toSubmit = _submissionTail - Volatile.Read(ref *_submissionHeadPtr);
+        if (_isPolled)
+        {
+            return EnterPolled(minComplete, timeoutMs);
+        }
 
+        Volatile.Write(ref *_submissionTailPtr, _submissionTail);
+        return Call(_submissionTail - Volatile.Read(ref *_submissionHeadPtr), minComplete, timeoutMs, _enterFlags);
+    }
+
+    private int Call(uint toSubmit, uint minComplete, long timeoutMs, EnterFlags flags)
+    {
         int result;
         if (minComplete == 0 || timeoutMs < 0)
         {
-            result = IoUringCalls.Enter(_enterFd, toSubmit, minComplete, _enterFlags, null, 0);
+            result = IoUringCalls.Enter(_enterFd, toSubmit, minComplete, flags, null, 0);
         }
         else
         {
             var timeout = new KernelTimespec { Seconds = timeoutMs / 1000, Nanoseconds = timeoutMs % 1000 * 1_000_000 };
             var argument = new GetEventsArgument { Timeout = (ulong)&timeout };
             result = IoUringCalls.Enter(
-                _enterFd, toSubmit, minComplete, _enterFlags | EnterFlags.ExtendedArgument, &argument, (nuint)sizeof(GetEventsArgument));
+                _enterFd, toSubmit, minComplete, flags | EnterFlags.ExtendedArgument, &argument, (nuint)sizeof(GetEventsArgument));
         }
 
         return Math.Min(result, 0);
@@ -222,6 +245,7 @@ internal sealed unsafe class Ring : IDisposable
             _ = Register(RegisterOpcode.UnregisterRingDescriptors, &update, 1);
         }
 
+        _shared?.Leave(_fd);
         int closed = Interop.Sockets.SocketCalls.Close(_fd);
         Debug.Assert(closed == 0, "The ring's descriptor was closed by somebody else.");
         _ = MemoryCalls.Unmap((nint)_entries, EntriesBytes);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Millrace.Interop;
@@ -21,11 +22,17 @@ internal sealed unsafe class UringBackend : Backend
     private readonly ulong* _wakeCount;
     private bool _wakeArmed;
 
+    /// <summary>
+    /// What each operation is on that has not ended, kept in Debug builds only: a poller may look a number up at any time until then, and
+    /// would find what bears it next.
+    /// </summary>
+    private readonly Dictionary<ulong, int> _descriptorsInUse = [];
+
     /// <summary>Must run on the thread that will use it.</summary>
     /// <exception cref="EngineException">io_uring is refused; the message names cause and remedy.</exception>
-    public UringBackend(EngineOptions options)
+    public UringBackend(EngineOptions options, SharedPoller? poller = null)
     {
-        _ring = Ring.Create(options.SubmissionEntries, options.CompletionEntries, options.FileWorkers);
+        _ring = poller is null ? Ring.Create(options) : poller.CreateRing(options);
         try
         {
             _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
@@ -108,7 +115,7 @@ internal sealed unsafe class UringBackend : Backend
         }
 
         uint minComplete = timeoutMs == 0 || _early.Count > 0 ? 0u : 1u;
-        EnterOrFail(minComplete, timeoutMs);
+        Require(_ring.Enter(minComplete, timeoutMs));
 
         int count = 0;
         while (count < _completions.Length && _early.TryDequeue(out Completion early))
@@ -120,6 +127,7 @@ internal sealed unsafe class UringBackend : Backend
         {
             if (cqe.UserData == WakeToken.Value)
             {
+                NoteEnded(cqe);
                 _wakeArmed = false;
                 continue;
             }
@@ -128,6 +136,12 @@ internal sealed unsafe class UringBackend : Backend
         }
 
         return new ReadOnlySpan<Completion>(_completions, 0, count);
+    }
+
+    public override void CloseSocket(int socket)
+    {
+        Debug.Assert(!_descriptorsInUse.ContainsValue(socket), "A socket is closed while the kernel has an operation on it.");
+        base.CloseSocket(socket);
     }
 
     public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
@@ -173,7 +187,26 @@ internal sealed unsafe class UringBackend : Backend
         entry->Opcode = opcode;
         entry->Fd = fd;
         entry->UserData = token.Value;
+        NoteBegun(fd, token);
         return entry;
+    }
+
+    [Conditional("DEBUG")]
+    private void NoteBegun(int fd, OperationToken token)
+    {
+        if (fd >= 0)
+        {
+            _descriptorsInUse.Add(token.Value, fd);
+        }
+    }
+
+    [Conditional("DEBUG")]
+    private void NoteEnded(in Cqe cqe)
+    {
+        if ((cqe.Flags & CqeFlags.More) == 0)
+        {
+            _descriptorsInUse.Remove(cqe.UserData);
+        }
     }
 
     /// <summary>
@@ -184,7 +217,7 @@ internal sealed unsafe class UringBackend : Backend
     {
         for (int attempt = 0; attempt < FullQueueAttempts; attempt++)
         {
-            EnterOrFail(minComplete: 0, timeoutMs: 0);
+            Require(_ring.MakeRoom());
             if (_ring.TryGetEntry(out Sqe* entry))
             {
                 return entry;
@@ -194,6 +227,7 @@ internal sealed unsafe class UringBackend : Backend
             {
                 if (cqe.UserData == WakeToken.Value)
                 {
+                    NoteEnded(cqe);
                     _wakeArmed = false;
                     continue;
                 }
@@ -206,9 +240,9 @@ internal sealed unsafe class UringBackend : Backend
         throw new EngineException("The kernel takes no more operations although all completions were taken.");
     }
 
-    private void EnterOrFail(uint minComplete, long timeoutMs)
+    /// <summary>That the ring was entered, or can be in the next turn.</summary>
+    private static void Require(int result)
     {
-        int result = _ring.Enter(minComplete, timeoutMs);
         switch (-result)
         {
             case 0:
@@ -226,6 +260,7 @@ internal sealed unsafe class UringBackend : Backend
 
     private void Translate(in Cqe cqe, out Completion completion)
     {
+        NoteEnded(cqe);
         completion.Token = new OperationToken(cqe.UserData);
         completion.Result = cqe.Result;
         completion.Flags = (cqe.Flags & CqeFlags.More) != 0 ? CompletionFlags.More : CompletionFlags.None;

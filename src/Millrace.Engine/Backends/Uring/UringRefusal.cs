@@ -20,6 +20,9 @@ internal enum UringObstacle
     /// <summary>It is there and does not do what it should.</summary>
     SelfTest,
 
+    /// <summary>It is there without the thread that takes submissions, which was asked for.</summary>
+    Poller,
+
     /// <summary>Something ran out (memory to lock, descriptors): no absence, and never a reason for another backend.</summary>
     Scarcity,
 
@@ -36,7 +39,7 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     private const string NewerKernel = "use Linux 6.1 or newer";
 
     /// <summary>Whether epoll may take over: the host has no io_uring for us, and asking again would not help.</summary>
-    public bool IsAbsence => Obstacle is not (UringObstacle.Scarcity or UringObstacle.Unknown);
+    public bool IsAbsence => Obstacle is not (UringObstacle.Scarcity or UringObstacle.Poller or UringObstacle.Unknown);
 
     public string Message => $"{Cause}: {Remedy}.";
 
@@ -69,6 +72,15 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     public static UringRefusal ForBuffers(int errno) => errno == Errno.EINVAL
         ? new(UringObstacle.Kernel, errno, "io_uring of this kernel lacks provided-buffer rings", NewerKernel)
         : ForSetup(errno);
+
+    /// <summary>Of a kernel that has rings for us, but no thread to take their submissions.</summary>
+    public static UringRefusal ForPoller(int errno) => new(
+        UringObstacle.Poller, errno, $"io_uring got no kernel thread for submission polling ({Errno.Describe(errno)})", errno switch
+        {
+            Errno.EAGAIN => "raise the limit of threads ('ulimit -u', TasksMax= in a unit file), or do without submission polling",
+            Errno.EPERM or Errno.EACCES => "allow it in the security module (SELinux calls it sqpoll), or do without submission polling",
+            _ => "use a newer kernel, or do without submission polling",
+        });
 
     public static UringRefusal KernelTooOld() => ForSetup(Errno.EINVAL);
 

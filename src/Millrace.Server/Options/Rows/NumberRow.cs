@@ -26,6 +26,17 @@ internal sealed class NumberRow(string group, OptionChange change)
             options => (long)read(options).TotalSeconds,
             (options, seconds) => with(options, TimeSpan.FromSeconds(seconds)));
 
+    public ServerOption Milliseconds(
+        string key,
+        string help,
+        long least,
+        long most,
+        Func<ServeOptions, TimeSpan> read,
+        Func<ServeOptions, TimeSpan, ServeOptions> with) =>
+        Of(OptionValueKind.Count, "MS", key, help, least, most,
+            options => (long)read(options).TotalMilliseconds,
+            (options, milliseconds) => with(options, TimeSpan.FromMilliseconds(milliseconds)));
+
     public ServerOption Bytes(
         string key, string help, long least, long most, Func<ServeOptions, long> read, Func<ServeOptions, long, ServeOptions> with) =>
         Of(OptionValueKind.Size, "BYTES", key, help, least, most, read, with);

@@ -1,12 +1,13 @@
 using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Epoll;
 using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Backends.Kit;
 
 /// <summary>A test of what all backends owe the reactor; each backend runs it as a class of its own, which bears its trait.</summary>
 [Collection(nameof(Wire.Kit.RealSockets))]
-public abstract class BackendTest(BackendKind kind)
+public abstract class BackendTest(BackendKind kind, bool isPolled = false)
 {
     internal const int BufferBytes = 1024;
 
@@ -21,5 +22,7 @@ public abstract class BackendTest(BackendKind kind)
     /// <summary>On this thread, which is the one to use it.</summary>
     internal DirectBackend Open(EngineOptions? options = null) => new(Create(options ?? Small));
 
-    private Backend Create(EngineOptions options) => kind == BackendKind.Epoll ? new EpollBackend(options) : new UringBackend(options);
+    private Backend Create(EngineOptions options) => kind == BackendKind.Epoll
+        ? new EpollBackend(options)
+        : new UringBackend(isPolled ? options.Polled() : options);
 }
