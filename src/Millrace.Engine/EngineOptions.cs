@@ -56,7 +56,8 @@ public sealed record EngineOptions
     /// How long a kernel thread of each reactor goes on looking for operations when none come (<c>IORING_SETUP_SQPOLL</c>): it takes them
     /// without a system call, and sleeps after that time, in milliseconds, until it is woken. Zero: there is none, and operations go with
     /// the system call that waits. It takes a core's time while it is awake, that the reactors then lack, unless there are cores to spare;
-    /// it runs on any core of the machine that the process's cgroup allows. Ignored on epoll, with a line in the log.
+    /// it runs on any core of the machine that the process's cgroup allows. A peer that sends urgent data (MSG_OOB) may wait until its next
+    /// bytes: Linux tells the thread of those behind the mark not before. Ignored on epoll, with a line in the log.
     /// </summary>
     public TimeSpan SubmissionPolling { get; init; }
 

@@ -152,7 +152,19 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         pair.Peer.Send("ab"u8);
         pair.Peer.Send("!"u8, SocketFlags.OutOfBand);
         pair.Peer.Send("cd"u8);
-        Assert.Equal("abcd"u8.ToArray(), kernel.Receive(ReceiveToken, 4));
+        if (IsPolled)
+        {
+            // A poller that receives up to the mark in the very moment in which the rest comes is not told of it before more comes: the
+            // kernel's own (seen on 6.18, in C as well), and only for who sends urgent data.
+            kernel.ExpectNoEnd(ReceiveToken);
+            pair.Peer.Send("ef"u8);
+            Assert.Equal("abcdef"u8.ToArray(), kernel.Receive(ReceiveToken, 6));
+        }
+        else
+        {
+            Assert.Equal("abcd"u8.ToArray(), kernel.Receive(ReceiveToken, 4));
+        }
+
         kernel.Cancel(ReceiveToken);
         kernel.Backend.CloseSocket(pair.Ours);
     }

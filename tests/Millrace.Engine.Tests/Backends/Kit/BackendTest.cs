@@ -19,10 +19,13 @@ public abstract class BackendTest(BackendKind kind, bool isPolled = false)
 
     internal static EngineOptions Small => new() { ReceiveBuffers = 8, ReceiveBufferBytes = BufferBytes };
 
+    /// <summary>Whether a kernel thread takes what is submitted, at any moment.</summary>
+    protected bool IsPolled => isPolled;
+
     /// <summary>On this thread, which is the one to use it.</summary>
     internal DirectBackend Open(EngineOptions? options = null) => new(Create(options ?? Small));
 
     private Backend Create(EngineOptions options) => kind == BackendKind.Epoll
         ? new EpollBackend(options)
-        : new UringBackend(isPolled ? options.Polled() : options);
+        : new UringBackend(IsPolled ? options.Polled() : options);
 }

@@ -38,12 +38,15 @@ internal sealed unsafe class DirectBackend(Backend backend) : IDisposable
     /// <summary>Turns that bring nothing for an operation: it waits.</summary>
     public void ExpectNothing(OperationToken token)
     {
-        for (int turn = 0; turn < 5; turn++)
-        {
-            Turn(timeoutMs: 2);
-        }
-
+        TakeSomeTurns();
         Assert.DoesNotContain(_unclaimed, completion => completion.Token == token);
+    }
+
+    /// <summary>Turns that may bring something for an operation, and not its end.</summary>
+    public void ExpectNoEnd(OperationToken token)
+    {
+        TakeSomeTurns();
+        Assert.DoesNotContain(_unclaimed, completion => completion.Token == token && completion.IsTerminal);
     }
 
     public int Turn(long timeoutMs)
@@ -103,5 +106,13 @@ internal sealed unsafe class DirectBackend(Backend backend) : IDisposable
     {
         Backend.Dispose();
         _memory.ForEach(static memory => NativeMemory.Free((void*)memory));
+    }
+
+    private void TakeSomeTurns()
+    {
+        for (int turn = 0; turn < 5; turn++)
+        {
+            Turn(timeoutMs: 2);
+        }
     }
 }
