@@ -1,6 +1,7 @@
 """The run: build what is compared, measure it in interleaved rounds, say what was seen."""
 
 import argparse
+import contextlib
 import os
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from ending import end_on_signals
 from places import ARTIFACTS, make_site
 from running import LOAD_CORE, RunningServer, StartFailure
 from servers import BuildFailure, Server
+from warmth import warm_up
 
 
 def main() -> int:
@@ -27,13 +29,8 @@ def main() -> int:
     # The harness keeps off the measured core; after the builds, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
 
-    cells: list[cell.Cell] = []
-    for round_ in range(options.rounds):
-        # Another server begins each round, so that none is always the one after a pause.
-        turn = round_ % len(chosen)
-        for server in chosen[turn:] + chosen[:turn]:
-            if server.name not in failures:
-                cells += measure_server(server, round_, options, failures)
+    with contextlib.ExitStack() as stack:
+        cells = measure(start([server for server in chosen if server.name not in failures], stack, failures), options)
 
     rows = report.summarize(cells)
     settings = {name: getattr(options, name) for name in ("seconds", "warmup", "rounds", "connections", "server", "observers")}
@@ -44,7 +41,7 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="quick", description="Millrace against the kernel's own cost and nginx; see bench/README.md.")
     parser.add_argument("--seconds", type=positive, default=5, help="the measured window of a cell (default 5)")
-    parser.add_argument("--warmup", type=positive, default=3, help="seconds of load before each cell (default 3)")
+    parser.add_argument("--warmup", type=positive, default=1, help="seconds of load before each cell (default 1)")
     parser.add_argument("--rounds", type=positive, default=3, help="how often each server has its turn (default 3)")
     parser.add_argument("--connections", type=lambda text: [positive(word) for word in text.split(",")], default=[64, 512],
                         metavar="N,...", help="the loads (default 64,512)")
@@ -83,20 +80,42 @@ def build(server: Server, failures: dict[str, str]) -> None:
         say_failure(server.name, failures)
 
 
-def measure_server(server: Server, round_: int, options: argparse.Namespace, failures: dict[str, str]) -> list[cell.Cell]:
+def start(chosen: list[Server], stack: contextlib.ExitStack, failures: dict[str, str]) -> list[RunningServer]:
+    """All are up at once, and one at a time has work: an idle one wakes once a second, for next to nothing."""
+    running = []
+    for server in chosen:
+        try:
+            running.append(stack.enter_context(RunningServer(server)))
+        except StartFailure as failure:
+            failures[server.name] = f"did not start:\n{failure}"
+            say_failure(server.name, failures)
+    return running
+
+
+def measure(competitors: list[RunningServer], options: argparse.Namespace) -> list[cell.Cell]:
+    replies = {running.name: cell.check_reply(cell.url_of(running), running.server.body) for running in competitors}
+    for running in competitors:
+        if not replies[running.name][1]:
+            print(f"{running.name} warms up", flush=True)
+            warm_up(running, lambda seconds, running=running: cell.press(running, options.connections[0], seconds))
+
     cells = []
-    try:
-        with RunningServer(server) as running:
-            reply_bytes, faults = cell.check_reply(cell.url_of(running), server.body)
-            for connections in options.connections:
-                measured = cell.Cell(server.name, connections, round_, faults=faults)
-                if not faults:
-                    measured = cell.measure(running, cell.Load(connections, options.warmup, options.seconds), round_, reply_bytes)
-                say_cell(measured)
-                cells.append(measured)
-    except StartFailure as failure:
-        failures[server.name] = f"did not start:\n{failure}"
-        say_failure(server.name, failures)
+    for round_ in range(options.rounds):
+        # Another server begins each round, so that none is always the one after a pause.
+        turn = round_ % max(len(competitors), 1)
+        for running in competitors[turn:] + competitors[:turn]:
+            cells += measure_server(running, round_, *replies[running.name], options)
+    return cells
+
+
+def measure_server(running: RunningServer, round_: int, reply_bytes: int, faults: list[str], options: argparse.Namespace) -> list[cell.Cell]:
+    cells = []
+    for connections in options.connections:
+        measured = cell.Cell(running.name, connections, round_, faults=faults)
+        if not faults:
+            measured = cell.measure(running, cell.Load(connections, options.warmup, options.seconds), round_, reply_bytes)
+        say_cell(measured)
+        cells.append(measured)
     return cells
 
 

@@ -78,6 +78,16 @@ def _measure_window(cell: Cell, running: RunningServer, seconds: int, reply_byte
     cell.faults = window.faults(running) + wrk_faults(counted, cell.connections, reply_bytes)
 
 
+@dataclass(frozen=True)
+class Pressed:
+    requests: int
+
+
+def press(running: RunningServer, connections: int, seconds: int) -> Pressed:
+    """As much as goes, for warmth's sake."""
+    return Pressed(run_wrk(url_of(running), connections, seconds)["requests"])
+
+
 def run_wrk(url: str, connections: int, seconds: int, environment: dict[str, str] | None = None) -> dict[str, int]:
     result = subprocess.run(
         pinned(LOAD_CORE, [
