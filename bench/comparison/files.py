@@ -1,0 +1,109 @@
+"""The measured files, and where servers find them."""
+
+import gzip
+import random
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from places import ARTIFACTS, letters
+from rows import PART_BYTES, PART_FIRST, Ask, Root, Row
+
+SITE = ARTIFACTS / "run-site"
+EMPTY = ARTIFACTS / "run-empty"
+MOUNT = ARTIFACTS / "run-mount"
+
+_FILES = {
+    "1k.txt": 1024, "9170.txt": 9170, "10k.txt": 10_240, "98k6.bin": 98_600,
+    "100k.bin": 100 * 1024, "1m.bin": 1024 * 1024, "100m.bin": 100 * 1024 * 1024,
+}
+# A page and what it refers to. Pictures and fonts are coded already.
+_MIX = {
+    "index.html": 14_000, "about.html": 6_000, "contact.html": 2_500, "site.css": 28_000, "print.css": 2_000,
+    "app.js": 96_000, "vendor.js": 130_000, "menu.js": 5_000, "data.json": 18_000, "manifest.json": 700,
+    "logo.svg": 4_000, "arrow.svg": 600, "hero.jpg": 110_000, "mill.jpg": 62_000, "wheel.jpg": 41_000,
+    "thumb-1.webp": 9_000, "thumb-2.webp": 7_000, "photo.png": 75_000, "text.woff2": 24_000, "favicon.ico": 4_300,
+}
+_CODED = (".html", ".css", ".js", ".json", ".svg")
+_WORDS = "water wheel mill race sluice gate stone grain flour river weir pond bank oak miller cart sack bread".split()
+MIX_TARGETS = [f"/mix/{name}" for name in _MIX]
+
+
+def make(rows: list[Row]) -> None:
+    """What the rows ask for. A fixed seed makes two runs alike."""
+    for folder in (SITE / "mix", EMPTY, MOUNT):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in _FILES:
+        # The largest is made only for whom asks for it: servers read all they find when they start.
+        if name != "100m.bin" or name in {row.file for row in rows}:
+            _write(SITE / name, lambda name=name: _letters(_FILES[name]))
+        else:
+            (SITE / name).unlink(missing_ok=True)
+    for name, count in _MIX.items():
+        path = SITE / "mix" / name
+        _write(path, lambda name=name, count=count: _mixed(name, count))
+        if path.suffix in _CODED:
+            # After the original: a coded file that is older is not served.
+            _write(path.with_name(f"{name}.gz"), lambda path=path: gzip.compress(path.read_bytes(), mtime=0))
+
+
+def targets(row: Row) -> list[str]:
+    return MIX_TARGETS if row.ask is Ask.MIX else [f"/{row.file}"]
+
+
+def body(row: Row, target: str) -> bytes | None:
+    """What answers the target; None where any will do, as everybody's page for what is missing is another."""
+    match row.ask:
+        case Ask.MISSING:
+            return None
+        case Ask.UNCHANGED:
+            return b""
+        case Ask.PART:
+            return (SITE / row.file).read_bytes()[PART_FIRST:PART_FIRST + PART_BYTES]
+    return (SITE / target.lstrip("/")).read_bytes()
+
+
+def is_coded(target: str) -> bool:
+    return target.endswith(_CODED)
+
+
+def file_bytes(row: Row) -> int:
+    return _FILES[row.file]
+
+
+def folder(root: Root) -> Path:
+    return SITE if root is Root.DISK else MOUNT
+
+
+def mounted(root: Root, file: str, command: list[str]) -> list[str]:
+    """The command where the root is mounted; in a namespace of its own, so that it goes with the server, whatever happens."""
+    script = {
+        Root.TMPFS: 'mount -t tmpfs tmpfs "$1" && cp -p "$2/$3" "$1"',
+        # Two layers and none to write to, since several servers have them mounted at once.
+        Root.OVERLAY: 'mount -t overlay overlay -o "lowerdir=$4:$2" "$1"',
+    }
+    if root is Root.DISK:
+        return command
+    return ["unshare", "--mount", "sh", "-c", f'{script[root]} && shift 4 && exec "$@"', "sh", str(MOUNT), str(SITE), file, str(EMPTY), *command]
+
+
+def _write(path: Path, content: Callable[[], bytes]) -> None:
+    """What is there already is kept: it was made by the same seed."""
+    if not path.exists():
+        path.write_bytes(content())
+
+
+def _letters(count: int) -> bytes:
+    """Random letters: no server gains by compressing them. Of large files, every megabyte is alike but for its number."""
+    block = 1024 * 1024
+    if count <= block:
+        return letters(count)
+    once = letters(block - 8)
+    return b"".join(f"{number:8}".encode() + once for number in range(count // block))
+
+
+def _mixed(name: str, count: int) -> bytes:
+    chance = random.Random(zlib.crc32(name.encode()))
+    if not name.endswith(_CODED):
+        return chance.randbytes(count)
+    return " ".join(f"{chance.choice(_WORDS)}{chance.randrange(50) or ''}" for _ in range(count)).encode()[:count]
