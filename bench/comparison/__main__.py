@@ -112,7 +112,8 @@ def parse() -> argparse.Namespace:
     names = [entrant.name for entrant in known]
     rows = {row.name: row for row in ROWS}
     parser = argparse.ArgumentParser(
-        prog="run", description="Millrace beside every server that one would take in its place, and the kernel's own cost; see bench/README.md.")
+        prog="run",
+        description="Millrace beside every server that one would take in its place, and the kernel's own cost; see bench/README.md.")
     parser.add_argument("--rows", type=several(list(rows)), default=list(rows), metavar="NAME,...", help=f"of {', '.join(rows)} only these")
     parser.add_argument("--servers", type=several(names), default=names, metavar="NAME,...", help=f"of {', '.join(names)} only these")
     parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
@@ -123,9 +124,10 @@ def parse() -> argparse.Namespace:
                         help="a core for the server and one for the load (the default), or both shared")
     parser.add_argument("--seconds", type=positive, default=3, help="a measured window (default 3)")
     parser.add_argument("--rounds", type=positive, default=9, help="how often each server has its turn (default 9)")
-    parser.add_argument("--out", type=Path, default=WRITTEN_TO, metavar="FILE", help="where the results go (default artifacts/bench/run.json)")
+    parser.add_argument("--out", type=Path, default=WRITTEN_TO, metavar="FILE",
+                        help="where the results go (default artifacts/bench/run.json)")
     parser.add_argument("--report", type=Path, nargs="+", metavar="FILE",
-                        help="measure nothing: of files of this, of bench/https and of bench/kestrel, write docs/performance.md and its pictures")
+                        help="measure nothing: of files of this, bench/https and bench/kestrel, write docs/performance.md and its pictures")
     options = parser.parse_args()
     try:
         strangers = [entrants.added(definition) for definition in options.server]

@@ -23,7 +23,7 @@ ATTACH_TIMEOUT_S = 10
 
 @functools.cache
 def tool() -> str | None:
-    """perf where the kernel lets it count; else strace, which stops the server at each call, so that one on io_uring makes fewer; else none."""
+    """perf, where the kernel lets it count; else strace, which stops the server at each call, so that one on io_uring makes fewer."""
     if shutil.which("perf"):
         tried = subprocess.run(["perf", "stat", "-x,", "-e", EVENT, "true"], capture_output=True, text=True)
         if tried.returncode == 0 and tried.stderr.partition(",")[0].strip().isdigit():

@@ -45,7 +45,8 @@ def _draw(results: Results) -> list[tuple[Path, Place]]:
         path = IMAGES / f"{PREFIX}{re.sub(r'[^a-z0-9]', '', row)}.svg"
         bars = [chart.Bar(line.server, line.cost_us.median, _kind(line)) for line in lines]
         path.write_text(chart.bars(
-            f"{TITLES[row]}, {connections} connections", "CPU time of the server's core for each request, in microseconds: less is better", bars))
+            f"{TITLES[row]}, {connections} connections",
+            "CPU time of the server's core for each request, in microseconds: less is better", bars))
         pictures.append((path, place))
     return pictures
 

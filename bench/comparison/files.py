@@ -1,5 +1,6 @@
 """The measured files, and where servers find them."""
 
+import functools
 import gzip
 import random
 import zlib
@@ -20,8 +21,8 @@ _FILES = {
 # A page and what it refers to. Pictures and fonts are coded already.
 _MIX = {
     "index.html": 14_000, "about.html": 6_000, "contact.html": 2_500, "site.css": 28_000, "print.css": 2_000,
-    "app.js": 96_000, "vendor.js": 130_000, "menu.js": 5_000, "data.json": 18_000, "manifest.json": 700,
-    "logo.svg": 4_000, "arrow.svg": 600, "hero.jpg": 110_000, "mill.jpg": 62_000, "wheel.jpg": 41_000,
+    "app.js": 96_000, "vendor.js": 130_000, "menu.js": 5_000, "data.json": 18_000, "manifest.json": 1_200,
+    "logo.svg": 4_000, "arrow.svg": 1_400, "hero.jpg": 110_000, "mill.jpg": 62_000, "wheel.jpg": 41_000,
     "thumb-1.webp": 9_000, "thumb-2.webp": 7_000, "photo.png": 75_000, "text.woff2": 24_000, "favicon.ico": 4_300,
 }
 _CODED = (".html", ".css", ".js", ".json", ".svg")
@@ -36,15 +37,14 @@ def make(rows: list[Row]) -> None:
     for name in _FILES:
         # The largest is made only for whom asks for it: servers read all they find when they start.
         if name != "100m.bin" or name in {row.file for row in rows}:
-            _write(SITE / name, lambda name=name: _letters(_FILES[name]))
+            _write(SITE / name, _FILES[name], _letters)
         else:
             (SITE / name).unlink(missing_ok=True)
     for name, count in _MIX.items():
         path = SITE / "mix" / name
-        _write(path, lambda name=name, count=count: _mixed(name, count))
-        if path.suffix in _CODED:
-            # After the original: a coded file that is older is not served.
-            _write(path.with_name(f"{name}.gz"), lambda path=path: gzip.compress(path.read_bytes(), mtime=0))
+        # The coded file behind the original: one that is older is not served.
+        if _write(path, count, functools.partial(_mixed, name)) and path.suffix in _CODED:
+            path.with_name(f"{name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
 
 
 def targets(row: Row) -> list[str]:
@@ -87,10 +87,12 @@ def mounted(root: Root, file: str, command: list[str]) -> list[str]:
     return ["unshare", "--mount", "sh", "-c", f'{script[root]} && shift 4 && exec "$@"', "sh", str(MOUNT), str(SITE), file, str(EMPTY), *command]
 
 
-def _write(path: Path, content: Callable[[], bytes]) -> None:
-    """What is there already is kept: it was made by the same seed."""
-    if not path.exists():
-        path.write_bytes(content())
+def _write(path: Path, count: int, content: Callable[[int], bytes]) -> bool:
+    """Whether it had to be written: what is there already was made by the same seed."""
+    if path.exists() and path.stat().st_size == count:
+        return False
+    path.write_bytes(content(count))
+    return True
 
 
 def _letters(count: int) -> bytes:

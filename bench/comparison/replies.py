@@ -8,9 +8,6 @@ import files
 from field import Runner
 from rows import PART_BYTES, PART_FIRST, Ask, Life, Row
 
-# A text that is coded is a third of itself or less; a server that sends it plain has another task than the others.
-CODED_SHARE_MAX = 0.5
-
 
 @dataclass(frozen=True)
 class Reply:
@@ -30,7 +27,8 @@ def look(runner: Runner, row: Row) -> Reply:
             body = b"x" * runner.ground.file_bytes
         options = [*fields, "--http1.1", *(["--compressed"] if row.is_coded else [])]
         count, wrong = cell.check_reply(runner.url(target), body, options, status=row.ask.status)
-        if row.is_coded and files.is_coded(target) and not wrong and count > CODED_SHARE_MAX * len(body or b""):
+        # A server that sends texts as they are has another task than the others.
+        if row.is_coded and files.is_coded(target) and not wrong and count >= len(body or b""):
             wrong.append(f"{count} bytes, so it was not coded")
         sizes.append(count)
         faults += [f"{target}: {fault}" for fault in wrong]
