@@ -34,7 +34,7 @@ def main() -> int:
     end_on_signals()
     options = parse()
     if options.report:
-        return make_report(options.report)
+        return make_report(options.report, options.into)
     meetings = plan(options)
     print(f"{len(meetings)} meetings of {len(options.entrants)} servers in {options.rounds} rounds of {options.seconds} s: "
           f"about {sum(duration_s(meeting, options) for meeting in meetings) / 60:,.0f} minutes, and some for the builds.", flush=True)
@@ -98,9 +98,9 @@ def conclude(options: argparse.Namespace, meetings: list[Meeting], written: Reco
     return 0 if got == sum(len(meeting.entrants) for meeting in meetings) else 1
 
 
-def make_report(paths: list[Path]) -> int:
+def make_report(paths: list[Path], documents: Path) -> int:
     try:
-        for path in document.write(record.read(paths)):
+        for path in document.write(record.read(paths), documents):
             print(os.path.relpath(path))
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         sys.exit(f"run: --report: {error!r}")
@@ -128,6 +128,7 @@ def parse() -> argparse.Namespace:
                         help="where the results go (default artifacts/bench/run.json)")
     parser.add_argument("--report", type=Path, nargs="+", metavar="FILE",
                         help="measure nothing: of files of this, bench/https and bench/kestrel, write docs/performance.md and its pictures")
+    parser.add_argument("--into", type=Path, default=document.DOCUMENTS, metavar="FOLDER", help="where performance.md is (default docs)")
     options = parser.parse_args()
     try:
         strangers = [entrants.added(definition) for definition in options.server]

@@ -11,8 +11,7 @@ from record import Collection
 from results import Line, Place, Results
 from rows import ROWS
 
-PAGE = REPOSITORY / "docs" / "performance.md"
-IMAGES = REPOSITORY / "docs" / "images"
+DOCUMENTS = REPOSITORY / "docs"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PREFIX = "performance-"
 # One picture for each of these: a page of many would not be looked at.
@@ -20,21 +19,23 @@ PICTURED = [("1k", 64), ("10k", 64), ("100k", 64), ("1m", 16), ("mix", 64), ("ne
 TITLES = {row.name: row.title for row in ROWS}
 
 
-def write(collection: Collection) -> list[Path]:
+def write(collection: Collection, documents: Path) -> list[Path]:
     """Puts it between the markers and writes the pictures; the paths of what was written."""
-    text = PAGE.read_text()
+    page, images = documents / "performance.md", documents / "images"
+    text = page.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{PAGE.name} needs one line '{BEGIN}' and one '{END}': what is between them is replaced")
+        raise ValueError(f"{page} needs one line '{BEGIN}' and one '{END}': what is between them is replaced")
     results = Results(collection.cells.get(Source.RUN, []))
-    pictures = _draw(results)
+    images.mkdir(exist_ok=True)
+    pictures = _draw(results, images)
     measured = _markdown(collection, results, pictures)
     before, after = text[:text.index(BEGIN)], text[text.index(END):]
-    PAGE.write_text(f"{before}{BEGIN}\n{measured}\n{after}")
-    return [PAGE, *(picture for picture, _ in pictures)]
+    page.write_text(f"{before}{BEGIN}\n{measured}\n{after}")
+    return [page, *(picture for picture, _ in pictures)]
 
 
-def _draw(results: Results) -> list[tuple[Path, Place]]:
-    for old in IMAGES.glob(f"{PREFIX}*.svg"):
+def _draw(results: Results, images: Path) -> list[tuple[Path, Place]]:
+    for old in images.glob(f"{PREFIX}*.svg"):
         old.unlink()
     pictures = []
     for row, connections in PICTURED:
@@ -42,7 +43,7 @@ def _draw(results: Results) -> list[tuple[Path, Place]]:
         lines = [line for line in results.lines(place) if line.server not in ("millrace-baked", "millrace-ring", "millrace-stream")]
         if not lines:
             continue
-        path = IMAGES / f"{PREFIX}{re.sub(r'[^a-z0-9]', '', row)}.svg"
+        path = images / f"{PREFIX}{re.sub(r'[^a-z0-9]', '', row)}.svg"
         bars = [chart.Bar(line.server, line.cost_us.median, _kind(line)) for line in lines]
         path.write_text(chart.bars(
             f"{TITLES[row]}, {connections} connections",
@@ -60,9 +61,9 @@ def _kind(line: Line) -> str:
 def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]]) -> str:
     parts = [
         _conditions(collection),
-        "### Where another is ahead", tables.losses(results),
+        "### Where another is ahead", tables.losses(results), *filter(None, [tables.memory(results)]),
         "### What it should be", tables.goals(collection),
-        *(f"![{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server]({path.relative_to(PAGE.parent)})"
+        *(f"![{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server](images/{path.name})"
           for path, place in pictures),
         "### Row by row", tables.LEGEND,
     ]

@@ -48,7 +48,10 @@ class Field:
         """The server, as it is or as it is started now; a StartFailure where it does not come up."""
         ground = self._ground(entrant, row, cores)
         runner = self._up.get((entrant.name, ground))
-        if runner is None or runner.has_exited():
+        if runner is not None and runner.has_exited():
+            runner.stop()  # What it started may still be there.
+            runner = None
+        if runner is None:
             runner = Runner(entrant, ground)
             runner.begin()
             self._up[entrant.name, ground] = runner

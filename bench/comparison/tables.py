@@ -33,6 +33,16 @@ def losses(results: Results) -> str:
     return _table(["row", "connections", "cores", "server", f"{OWN}'s cost over its cost"], rows)
 
 
+def memory(results: Results) -> str:
+    """One line: in every row it is the same servers, but for what their sites cost."""
+    for place in results.places:
+        if (place.cores, place.row, place.connections) == ("one", "10k", 64):
+            lines = sorted(results.lines(place), key=lambda line: line.resident_bytes)
+            return "Memory after the load, " + f"{TITLES[place.row]}, {place.connections} connections: " + ", ".join(
+                f"{line.server} {line.resident_bytes / 1e6:.0f} MB" for line in lines if not line.server.startswith("limit")) + "."
+    return ""
+
+
 def goals(collection: Collection) -> str:
     """What is missed stands first, what was not measured last."""
     return judged([judge(goal, collection.cells, collection.late) for goal in GOALS])
