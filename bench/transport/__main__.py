@@ -28,6 +28,7 @@ from warmth import warm_up  # noqa: E402
 def main() -> int:
     end_on_signals()
     options = parse()
+    options.transports = [*options.transports, *options.builds]
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     server.build()
     # This script keeps off the measured core; after the build, which may have both.
@@ -49,7 +50,9 @@ def measure_row(row: Row, cores: Cores, options: argparse.Namespace) -> list[Cel
     """All transports are up at once, and one at a time has work: an idle one wakes once a second, for next to nothing."""
     measured: list[Cell] = []
     with contextlib.ExitStack() as stack:
-        applications = [stack.enter_context(Application(transport, row, cores)) for transport in transports_of(row, options.transports)]
+        applications = [
+            stack.enter_context(Application(transport, row, cores, options.builds.get(transport)))
+            for transport in transports_of(row, options.transports)]
         for connections in options.connections:
             for application in applications:
                 warm_up(application, lambda seconds, application=application: load.press(application, row, connections, seconds))
@@ -102,9 +105,22 @@ def parse() -> argparse.Namespace:
                         help="how the two cores are shared out (default both ways)")
     parser.add_argument("--transports", type=several(TRANSPORTS), default=TRANSPORTS, metavar="NAME,...",
                         help=f"of {', '.join(TRANSPORTS)} only these")
+    parser.add_argument("--build", action="append", default=[], type=another_build, metavar="NAME=FOLDER", dest="builds",
+                        help="compare this one too: another build of samples/WebApi, published there, on Millrace; may be repeated")
     parser.add_argument("--seconds", type=positive, default=5, help="a measured window (default 5)")
     parser.add_argument("--rounds", type=positive, default=5, help="how often each transport has its turn (default 5)")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if strangers := {name for name, _ in options.builds} & {*TRANSPORTS}:
+        parser.error(f"--build: {', '.join(sorted(strangers))} is a transport's name")
+    options.builds = dict(options.builds)
+    return options
+
+
+def another_build(text: str) -> tuple[str, Path]:
+    name, separator, folder = text.partition("=")
+    if not (name and separator and (Path(folder) / "WebApi").is_file()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=FOLDER with a published WebApi in the folder")
+    return name, Path(folder).resolve()
 
 
 if __name__ == "__main__":

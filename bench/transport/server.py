@@ -69,10 +69,12 @@ class Application(ServerProcess):
     start_timeout_s = 20
     stop_timeout_s = 10
 
-    def __init__(self, transport: str, row: Row, cores: Cores):
+    def __init__(self, transport: str, row: Row, cores: Cores, build: Path | None = None):
+        """With a build, it is that one on Millrace, and `transport` is only its name."""
         super().__init__(transport, ARTIFACTS / f"kestrel-{transport}.log")
         self.transport = transport
         self.cores = cores
+        self._build = build
         self._row = row
 
     @property
@@ -82,7 +84,7 @@ class Application(ServerProcess):
 
     def __enter__(self) -> "Application":
         settings = {
-            "TRANSPORT": "millrace" if self.transport == TERMINATING else self.transport,
+            "TRANSPORT": "millrace" if self._build or self.transport == TERMINATING else self.transport,
             "URL": f"http://127.0.0.1:{self.port}",
             "HTTPS": self._https(),
             "PROTOCOLS": "Http2" if self._row.wire is Wire.HTTPS2 else "Http1",
@@ -106,7 +108,7 @@ class Application(ServerProcess):
     def _command(self) -> list[str]:
         if self.transport == LIMIT:
             return [str(LIMIT_PROGRAM), str(self.port), str(self._row.body_bytes)]
-        return [str(PUBLISHED / "WebApi")]
+        return [str((self._build or PUBLISHED) / "WebApi")]
 
     def _https(self) -> str:
         if not self._row.wire.is_encrypted:

@@ -37,14 +37,14 @@ internal static class Server
         {
             // Before the others, and so the last to go: it tells how they come and go.
             await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
-            using AccessJournal? journal = AccessJournal.Open(options.AccessLog, options.Proxies, logging);
+            using AccessJournal? journal = AccessJournal.Open(options.AccessLog, options.Proxies, options.Service, logging);
             using var fronts = new HttpsFronts(logging);
             HttpsFront? https = fronts.OpenNext(options.Https);
             fronts.Replace(https, options.Https);
             using BoundAddresses bound = BoundAddresses.Bind(options);
 
             // From here on as somebody else, where that was asked for: what they may not read is not served.
-            Confinement.Become(options, configuration.Path, log);
+            Confinement.Become(options, configuration.Path, journal?.IsNew ?? false, log);
             using var hosted = new HostedSites(logging);
             OpenSites(hosted, options);
 

@@ -111,6 +111,9 @@ internal static unsafe partial class FileCalls
         return (int)OrError(LibcFutimens(fd, readAndModified));
     }
 
+    /// <summary><c>fchown(2)</c>: gives an open file, whatever it is called by now, to a user and a group: 0.</summary>
+    public static int SetOwner(int fd, uint user, uint group) => (int)OrError(LibcFchown(fd, user, group));
+
     /// <summary><c>getrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
     public static int GetDescriptorLimit(out ResourceLimit limit)
     {
@@ -169,6 +172,9 @@ internal static unsafe partial class FileCalls
 
     [LibraryImport("libc", EntryPoint = "futimens")]
     private static partial int LibcFutimens(int fd, nint* times);
+
+    [LibraryImport("libc", EntryPoint = "fchown")]
+    private static partial int LibcFchown(int fd, uint user, uint group);
 
     [LibraryImport("libc", EntryPoint = "write")]
     private static partial nint LibcWrite(int fd, byte* bytes, nuint count);

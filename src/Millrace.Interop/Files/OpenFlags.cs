@@ -8,6 +8,10 @@ internal static class OpenFlags
     public const ulong ReadOnly = 0;
     public const ulong WriteOnly = 0x1;
     public const ulong Create = 0x40;
+
+    /// <summary><c>O_EXCL</c>: makes a file, and opens none that is there, be it a symlink to nowhere.</summary>
+    public const ulong Exclusive = 0x80;
+
     public const ulong NoControllingTerminal = 0x100;
 
     /// <summary><c>O_APPEND</c>: each write goes to the end of the file, wherever that is by then.</summary>

@@ -40,6 +40,9 @@ internal static class SocketOptionNumber
     public const int TcpInfo = 11;
     public const int NotSentLowWater = 25;
 
+    /// <summary><c>TCP_ULP</c>: what speaks between TCP and the program, by name; of established connections only.</summary>
+    public const int UpperLayerProtocol = 31;
+
     public const int LevelIPv6 = 41;
     public const int IPv6Only = 26;
 }

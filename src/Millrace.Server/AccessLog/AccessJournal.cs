@@ -4,6 +4,7 @@ using Millrace.Interop;
 using Millrace.Server.AccessLog.Formats;
 using Millrace.Server.AccessLog.Sinks;
 using Millrace.Server.Proxies;
+using Millrace.Server.Service;
 using Millrace.Web.Exchanges;
 
 namespace Millrace.Server.AccessLog;
@@ -50,16 +51,24 @@ internal sealed class AccessJournal : IDisposable, IThreadPoolWorkItem
     /// <summary>Attempts to write, or to open anew, that failed. Any thread.</summary>
     public long Faults => _writer?.Faults ?? 0;
 
+    /// <summary>Whether it is a file that was made at the start, and given to the user who serves.</summary>
+    public bool IsNew => _sink is FileSink { IsNew: true };
+
     /// <summary>Opens what is written to; null where no access log was asked for.</summary>
+    /// <param name="options">Where, and how its lines are.</param>
+    /// <param name="proxies">Who is believed about clients.</param>
+    /// <param name="service">Who will serve, and so open it anew.</param>
+    /// <param name="logging">Told of its faults.</param>
     /// <exception cref="AccessLogException">It cannot be had; the message says why.</exception>
-    public static AccessJournal? Open(AccessLogOptions options, ProxyOptions proxies, ILoggerFactory logging)
+    /// <exception cref="ServiceException">There is no such user.</exception>
+    public static AccessJournal? Open(AccessLogOptions options, ProxyOptions proxies, ServiceOptions service, ILoggerFactory logging)
     {
         if (options.Destination is null)
         {
             return null;
         }
 
-        ILogSink sink = LogDestination.Of(options.Destination);
+        ILogSink sink = LogDestination.Of(options.Destination, service.User is { } user ? ServiceUser.Find(user) : null);
         int result = sink.Open();
         if (result < 0)
         {

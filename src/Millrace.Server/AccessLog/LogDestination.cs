@@ -1,4 +1,5 @@
 using Millrace.Server.AccessLog.Sinks;
+using Millrace.Server.Service;
 
 namespace Millrace.Server.AccessLog;
 
@@ -11,11 +12,13 @@ internal static class LogDestination
     private const string SyslogAt = "syslog:";
 
     /// <summary><c>-</c>, <c>syslog</c> or <c>syslog:SOCKET</c>; whatever else it is, it is a file's path.</summary>
-    public static ILogSink Of(string text) => text switch
+    /// <param name="text">What people wrote.</param>
+    /// <param name="owner">To whom a file is given where root makes it; null for nobody else.</param>
+    public static ILogSink Of(string text, ServiceUser? owner = null) => text switch
     {
         "-" => new OutputSink(),
         Syslog => new SyslogSink(SyslogSink.DefaultPath),
         _ when text.StartsWith(SyslogAt, StringComparison.Ordinal) => new SyslogSink(text[SyslogAt.Length..]),
-        _ => new FileSink(text),
+        _ => new FileSink(text, owner),
     };
 }

@@ -29,7 +29,7 @@ internal static class Examination
     public static IReadOnlyList<Finding> Of(HostFacts host) =>
     [
         Kernel(host), Uring(host.Engine), LockedMemory(host), Descriptors(host), Root(host.Root), .. UserOf(host),
-        FileSystem(host.Root), Watches(host), Processors(host), CongestionControl(host), Backlog(host),
+        FileSystem(host.Root), Watches(host), Processors(host), CongestionControl(host), Backlog(host), .. KernelTls(host),
     ];
 
     public static Judgement Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Judgement);
@@ -224,6 +224,18 @@ internal static class Examination
                 Subject,
                 $"{limit:N0} connections may wait to be accepted, and a burst brings more",
                 string.Create(CultureInfo.InvariantCulture, $"sysctl -w net.core.somaxconn={wanted}."));
+    }
+
+    /// <summary>It makes nothing slower: who could measure what it would gain is told.</summary>
+    private static IEnumerable<Finding> KernelTls(HostFacts host)
+    {
+        if (host.HasKernelTls is { } hasIt)
+        {
+            string text = hasIt
+                ? "This kernel has it in its sockets, and it is not used"
+                : "This kernel does not have it, and it is not missed";
+            yield return Finding.Ok("kernel TLS", $"{text}: OpenSSL encrypts (docs/adr/0008-kernel-tls.md)");
+        }
     }
 
     private static bool IsRemote(string fileSystem) =>

@@ -46,4 +46,7 @@ internal sealed record HostFacts
 
     /// <summary>net.ipv4.tcp_congestion_control.</summary>
     public string? CongestionControl { get; init; }
+
+    /// <summary>Whether the kernel has TLS in its sockets; null where nobody asked for HTTPS, or it cannot be tried.</summary>
+    public bool? HasKernelTls { get; init; }
 }

@@ -34,6 +34,7 @@ internal static class HostReader
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
+            HasKernelTls = options.Https.Addresses.Count > 0 ? KernelTlsTrial.Run() : null,
         };
     }
 

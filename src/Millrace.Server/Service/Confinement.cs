@@ -16,9 +16,10 @@ internal static partial class Confinement
     /// <summary>Goes on as the user that was asked for: when everything is bound, and before anything is read for clients.</summary>
     /// <param name="options">As whom, and with what.</param>
     /// <param name="configuration">The file that is read anew at SIGHUP; null for none.</param>
+    /// <param name="logIsNew">Whether the access log was made just now.</param>
     /// <param name="log">Told of what that user may not do again.</param>
     /// <exception cref="ServiceException">The user cannot be had; the message says why. Nobody may be served then.</exception>
-    public static void Become(ServeOptions options, string? configuration, ILogger log)
+    public static void Become(ServeOptions options, string? configuration, bool logIsNew, ILogger log)
     {
         if (options.Service.User is not { } text)
         {
@@ -26,7 +27,7 @@ internal static partial class Confinement
         }
 
         Become(ServiceUser.Find(text), log);
-        foreach (Withheld file in Withheld.Find(options, configuration))
+        foreach (Withheld file in Withheld.Find(options, configuration, logIsNew))
         {
             Unavailable(log, file.File, file.Again, text, file.Reason, file.Remedy);
         }

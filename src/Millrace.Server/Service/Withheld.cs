@@ -15,7 +15,8 @@ internal sealed record Withheld(string File, string Again, string Reason, string
     /// <summary>All of them, as the calling thread's rights are.</summary>
     /// <param name="options">What is served.</param>
     /// <param name="configuration">The file that says so; null for none.</param>
-    public static IReadOnlyList<Withheld> Find(ServeOptions options, string? configuration)
+    /// <param name="logIsNew">Whether the access log was made just now, and so only its folder matters to who makes the next one.</param>
+    public static IReadOnlyList<Withheld> Find(ServeOptions options, string? configuration, bool logIsNew = false)
     {
         var found = new List<Withheld>();
         foreach (string file in options.Https.FilesRead.Concat(configuration is null ? [] : [configuration]).Distinct())
@@ -33,9 +34,13 @@ internal sealed record Withheld(string File, string Again, string Reason, string
         if (options.AccessLog.Destination is { } log)
         {
             using ILogSink sink = LogDestination.Of(log);
-            if (sink is FileSink && sink.Try() is < 0 and int error)
+            if (sink is FileSink && (logIsNew ? ParentFolder.MayMake(log) : sink.Try()) is < 0 and int error)
             {
-                found.Add(new Withheld(log, "opened anew on SIGUSR1", Errno.Describe(error), "Let its group write it, and its folder."));
+                // One that is still to be made is given to that user.
+                string remedy = logIsNew || !System.IO.File.Exists(log)
+                    ? $"Let its group write {ParentFolder.Of(log)}, as a renamed log has a new one made there."
+                    : "Let its group write it, and its folder.";
+                found.Add(new Withheld(log, "opened anew on SIGUSR1", Errno.Describe(error), remedy));
             }
         }
 

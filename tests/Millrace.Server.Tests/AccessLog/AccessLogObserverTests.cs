@@ -2,6 +2,7 @@ using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Server.AccessLog;
 using Millrace.Server.AccessLog.Formats;
 using Millrace.Server.Proxies;
+using Millrace.Server.Service;
 using Millrace.Server.Tests.Kit;
 using Exchange = Millrace.Web.Exchanges.Exchange;
 
@@ -17,7 +18,8 @@ public class AccessLogObserverTests
     {
         using var folder = new TempFolder();
         using AccessJournal journal = AccessJournal.Open(
-            new AccessLogOptions { Destination = folder.PathOf("access.log") }, new ProxyOptions(), NullLoggerFactory.Instance)!;
+            new AccessLogOptions { Destination = folder.PathOf("access.log") }, new ProxyOptions(), new ServiceOptions(),
+            NullLoggerFactory.Instance)!;
         _ = journal.Start(1);
         var ring = new LineRing(1024 * 1024);
         var observer = new AccessLogObserver(

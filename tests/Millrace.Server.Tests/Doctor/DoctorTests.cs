@@ -38,6 +38,20 @@ public class DoctorTests
         Assert.All(findings, finding => Assert.Contains(finding.GetProperty("finding").GetString()!, text.Output, StringComparison.Ordinal));
     }
 
+    [Fact]
+    public async Task With_https_it_is_tried_whether_the_kernel_has_tls()
+    {
+        ToolResult plain = await Tool.RunAsync(Publication.Program, "doctor", Places.SampleSite);
+        Assert.DoesNotContain("kernel TLS", plain.Output, StringComparison.Ordinal);
+
+        ToolResult https = await Tool.RunAsync(Publication.Program, "doctor", Places.SampleSite, "--https", "127.0.0.1:0");
+        Assert.InRange(https.ExitCode, 0, 1);
+        string line = Assert.Single(https.Output.Split('\n'), static line => line.StartsWith("ok      kernel TLS ", StringComparison.Ordinal));
+        // The kernel's list has what is loaded, and asking has it loaded.
+        string[] loaded = File.ReadAllText("/proc/sys/net/ipv4/tcp_available_ulp").Split(' ', '\n');
+        Assert.Contains(loaded.Contains("tls") ? "This kernel has it" : "This kernel does not have it", line, StringComparison.Ordinal);
+    }
+
     [Theory]
     [InlineData("no-such-folder", "does not exist")]
     [InlineData("index.html", "is not a directory")]

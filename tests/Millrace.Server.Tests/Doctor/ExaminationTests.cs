@@ -130,6 +130,12 @@ public class ExaminationTests
     public void A_short_accept_queue_is_overrun_by_a_burst(long? limit, object judgement) =>
         Judges(Good with { BacklogMax = limit }, "accept queue", (Judgement)judgement);
 
+    [Theory]
+    [InlineData(true, "has it in its sockets, and it is not used")]
+    [InlineData(false, "does not have it, and it is not missed")]
+    public void TLS_in_the_kernel_is_told_of_and_judged_good_either_way(bool hasIt, string words) =>
+        Judges(Good with { HasKernelTls = hasIt }, "kernel TLS", Judgement.Ok, words);
+
     [Fact]
     public void The_worst_finding_is_the_judgement()
     {

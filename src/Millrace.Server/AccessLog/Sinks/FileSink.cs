@@ -1,5 +1,6 @@
 using Millrace.Interop;
 using Millrace.Interop.Files;
+using Millrace.Server.Service;
 
 namespace Millrace.Server.AccessLog.Sinks;
 
@@ -7,7 +8,9 @@ namespace Millrace.Server.AccessLog.Sinks;
 /// A file that is appended to: by several processes if need be, as each write goes to its end (O_APPEND), and after somebody has cut it
 /// off. It is made where there is none, for its owner to read and write, and for its group to read.
 /// </summary>
-internal sealed class FileSink(string path) : ILogSink
+/// <param name="path">Where it is.</param>
+/// <param name="owner">To whom it is given where root makes it; null for nobody else.</param>
+internal sealed class FileSink(string path, ServiceUser? owner = null) : ILogSink
 {
     private const int None = -1;
     private const ulong OwnerWritesGroupReads = 0b110_100_000;
@@ -21,9 +24,13 @@ internal sealed class FileSink(string path) : ILogSink
 
     public string Name => path;
 
+    /// <summary>Whether it was made here, and given to its owner.</summary>
+    public bool IsNew { get; private set; }
+
     public int Open()
     {
-        int opened = FileCalls.OpenAt2(
+        int made = owner is { IsOwn: false } ? MakeFor(owner) : -Errno.EEXIST;
+        int opened = made >= 0 ? made : FileCalls.OpenAt2(
             FileCalls.WorkingDirectory, _pathZ, new OpenHow { Flags = Flags | OpenFlags.Create, Mode = OwnerWritesGroupReads });
         if (opened < 0)
         {
@@ -55,5 +62,26 @@ internal sealed class FileSink(string path) : ILogSink
             _ = FileCalls.Close(_file);
             _file = None;
         }
+    }
+
+    /// <summary>
+    /// Nothing is given away but a file that is made here: none that was there before, and none where a symlink leads, as somebody else may
+    /// have laid it.
+    /// </summary>
+    private int MakeFor(ServiceUser user)
+    {
+        int made = FileCalls.OpenAt2(FileCalls.WorkingDirectory, _pathZ, new OpenHow
+        {
+            Flags = Flags | OpenFlags.Create | OpenFlags.Exclusive,
+            Mode = OwnerWritesGroupReads,
+            Resolve = ResolveFlags.NoSymlinks,
+        });
+        if (made >= 0)
+        {
+            // Some file systems have no owners, and refuse: what the user may do there is seen when the process has become that user.
+            IsNew = FileCalls.SetOwner(made, user.Id, user.Group) == 0;
+        }
+
+        return made;
     }
 }

@@ -1,0 +1,40 @@
+using BenchmarkDotNet.Attributes;
+using Millrace.Engine.Scheduling;
+
+namespace Millrace.Microbench;
+
+/// <summary>The deadlines of a reactor's connections.</summary>
+public class Timing
+{
+    private const int Connections = 10_000;
+    private const int DeadlineMs = 60_000;
+
+    private readonly List<int> _expired = [];
+    private TimerWheel _wheel = null!;
+    private long _nowMs;
+    private int _next;
+
+    [GlobalSetup]
+    public void Fill()
+    {
+        _nowMs = 1_000_000;
+        _wheel = new TimerWheel(_nowMs);
+        for (int id = 0; id < Connections; id++)
+        {
+            _wheel.Schedule(id, _nowMs + DeadlineMs);
+        }
+    }
+
+    [Benchmark]
+    public void MoveADeadline()
+    {
+        _next = (_next + 1) % Connections;
+        _wheel.Schedule(_next, _nowMs + DeadlineMs + (_next & 1023));
+    }
+
+    [Benchmark(Baseline = true)]
+    public long AskHowLongToWait() => _wheel.WaitMs(_nowMs);
+
+    [Benchmark]
+    public void AdvanceWithinATick() => _wheel.Advance(_nowMs, _expired);
+}
