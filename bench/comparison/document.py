@@ -70,6 +70,11 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
     for place in results.places:
         title = f"**{TITLES.get(place.row, place.row)}, {place.connections} connections{', both cores' if place.cores == 'both' else ''}**"
         parts += [title, tables.place(results, place, collection.calls)]
+    for source, control in ((Source.HTTPS, "nginx"), (Source.KESTREL, "sockets")):
+        others = Results(collection.cells.get(source, []))
+        for place in others.places:
+            title = f"**`{source.value}`: {place.row}, {place.connections} connections{', both cores' if place.cores == 'both' else ''}**"
+            parts += [title, tables.elsewhere(others, place, control)]
     if collection.failures:
         parts += ["### What could not be measured", "\n".join(
             f"- {name}: {failure.strip().splitlines()[0]}" for name, failure in collection.failures.items())]

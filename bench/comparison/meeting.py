@@ -19,8 +19,8 @@ from window import LoadFailure, Window
 
 # For what is about a window and not in it: the load's start and end, and looks into /proc.
 OVERHEAD_S = 0.5
-# Of load before the first round: for who is compiled late until that is done, which is long in the first row only; and else for caches.
-WARM_LATE_S, WARM_S = 10, 1
+# Of load before the first round: for who is compiled late until that is done, longest in the first row; and else for caches.
+WARM_LATE_S, WARM_S = 15, 1
 
 
 @dataclass(frozen=True)

@@ -100,4 +100,4 @@ def _of_kestrel(cell: dict[str, object], figure: str, faults: str) -> RowCell:
     cost = cell[figure] if cell[figure] is not None else cell["process_us"]
     return RowCell(
         cell["transport"], cell["connections"], cell["round"], row=cell["row"], cores=cell["cores"],
-        core_us_per_request=cost, requests_per_s=cell["requests_per_s"], faults=cell[faults])
+        core_us_per_request=cost, requests_per_s=cell["requests_per_s"], is_load_bound=cell["is_load_bound"], faults=cell[faults])

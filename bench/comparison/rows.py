@@ -74,7 +74,8 @@ ROWS = [
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
     Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
     Row("new", "10 KB, a new connection for each request", "10k.txt", servers=WHOLE_SERVERS, life=Life.ONE_REQUEST),
-    Row("pipelined", "1 KB, 16 requests pipelined", "1k.txt", (64,), depth=16),
+    # limit sends each reply by itself, and so is none to who gathers them.
+    Row("pipelined", "1 KB, 16 requests pipelined", "1k.txt", (64,), servers=(*WHOLE_SERVERS, "millrace-pipe"), depth=16),
     Row("mix", "20 files of a site, in turn, for clients that take gzip", "mix", servers=WHOLE_SERVERS, ask=Ask.MIX),
     Row("304", "10 KB that the client has already", "10k.txt", (64,), WHOLE_SERVERS, Ask.UNCHANGED),
     Row("range", "10 KB out of 1 MB", "1m.bin", (64,), WHOLE_SERVERS, Ask.PART),

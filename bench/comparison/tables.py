@@ -62,6 +62,17 @@ def place(results: Results, place: Place, calls: list[CallCount]) -> str:
     return _table(heads, [_line(results, line, counted) for line in results.lines(place)])
 
 
+def elsewhere(results: Results, place: Place, control: str) -> str:
+    """Of what other runs measured, which have not all of these figures."""
+    lines = []
+    for line in results.lines(place):
+        ratio = results.ratio(place, line.server, control)
+        lines.append([
+            line.server, _number(line.cost_us.median), _spread(ratio.inverse) if ratio else "-",
+            f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}", str(line.rounds)])
+    return _table(["server", "CPU us", f"x {control}", "requests/s", "rounds"], lines)
+
+
 def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
     limit, nginx = (results.ratio(line.place, line.server, control) for control in CONTROLS)
     return [

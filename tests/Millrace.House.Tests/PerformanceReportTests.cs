@@ -1,3 +1,4 @@
+using System.ComponentModel;
 using System.Diagnostics;
 using System.Runtime.Versioning;
 
@@ -69,11 +70,24 @@ public sealed class PerformanceReportTests : IDisposable
             RedirectStandardError = true,
             RedirectStandardOutput = true,
         };
-        using Process process = Process.Start(start)!;
+        using Process? process = Begun(start);
+        Assert.SkipUnless(process is not null, "python3 is missing");
         string said = process.StandardOutput.ReadToEnd() + process.StandardError.ReadToEnd();
         process.WaitForExit();
         Assert.True(process.ExitCode == 0, said);
         return File.ReadAllText(Path.Combine(_folder, "performance.md"));
+    }
+
+    private static Process? Begun(ProcessStartInfo start)
+    {
+        try
+        {
+            return Process.Start(start);
+        }
+        catch (Win32Exception)
+        {
+            return null;
+        }
     }
 
     private static string Cell(string server, int round, int costUs, string? fault = null) => $$"""
