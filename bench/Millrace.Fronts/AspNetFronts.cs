@@ -25,7 +25,8 @@ internal static class AspNetFronts
     private static WebApplicationBuilder Builder(int port)
     {
         // The assets and their manifest lie beside the program, wherever it was started.
-        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder(new WebApplicationOptions { ContentRootPath = AppContext.BaseDirectory });
+        var options = new WebApplicationOptions { ContentRootPath = AppContext.BaseDirectory };
+        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder(options);
         // Nobody that is compared writes a log; and without one, a request has no scope and no activity for its lines.
         builder.Logging.ClearProviders();
         builder.WebHost.ConfigureKestrel(kestrel =>

@@ -84,7 +84,7 @@ def conclude(options: argparse.Namespace, meetings: list[Meeting], written: Reco
     results = Results(written.cells)
     for place in results.places:
         print(f"\n{place.row}, {place.connections} connections, {place.cores}\n{tables.place(results, place, written.calls)}")
-    print(f"\nWhere another is ahead:\n{tables.losses(results)}\n")
+    print(f"\nWhere another is ahead:\n{tables.losses({Source.RUN: written.cells})}\n")
     judgements = [judge(goal, {Source.RUN: written.cells}, []) for goal in GOALS]
     if seen := [judgement for judgement in judgements if judgement.seen]:
         print(f"What it should be:\n{tables.judged(seen)}\n")

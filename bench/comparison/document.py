@@ -16,6 +16,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PREFIX = "performance-"
 # One picture for each of these: a page of many would not be looked at.
 PICTURED = [("1k", 64), ("10k", 64), ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
+VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "dotnet", "wrk")
 TITLES = {row.name: row.title for row in ROWS}
 
 
@@ -61,7 +62,7 @@ def _kind(line: Line) -> str:
 def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]]) -> str:
     parts = [
         _conditions(collection),
-        "### Where another is ahead", tables.losses(results), *filter(None, [tables.memory(results)]),
+        "### Where another is ahead", tables.losses(collection.cells), *filter(None, [tables.memory(results)]),
         "### What it should be", tables.goals(collection),
         *(f"![{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server](images/{path.name})"
           for path, place in pictures),
@@ -85,7 +86,7 @@ def _conditions(collection: Collection) -> str:
     lines = []
     for source, conditions in collection.conditions.items():
         changed = " with changes that are not committed" if conditions.get("dirty") else ""
-        versions = ", ".join(f"{name} {_version(conditions[name])}" for name in ("nginx", "lighttpd", "h2o", "caddy", "dotnet", "wrk") if name in conditions)
+        versions = ", ".join(f"{name} {_version(conditions[name])}" for name in VERSIONS if name in conditions)
         lines.append(
             f"- `{source.value}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
             f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s; {versions}.")

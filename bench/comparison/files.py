@@ -84,7 +84,8 @@ def mounted(root: Root, file: str, command: list[str]) -> list[str]:
     }
     if root is Root.DISK:
         return command
-    return ["unshare", "--mount", "sh", "-c", f'{script[root]} && shift 4 && exec "$@"', "sh", str(MOUNT), str(SITE), file, str(EMPTY), *command]
+    whole = f'{script[root]} && shift 4 && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", whole, "sh", str(MOUNT), str(SITE), file, str(EMPTY), *command]
 
 
 def _write(path: Path, count: int, content: Callable[[int], bytes]) -> bool:

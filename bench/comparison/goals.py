@@ -92,7 +92,8 @@ GOALS = [
     _kestrel("json", 64, 1.7),
     _kestrel("10k", 64, 1.5),
     _kestrel("https", 64, 1.4),
-    Goal("Kestrel, plaintext", "plaintext", 64, "millrace", ("sockets",), at_most=0.5, source=Source.KESTREL, figure="p99 at an equal rate"),
+    Goal("Kestrel, plaintext", "plaintext", 64, "millrace", ("sockets",), at_most=0.5, source=Source.KESTREL,
+         figure="p99 at an equal rate"),
     Goal("HTTPS/1.1, 10 KB", "https", 64, "millrace", NGINX, at_least=1.2, source=Source.HTTPS),
     Goal("HTTP/2 over TLS, 16 x 16 streams, 10 KB", "http2", 16, "millrace", NGINX, at_least=1.3, source=Source.HTTPS),
 ]

@@ -57,7 +57,8 @@ def _faults(counted: dict[str, int], row: Row, in_flight: int, reply: Reply) -> 
     if row.ask is Ask.MISSING:
         # wrk counts 400 and above here, and all of them should be.
         others = counted["requests"] - counted["status"]
-        return cell.wrk_faults(counted | {"status": 0}, in_flight, reply.sizes[0]) + ([f"{others} replies that are no errors"] if others else [])
+        faults = cell.wrk_faults(counted | {"status": 0}, in_flight, reply.sizes[0])
+        return [*faults, f"{others} replies that are no errors"] if others else faults
     if len(reply.sizes) == 1:
         return cell.wrk_faults(counted, in_flight, reply.sizes[0])
     # They are asked for in turn: but for one turn, and for what is in flight at the end, all were answered equally often.

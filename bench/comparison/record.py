@@ -61,7 +61,7 @@ def _version(command: list[str]) -> str:
 
 @dataclass
 class Collection:
-    """What one or more files hold: of bench/run, bench/https and bench/kestrel. `late`: bench/kestrel's percentiles, as if they were costs."""
+    """What one or more files hold, of any source. `late`: bench/kestrel's percentiles at a fixed rate, as if they were costs."""
 
     conditions: dict[Source, dict[str, object]] = field(default_factory=dict)
     cells: dict[Source, list[RowCell]] = field(default_factory=dict)

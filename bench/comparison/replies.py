@@ -54,7 +54,8 @@ def _fields(runner: Runner, row: Row) -> tuple[list[str], list[str]]:
 def _entity_tag(runner: Runner, row: Row) -> str | None:
     """Every server has tags of its own."""
     head = subprocess.run(
-        ["curl", "-sS", "--max-time", "10", "-D", "-", "-o", "/dev/null", runner.url(files.targets(row)[0])], capture_output=True, text=True)
+        ["curl", "-sS", "--max-time", "10", "-D", "-", "-o", "/dev/null", runner.url(files.targets(row)[0])],
+        capture_output=True, text=True)
     for line in head.stdout.splitlines():
         name, _, value = line.partition(":")
         if name.lower() == "etag":

@@ -54,6 +54,11 @@ class Spread:
         return Spread(1 / self.high, 1 / self.median, 1 / self.low, self.count)
 
 
+# In the order of Line.
+_ALWAYS = ("user_us", "system_us", "interrupts_us", "requests_per_s")
+_SOMETIMES = ("p50_us", "p99_us", "p999_us")
+
+
 @dataclass(frozen=True)
 class Line:
     """One server in one place, over the rounds that count."""
@@ -100,9 +105,9 @@ class Results:
         return Line(
             place, server, len(mine),
             Spread.of([cell.core_us_per_request for cell in mine]),
-            *(statistics.median(getattr(cell, name) for cell in mine) for name in ("user_us", "system_us", "interrupts_us", "requests_per_s")),
+            *(statistics.median(getattr(cell, name) for cell in mine) for name in _ALWAYS),
             any(cell.is_load_bound for cell in mine),
-            *(_median([getattr(cell, name) for cell in mine]) for name in ("p50_us", "p99_us", "p999_us")),
+            *(_median([getattr(cell, name) for cell in mine]) for name in _SOMETIMES),
             statistics.median(cell.resident_bytes for cell in mine))
 
     def _of(self, place: Place, server: str) -> list[RowCell]:

@@ -1,8 +1,8 @@
 """The report's tables, as Markdown."""
 
-from goals import ABSENT, GOALS, Judgement, Verdict, judge
+from goals import ABSENT, GOALS, Judgement, Source, Verdict, judge
 from record import CallCount, Collection
-from results import Line, Place, Results, Spread
+from results import Line, Place, Results, RowCell, Spread
 from rows import ROWS
 
 OWN = "millrace"
@@ -18,15 +18,17 @@ LEGEND = "\n".join([
 ])
 
 
-def losses(results: Results) -> str:
+def losses(cells: dict[Source, list[RowCell]]) -> str:
     """Whatever is cheaper than the server as it comes, by the median of the ratios; the kernel's own cost is no server."""
     seen = []
-    for place in results.places:
-        for line in results.lines(place):
-            ratio = results.ratio(place, OWN, line.server)
-            if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
-                seen.append((ratio.median, [
-                    TITLES.get(place.row, place.row), str(place.connections), place.cores, line.server, _spread(ratio)]))
+    for source, of_source in cells.items():
+        results = Results(of_source)
+        for place in results.places:
+            for line in results.lines(place):
+                ratio = results.ratio(place, OWN, line.server)
+                if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
+                    row = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
+                    seen.append((ratio.median, [row, str(place.connections), place.cores, line.server, _spread(ratio)]))
     if not seen:
         return "Nowhere in what was measured."
     rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]

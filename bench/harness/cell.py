@@ -90,7 +90,8 @@ def _measure_window(cell: Cell, running: RunningServer, seconds: int, reply_byte
     cell.faults = window.faults(running) + wrk_faults(counted, cell.connections, reply_bytes)
 
 
-def wrk_command(url: str, connections: int, seconds: int, script: Path = SUMMARY, threads: int = 1, options: Sequence[str] = ()) -> list[str]:
+def wrk_command(
+        url: str, connections: int, seconds: int, script: Path = SUMMARY, threads: int = 1, options: Sequence[str] = ()) -> list[str]:
     return ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "-s", str(script), *options, url]
 
 

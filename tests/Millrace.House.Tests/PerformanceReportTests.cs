@@ -34,7 +34,7 @@ public sealed class PerformanceReportTests : IDisposable
             Cell("nginx-copy", 2, 10), Cell("millrace", 0, 12), Cell("millrace", 1, 11), Cell("millrace", 2, 10));
 
         Assert.Contains("| 10 KB | 64 | one | lighttpd | 1.11 (0.95–1.16) |", page, StringComparison.Ordinal);
-        Assert.Contains("| 10 KB | 64 | millrace | nginx costs at least 1.4 x | 1.00 (1.00–1.00), nginx-copy | missed |", page, StringComparison.Ordinal);
+        Assert.Contains("| millrace | nginx costs at least 1.4 x | 1.00 (1.00–1.00), nginx-copy | missed |", page, StringComparison.Ordinal);
         Assert.Contains("| at most 1.06 x limit (1.12 passes) | 1.10 (1.10–1.10) | passes |", page, StringComparison.Ordinal);
         Assert.Contains("| lwan costs at least 1.0 x | - | not measured: not in Debian |", page, StringComparison.Ordinal);
         Assert.True(page.IndexOf("lighttpd | 1.11", StringComparison.Ordinal) < page.IndexOf("missed", StringComparison.Ordinal));
@@ -61,11 +61,15 @@ public sealed class PerformanceReportTests : IDisposable
         string file = Path.Combine(_folder, "run.json");
         File.WriteAllText(file, $$"""
             {
-              "conditions": { "date": "2026-01-01T00:00:00", "commit": "0123456789abcdef", "dirty": false, "cpu": "a cpu", "kernel": "6.1", "rounds": 3, "seconds": 1 },
+              "conditions": {
+                "date": "2026-01-01T00:00:00", "commit": "0123456789abcdef", "dirty": false, "cpu": "a cpu", "kernel": "6.1",
+                "rounds": 3, "seconds": 1
+              },
               "failures": {}, "calls": [], "cells": [{{string.Join(",", cells)}}]
             }
             """);
-        ProcessStartInfo start = new("python3", ["-B", Path.Combine(Repository.Root, "bench", "comparison"), "--report", file, "--into", _folder])
+        string program = Path.Combine(Repository.Root, "bench", "comparison");
+        ProcessStartInfo start = new("python3", ["-B", program, "--report", file, "--into", _folder])
         {
             RedirectStandardError = true,
             RedirectStandardOutput = true,
