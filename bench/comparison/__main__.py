@@ -36,8 +36,9 @@ def main() -> int:
     if options.report:
         return make_report(options.report, options.into)
     meetings = plan(options)
-    print(f"{len(meetings)} meetings of {len(options.entrants)} servers in {options.rounds} rounds of {options.seconds} s: "
-          f"about {sum(duration_s(meeting, options) for meeting in meetings) / 60:,.0f} minutes, and some for the builds.", flush=True)
+    minutes = sum(duration_s(meeting, options) for meeting in meetings) / 60
+    cells = options.rounds * sum(len(meeting.entrants) for meeting in meetings)
+    print(f"{cells:,} windows of {options.seconds} s: about {minutes:,.0f} minutes, and some for the builds.", flush=True)
     return run(options, meetings)
 
 

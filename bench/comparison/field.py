@@ -9,6 +9,10 @@ from rows import Root, Row
 from running import ServerProcess, pinned
 
 
+# Connections that are closing, curl's, and files: what a server's table needs beyond the load's connections.
+SPARE = 2000
+
+
 class Runner(ServerProcess):
     """An entrant that is up."""
 
@@ -34,7 +38,7 @@ class Field:
 
     def __init__(self, connections: int):
         # A table of connections costs memory, even an empty one: more than the usual only where the run has more.
-        self._connections = max(4096, 2 * connections)
+        self._connections = max(4096, connections + SPARE)
         self._up: dict[tuple[str, Ground], Runner] = {}
 
     def __enter__(self) -> "Field":
