@@ -17,7 +17,7 @@ class Runner(ServerProcess):
     """An entrant that is up."""
 
     # One that maps its assets, or reads a site, on one core with others beside it.
-    start_timeout_s = 30
+    start_timeout_s = 60
     stop_timeout_s = 10
 
     def __init__(self, entrant: Entrant, ground: Ground):
@@ -64,7 +64,7 @@ class Field:
     def clear(self) -> None:
         """Ends those whom no later row needs: that have one file, or a root that is not the usual one."""
         for key, runner in list(self._up.items()):
-            if runner.ground.file:
+            if runner.entrant.has_one_file or runner.ground.root is not Root.DISK:
                 runner.stop()
                 del self._up[key]
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import tree
 from places import ARTIFACTS, letters
 from rows import PART_BYTES, PART_FIRST, Ask, Root, Row
 
@@ -34,6 +35,8 @@ def make(rows: list[Row]) -> None:
     """What the rows ask for. A fixed seed makes two runs alike."""
     for folder in (SITE / "mix", EMPTY, MOUNT):
         folder.mkdir(parents=True, exist_ok=True)
+    if any(row.root is Root.TREE for row in rows):
+        tree.make()
     for name in _FILES:
         # The largest is made only for whom asks for it: servers read all they find when they start.
         if name != "100m.bin" or name in {row.file for row in rows}:
@@ -48,6 +51,9 @@ def make(rows: list[Row]) -> None:
 
 
 def targets(row: Row) -> list[str]:
+    """All that are asked for, in their order."""
+    if row.root is Root.TREE:
+        return tree.asked()
     return MIX_TARGETS if row.ask is Ask.MIX else [f"/{row.file}"]
 
 
@@ -60,7 +66,7 @@ def body(row: Row, target: str) -> bytes | None:
             return b""
         case Ask.PART:
             return (SITE / row.file).read_bytes()[PART_FIRST:PART_FIRST + PART_BYTES]
-    return (SITE / target.lstrip("/")).read_bytes()
+    return ((tree.TREE if row.root is Root.TREE else SITE) / target.lstrip("/")).read_bytes()
 
 
 def is_coded(target: str) -> bool:
@@ -68,11 +74,12 @@ def is_coded(target: str) -> bool:
 
 
 def file_bytes(row: Row) -> int:
-    return _FILES[row.file]
+    """0 where it is not one file."""
+    return _FILES.get(row.file, 0)
 
 
 def folder(root: Root) -> Path:
-    return SITE if root is Root.DISK else MOUNT
+    return {Root.DISK: SITE, Root.TREE: tree.TREE}.get(root, MOUNT)
 
 
 def mounted(root: Root, file: str, command: list[str]) -> list[str]:
@@ -82,7 +89,7 @@ def mounted(root: Root, file: str, command: list[str]) -> list[str]:
         # Two layers and none to write to, since several servers have them mounted at once.
         Root.OVERLAY: 'mount -t overlay overlay -o "lowerdir=$4:$2" "$1"',
     }
-    if root is Root.DISK:
+    if root not in script:
         return command
     whole = f'{script[root]} && shift 4 && exec "$@"'
     return ["unshare", "--mount", "sh", "-c", whole, "sh", str(MOUNT), str(SITE), file, str(EMPTY), *command]

@@ -6,17 +6,21 @@ from dataclasses import dataclass, field
 
 import cell
 import files
+import tree
 from field import Runner
-from places import BENCH
+from places import ARTIFACTS, BENCH
 from replies import Reply
-from rows import Ask, Row
+from rows import Ask, Root, Row
 from running import pinned
 
+TARGETS = ARTIFACTS / "run-targets.txt"
 REQUESTS = BENCH / "comparison" / "requests.lua"
 # From here on a window may hold more beginnings and ends of replies than whole ones: what counts is bytes.
 LARGE_BYTES = 1024 * 1024
 # wrk calls what takes longer a failure: by default two seconds, which is little for the last of many readers of 100 MB.
 PATIENCE_S = 120
+# Heads are as long as a length and an entity tag are.
+HEAD_SLACK_BYTES = 8
 
 Wrapping = Callable[[list[str]], list[str]]
 
@@ -37,8 +41,9 @@ def press(runner: Runner, row: Row, connections: int, reply: Reply, seconds: int
     targets = files.targets(row)
     cores = runner.ground.cores
     script = REQUESTS if row.depth > 1 or len(targets) > 1 else cell.SUMMARY
+    TARGETS.write_text("\n".join(targets) + "\n")
     environment = os.environ | {
-        "MILLRACE_SUMMARY": str(cell.SUMMARY), "MILLRACE_DEPTH": str(row.depth), "MILLRACE_TARGETS": ",".join(targets)}
+        "MILLRACE_SUMMARY": str(cell.SUMMARY), "MILLRACE_DEPTH": str(row.depth), "MILLRACE_TARGETS": str(TARGETS)}
     command = cell.wrk_command(
         runner.url(targets[0]), connections, seconds, script, cores.count, [f"--timeout={PATIENCE_S}s", *reply.fields])
     counted = cell.read_wrk(wrap(pinned(cores.of_load, command)), environment)
@@ -63,7 +68,11 @@ def _faults(counted: dict[str, int], row: Row, in_flight: int, reply: Reply) -> 
         return cell.wrk_faults(counted, in_flight, reply.sizes[0])
     # They are asked for in turn: but for one turn, and for what is in flight at the end, all were answered equally often.
     expected = counted["requests"] * sum(reply.sizes) / len(reply.sizes)
+    slack = (in_flight + len(reply.sizes)) * max(reply.sizes)
+    if row.root is Root.TREE:
+        expected = tree.body_bytes(counted["requests"]) + counted["requests"] * reply.head_bytes
+        slack = in_flight * tree.LARGEST + counted["requests"] * HEAD_SLACK_BYTES
     faults = cell.wrk_errors(counted)
-    if abs(counted["bytes"] - expected) > (in_flight + len(reply.sizes)) * max(reply.sizes):
+    if abs(counted["bytes"] - expected) > slack:
         faults.append(f"{counted['bytes']} bytes in place of about {expected:.0f}")
     return faults

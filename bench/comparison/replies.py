@@ -8,20 +8,27 @@ import files
 from field import Runner
 from rows import PART_BYTES, PART_FIRST, Ask, Life, Row
 
+# Of many, the first are looked at.
+TARGETS_MAX = 20
+
 
 @dataclass(frozen=True)
 class Reply:
-    """`sizes`: the bytes of whole replies, one for each target. `fields`: what requests say, as wrk and curl are told."""
+    """`sizes`: the bytes of whole replies, one for each target that was looked at; `head_bytes`: of their heads, on average.
+
+    `fields`: what requests say, as wrk and curl are told.
+    """
 
     sizes: list[int]
+    head_bytes: float
     fields: list[str]
     faults: list[str] = field(default_factory=list)
 
 
 def look(runner: Runner, row: Row) -> Reply:
     fields, faults = _fields(runner, row)
-    sizes = []
-    for target in files.targets(row):
+    sizes, bodies_bytes = [], 0
+    for target in files.targets(row)[:TARGETS_MAX]:
         body = files.body(row, target)
         if runner.entrant.is_filler:
             body = b"x" * runner.ground.file_bytes
@@ -31,8 +38,9 @@ def look(runner: Runner, row: Row) -> Reply:
         if row.is_coded and files.is_coded(target) and not wrong and count >= len(body or b""):
             wrong.append(f"{count} bytes, so it was not coded")
         sizes.append(count)
+        bodies_bytes += len(body or b"")
         faults += [f"{target}: {fault}" for fault in wrong]
-    return Reply(sizes, fields, faults)
+    return Reply(sizes, (sum(sizes) - bodies_bytes) / len(sizes), fields, faults)
 
 
 def _fields(runner: Runner, row: Row) -> tuple[list[str], list[str]]:

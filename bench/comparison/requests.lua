@@ -1,4 +1,4 @@
--- wrk with several targets in turn (MILLRACE_TARGETS, commas between) or several requests in one write (MILLRACE_DEPTH).
+-- wrk with several targets in turn (a file, MILLRACE_TARGETS, has one a line) or several requests in one write (MILLRACE_DEPTH).
 -- Only for those: a function that is called for each request costs the load generator's core.
 dofile(os.getenv("MILLRACE_SUMMARY"))
 
@@ -6,7 +6,7 @@ local batches, turn = {}, 0
 
 function init(_)
   local depth = tonumber(os.getenv("MILLRACE_DEPTH"))
-  for target in os.getenv("MILLRACE_TARGETS"):gmatch("[^,]+") do
+  for target in io.lines(os.getenv("MILLRACE_TARGETS")) do
     table.insert(batches, string.rep(wrk.format("GET", target), depth))
   end
 end

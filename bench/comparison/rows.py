@@ -26,9 +26,10 @@ class Life(Enum):
 
 
 class Root(Enum):
-    """The file system that is served."""
+    """What is served, and on which file system."""
 
     DISK = "disk"
+    TREE = "tree"  # Of many files, on the same disk.
     TMPFS = "tmpfs"
     OVERLAY = "overlay"
 
@@ -80,6 +81,8 @@ ROWS = [
     Row("304", "10 KB that the client has already", "10k.txt", (64,), WHOLE_SERVERS, Ask.UNCHANGED),
     Row("range", "10 KB out of 1 MB", "1m.bin", (64,), WHOLE_SERVERS, Ask.PART),
     Row("404", "what is not there", "missing.html", (64,), WHOLE_SERVERS, Ask.MISSING),
+    Row("tree", "200,000 files, few of them asked for often", "", (64,), (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"),
+        root=Root.TREE),
     Row("tmpfs", "10 KB on tmpfs", "10k.txt", (64,), READERS, root=Root.TMPFS),
     Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
 ]
