@@ -84,7 +84,7 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
 
 def _conditions(collection: Collection) -> str:
     lines = []
-    for source, conditions in collection.conditions.items():
+    for source, conditions in collection.conditions:
         changed = " with changes that are not committed" if conditions.get("dirty") else ""
         versions = ", ".join(f"{name} {_version(conditions[name])}" for name in VERSIONS if name in conditions)
         lines.append(

@@ -63,7 +63,7 @@ def _version(command: list[str]) -> str:
 class Collection:
     """What one or more files hold, of any source. `late`: bench/kestrel's percentiles at a fixed rate, as if they were costs."""
 
-    conditions: dict[Source, dict[str, object]] = field(default_factory=dict)
+    conditions: list[tuple[Source, dict[str, object]]] = field(default_factory=list)
     cells: dict[Source, list[RowCell]] = field(default_factory=dict)
     late: list[RowCell] = field(default_factory=list)
     calls: list[CallCount] = field(default_factory=list)
@@ -76,7 +76,7 @@ def read(paths: list[Path]) -> Collection:
     for path in paths:
         stored = json.loads(path.read_text())
         source = _source(stored)
-        collection.conditions[source] = stored["conditions"]
+        collection.conditions.append((source, stored["conditions"]))
         if source is Source.KESTREL:
             collection.cells[source] = [_of_kestrel(cell, "core_us", "faults") for cell in stored["cells"]]
             collection.late = [_of_kestrel(cell, "p99_us", "paced_faults") for cell in stored["cells"] if cell.get("p99_us")]
