@@ -2,11 +2,15 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from places import BENCH, FILE_NAME
 from running import LOAD_CORE, RunningServer, pinned
 from window import LoadFailure, Window
+
+SUMMARY = BENCH / "harness" / "summary.lua"
 
 
 @dataclass
@@ -24,33 +28,41 @@ class Cell:
     others_share: float = 0
     p50_us: int | None = None
     p99_us: int | None = None
+    p999_us: int | None = None
+    user_us: float = 0
+    system_us: float = 0
+    interrupts_us: float = 0
     is_load_bound: bool = False
     faults: list[str] = field(default_factory=list)
 
     def take(self, window: Window, requests: int, seconds: float) -> None:
         self.requests, self.requests_per_s = requests, requests / seconds
-        self.core_us_per_request = window.server_core.busy * 1e6 / max(requests, 1)
+        core, us_each = window.server_core, 1e6 / max(requests, 1)
+        self.core_us_per_request = core.busy * us_each
+        self.user_us, self.system_us, self.interrupts_us = core.user * us_each, core.system * us_each, core.interrupts * us_each
         self.busy_share, self.load_busy_share = window.server_core.busy_share, window.load_core.busy_share
         self.others_share, self.is_load_bound = window.others_share, window.is_load_bound
 
 
 def check_reply(
-        url: str, body: bytes, options: list[str] | None = None, environment: dict[str, str] | None = None) -> tuple[int, list[str]]:
-    """One request by curl: the bytes of the whole reply, and what is wrong with it."""
+        url: str, body: bytes | None, options: list[str] | None = None, environment: dict[str, str] | None = None,
+        status: int = 200) -> tuple[int, list[str]]:
+    """One request by curl: the bytes of the whole reply, and what is wrong with it. Without a body, any will do."""
     result = subprocess.run(
-        ["curl", "-sS", "--max-time", "10", *(options or []), "-w", "%{stderr}%{http_code} %{size_header}", url],
+        ["curl", "-sS", "--max-time", "10", *(options or []), "-w", "%{stderr}%{http_code} %{size_header} %{size_download}", url],
         capture_output=True, env=environment)
     if result.returncode != 0:
         return 0, [f"curl: {result.stderr.decode(errors='replace').strip()}"]
-    status, head_bytes = result.stderr.decode().split()
+    seen, head_bytes, body_bytes = (int(word) for word in result.stderr.split())
     faults = []
-    if status != "200":
-        faults.append(f"status {status}")
-    if len(result.stdout) != len(body):
+    if seen != status:
+        faults.append(f"status {seen}")
+    if body is not None and len(result.stdout) != len(body):
         faults.append(f"a body of {len(result.stdout)} bytes instead of {len(body)}")
-    elif result.stdout != body:
+    elif body is not None and result.stdout != body:
         faults.append("a body of the right length and the wrong bytes")
-    return int(head_bytes) + len(result.stdout), faults
+    # As they were sent: curl may have been asked to decode them.
+    return head_bytes + body_bytes, faults
 
 
 @dataclass(frozen=True)
@@ -88,12 +100,17 @@ def press(running: RunningServer, connections: int, seconds: int) -> Pressed:
     return Pressed(run_wrk(url_of(running), connections, seconds)["requests"])
 
 
+def wrk_command(
+        url: str, connections: int, seconds: int, script: Path = SUMMARY, threads: int = 1, options: Sequence[str] = ()) -> list[str]:
+    return ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "-s", str(script), *options, url]
+
+
 def run_wrk(url: str, connections: int, seconds: int, environment: dict[str, str] | None = None) -> dict[str, int]:
-    result = subprocess.run(
-        pinned(LOAD_CORE, [
-            "wrk", "-t1", f"-c{connections}", f"-d{seconds}s",
-            "-s", str(BENCH / "harness" / "summary.lua"), url]),
-        capture_output=True, text=True, env=environment)
+    return read_wrk(pinned(LOAD_CORE, wrk_command(url, connections, seconds)), environment)
+
+
+def read_wrk(command: list[str], environment: dict[str, str] | None = None) -> dict[str, int]:
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
     if result.returncode != 0:
         raise LoadFailure(f"wrk: {(result.stderr or result.stdout).strip()}")
     return json.loads(result.stderr)
@@ -103,8 +120,8 @@ def url_of(running: RunningServer) -> str:
     return f"http://127.0.0.1:{running.port}/{FILE_NAME}"
 
 
-def wrk_faults(counted: dict[str, int], connections: int, reply_bytes: int) -> list[str]:
-    """What wrk saw that should not be."""
+def wrk_errors(counted: dict[str, int]) -> list[str]:
+    """What wrk itself calls an error."""
     faults = []
     for kind in ("connect", "read", "write", "timeout"):
         if counted[kind]:
@@ -112,6 +129,12 @@ def wrk_faults(counted: dict[str, int], connections: int, reply_bytes: int) -> l
     # wrk counts 400 and above here; a redirect or an empty 2xx shows in the bytes.
     if counted["status"]:
         faults.append(f"{counted['status']} replies that are not 2xx")
+    return faults
+
+
+def wrk_faults(counted: dict[str, int], connections: int, reply_bytes: int) -> list[str]:
+    """What wrk saw that should not be."""
+    faults = wrk_errors(counted)
     # Beyond the completed replies each connection may hold a part of one when the window ends.
     if not counted["requests"] * reply_bytes <= counted["bytes"] <= (counted["requests"] + connections) * reply_bytes:
         faults.append(f"{counted['bytes']} bytes for {counted['requests']} replies of {reply_bytes}")

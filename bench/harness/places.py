@@ -19,8 +19,12 @@ def make_site() -> bytes:
 
     Random letters: no server gains by compressing them, and a fixed seed makes two runs alike.
     """
-    alphabet = string.ascii_letters + string.digits + "-_"
-    body = "".join(random.Random(FILE_BYTES).choices(alphabet, k=FILE_BYTES)).encode()
+    body = letters(FILE_BYTES)
     SITE.mkdir(parents=True, exist_ok=True)
     (SITE / FILE_NAME).write_bytes(body)
     return body
+
+
+def letters(count: int) -> bytes:
+    alphabet = string.ascii_letters + string.digits + "-_"
+    return "".join(random.Random(count).choices(alphabet, k=count)).encode()

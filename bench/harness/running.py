@@ -59,6 +59,12 @@ class ServerProcess:
         """Sockets of others that listen on our port: with SO_REUSEPORT they would take a share of the load."""
         return len(session.listening_inodes(self.port) - session.socket_inodes(self._process.pid))
 
+    def members(self) -> list[int]:
+        return session.members(self._process.pid)
+
+    def resident_bytes(self) -> int:
+        return session.resident_bytes(self._process.pid)
+
     def processor_s(self) -> float:
         """User and system time of its processes since they began."""
         return session.processor_s(self._process.pid)

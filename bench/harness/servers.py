@@ -35,7 +35,7 @@ class BuildFailure(Exception):
 def known(body: bytes) -> list[Server]:
     """The servers of every run, in the order of the first round."""
     # limit answers from memory; its filler has the file's length, and only that is its claim.
-    limit = Server("limit", lambda port: [str(ARTIFACTS / "limit"), str(port), str(FILE_BYTES)], b"x" * FILE_BYTES, _build_limit)
+    limit = Server("limit", lambda port: [str(ARTIFACTS / "limit"), str(port), str(FILE_BYTES)], b"x" * FILE_BYTES, build_limit)
     nginx = Server("nginx", lambda port: nginx_command("nginx", port, "on", SITE), body)
     nginx_copy = Server("nginx-copy", lambda port: nginx_command("nginx-copy", port, "off", SITE), body)
     millrace = Server("millrace", _millrace_command, body, publish_millrace)
@@ -76,7 +76,7 @@ def build(command: list[str]) -> None:
         raise BuildFailure(result.stdout)
 
 
-def _build_limit() -> None:
+def build_limit() -> None:
     build(["make", "-C", str(BENCH / "limit"), f"OUT={ARTIFACTS / 'limit'}"])
 
 
@@ -97,22 +97,23 @@ def _observed_command(flags: list[str], port: int) -> list[str]:
     return _millrace_command(port) + flags
 
 
-def nginx_command(name: str, port: int, sendfile: str, root: Path, protocols: str = "", tls: str = "") -> list[str]:
+def nginx_command(
+        name: str, port: int, sendfile: str, root: Path, protocols: str = "", tls: str = "",
+        workers: int = 1, connections: int = 4096, gzip: str = "off") -> list[str]:
+    configuration = configure(name, "nginx.conf", {
+        "port": port, "sendfile": sendfile, "protocols": protocols, "tls": tls, "root": root,
+        "workers": workers, "connections": connections, "gzip": gzip})
+    return ["nginx", "-p", str(configuration.parent), "-c", str(configuration), "-e", "stderr"]
+
+
+def configure(name: str, peer: str, values: dict[str, object]) -> Path:
+    """A peer's configuration, filled in, in a folder of this server's own, which is @work@ in it."""
     work = ARTIFACTS / name
     work.mkdir(parents=True, exist_ok=True)
-    filled = {
-        "port": str(port),
-        "sendfile": sendfile,
-        "protocols": protocols,
-        "tls": tls,
-        "root": str(root),
-        "work": str(work),
-        "user": getpass.getuser(),
-        "group": grp.getgrgid(os.getgid()).gr_name,
-    }
-    text = (BENCH / "nginx.conf").read_text()
-    for key, value in filled.items():
-        text = text.replace(f"@{key}@", value)
-    configuration: Path = work / "nginx.conf"
+    own = {"work": work, "user": getpass.getuser(), "group": grp.getgrgid(os.getgid()).gr_name}
+    text = (BENCH / "peers" / peer).read_text()
+    for key, value in (values | own).items():
+        text = text.replace(f"@{key}@", str(value))
+    configuration: Path = work / peer
     configuration.write_text(text)
-    return ["nginx", "-p", str(work), "-c", str(configuration), "-e", "stderr"]
+    return configuration

@@ -38,6 +38,17 @@ def compiler_s(session: int) -> float:
         for pid in members(session) for thread in Path(f"/proc/{pid}/task").glob("*") if _name(thread).startswith(_COMPILER))
 
 
+def resident_bytes(session: int) -> int:
+    """What its processes have in memory; a page that several share is counted once."""
+    proportional = "Pss:"
+    kilobytes = 0
+    for pid in members(session):
+        with contextlib.suppress(*_GONE):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            kilobytes += next(int(line.split()[1]) for line in lines if line.startswith(proportional))
+    return kilobytes * 1024
+
+
 def socket_inodes(session: int) -> set[str]:
     inodes = set()
     for pid in members(session):

@@ -3,8 +3,8 @@
 function done(summary, latency)
   local errors = summary.errors
   io.stderr:write(string.format(
-    '{"requests": %d, "duration_us": %d, "bytes": %d, "p50_us": %d, "p99_us": %d, ' ..
+    '{"requests": %d, "duration_us": %d, "bytes": %d, "p50_us": %d, "p99_us": %d, "p999_us": %d, ' ..
     '"connect": %d, "read": %d, "write": %d, "timeout": %d, "status": %d}\n',
-    summary.requests, summary.duration, summary.bytes, latency:percentile(50), latency:percentile(99),
+    summary.requests, summary.duration, summary.bytes, latency:percentile(50), latency:percentile(99), latency:percentile(99.9),
     errors.connect, errors.read, errors.write, errors.timeout, errors.status))
 end

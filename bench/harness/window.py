@@ -32,23 +32,29 @@ class CoreTimes:
     and polling threads hide in the same way. On a core of its own all of it is the server's.
     """
 
-    busy: float
-    total: float
+    user: float
+    system: float
+    interrupts: float
+    idle: float
 
     @staticmethod
     def now(core: int) -> "CoreTimes":
         line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{core} "))
         ticks_per_s = os.sysconf("SC_CLK_TCK")
         user, nice, system, idle, iowait, irq, softirq, steal = (int(word) / ticks_per_s for word in line.split()[1:9])
-        busy = user + nice + system + irq + softirq
-        return CoreTimes(busy, busy + idle + iowait + steal)
+        return CoreTimes(user + nice, system, irq + softirq, idle + iowait + steal)
 
     def since(self, before: "CoreTimes") -> "CoreTimes":
-        return CoreTimes(self.busy - before.busy, self.total - before.total)
+        return CoreTimes(
+            self.user - before.user, self.system - before.system, self.interrupts - before.interrupts, self.idle - before.idle)
+
+    @property
+    def busy(self) -> float:
+        return self.user + self.system + self.interrupts
 
     @property
     def busy_share(self) -> float:
-        return self.busy / self.total
+        return self.busy / (self.busy + self.idle)
 
 
 @dataclass(frozen=True)

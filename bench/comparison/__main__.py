@@ -1,0 +1,147 @@
+"""The run: everybody, row by row, in interleaved rounds; or the report of runs that were."""
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
+import document  # noqa: E402
+import entrants  # noqa: E402
+import files  # noqa: E402
+import record  # noqa: E402
+import tables  # noqa: E402
+from arguments import positive, several  # noqa: E402
+from cores import Cores  # noqa: E402
+from ending import end_on_signals  # noqa: E402
+from entrants import Entrant  # noqa: E402
+from field import Field  # noqa: E402
+from goals import GOALS, Source, judge  # noqa: E402
+from meeting import Meeting, duration_s  # noqa: E402
+from places import ARTIFACTS  # noqa: E402
+from record import Record  # noqa: E402
+from results import Results  # noqa: E402
+from rows import ROWS  # noqa: E402
+from running import LOAD_CORE  # noqa: E402
+from servers import BuildFailure  # noqa: E402
+
+WRITTEN_TO = ARTIFACTS / "run.json"
+
+
+def main() -> int:
+    end_on_signals()
+    options = parse()
+    if options.report:
+        return make_report(options.report, options.into)
+    meetings = plan(options)
+    minutes = sum(duration_s(meeting, options) for meeting in meetings) / 60
+    cells = options.rounds * sum(len(meeting.entrants) for meeting in meetings)
+    print(f"{cells:,} windows of {options.seconds} s: about {minutes:,.0f} minutes, and some for the builds.", flush=True)
+    return run(options, meetings)
+
+
+def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
+    ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    files.make(options.rows)
+    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "server")} | {"command": sys.argv[1:]}
+    written = Record(record.conditions(settings))
+    for entrant in options.entrants:
+        build(entrant, written.failures)
+    # This script keeps off the measured core; after the builds, which may have both.
+    os.sched_setaffinity(0, {LOAD_CORE})
+
+    with Field(max(meeting.connections for meeting in meetings)) as field:
+        for meeting in meetings:
+            meeting.hold(field, options, written)
+            written.write(options.out)  # So that a run that is broken off leaves what it has.
+    return conclude(options, meetings, written)
+
+
+def plan(options: argparse.Namespace) -> list[Meeting]:
+    meetings = []
+    for cores in options.cores:
+        for row in options.rows:
+            # The limit has one thread: with two cores it would be half of one.
+            mine = [entrant for entrant in options.entrants if entrant.name in (*row.servers, *options.strangers)
+                    and not (cores is Cores.BOTH and entrant.name.startswith("limit"))]
+            meetings += [Meeting(row, cores, connections, mine) for connections in options.connections or row.connections if mine]
+    if not meetings:
+        sys.exit("run: none of these servers is in one of these rows")
+    return meetings
+
+
+def build(entrant: Entrant, failures: dict[str, str]) -> None:
+    try:
+        entrant.build()
+    except BuildFailure as failure:
+        failures[entrant.name] = f"did not build\n{failure}"
+        print(f"{entrant.name} did not build:\n{textwrap.indent(str(failure), '  | ')}", flush=True)
+
+
+def conclude(options: argparse.Namespace, meetings: list[Meeting], written: Record) -> int:
+    """Prints the result; 1 when a server that was asked for has a place without a single good cell."""
+    results = Results(written.cells)
+    for place in results.places:
+        print(f"\n{place.row}, {place.connections} connections, {place.cores}\n{tables.place(results, place, written.calls)}")
+    print(f"\nWhere another is ahead:\n{tables.losses({Source.RUN: written.cells})}\n")
+    judgements = [judge(goal, {Source.RUN: written.cells}, []) for goal in GOALS]
+    if seen := [judgement for judgement in judgements if judgement.seen]:
+        print(f"What it should be:\n{tables.judged(seen)}\n")
+    print(tables.LEGEND)
+    if thrown_away := sum(bool(cell.faults) for cell in written.cells):
+        print(f"{thrown_away} of {len(written.cells)} cells were thrown away; their reasons stand above.")
+    for name, failure in written.failures.items():
+        print(f"{name}: {failure.splitlines()[0]}")
+    print(f"Written to {os.path.relpath(options.out)}; bench/run --report {os.path.relpath(options.out)} makes the documents of it.")
+    got = sum(len(results.lines(place)) for place in results.places)
+    return 0 if got == sum(len(meeting.entrants) for meeting in meetings) else 1
+
+
+def make_report(paths: list[Path], documents: Path) -> int:
+    try:
+        for path in document.write(record.read(paths), documents):
+            print(os.path.relpath(path))
+    except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
+        sys.exit(f"run: --report: {error!r}")
+    return 0
+
+
+def parse() -> argparse.Namespace:
+    known = entrants.known()
+    names = [entrant.name for entrant in known]
+    rows = {row.name: row for row in ROWS}
+    parser = argparse.ArgumentParser(
+        prog="run",
+        description="Millrace beside every server that one would take in its place, and the kernel's own cost; see bench/README.md.")
+    parser.add_argument("--rows", type=several(list(rows)), default=list(rows), metavar="NAME,...", help=f"of {', '.join(rows)} only these")
+    parser.add_argument("--servers", type=several(names), default=names, metavar="NAME,...", help=f"of {', '.join(names)} only these")
+    parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
+                        help="compare this one too, in every row; {port} and {root} are filled in; may be repeated")
+    parser.add_argument("--connections", type=lambda text: [positive(word) for word in text.split(",")], metavar="N,...",
+                        help="in place of the rows' own; 10000 is possible")
+    parser.add_argument("--cores", type=lambda text: [Cores(word) for word in text.split(",")], default=[Cores.ONE], metavar="one,both",
+                        help="a core for the server and one for the load (the default), or both shared")
+    parser.add_argument("--seconds", type=positive, default=3, help="a measured window (default 3)")
+    parser.add_argument("--rounds", type=positive, default=9, help="how often each server has its turn (default 9)")
+    parser.add_argument("--out", type=Path, default=WRITTEN_TO, metavar="FILE",
+                        help="where the results go (default artifacts/bench/run.json)")
+    parser.add_argument("--report", type=Path, nargs="+", metavar="FILE",
+                        help="measure nothing: of files of this, bench/https and bench/kestrel, write docs/performance.md and its pictures")
+    parser.add_argument("--into", type=Path, default=document.DOCUMENTS, metavar="FOLDER", help="where performance.md is (default docs)")
+    options = parser.parse_args()
+    try:
+        strangers = [entrants.added(definition) for definition in options.server]
+    except ValueError as error:
+        parser.error(f"--server: {error}")
+    options.rows = [rows[name] for name in options.rows]
+    options.entrants = [entrant for entrant in known if entrant.name in options.servers] + strangers
+    options.strangers = [entrant.name for entrant in strangers]
+    if len({entrant.name for entrant in options.entrants}) != len(options.entrants):
+        parser.error("two servers have one name")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

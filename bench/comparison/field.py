@@ -1,0 +1,74 @@
+"""All that are up: each server is started once for all rows on the same ground, and one at a time has work."""
+
+
+import files
+from cores import Cores
+from entrants import Entrant, Ground
+from places import ARTIFACTS
+from rows import Root, Row
+from running import ServerProcess, pinned
+
+
+# Connections that are closing, curl's, and files: what a server's table needs beyond the load's connections.
+SPARE = 2000
+
+
+class Runner(ServerProcess):
+    """An entrant that is up."""
+
+    # One that maps its assets, or reads a site, on one core with others beside it.
+    start_timeout_s = 60
+    stop_timeout_s = 10
+
+    def __init__(self, entrant: Entrant, ground: Ground):
+        super().__init__(entrant.name, ARTIFACTS / f"run-{entrant.name}-{ground.root.value}.log")
+        self.entrant = entrant
+        self.ground = ground
+
+    def url(self, target: str) -> str:
+        return f"http://127.0.0.1:{self.port}{target}"
+
+    def begin(self) -> None:
+        command = files.mounted(self.ground.root, self.ground.file, self.entrant.command(self.ground, self.port))
+        self.start(pinned(self.ground.cores.of_server, command))
+
+
+class Field:
+    """A context manager: whatever it started ends with it."""
+
+    def __init__(self, connections: int):
+        # A table of connections costs memory, even an empty one: more than the usual only where the run has more.
+        self._connections = max(4096, connections + SPARE)
+        self._up: dict[tuple[str, Ground], Runner] = {}
+
+    def __enter__(self) -> "Field":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for runner in self._up.values():
+            runner.stop()
+
+    def runner(self, entrant: Entrant, row: Row, cores: Cores) -> Runner:
+        """The server, as it is or as it is started now; a StartFailure where it does not come up."""
+        ground = self._ground(entrant, row, cores)
+        runner = self._up.get((entrant.name, ground))
+        if runner is not None and runner.has_exited():
+            runner.stop()  # What it started may still be there.
+            runner = None
+        if runner is None:
+            runner = Runner(entrant, ground)
+            runner.begin()
+            self._up[entrant.name, ground] = runner
+        return runner
+
+    def clear(self) -> None:
+        """Ends those whom no later row needs: that have one file, or a root that is not the usual one."""
+        for key, runner in list(self._up.items()):
+            if runner.entrant.has_one_file or runner.ground.root is not Root.DISK:
+                runner.stop()
+                del self._up[key]
+
+    def _ground(self, entrant: Entrant, row: Row, cores: Cores) -> Ground:
+        if entrant.has_one_file or row.root is not Root.DISK:
+            return Ground(cores, row.root, row.is_coded, self._connections, row.file, files.file_bytes(row))
+        return Ground(cores, row.root, row.is_coded, self._connections)

@@ -1,0 +1,114 @@
+"""A row under one number of connections: everybody is there, and has a turn in each round."""
+
+import argparse
+from dataclasses import dataclass
+
+import calls
+import load
+import replies
+from cores import Cores
+from entrants import Entrant
+from field import Field, Runner
+from record import CallCount, Record
+from replies import Reply
+from results import RowCell
+from rows import Row
+from running import StartFailure
+from warmth import warm_up
+from window import LoadFailure, Window
+
+# For what is about a window and not in it: the load's start and end, and looks into /proc.
+OVERHEAD_S = 0.5
+# Of load before the first round: for who is compiled late until that is done, longest in the first row; and else for caches.
+WARM_LATE_S, WARM_S = 15, 1
+
+
+@dataclass(frozen=True)
+class Meeting:
+    row: Row
+    cores: Cores
+    connections: int
+    entrants: list[Entrant]
+
+    def hold(self, field: Field, options: argparse.Namespace, written: Record) -> None:
+        present = self._gather(field, written)
+        for round_ in range(options.rounds):
+            # Another server begins each round, so that none is always the one behind another.
+            turn = round_ % max(len(present), 1)
+            for runner, reply in present[turn:] + present[:turn]:
+                cell = self._measure(runner, reply, round_, options.seconds)
+                self._say(cell)
+                written.cells.append(cell)
+        for runner, reply in present:
+            self._count_calls(runner, reply, written)
+        field.clear()
+
+    def _gather(self, field: Field, written: Record) -> list[tuple[Runner, Reply]]:
+        """Those that are up and answer as they should, warm."""
+        present = []
+        for entrant in self.entrants:
+            if entrant.name in written.failures:
+                continue
+            try:
+                runner = field.runner(entrant, self.row, self.cores)
+            except StartFailure as failure:
+                written.failures[f"{self.row.name}, {entrant.name}"] = f"did not start\n{failure}"
+                print(f"{self.row.name:<10} {entrant.name:<17} did not start: {failure}", flush=True)
+                continue
+            reply = replies.look(runner, self.row)
+            if not reply.faults:
+                self._warm(runner, reply)
+            present.append((runner, reply))
+        return present
+
+    def _warm(self, runner: Runner, reply: Reply) -> None:
+        if runner.entrant.is_compiled_late:
+            warm_up(runner, lambda seconds: load.press(runner, self.row, self.connections, reply, seconds))
+            return
+        try:
+            load.press(runner, self.row, self.connections, reply, WARM_S)
+        except LoadFailure as failure:
+            print(f"{self.row.name:<10} {runner.name:<17} as it warms up: {failure}", flush=True)
+
+    def _measure(self, runner: Runner, reply: Reply, round_: int, seconds: int) -> RowCell:
+        cell = RowCell(runner.name, self.connections, round_, row=self.row.name, cores=self.cores.value, faults=list(reply.faults))
+        if cell.faults:
+            return cell
+        before = runner.processor_s()
+        try:
+            counted, window = Window.of(runner, lambda: load.press(runner, self.row, self.connections, reply, seconds))
+        except LoadFailure as failure:
+            cell.faults.append(str(failure))
+            return cell
+        cell.take(window, counted.requests, counted.seconds)
+        if self.cores is Cores.BOTH:
+            # The load is on these cores too: what the server's processes had is all that can be told apart.
+            cell.core_us_per_request = (runner.processor_s() - before) * 1e6 / max(counted.requests, 1)
+            cell.is_load_bound = False
+        cell.p50_us, cell.p99_us, cell.p999_us = counted.p50_us, counted.p99_us, counted.p999_us
+        cell.resident_bytes = runner.resident_bytes()
+        cell.faults = window.faults(runner) + counted.faults
+        return cell
+
+    def _count_calls(self, runner: Runner, reply: Reply, written: Record) -> None:
+        if reply.faults or runner.has_exited():
+            return
+        try:
+            each = calls.per_request(runner, self.row, self.connections, reply)
+        except LoadFailure as failure:
+            print(f"{self.row.name:<10} {runner.name:<17} as its calls are counted: {failure}", flush=True)
+            return
+        if each is not None:
+            written.calls.append(CallCount(self.cores.value, self.row.name, self.connections, runner.name, each))
+
+    def _say(self, cell: RowCell) -> None:
+        verdict = f"THROWN AWAY: {'; '.join(cell.faults)}" if cell.faults else ""
+        print(f"{cell.row:<10} x {cell.connections:<5} {cell.cores:<4} round {cell.round + 1}  {cell.server:<17} "
+              f"{cell.requests_per_s:>10,.0f}/s  {cell.core_us_per_request:9.2f} us  {verdict}".rstrip(), flush=True)
+
+
+def duration_s(meeting: Meeting, options: argparse.Namespace) -> float:
+    """About how long it will take."""
+    warm = sum(WARM_LATE_S if entrant.is_compiled_late else WARM_S for entrant in meeting.entrants)
+    turns = len(meeting.entrants) * options.rounds * (options.seconds + OVERHEAD_S)
+    return warm + turns + len(meeting.entrants) * (calls.SECONDS + OVERHEAD_S)

@@ -1,0 +1,103 @@
+"""A run's file: all that was measured, from which the report is made."""
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import report
+from goals import Source
+from results import Results, RowCell, summary
+
+# What is compared, in the version that it calls itself.
+_VERSIONS = {
+    "lighttpd": ["lighttpd", "-v"], "h2o": ["h2o", "-v"], "caddy": ["caddy", "version"], "dotnet": ["dotnet", "--version"],
+}
+
+
+@dataclass(frozen=True)
+class CallCount:
+    """System calls of a server's processes, for each request."""
+
+    cores: str
+    row: str
+    connections: int
+    server: str
+    each: float
+
+
+@dataclass
+class Record:
+    conditions: dict[str, object]
+    cells: list[RowCell] = field(default_factory=list)
+    calls: list[CallCount] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def write(self, path: Path) -> None:
+        """In one go: a run that is broken off leaves the last whole one."""
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps({
+            "conditions": self.conditions,
+            "failures": self.failures,
+            "summary": summary(Results(self.cells)),
+            "calls": [asdict(count) for count in self.calls],
+            "cells": [asdict(cell) for cell in self.cells],
+        }, indent=1) + "\n")
+        partial.replace(path)
+
+
+def conditions(settings: dict[str, object]) -> dict[str, object]:
+    return report.conditions() | {name: _version(command) for name, command in _VERSIONS.items()} | settings
+
+
+def _version(command: list[str]) -> str:
+    try:
+        said = report.said(command)
+    except OSError:
+        return "missing"
+    found = re.search(r"\d+(?:\.\d+)+", said)
+    return found[0] if found else said
+
+
+@dataclass
+class Collection:
+    """What one or more files hold, of any source. `late`: bench/kestrel's percentiles at a fixed rate, as if they were costs."""
+
+    conditions: list[tuple[Source, dict[str, object]]] = field(default_factory=list)
+    cells: dict[Source, list[RowCell]] = field(default_factory=dict)
+    late: list[RowCell] = field(default_factory=list)
+    calls: list[CallCount] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def read(paths: list[Path]) -> Collection:
+    """Of a row that is in several files of bench/run, the last file's cells are taken."""
+    collection = Collection()
+    for path in paths:
+        stored = json.loads(path.read_text())
+        source = _source(stored)
+        collection.conditions.append((source, stored["conditions"]))
+        if source is Source.KESTREL:
+            collection.cells[source] = [_of_kestrel(cell, "core_us", "faults") for cell in stored["cells"]]
+            collection.late = [_of_kestrel(cell, "p99_us", "paced_faults") for cell in stored["cells"] if cell.get("p99_us")]
+            continue
+        cells = [RowCell.read(cell) for cell in stored["cells"]]
+        again = {cell.place for cell in cells}
+        collection.cells[source] = [cell for cell in collection.cells.get(source, []) if cell.place not in again] + cells
+        if source is Source.RUN:
+            collection.calls += [CallCount(**count) for count in stored["calls"]]
+            collection.failures |= stored["failures"]
+    return collection
+
+
+def _source(stored: dict[str, list]) -> Source:
+    if "calls" in stored:
+        return Source.RUN
+    return Source.KESTREL if any("transport" in cell for cell in stored["cells"]) else Source.HTTPS
+
+
+def _of_kestrel(cell: dict[str, object], figure: str, faults: str) -> RowCell:
+    cost = cell[figure] if cell[figure] is not None else cell["process_us"]
+    return RowCell(
+        cell["transport"], cell["connections"], cell["round"], row=cell["row"], cores=cell["cores"],
+        core_us_per_request=cost, requests_per_s=cell["requests_per_s"], is_load_bound=cell["is_load_bound"], faults=cell[faults])

@@ -1,0 +1,123 @@
+"""Medians of a run, and ratios of what was measured in the same round."""
+
+import statistics
+from dataclasses import asdict, dataclass, fields
+
+from cell import Cell
+
+
+@dataclass
+class RowCell(Cell):
+    """A server in one row, under one number of connections, in one round. `resident_bytes`: after the window."""
+
+    row: str = ""
+    cores: str = "one"
+    resident_bytes: int = 0
+
+    @staticmethod
+    def read(stored: dict[str, object]) -> "RowCell":
+        known = {field.name for field in fields(RowCell)}
+        return RowCell(**{name: value for name, value in stored.items() if name in known})
+
+    @property
+    def place(self) -> "Place":
+        return Place(self.cores, self.row, self.connections)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where servers meet."""
+
+    cores: str
+    row: str
+    connections: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A median and the quartiles around it; of a single round they are all it."""
+
+    low: float
+    median: float
+    high: float
+    count: int
+
+    @staticmethod
+    def of(values: list[float]) -> "Spread":
+        if len(values) < 2:
+            return Spread(values[0], values[0], values[0], len(values))
+        low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+        return Spread(low, median, high, len(values))
+
+    @property
+    def inverse(self) -> "Spread":
+        return Spread(1 / self.high, 1 / self.median, 1 / self.low, self.count)
+
+
+# In the order of Line.
+_ALWAYS = ("user_us", "system_us", "interrupts_us", "requests_per_s")
+_SOMETIMES = ("p50_us", "p99_us", "p999_us")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One server in one place, over the rounds that count."""
+
+    place: Place
+    server: str
+    rounds: int
+    cost_us: Spread
+    user_us: float
+    system_us: float
+    interrupts_us: float
+    requests_per_s: float
+    is_load_bound: bool
+    p50_us: float | None
+    p99_us: float | None
+    p999_us: float | None
+    resident_bytes: float
+
+
+class Results:
+    """All cells that count."""
+
+    def __init__(self, cells: list[RowCell]):
+        self._good = [cell for cell in cells if not cell.faults]
+
+    @property
+    def places(self) -> list[Place]:
+        return list(dict.fromkeys(cell.place for cell in self._good))
+
+    def lines(self, place: Place) -> list[Line]:
+        """The cheapest first."""
+        servers = dict.fromkeys(cell.server for cell in self._good if cell.place == place)
+        return sorted((self._line(place, server) for server in servers), key=lambda line: line.cost_us.median)
+
+    def ratio(self, place: Place, server: str, other: str) -> Spread | None:
+        """The server's cost over the other's, in the rounds that have both: a machine's speed drifts between rounds more than two servers
+        differ."""
+        costs = {cell.round: cell.core_us_per_request for cell in self._of(place, other)}
+        ratios = [cell.core_us_per_request / costs[cell.round] for cell in self._of(place, server) if cell.round in costs]
+        return Spread.of(ratios) if ratios else None
+
+    def _line(self, place: Place, server: str) -> Line:
+        mine = self._of(place, server)
+        return Line(
+            place, server, len(mine),
+            Spread.of([cell.core_us_per_request for cell in mine]),
+            *(statistics.median(getattr(cell, name) for cell in mine) for name in _ALWAYS),
+            any(cell.is_load_bound for cell in mine),
+            *(_median([getattr(cell, name) for cell in mine]) for name in _SOMETIMES),
+            statistics.median(cell.resident_bytes for cell in mine))
+
+    def _of(self, place: Place, server: str) -> list[RowCell]:
+        return [cell for cell in self._good if cell.place == place and cell.server == server]
+
+
+def summary(results: Results) -> list[dict[str, object]]:
+    return [asdict(line) for place in results.places for line in results.lines(place)]
+
+
+def _median(values: list[int | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None

@@ -1,0 +1,88 @@
+"""What is measured: the rows, each under one or more numbers of connections."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Ask(Enum):
+    """What the requests of a row are for."""
+
+    FILE = "a file"
+    MIX = "many files, coded where that is shorter"
+    PART = "a part of a file"
+    UNCHANGED = "whether a file has changed"
+    MISSING = "what is not there"
+
+    @property
+    def status(self) -> int:
+        return {Ask.PART: 206, Ask.UNCHANGED: 304, Ask.MISSING: 404}.get(self, 200)
+
+
+class Life(Enum):
+    """How long a connection lasts."""
+
+    KEPT = "kept"
+    ONE_REQUEST = "one request"
+
+
+class Root(Enum):
+    """What is served, and on which file system."""
+
+    DISK = "disk"
+    TREE = "tree"  # Of many files, on the same disk.
+    TMPFS = "tmpfs"
+    OVERLAY = "overlay"
+
+
+PEERS = ("nginx", "nginx-copy", "lighttpd", "h2o", "caddy")
+FRONTS = ("millrace", "millrace-epoll", "millrace-kestrel", "millrace-pipe")
+STRATEGIES = ("limit-read", "millrace-baked", "millrace-ring", "millrace-stream")
+EVERYBODY = ("limit", *PEERS, "map-static-assets", *FRONTS)
+# One prebuilt reply is no answer to what these ask, and a pipe's handler of some lines knows files only.
+WHOLE_SERVERS = (*PEERS, "map-static-assets", "millrace", "millrace-epoll", "millrace-kestrel")
+READERS = ("limit-read", "nginx", "nginx-copy", "lighttpd", "h2o", "caddy", "millrace", "millrace-ring")
+
+# Of the part that is asked for.
+PART_FIRST, PART_BYTES = 40_000, 10_240
+
+
+@dataclass(frozen=True)
+class Row:
+    """`depth`: requests that a connection has in flight. `file`: what is asked for, and MIX has its own."""
+
+    name: str
+    title: str
+    file: str
+    connections: tuple[int, ...] = (64, 512)
+    servers: tuple[str, ...] = EVERYBODY
+    ask: Ask = Ask.FILE
+    life: Life = Life.KEPT
+    depth: int = 1
+    root: Root = Root.DISK
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether clients say that they take gzip."""
+        return self.ask is Ask.MIX
+
+
+ROWS = [
+    Row("10k", "10 KB", "10k.txt", servers=EVERYBODY + STRATEGIES),
+    Row("1k", "1 KB", "1k.txt"),
+    Row("100k", "100 KB", "100k.bin", servers=EVERYBODY + STRATEGIES),
+    Row("1m", "1 MB", "1m.bin", (16, 64, 512)),
+    Row("100m", "100 MB", "100m.bin", servers=("limit", *PEERS, "millrace", "millrace-epoll", "millrace-kestrel")),
+    Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
+    Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
+    Row("new", "10 KB, a new connection for each request", "10k.txt", servers=WHOLE_SERVERS, life=Life.ONE_REQUEST),
+    # limit sends each reply by itself, and so is none to who gathers them.
+    Row("pipelined", "1 KB, 16 requests pipelined", "1k.txt", (64,), servers=(*WHOLE_SERVERS, "millrace-pipe"), depth=16),
+    Row("mix", "20 files of a site, in turn, for clients that take gzip", "mix", servers=WHOLE_SERVERS, ask=Ask.MIX),
+    Row("304", "10 KB that the client has already", "10k.txt", (64,), WHOLE_SERVERS, Ask.UNCHANGED),
+    Row("range", "10 KB out of 1 MB", "1m.bin", (64,), WHOLE_SERVERS, Ask.PART),
+    Row("404", "what is not there", "missing.html", (64,), WHOLE_SERVERS, Ask.MISSING),
+    Row("tree", "200,000 files, few of them asked for often", "", (64,), (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"),
+        root=Root.TREE),
+    Row("tmpfs", "10 KB on tmpfs", "10k.txt", (64,), READERS, root=Root.TMPFS),
+    Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
+]

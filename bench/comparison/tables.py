@@ -1,0 +1,116 @@
+"""The report's tables, as Markdown."""
+
+from goals import ABSENT, GOALS, Judgement, Source, Verdict, judge
+from record import CallCount, Collection
+from results import Line, Place, Results, RowCell, Spread
+from rows import ROWS
+
+OWN = "millrace"
+CONTROLS = ("limit", "nginx")
+TITLES = {row.name: row.title for row in ROWS}
+
+LEGEND = "\n".join([
+    "CPU: time of the server's core for each request in microseconds, with what the kernel does for it; of both cores, the time of its",
+    "processes. x: that cost over limit's, and nginx's cost over this one; both are medians of the rounds' ratios, with their quartiles.",
+    "Percentiles are of as much load as goes, so they say how evenly a server treats its connections. `>`: the load was the",
+    "bottleneck, the server could do more; its cost stands. Calls: system calls for each request. Memory: of all its processes, after",
+    "the load. `limit` reads no request and has no file: it is what the kernel alone costs.",
+])
+
+
+def losses(cells: dict[Source, list[RowCell]]) -> str:
+    """Whatever is cheaper than the server as it comes, by the median of the ratios; the kernel's own cost is no server."""
+    seen = []
+    for source, of_source in cells.items():
+        results = Results(of_source)
+        for place in results.places:
+            for line in results.lines(place):
+                ratio = results.ratio(place, OWN, line.server)
+                if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
+                    row = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
+                    seen.append((ratio.median, [row, str(place.connections), place.cores, line.server, _spread(ratio)]))
+    if not seen:
+        return "Nowhere in what was measured."
+    rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]
+    return _table(["row", "connections", "cores", "server", f"{OWN}'s cost over its cost"], rows)
+
+
+def memory(results: Results) -> str:
+    """One line: in every row it is the same servers, but for what their sites cost."""
+    for place in results.places:
+        if (place.cores, place.row, place.connections) == ("one", "10k", 64):
+            lines = sorted(results.lines(place), key=lambda line: line.resident_bytes)
+            return "Memory after the load, " + f"{TITLES[place.row]}, {place.connections} connections: " + ", ".join(
+                f"{line.server} {line.resident_bytes / 1e6:.0f} MB" for line in lines if not line.server.startswith("limit")) + "."
+    return ""
+
+
+def goals(collection: Collection) -> str:
+    """What is missed stands first, what was not measured last."""
+    return judged([judge(goal, collection.cells, collection.late) for goal in GOALS])
+
+
+def judged(judgements: list[Judgement]) -> str:
+    return _table(["row", "connections", "server", "goal", "measured", "verdict"], [[
+        each.goal.title, str(each.goal.connections), each.goal.server, each.goal.text,
+        f"{_spread(each.seen)}{f', {each.other}' if len(each.goal.others) > 1 else ''}" if each.seen else "-",
+        _verdict(each)] for each in sorted(judgements, key=_urgency)])
+
+
+def place(results: Results, place: Place, calls: list[CallCount]) -> str:
+    counted = {count.server: count.each for count in calls if Place(count.cores, count.row, count.connections) == place}
+    heads = ["server", "CPU us", "user", "system", "interrupts", *(f"x {control}" for control in CONTROLS),
+             "requests/s", "p50 us", "p99 us", "p99.9 us", "calls", "memory MB", "rounds"]
+    return _table(heads, [_line(results, line, counted) for line in results.lines(place)])
+
+
+def elsewhere(results: Results, place: Place, control: str) -> str:
+    """Of what other runs measured, which have not all of these figures."""
+    lines = []
+    for line in results.lines(place):
+        ratio = results.ratio(place, line.server, control)
+        lines.append([
+            line.server, _number(line.cost_us.median), _spread(ratio.inverse) if ratio else "-",
+            f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}", str(line.rounds)])
+    return _table(["server", "CPU us", f"x {control}", "requests/s", "rounds"], lines)
+
+
+def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
+    limit, nginx = (results.ratio(line.place, line.server, control) for control in CONTROLS)
+    return [
+        line.server, _number(line.cost_us.median),
+        *(_number(part) if line.place.cores == "one" else "-" for part in (line.user_us, line.system_us, line.interrupts_us)),
+        _spread(limit) if limit else "-", _spread(nginx.inverse) if nginx else "-",
+        f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
+        *(f"{time:,.0f}" if time is not None else "-" for time in (line.p50_us, line.p99_us, line.p999_us)),
+        f"{calls[line.server]:.2f}" if line.server in calls else "-",
+        f"{line.resident_bytes / 1e6:.1f}", str(line.rounds)]
+
+
+def _urgency(judged: Judgement) -> int:
+    return [Verdict.MISSED, Verdict.NEAR, Verdict.MET, Verdict.UNKNOWN].index(judged.verdict)
+
+
+def _verdict(judged: Judgement) -> str:
+    reason = ABSENT.get(judged.goal.others[0])
+    return f"{judged.verdict.value}: {reason}" if reason and judged.verdict is Verdict.UNKNOWN else judged.verdict.value
+
+
+def _spread(spread: Spread) -> str:
+    return f"{spread.median:.2f} ({spread.low:.2f}–{spread.high:.2f})"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    return "\n".join([_join(heads), "|" + "---|" * len(heads), *(_join(row) for row in rows)])
+
+
+def _join(fields: list[str]) -> str:
+    return f"| {' | '.join(fields)} |"
