@@ -87,7 +87,8 @@ GOALS = [
     Goal("1 MB", "1m", 16, "millrace", ("lighttpd",), at_least=1.0),
     Goal("10 KB", "10k", 64, "millrace", ("map-static-assets",), at_least=4.6),
     Goal("10 KB, PipeReader and PipeWriter", "10k", 64, "millrace-pipe", NGINX, at_least=1.27),
-    _kestrel("plaintext", 64, 2.0),
+    # What Kestrel itself does leaves no room for 2.0, docs/adr/0010.
+    _kestrel("plaintext", 64, 1.7),
     _kestrel("plaintext", 512, 1.7),
     _kestrel("json", 64, 1.7),
     _kestrel("10k", 64, 1.5),

@@ -132,6 +132,9 @@ public class ConfigurationFileTests
     [InlineData("{ \"hosts\": [] }", "1:3: 'hosts' is an object: write { \"example.org\": \"./folder\" }.")]
     [InlineData("{ \"https\": { \"cert\": \"a.pem\" } }", "1:14: https.cert is about HTTPS: give https.listen, with an address.")]
     [InlineData("{ \"https\": { \"listen\": true, \"redirect\": true } }", "1:30: https.redirect needs an address to redirect from: give listen, as --listen 80.")]
+    [InlineData(
+        "{ \"engine\": { \"shared-submission-polling\": true } }",
+        "1:15: engine.shared-submission-polling shares what is not there: write engine.submission-polling as well.")]
     [InlineData("{ \"engine\": { \"completion-entries\": 4 } }", "1:15: engine.completion-entries is less than engine.submission-entries: write 512 or more.")]
     [InlineData("{ \"engine\": { \"receive-buffers\": 1000 } }", "1:34: engine.receive-buffers: 1000 is no power of two. Write 512, 1024 or 2048, say.")]
     [InlineData("[]", "1:1: A configuration is an object: write { ... }.")]

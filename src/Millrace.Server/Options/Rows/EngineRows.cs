@@ -11,6 +11,8 @@ internal static class EngineRows
 {
     private const string Submissions = "submission-entries";
     private const string Completions = "completion-entries";
+    private const string Polling = "submission-polling";
+    private const string SharedPolling = "shared-submission-polling";
 
     private static readonly NumberRow Row = new("engine", OptionChange.AtRestart);
 
@@ -43,13 +45,13 @@ internal static class EngineRows
         Row.Count("refusals", "Connections beyond a limit that are answered 503 at one time; those beyond it too are reset.", 0, 65_536,
             static options => options.Engine.Limits.Refusals,
             static (options, number) => options.WithLimits(limits => limits with { Refusals = (int)number })),
-        Row.Milliseconds("submission-polling",
+        Row.Milliseconds(Polling,
             "How long a kernel thread of each reactor goes on looking for operations when none come, so that they need no system call; "
             + "0 for none. It takes a core while it looks.",
             0, 60_000,
             static options => options.Engine.SubmissionPolling,
             static (options, time) => options.WithEngine(engine => engine with { SubmissionPolling = time })),
-        SwitchRow.Of("shared-submission-polling", "engine.shared-submission-polling", OptionChange.AtRestart,
+        SwitchRow.Of(SharedPolling, "engine.shared-submission-polling", OptionChange.AtRestart,
             "Have all reactors share one such thread.",
             static options => options.Engine.SharedSubmissionPolling,
             static (options, isOn) => options.WithEngine(engine => engine with { SharedSubmissionPolling = isOn })),
@@ -65,12 +67,24 @@ internal static class EngineRows
 
     public static void Check(ServeOptions options, SettingSet settings, ICollection<Complaint> complaints)
     {
-        // The kernel rounds the former up and refuses fewer of the latter.
-        uint least = BitOperations.RoundUpToPowerOf2((uint)options.Engine.SubmissionEntries);
+        CheckEntries(options.Engine, settings, complaints);
+        ServerOption shared = OptionTable.Get(SharedPolling);
+        if (options.Engine is { SharedSubmissionPolling: true, SubmissionPolling.Ticks: 0 } && settings.Find(shared)?.Origin is { } origin)
+        {
+            complaints.Add(new Complaint(
+                origin,
+                $"{origin.NameOf(shared)} shares what is not there: write {origin.NameOf(OptionTable.Get(Polling))} as well."));
+        }
+    }
+
+    /// <summary>The kernel rounds operations up and refuses fewer completions.</summary>
+    private static void CheckEntries(EngineOptions engine, SettingSet settings, ICollection<Complaint> complaints)
+    {
+        uint least = BitOperations.RoundUpToPowerOf2((uint)engine.SubmissionEntries);
         ServerOption fewer = OptionTable.Get(Completions);
         ServerOption more = OptionTable.Get(Submissions);
         Origin? origin = settings.Find(fewer)?.Origin ?? settings.Find(more)?.Origin;
-        if (options.Engine.CompletionEntries < least && origin is not null)
+        if (engine.CompletionEntries < least && origin is not null)
         {
             complaints.Add(new Complaint(origin, string.Create(
                 CultureInfo.InvariantCulture,
