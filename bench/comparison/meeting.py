@@ -63,7 +63,7 @@ class Meeting:
 
     def _warm(self, runner: Runner, reply: Reply) -> None:
         if runner.entrant.is_compiled_late:
-            warm_up(runner, lambda seconds: load.press(runner, self.row, self.connections, reply, seconds))
+            warm_up(runner, lambda seconds: load.press(runner, self.row, self.connections, reply, seconds).requests)
             return
         try:
             load.press(runner, self.row, self.connections, reply, WARM_S)

@@ -97,7 +97,8 @@ def measure(competitors: list[RunningServer], options: argparse.Namespace) -> li
     for running in competitors:
         if not replies[running.name][1]:
             print(f"{running.name} warms up", flush=True)
-            warm_up(running, lambda seconds, running=running: cell.press(running, options.connections[0], seconds))
+            url = cell.url_of(running)
+            warm_up(running, lambda seconds, url=url: cell.run_wrk(url, options.connections[0], seconds)["requests"])
 
     cells = []
     for round_ in range(options.rounds):

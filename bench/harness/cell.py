@@ -90,16 +90,6 @@ def _measure_window(cell: Cell, running: RunningServer, seconds: int, reply_byte
     cell.faults = window.faults(running) + wrk_faults(counted, cell.connections, reply_bytes)
 
 
-@dataclass(frozen=True)
-class Pressed:
-    requests: int
-
-
-def press(running: RunningServer, connections: int, seconds: int) -> Pressed:
-    """As much as goes, for warmth's sake."""
-    return Pressed(run_wrk(url_of(running), connections, seconds)["requests"])
-
-
 def wrk_command(
         url: str, connections: int, seconds: int, script: Path = SUMMARY, threads: int = 1, options: Sequence[str] = ()) -> list[str]:
     return ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "-s", str(script), *options, url]

@@ -1,7 +1,6 @@
 """Load until a server is what it will be."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 from running import ServerProcess
 from window import LoadFailure
@@ -15,18 +14,16 @@ STEP_S = 5
 STEPS_MAX = 18
 
 
-class Counted(Protocol):
-    @property
-    def requests(self) -> int: ...
+def warm_up(server: ServerProcess, press: Callable[[int], float]) -> None:
+    """Load until two steps agree and nothing was compiled meanwhile. A load that fails is said by the window behind it, and counted.
 
-
-def warm_up(server: ServerProcess, press: Callable[[int], Counted]) -> None:
-    """Load until two steps agree and nothing was compiled meanwhile. A load that fails is said by the window behind it, and counted."""
+    `press` loads for so many seconds, and counts what was answered.
+    """
     previous: float | None = None
     for _ in range(STEPS_MAX):
         compiled, worked = server.compiler_s(), server.processor_s()
         try:
-            requests = press(STEP_S).requests
+            requests = press(STEP_S)
         except LoadFailure:
             continue
         cost = (server.processor_s() - worked) / max(requests, 1)

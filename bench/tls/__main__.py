@@ -61,7 +61,7 @@ def measure_row(row: Row, chosen: list[Server], options: argparse.Namespace, fai
         up = [running for server in chosen if (running := start(row, server, stack, failures))]
         for running in up:
             print(f"{row.name:<17} {running.name:<14} warms up", flush=True)
-            warm_up(running, lambda seconds, running=running: load.press(row, running.port, 0, seconds))
+            warm_up(running, lambda seconds, running=running: load.press(row, running.port, 0, seconds).requests)
         cells = []
         for round_ in range(options.rounds):
             # Another server begins each round, so that none is always the one behind another.

@@ -17,11 +17,12 @@ import server  # noqa: E402
 import table  # noqa: E402
 from arguments import positive, several  # noqa: E402
 from cells import Cell  # noqa: E402
+from cores import Cores  # noqa: E402
 from ending import end_on_signals  # noqa: E402
 from places import ARTIFACTS  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
 from running import LOAD_CORE  # noqa: E402
-from server import TRANSPORTS, Application, Cores, transports_of  # noqa: E402
+from server import TRANSPORTS, Application, transports_of  # noqa: E402
 from warmth import warm_up  # noqa: E402
 
 
@@ -55,7 +56,7 @@ def measure_row(row: Row, cores: Cores, options: argparse.Namespace) -> list[Cel
             for transport in transports_of(row, options.transports)]
         for connections in options.connections:
             for application in applications:
-                warm_up(application, lambda seconds, application=application: load.press(application, row, connections, seconds))
+                warm_up(application, lambda seconds, application=application: load.press(application, row, connections, seconds).requests)
             mine: list[Cell] = []
             for round_ in range(options.rounds):
                 mine += measure_round(applications, row, connections, round_, mine, options)

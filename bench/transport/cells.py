@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 
 import load
+from cores import Cores
 from rows import Row
-from server import Application, Cores
+from server import Application
 from window import LoadFailure, Window
 
 # Below this the paced load was held up by the server, and its percentile flatters.

@@ -74,7 +74,7 @@ def _wrk(application: Application, row: Row, connections: int, seconds: int) -> 
     environment = os.environ | {"MILLRACE_SUMMARY": str(SUMMARY), "MILLRACE_DEPTH": str(row.depth)}
     said = _run(
         application,
-        ["wrk", f"-t{application.cores.load_threads}", f"-c{connections}", f"-d{seconds}s", "-s", str(script), *options, application.url],
+        ["wrk", f"-t{application.cores.count}", f"-c{connections}", f"-d{seconds}s", "-s", str(script), *options, application.url],
         environment)
     counted = json.loads(said.stderr)
     errors = sum(counted[kind] for kind in ("connect", "read", "write", "timeout", "status"))
@@ -85,7 +85,7 @@ def _h2load(application: Application, row: Row, connections: int, seconds: int, 
     protocol = [] if row.wire is Wire.HTTPS2 else ["--h1"]
     said = _run(
         application,
-        ["h2load", *protocol, f"-t{application.cores.load_threads}", f"-c{connections}", f"-m{row.depth}",
+        ["h2load", *protocol, f"-t{application.cores.count}", f"-c{connections}", f"-m{row.depth}",
          f"-D{seconds}", *options, application.url],
         dict(os.environ))
     total = re.search(r"requests: .* (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", said.stdout)

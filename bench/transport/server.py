@@ -4,12 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
-from enum import Enum
 from pathlib import Path
 
+from cores import Cores
 from places import ARTIFACTS, BENCH, REPOSITORY
 from rows import Life, Row, Wire
-from running import LOAD_CORE, SERVER_CORE, ServerProcess, StartFailure, pinned
+from running import ServerProcess, StartFailure, pinned
 
 PUBLISHED = ARTIFACTS / "webapi"
 TRANSPORTS = ["sockets", "sockets-inline", "millrace", "millrace-tls", "limit"]
@@ -18,25 +18,6 @@ TERMINATING = "millrace-tls"
 # No transport, but what the kernel alone costs (bench/limit): no ratio can be higher than its own.
 LIMIT = "limit"
 LIMIT_PROGRAM = ARTIFACTS / "limit"
-
-
-class Cores(Enum):
-    """ONE: the server has a core of its own and the load another. BOTH: they share two, as on a machine that does everything."""
-
-    ONE = "one"
-    BOTH = "both"
-
-    @property
-    def of_server(self) -> str:
-        return str(SERVER_CORE) if self is Cores.ONE else f"{SERVER_CORE},{LOAD_CORE}"
-
-    @property
-    def of_load(self) -> str:
-        return str(LOAD_CORE) if self is Cores.ONE else f"{SERVER_CORE},{LOAD_CORE}"
-
-    @property
-    def load_threads(self) -> int:
-        return 1 if self is Cores.ONE else 2
 
 
 def build() -> None:

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable
 
 from cells import Cell
-from server import Cores
+from cores import Cores
 
 CONTROL = "sockets"
 

@@ -22,9 +22,7 @@ internal sealed class NumberRow(string group, OptionChange change)
         long most,
         Func<ServeOptions, TimeSpan> read,
         Func<ServeOptions, TimeSpan, ServeOptions> with) =>
-        Of(OptionValueKind.Seconds, "SECONDS", key, help, least, most,
-            options => (long)read(options).TotalSeconds,
-            (options, seconds) => with(options, TimeSpan.FromSeconds(seconds)));
+        Time(OptionValueKind.Seconds, "SECONDS", TimeSpan.FromSeconds(1), key, help, least, most, read, with);
 
     public ServerOption Milliseconds(
         string key,
@@ -33,9 +31,7 @@ internal sealed class NumberRow(string group, OptionChange change)
         long most,
         Func<ServeOptions, TimeSpan> read,
         Func<ServeOptions, TimeSpan, ServeOptions> with) =>
-        Of(OptionValueKind.Count, "MS", key, help, least, most,
-            options => (long)read(options).TotalMilliseconds,
-            (options, milliseconds) => with(options, TimeSpan.FromMilliseconds(milliseconds)));
+        Time(OptionValueKind.Count, "MS", TimeSpan.FromMilliseconds(1), key, help, least, most, read, with);
 
     public ServerOption Bytes(
         string key, string help, long least, long most, Func<ServeOptions, long> read, Func<ServeOptions, long, ServeOptions> with) =>
@@ -80,6 +76,20 @@ internal sealed class NumberRow(string group, OptionChange change)
             Range = (least, most),
             Apply = (options, text) => with(options, Parse(kind, text, least, most)),
         };
+
+    private ServerOption Time(
+        OptionValueKind kind,
+        string form,
+        TimeSpan unit,
+        string key,
+        string help,
+        long least,
+        long most,
+        Func<ServeOptions, TimeSpan> read,
+        Func<ServeOptions, TimeSpan, ServeOptions> with) =>
+        Of(kind, form, key, help, least, most,
+            options => read(options).Ticks / unit.Ticks,
+            (options, number) => with(options, number * unit));
 
     /// <summary>As people write it.</summary>
     private static string Shown(OptionValueKind kind, long number)
