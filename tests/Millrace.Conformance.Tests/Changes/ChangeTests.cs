@@ -5,12 +5,6 @@ namespace Millrace.Conformance.Tests.Changes;
 /// <summary>What is on disk is what is served, soon; and every answer is of one version, whole.</summary>
 public class ChangeTests
 {
-    /// <summary>
-    /// How long after a change its like may still be served: watching coalesces for some milliseconds, and the
-    /// machine is shared.
-    /// </summary>
-    private static readonly TimeSpan Soon = TimeSpan.FromSeconds(1);
-
     private static readonly byte[] Old = Content.Text("old", 3000);
     private static readonly byte[] New = Content.Text("new", 5000);
     private static readonly byte[] Alike = Content.Text("NEW", 3000);
@@ -21,7 +15,7 @@ public class ChangeTests
     {
         string path = await AddAsync(site, "renamed");
         Site.Files.Replace(path, New);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(New));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(New));
     }
 
     [Theory]
@@ -31,7 +25,7 @@ public class ChangeTests
         string path = await AddAsync(site, "written");
         string? tag = (await site.GetAsync(path)).Has("ETag").ETag;
         await File.WriteAllBytesAsync(Site.Files.PathOf(path), New);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(New));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(New));
         Expect.That((await site.GetAsync(path)).ETag != tag, "the ETag of the old content");
     }
 
@@ -42,11 +36,11 @@ public class ChangeTests
         string path = await AddAsync(site, "same-size");
         DateTime second = Fixture.Modified.AddMilliseconds(100);
         File.SetLastWriteTimeUtc(Site.Files.PathOf(path), second);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(Old));
         string? tag = (await site.GetAsync(path)).Has("ETag").ETag;
         await File.WriteAllBytesAsync(Site.Files.PathOf(path), Alike);
         File.SetLastWriteTimeUtc(Site.Files.PathOf(path), second.AddMilliseconds(100));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Alike));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(Alike));
         Expect.That((await site.GetAsync(path)).ETag != tag, "the ETag of the old content");
     }
 
@@ -59,7 +53,7 @@ public class ChangeTests
         await File.WriteAllBytesAsync(spare, Alike);
         File.SetLastWriteTimeUtc(spare, Fixture.Modified);
         File.Move(spare, Site.Files.PathOf(path), overwrite: true);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Alike));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(Alike));
     }
 
     [Theory]
@@ -68,7 +62,7 @@ public class ChangeTests
     {
         string path = await AddAsync(site, "deleted");
         File.Delete(Site.Files.PathOf(path));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).Is(404));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).Is(404));
     }
 
     [Theory]
@@ -81,7 +75,7 @@ public class ChangeTests
         {
             (await site.GetAsync(path)).Is(404);
             Site.Files.Add(path, New);
-            await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(New));
+            await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(New));
         }
     }
 
@@ -91,10 +85,10 @@ public class ChangeTests
     {
         string folder = Site.Files.AddScratch(Unique(site, "directory"));
         Site.Files.Add($"{folder}old/file.txt", Old);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}old/file.txt")).IsWhole(Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync($"{folder}old/file.txt")).IsWhole(Old));
         Directory.Move(Site.Files.PathOf($"{folder}old"), Site.Files.PathOf($"{folder}new"));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}new/file.txt")).IsWhole(Old));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}old/file.txt")).Is(404));
+        await Expect.SoonAsync(async () => (await site.GetAsync($"{folder}new/file.txt")).IsWhole(Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync($"{folder}old/file.txt")).Is(404));
     }
 
     [Theory]
@@ -106,10 +100,10 @@ public class ChangeTests
         Site.Files.Add($"{folder}two/file.txt", New);
         string link = Site.Files.PathOf($"{folder}current");
         File.CreateSymbolicLink(link, "one");
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}current/file.txt")).IsWhole(Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync($"{folder}current/file.txt")).IsWhole(Old));
         File.CreateSymbolicLink(link + "~", "two");
         Unix.Rename(link + "~", link);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync($"{folder}current/file.txt")).IsWhole(New));
+        await Expect.SoonAsync(async () => (await site.GetAsync($"{folder}current/file.txt")).IsWhole(New));
     }
 
     [Theory]
@@ -120,7 +114,7 @@ public class ChangeTests
         string full = Site.Files.PathOf(path);
         File.Delete(full);
         File.CreateSymbolicLink(full, Path.Combine(Site.Files.Root, "..", "outside", "secret.txt"));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).Is(403, 404));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).Is(403, 404));
     }
 
     [Theory]
@@ -130,7 +124,7 @@ public class ChangeTests
         string path = await AddAsync(site, "fifo");
         File.Delete(Site.Files.PathOf(path));
         Unix.MakeFifo(Site.Files.PathOf(path));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).Is(403, 404));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).Is(403, 404));
     }
 
     [Theory]
@@ -140,9 +134,9 @@ public class ChangeTests
         string path = await AddAsync(site, "sibling.js");
         byte[] gzip = Content.Gzip(Old);
         Site.Files.Add(path + ".gz", gzip);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).IsCoded("gzip", Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).IsCoded("gzip", Old));
         Site.Files.Replace(path, New);
-        await Expect.SoonAsync(Soon, async () =>
+        await Expect.SoonAsync(async () =>
         {
             Answer answer = (await site.GetAsync(path, "Accept-Encoding: gzip")).Is(200);
             Expect.That(!answer.Body.AsSpan().SequenceEqual(gzip), "the old sibling");
@@ -155,9 +149,9 @@ public class ChangeTests
     {
         string path = await AddAsync(site, "lost-sibling.bin");
         Site.Files.Add(path + ".gz", Content.Gzip(Old));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).Is(200));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).Is(200));
         File.Delete(Site.Files.PathOf(path + ".gz"));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).IsPlain(Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path, "Accept-Encoding: gzip")).IsPlain(Old));
     }
 
     [Theory]
@@ -166,11 +160,11 @@ public class ChangeTests
     {
         string folder = Site.Files.AddScratch(Unique(site, "index"));
         Site.Files.Add($"{folder}file.txt", Old);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(folder)).Is(403, 404));
+        await Expect.SoonAsync(async () => (await site.GetAsync(folder)).Is(403, 404));
         Site.Files.Add($"{folder}index.html", New);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(folder)).IsWhole(New));
+        await Expect.SoonAsync(async () => (await site.GetAsync(folder)).IsWhole(New));
         File.Delete(Site.Files.PathOf($"{folder}index.html"));
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(folder)).Is(403, 404));
+        await Expect.SoonAsync(async () => (await site.GetAsync(folder)).Is(403, 404));
     }
 
     [Theory]
@@ -180,11 +174,11 @@ public class ChangeTests
         string path = await AddAsync(site, "turning");
         File.Delete(Site.Files.PathOf(path));
         Site.Files.Add($"{path}/index.html", New);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path + "/")).IsWhole(New));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path + "/")).IsWhole(New));
         (await site.GetAsync(path)).Is(301, 308);
         Directory.Delete(Site.Files.PathOf(path), recursive: true);
         Site.Files.Add(path, Old);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(Old));
     }
 
     [Theory]
@@ -209,14 +203,14 @@ public class ChangeTests
             }
         }
 
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(versions[^1]));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(versions[^1]));
     }
 
     internal static async Task<string> AddAsync(Site site, string name)
     {
         string path = $"{Site.Files.AddScratch(Unique(site, name))}{name}";
         Site.Files.Add(path, Old);
-        await Expect.SoonAsync(Soon, async () => (await site.GetAsync(path)).IsWhole(Old));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(Old));
         return path;
     }
 

@@ -91,7 +91,6 @@ public class DownloadTests
             }
 
             await Expect.SoonAsync(
-                TimeSpan.FromSeconds(2),
                 async () => (await site.HeadAsync(target)).Is(200).Has("Content-Length", $"{Size}"));
             Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
             await wire.SendAsync(Site.Request("GET", target));

@@ -9,7 +9,7 @@ public class CompressionTests
 
     [Theory]
     [Behaviour("RFC 9110 8.4", Group, "--compress on: a text is soon served compressed, and is the same when decoded.")]
-    public Task A_text_is_soon_compressed(Site site) => Expect.EachAsync(["gzip", "br"], async coding => await SoonAsync(async () =>
+    public Task A_text_is_soon_compressed(Site site) => Expect.EachAsync(["gzip", "br"], async coding => await Expect.SoonAsync(async () =>
     {
         Answer answer = (await Compressing(site).GetAsync("/bare.js", $"Accept-Encoding: {coding}")).Is(200);
         Expect.Equal(coding, answer["Content-Encoding"], "Content-Encoding");
@@ -19,7 +19,7 @@ public class CompressionTests
 
     [Theory]
     [Behaviour("RFC 9110 8.8.3.3", Group, "--compress on: the compressed form has an entity-tag of its own, by which it is validated.")]
-    public Task A_compressed_form_has_its_own_tag(Site site) => SoonAsync(async () =>
+    public Task A_compressed_form_has_its_own_tag(Site site) => Expect.SoonAsync(async () =>
     {
         string plain = (await Compressing(site).GetAsync("/other.txt")).Is(200).Has("ETag").ETag!;
         Answer coded = (await Compressing(site).GetAsync("/other.txt", "Accept-Encoding: gzip")).Is(200).Has("ETag");
@@ -46,15 +46,13 @@ public class CompressionTests
 
     [Theory]
     [Behaviour("RFC 9110 8.6", Group, "--compress on: HEAD tells what GET does.")]
-    public Task A_compressed_form_has_a_head(Site site) => SoonAsync(async () =>
+    public Task A_compressed_form_has_a_head(Site site) => Expect.SoonAsync(async () =>
     {
         Answer get = (await Compressing(site).GetAsync("/stale.js", "Accept-Encoding: gzip")).Is(200).Has("Content-Encoding", "gzip");
         Expect.Same(Site.Files["/stale.js"], Content.Decoded(get)!);
         Answer head = (await Compressing(site).HeadAsync("/stale.js", "Accept-Encoding: gzip")).Is(200);
         head.Has("Content-Encoding", "gzip").Has("Content-Length", get["Content-Length"]!).Has("ETag", get.ETag!);
     });
-
-    private static Task SoonAsync(Func<Task> check) => Expect.SoonAsync(TimeSpan.FromSeconds(20), check);
 
     private static Site Compressing(Site site) => site.With("--compress", "on");
 }
