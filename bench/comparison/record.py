@@ -71,23 +71,27 @@ class Collection:
 
 
 def read(paths: list[Path]) -> Collection:
-    """Of a row that is in several files of bench/run, the last file's cells are taken."""
+    """Of a row that is in several files of one source, the last file's cells are taken."""
     collection = Collection()
     for path in paths:
         stored = json.loads(path.read_text())
         source = _source(stored)
         collection.conditions.append((source, stored["conditions"]))
         if source is Source.KESTREL:
-            collection.cells[source] = [_of_kestrel(cell, "core_us", "faults") for cell in stored["cells"]]
-            collection.late = [_of_kestrel(cell, "p99_us", "paced_faults") for cell in stored["cells"] if cell.get("p99_us")]
-            continue
-        cells = [RowCell.read(cell) for cell in stored["cells"]]
-        again = {cell.place for cell in cells}
-        collection.cells[source] = [cell for cell in collection.cells.get(source, []) if cell.place not in again] + cells
+            _take(collection.late, [_of_kestrel(cell, "p99_us", "paced_faults") for cell in stored["cells"] if cell.get("p99_us")])
+            cells = [_of_kestrel(cell, "core_us", "faults") for cell in stored["cells"]]
+        else:
+            cells = [RowCell.read(cell) for cell in stored["cells"]]
+        _take(collection.cells.setdefault(source, []), cells)
         if source is Source.RUN:
             collection.calls += [CallCount(**count) for count in stored["calls"]]
             collection.failures |= stored["failures"]
     return collection
+
+
+def _take(cells: list[RowCell], newer: list[RowCell]) -> None:
+    again = {cell.place for cell in newer}
+    cells[:] = [cell for cell in cells if cell.place not in again] + newer
 
 
 def _source(stored: dict[str, list]) -> Source:

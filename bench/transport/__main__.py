@@ -31,6 +31,7 @@ def main() -> int:
     options = parse()
     options.transports = [*options.transports, *options.builds]
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     server.build()
     # This script keeps off the measured core; after the build, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
@@ -41,7 +42,7 @@ def main() -> int:
             measured += measure_row(row, cores, options)
             write(options, measured)  # So that a run that is broken off leaves what it has.
 
-    print(f"\n{table.markdown(measured, options.transports)}\n\nWritten to {os.path.relpath(ARTIFACTS / 'kestrel.md')} and kestrel.json")
+    print(f"\n{table.markdown(measured, options.transports)}\n\nWritten to {os.path.relpath(options.out)} and, as a table, beside it")
     wanted = len(options.cores) * len(options.connections) * sum(len(transports_of(row, options.transports)) for row in options.rows)
     got = {(cell.cores, cell.row, cell.connections, cell.transport) for cell in measured if not cell.faults}
     return 0 if len(got) == wanted else 1
@@ -90,8 +91,8 @@ def say(cell: Cell) -> None:
 
 def write(options: argparse.Namespace, measured: list[Cell]) -> None:
     settings = {name: getattr(options, name) for name in ("seconds", "rounds", "connections", "transports")}
-    (ARTIFACTS / "kestrel.md").write_text(table.markdown(measured, options.transports) + "\n")
-    (ARTIFACTS / "kestrel.json").write_text(json.dumps(
+    options.out.with_suffix(".md").write_text(table.markdown(measured, options.transports) + "\n")
+    options.out.write_text(json.dumps(
         {"conditions": report.conditions() | settings, "cells": [asdict(cell) for cell in measured]}, indent=2) + "\n")
 
 
@@ -110,6 +111,8 @@ def parse() -> argparse.Namespace:
                         help="compare this one too: another build of samples/WebApi, published there, on Millrace; may be repeated")
     parser.add_argument("--seconds", type=positive, default=5, help="a measured window (default 5)")
     parser.add_argument("--rounds", type=positive, default=5, help="how often each transport has its turn (default 5)")
+    parser.add_argument("--out", type=Path, default=ARTIFACTS / "kestrel.json", metavar="FILE",
+                        help="where the results go, a table beside them (default artifacts/bench/kestrel.json)")
     options = parser.parse_args()
     if strangers := {name for name, _ in options.builds} & {*TRANSPORTS}:
         parser.error(f"--build: {', '.join(sorted(strangers))} is a transport's name")
