@@ -8,12 +8,8 @@ namespace Millrace.Server.Tests.AccessLog;
 [SupportedOSPlatform("linux")]
 public sealed class OwnedLogTests : IDisposable
 {
-    private const string Nobody = "65534:65534";
     private const string Root = "0:0";
     private const PosixSignal User1 = (PosixSignal)10;
-
-    private const UnixFileMode ForAll = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
-        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
 
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
 
@@ -21,9 +17,9 @@ public sealed class OwnedLogTests : IDisposable
 
     public OwnedLogTests()
     {
-        File.SetUnixFileMode(_folder.Root, ForAll);
-        Directory.CreateDirectory(_folder.PathOf("site"), ForAll);
-        Directory.CreateDirectory(_folder.PathOf("logs"), ForAll);
+        File.SetUnixFileMode(_folder.Root, Nobody.ForAll);
+        Directory.CreateDirectory(_folder.PathOf("site"), Nobody.ForAll);
+        Directory.CreateDirectory(_folder.PathOf("logs"), Nobody.ForAll);
     }
 
     private string LogPath => _folder.PathOf("logs/access.log");
@@ -33,11 +29,11 @@ public sealed class OwnedLogTests : IDisposable
     [Fact]
     public async Task A_log_that_is_made_is_the_users_and_is_opened_anew_renamed_or_not()
     {
-        RequireRoot();
-        await GiveAsync(Nobody, _folder.PathOf("logs"));
+        Nobody.RequireRoot();
+        await GiveAsync(Nobody.UserAndGroup, _folder.PathOf("logs"));
         Assert.Equal("", (await CheckAsync(LogPath)).Error);
         await using ServerProcess server = await StartAsync(LogPath);
-        Assert.Equal(Nobody, await OwnerOfAsync(LogPath));
+        Assert.Equal(Nobody.UserAndGroup, await OwnerOfAsync(LogPath));
         Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead, File.GetUnixFileMode(LogPath));
         server.Signal(User1);
         await server.AwaitErrorAsync("was opened anew");
@@ -49,7 +45,7 @@ public sealed class OwnedLogTests : IDisposable
         await server.AwaitErrorAsync("was opened anew", times: 2);
         Assert.Equal(404, Wire.Get(server.Url, "/second").Status);
         await AwaitLineAsync(LogPath, "/second");
-        Assert.Equal(Nobody, await OwnerOfAsync(LogPath));
+        Assert.Equal(Nobody.UserAndGroup, await OwnerOfAsync(LogPath));
         string said = await StopAsync(server);
         Assert.DoesNotContain("cannot be opened anew", said, StringComparison.Ordinal);
         Assert.DoesNotContain("/second", File.ReadAllText($"{LogPath}.1"), StringComparison.Ordinal);
@@ -58,7 +54,7 @@ public sealed class OwnedLogTests : IDisposable
     [Fact]
     public async Task In_a_folder_that_the_user_may_not_write_that_is_said_before_a_rotation_finds_out()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         string remedy = $"Let its group write {_folder.PathOf("logs")}, as a renamed log has a new one made there.";
         ToolResult check = await CheckAsync(LogPath);
         Assert.Equal(0, check.ExitCode);
@@ -68,7 +64,7 @@ public sealed class OwnedLogTests : IDisposable
         await using ServerProcess server = await StartAsync(LogPath);
         await server.AwaitErrorAsync($"{LogPath} is open now, and cannot be opened anew on SIGUSR1");
         await server.AwaitErrorAsync(remedy);
-        Assert.Equal(Nobody, await OwnerOfAsync(LogPath));
+        Assert.Equal(Nobody.UserAndGroup, await OwnerOfAsync(LogPath));
         server.Signal(User1);
         await server.AwaitErrorAsync("was opened anew");
         File.Move(LogPath, $"{LogPath}.1");
@@ -84,10 +80,10 @@ public sealed class OwnedLogTests : IDisposable
     [InlineData("to-folder/access.log")]
     public async Task What_was_there_before_and_what_a_symlink_leads_to_is_not_given_away(string log)
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         string[] owned = ["logs/access.log", "secret/access.log", "secret/made.log"];
         Directory.CreateDirectory(_folder.PathOf("secret"), UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
-        Directory.CreateDirectory(_folder.PathOf("to-file"), ForAll);
+        Directory.CreateDirectory(_folder.PathOf("to-file"), Nobody.ForAll);
         File.CreateSymbolicLink(_folder.PathOf("to-file/access.log"), _folder.PathOf("secret/made.log"));
         Directory.CreateSymbolicLink(_folder.PathOf("to-folder"), _folder.PathOf("secret"));
         File.WriteAllText(LogPath, "");
@@ -102,8 +98,6 @@ public sealed class OwnedLogTests : IDisposable
             Assert.Equal(Root, await OwnerOfAsync(path));
         }
     }
-
-    private static void RequireRoot() => Assert.SkipUnless(Environment.IsPrivilegedProcess, "Only root may become somebody else.");
 
     private static Task<string> GiveAsync(string owner, string path) => Tool.RunToSuccessAsync(Patience, "chown", owner, path);
 
@@ -127,8 +121,8 @@ public sealed class OwnedLogTests : IDisposable
     }
 
     private Task<ServerProcess> StartAsync(string log) =>
-        ServerProcess.StartAsync(_folder.PathOf("site"), "--listen", "127.0.0.1:0", "--user", Nobody, "--access-log", log);
+        ServerProcess.StartAsync(_folder.PathOf("site"), "--listen", "127.0.0.1:0", "--user", Nobody.UserAndGroup, "--access-log", log);
 
     private Task<ToolResult> CheckAsync(string log) =>
-        Tool.RunAsync(Publication.Program, "check", _folder.PathOf("site"), "--user", Nobody, "--access-log", log);
+        Tool.RunAsync(Publication.Program, "check", _folder.PathOf("site"), "--user", Nobody.UserAndGroup, "--access-log", log);
 }

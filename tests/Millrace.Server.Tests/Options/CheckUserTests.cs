@@ -7,13 +7,8 @@ namespace Millrace.Server.Tests.Options;
 [SupportedOSPlatform("linux")]
 public sealed class CheckUserTests : IDisposable
 {
-    private const string Nobody = "65534:65534";
-
     private const UnixFileMode ForOwner = UnixFileMode.UserRead | UnixFileMode.UserWrite;
     private const UnixFileMode ForGroup = UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
-
-    private const UnixFileMode ForAll = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
-        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
 
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
@@ -21,8 +16,8 @@ public sealed class CheckUserTests : IDisposable
 
     public CheckUserTests()
     {
-        File.SetUnixFileMode(_folder.Root, ForAll);
-        Directory.CreateDirectory(_folder.PathOf("parent/site"), ForAll);
+        File.SetUnixFileMode(_folder.Root, Nobody.ForAll);
+        Directory.CreateDirectory(_folder.PathOf("parent/site"), Nobody.ForAll);
         _folder.Add("parent/site/a.txt", 10);
     }
 
@@ -31,7 +26,7 @@ public sealed class CheckUserTests : IDisposable
     [Fact]
     public async Task It_is_told_what_he_cannot_open_again()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         string[] certificate = OwnCertificate.MakeEncrypted(_folder, "a", "secret", "a.example");
         _folder.WriteText("password", "secret");
         _folder.WriteText("m.json", "{}");
@@ -49,7 +44,7 @@ public sealed class CheckUserTests : IDisposable
         SetModes(withheld, ForOwner | ForGroup);
         ToolResult asRoot = await Tool.RunAsync(Publication.Program, ["check", .. flags]);
         Assert.Equal((0, ""), (asRoot.ExitCode, asRoot.Error));
-        ToolResult asNobody = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody]);
+        ToolResult asNobody = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody.UserAndGroup]);
         Assert.Equal(0, asNobody.ExitCode);
         Assert.Equal(
             [
@@ -57,9 +52,9 @@ public sealed class CheckUserTests : IDisposable
                 $"millrace: {withheld[^1]} is open by then, and cannot be opened anew on SIGUSR1: ",
             ],
             asNobody.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries)
-                .Select(static line => line[..line.IndexOf(Nobody, StringComparison.Ordinal)]));
+                .Select(static line => line[..line.IndexOf(Nobody.UserAndGroup, StringComparison.Ordinal)]));
 
-        ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", .. flags, "--user", Nobody]);
+        ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", .. flags, "--user", Nobody.UserAndGroup]);
         Assert.Equal(1, doctor.ExitCode);
         Assert.All(withheld, file => Assert.Contains($"  {file} is open by then", doctor.Output, StringComparison.Ordinal));
 
@@ -73,17 +68,17 @@ public sealed class CheckUserTests : IDisposable
     [Fact]
     public async Task A_log_that_is_still_to_be_made_needs_a_folder_that_he_may_write()
     {
-        RequireRoot();
-        string[] flags = ["--access-log", _folder.PathOf("a.log"), "--user", Nobody];
+        Nobody.RequireRoot();
+        string[] flags = ["--access-log", _folder.PathOf("a.log"), "--user", Nobody.UserAndGroup];
         ToolResult withheld = await CheckAsync(flags);
         Assert.Equal(0, withheld.ExitCode);
         Assert.StartsWith(
             $"millrace: {_folder.PathOf("a.log")} is open by then, and cannot be opened anew", withheld.Error, StringComparison.Ordinal);
 
         // Who may write a folder and not search it makes nothing there.
-        File.SetUnixFileMode(_folder.Root, ForAll | UnixFileMode.OtherWrite);
+        File.SetUnixFileMode(_folder.Root, Nobody.ForAll | UnixFileMode.OtherWrite);
         Assert.Equal("", (await CheckAsync(flags)).Error);
-        string unsearched = Directory.CreateDirectory(_folder.PathOf("unsearched"), ForAll).FullName;
+        string unsearched = Directory.CreateDirectory(_folder.PathOf("unsearched"), Nobody.ForAll).FullName;
         File.SetUnixFileMode(unsearched, UnixFileMode.OtherRead | UnixFileMode.OtherWrite);
         ToolResult refused = await AsNobodyAsync("check", _folder.PathOf("parent/site"), "--listen", $"unix:{unsearched}/a.sock");
         Assert.Equal(2, refused.ExitCode);
@@ -95,12 +90,12 @@ public sealed class CheckUserTests : IDisposable
     [InlineData("parent/site")]
     public async Task A_folder_that_he_may_not_read_or_come_to_cannot_be_served(string closed)
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         File.SetUnixFileMode(_folder.PathOf(closed), UnixFileMode.UserRead | UnixFileMode.UserExecute | UnixFileMode.OtherRead);
-        ToolResult check = await CheckAsync("--user", Nobody);
+        ToolResult check = await CheckAsync("--user", Nobody.UserAndGroup);
         Assert.Equal(2, check.ExitCode);
         Assert.DoesNotContain("Would serve", check.Output, StringComparison.Ordinal);
-        ToolResult doctor = await Tool.RunAsync(Publication.Program, "doctor", _folder.PathOf("parent/site"), "--user", Nobody);
+        ToolResult doctor = await Tool.RunAsync(Publication.Program, "doctor", _folder.PathOf("parent/site"), "--user", Nobody.UserAndGroup);
         Assert.Equal(2, doctor.ExitCode);
         Assert.Contains("broken  root", doctor.Output, StringComparison.Ordinal);
         Assert.Equal(0, (await CheckAsync()).ExitCode);
@@ -109,7 +104,7 @@ public sealed class CheckUserTests : IDisposable
     [Fact]
     public async Task All_groups_that_he_is_in_count_unless_one_is_named()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         const string Readers = "4242";
         _folder.WriteText("group", $"{File.ReadAllText("/etc/group").TrimEnd('\n')}\nreaders:x:{Readers}:nobody\n");
         _folder.WriteText("m.json", "{}");
@@ -126,14 +121,14 @@ public sealed class CheckUserTests : IDisposable
     [Fact]
     public async Task Who_is_that_user_can_tell_and_of_others_says_that_he_cannot()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         _folder.WriteText("m.json", "{}");
         File.SetUnixFileMode(_folder.PathOf("m.json"), UnixFileMode.OtherRead);
         string[] flags = [_folder.PathOf("parent/site"), "--config", _folder.PathOf("m.json"), "--user"];
-        ToolResult own = await AsNobodyAsync(["check", .. flags, Nobody]);
+        ToolResult own = await AsNobodyAsync(["check", .. flags, Nobody.UserAndGroup]);
         Assert.Equal((0, ""), (own.ExitCode, own.Error));
-        ToolResult examined = await AsNobodyAsync(["doctor", .. flags, Nobody]);
-        Assert.Contains($"  {Nobody} may open again", examined.Output, StringComparison.Ordinal);
+        ToolResult examined = await AsNobodyAsync(["doctor", .. flags, Nobody.UserAndGroup]);
+        Assert.Contains($"  {Nobody.UserAndGroup} may open again", examined.Output, StringComparison.Ordinal);
 
         foreach (string other in (string[])["0", "65534:0"])
         {
@@ -146,8 +141,6 @@ public sealed class CheckUserTests : IDisposable
         }
     }
 
-    private static void RequireRoot() => Assert.SkipUnless(Environment.IsPrivilegedProcess, "Only root may look as somebody else.");
-
     private static void SetModes(string[] files, UnixFileMode mode) => Array.ForEach(files, file => File.SetUnixFileMode(file, mode));
 
     private static Task<string> GiveAsync(string group, params string[] files) =>
@@ -155,10 +148,10 @@ public sealed class CheckUserTests : IDisposable
 
     private static async Task AssertNothingWithheldAsync(string[] flags)
     {
-        ToolResult check = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody]);
+        ToolResult check = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody.UserAndGroup]);
         Assert.Equal((0, ""), (check.ExitCode, check.Error));
-        ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", .. flags, "--user", Nobody]);
-        Assert.Contains($"  {Nobody} may open again", doctor.Output, StringComparison.Ordinal);
+        ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", .. flags, "--user", Nobody.UserAndGroup]);
+        Assert.Contains($"  {Nobody.UserAndGroup} may open again", doctor.Output, StringComparison.Ordinal);
     }
 
     private static Task<ToolResult> AsNobodyAsync(params string[] arguments)

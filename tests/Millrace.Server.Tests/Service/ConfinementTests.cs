@@ -9,22 +9,17 @@ namespace Millrace.Server.Tests.Service;
 [SupportedOSPlatform("linux")]
 public class ConfinementTests
 {
-    private const uint Nobody = 65534;
-
-    private const UnixFileMode ForAll = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
-        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
-
     [Fact]
     public async Task Every_thread_serves_as_the_user_who_was_asked_for_and_none_gets_rights_back()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         using TempFolder folder = SiteForAll();
         await using ServerProcess server = await ServerProcess.StartAsync(
-            folder.Root, "--listen", "127.0.0.1:0", "--user", "65534:65534", "--reactors", "2");
+            folder.Root, "--listen", "127.0.0.1:0", "--user", Nobody.UserAndGroup, "--reactors", "2");
         Assert.Equal(200, Wire.Get(server.Url, "/text.txt").Status);
         Assert.All(Threads(server), static thread =>
         {
-            Assert.All(thread.Users.Concat(thread.Groups).Concat(thread.Supplementary), static id => Assert.Equal(Nobody, id));
+            Assert.All(thread.Users.Concat(thread.Groups).Concat(thread.Supplementary), static id => Assert.Equal(Nobody.Id, id));
             Assert.Equal(0UL, thread.Capabilities);
             Assert.True(thread.HasNoNewPrivileges);
         });
@@ -40,11 +35,11 @@ public class ConfinementTests
     [Fact]
     public async Task What_the_user_may_not_read_is_not_served_although_root_started_it()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         using TempFolder folder = SiteForAll();
         folder.Add("secret.txt", 10);
         File.SetUnixFileMode(folder.PathOf("secret.txt"), UnixFileMode.UserRead);
-        await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0", "--user", "65534:65534");
+        await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0", "--user", Nobody.UserAndGroup);
         Assert.Equal(200, Wire.Get(server.Url, "/text.txt").Status);
         Assert.NotEqual(200, Wire.Get(server.Url, "/secret.txt").Status);
     }
@@ -52,12 +47,12 @@ public class ConfinementTests
     [Fact]
     public async Task A_key_that_only_root_reads_is_served_with_and_it_is_said_that_it_cannot_be_read_anew()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         using TempFolder folder = SiteForAll();
         string[] certificate = OwnCertificate.Make(folder, "site", "localhost");
         File.SetUnixFileMode(certificate[^1], UnixFileMode.UserRead);
         await using ServerProcess server = await ServerProcess.StartAsync(
-            [folder.Root, "--https", "127.0.0.1:0", "--user", "65534:65534", .. certificate]);
+            [folder.Root, "--https", "127.0.0.1:0", "--user", Nobody.UserAndGroup, .. certificate]);
         using HttpClient client = OwnCertificate.Trusting();
         await client.GetStringAsync(new Uri(server.Url, "/text.txt"));
         server.Signal(PosixSignal.SIGHUP);
@@ -79,7 +74,7 @@ public class ConfinementTests
     [Fact]
     public async Task Without_root_nobody_becomes_somebody_else_and_that_is_said()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         Tool.Require("setpriv");
         ToolResult result = await Tool.RunAsync(
             "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
@@ -90,7 +85,7 @@ public class ConfinementTests
     [Fact]
     public async Task Root_that_stays_root_is_no_way_to_give_rights_up()
     {
-        RequireRoot();
+        Nobody.RequireRoot();
         ToolResult result = await Tool.RunAsync(Publication.Program, Places.SampleSite, "--listen", "127.0.0.1:0", "--user", "0");
         result.AssertRefused(1, "millrace: A thread has kept rights");
     }
@@ -123,7 +118,7 @@ public class ConfinementTests
     [Fact]
     public void What_the_kernel_says_of_a_thread_is_understood()
     {
-        var nobody = new ServiceUser("nobody", Nobody, Nobody, [Nobody]);
+        var nobody = new ServiceUser("nobody", Nobody.Id, Nobody.Id, [Nobody.Id]);
         const string Status = "Name:\ta: b\nUid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\nGroups:\t65534 \n"
             + "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n";
         ThreadRights good = ThreadRights.Parse(Status);
@@ -171,10 +166,8 @@ public class ConfinementTests
     private static TempFolder SiteForAll()
     {
         var folder = new TempFolder();
-        File.SetUnixFileMode(folder.Root, ForAll);
+        File.SetUnixFileMode(folder.Root, Nobody.ForAll);
         folder.Add("text.txt", 100);
         return folder;
     }
-
-    private static void RequireRoot() => Assert.SkipUnless(Environment.IsPrivilegedProcess, "Only root may become somebody else.");
 }

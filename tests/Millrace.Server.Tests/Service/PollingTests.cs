@@ -11,8 +11,6 @@ namespace Millrace.Server.Tests.Service;
 [Trait("Backend", "io_uring")]
 public class PollingTests
 {
-    private const uint Nobody = 65534;
-
     private static readonly string[] Polling = ["--backend", "io_uring", "--submission-polling", "20", "--reactors", "2", "--pin-reactors"];
 
     [Theory]
@@ -37,14 +35,14 @@ public class PollingTests
     [Fact]
     public async Task The_threads_of_the_kernel_have_the_rights_of_the_user_who_serves()
     {
-        Assert.SkipUnless(Environment.IsPrivilegedProcess, "Only root may become somebody else.");
+        Nobody.RequireRoot();
         using TempFolder folder = Site();
         await using ServerProcess server = await ServerProcess.StartAsync(
-            [folder.Root, "--listen", "127.0.0.1:0", "--user", "65534:65534", "--seccomp", "on", .. Polling]);
+            [folder.Root, "--listen", "127.0.0.1:0", "--user", Nobody.UserAndGroup, "--seccomp", "on", .. Polling]);
         await ServeAsync(server, folder, pollers: 2);
         Assert.All(Threads(server), static thread =>
         {
-            Assert.All(thread.Rights.Users.Concat(thread.Rights.Groups), static id => Assert.Equal(Nobody, id));
+            Assert.All(thread.Rights.Users.Concat(thread.Rights.Groups), static id => Assert.Equal(Nobody.Id, id));
             Assert.Equal(0UL, thread.Rights.Capabilities);
         });
         await StopAsync(server);
@@ -53,7 +51,7 @@ public class PollingTests
     private static TempFolder Site()
     {
         var folder = new TempFolder();
-        File.SetUnixFileMode(folder.Root, (UnixFileMode)0b111_101_101);
+        File.SetUnixFileMode(folder.Root, Nobody.ForAll);
         folder.Add("text.txt", 100);
         folder.Add("large.bin", 3_000_000);
         return folder;
