@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
@@ -18,12 +19,12 @@ from cores import Cores  # noqa: E402
 from ending import end_on_signals  # noqa: E402
 from entrants import Entrant  # noqa: E402
 from field import Field  # noqa: E402
-from goals import GOALS, Source, judge  # noqa: E402
-from meeting import Meeting, duration_s  # noqa: E402
+from goals import GOALS, Source, asked, judge  # noqa: E402
+from meeting import Meeting, durations_s  # noqa: E402
 from places import ARTIFACTS  # noqa: E402
 from record import Record  # noqa: E402
 from results import Results  # noqa: E402
-from rows import ROWS  # noqa: E402
+from rows import ROWS, Row  # noqa: E402
 from running import LOAD_CORE  # noqa: E402
 from servers import BuildFailure  # noqa: E402
 
@@ -36,10 +37,19 @@ def main() -> int:
     if options.report:
         return make_report(options.report, options.into)
     meetings = plan(options)
-    minutes = sum(duration_s(meeting, options) for meeting in meetings) / 60
+    announce(options, meetings)
+    return 0 if options.plan else run(options, meetings)
+
+
+def announce(options: argparse.Namespace, meetings: list[Meeting]) -> None:
+    """What will be measured, and about when each row is done."""
+    elapsed_s = 0.0
+    for meeting, seconds in zip(meetings, durations_s(meetings, options), strict=True):
+        elapsed_s += seconds
+        print(f"{meeting.row.name:<12} x {meeting.connections:<5} {meeting.cores.value:<4} {len(meeting.entrants):>3} servers "
+              f"{seconds / 60:>5.1f} minutes, at {elapsed_s / 60:.1f}")
     cells = options.rounds * sum(len(meeting.entrants) for meeting in meetings)
-    print(f"{cells:,} windows of {options.seconds} s: about {minutes:,.0f} minutes, and some for the builds.", flush=True)
-    return run(options, meetings)
+    print(f"{cells:,} windows of {options.seconds} s: about {elapsed_s / 60:,.0f} minutes, and some for the builds.", flush=True)
 
 
 def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
@@ -49,27 +59,41 @@ def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
     written = Record(record.conditions(settings))
     for entrant in options.entrants:
         build(entrant, written.failures)
+    written.conditions["sizes"] = entrants.sizes()
     # This script keeps off the measured core; after the builds, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
 
+    begun, held = time.monotonic(), []
     with Field(max(meeting.connections for meeting in meetings)) as field:
         for meeting in meetings:
+            if options.minutes and time.monotonic() - begun > options.minutes * 60:
+                print(f"{options.minutes} minutes are over: {len(meetings) - len(held)} rows are left out.", flush=True)
+                break
+            held.append(meeting)
             meeting.hold(field, options, written)
             written.write(options.out)  # So that a run that is broken off leaves what it has.
-    return conclude(options, meetings, written)
+    return conclude(options, held, written)
 
 
 def plan(options: argparse.Namespace) -> list[Meeting]:
-    meetings = []
-    for cores in options.cores:
-        for row in options.rows:
-            # The limit has one thread: with two cores it would be half of one.
-            mine = [entrant for entrant in options.entrants if entrant.name in (*row.servers, *options.strangers)
-                    and not (cores is Cores.BOTH and entrant.name.startswith("limit"))]
-            meetings += [Meeting(row, cores, connections, mine) for connections in options.connections or row.connections if mine]
+    meetings = [
+        Meeting(row, cores, connections, mine)
+        for row in options.rows for cores in options.cores or row.cores for connections in options.connections or row.connections
+        if (mine := taking_part(options, row, cores, connections))]
     if not meetings:
-        sys.exit("run: none of these servers is in one of these rows")
+        sys.exit("run: none of these servers is in one of these rows, or no goal speaks of them")
     return meetings
+
+
+def taking_part(options: argparse.Namespace, row: Row, cores: Cores, connections: int) -> list[Entrant]:
+    names, place = {*row.servers, *options.strangers}, (row.name, connections)
+    if options.rest and place == document.HEADLINE:
+        return []
+    if options.goals and place != document.HEADLINE:
+        if place not in asked():
+            return []
+        names &= {*asked()[place], *options.strangers}
+    return [entrant for entrant in options.entrants if entrant.name in names and cores in entrant.cores]
 
 
 def build(entrant: Entrant, failures: dict[str, str]) -> None:
@@ -121,15 +145,21 @@ def parse() -> argparse.Namespace:
                         help="compare this one too, in every row; {port} and {root} are filled in; may be repeated")
     parser.add_argument("--connections", type=lambda text: [positive(word) for word in text.split(",")], metavar="N,...",
                         help="in place of the rows' own; 10000 is possible")
-    parser.add_argument("--cores", type=lambda text: [Cores(word) for word in text.split(",")], default=[Cores.ONE], metavar="one,both",
-                        help="a core for the server and one for the load (the default), or both shared")
+    parser.add_argument("--cores", type=lambda text: [Cores(word) for word in text.split(",")], metavar="one,both",
+                        help="in place of the rows' own: a core for the server and one for the load, or both shared")
     parser.add_argument("--seconds", type=positive, default=3, help="a measured window (default 3)")
     parser.add_argument("--rounds", type=positive, default=9, help="how often each server has its turn (default 9)")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--goals", action="store_true",
+                      help="only where a goal speaks, and of whom, and everybody in the headline's place: these are worth more rounds")
+    part.add_argument("--rest", action="store_true", help="all but the headline's place, which --goals has whole")
+    parser.add_argument("--minutes", type=positive, metavar="N", help="begin no further row after so many of them")
+    parser.add_argument("--plan", action="store_true", help="measure nothing: say what would be, and how long each row takes")
     parser.add_argument("--out", type=Path, default=WRITTEN_TO, metavar="FILE",
                         help="where the results go (default artifacts/bench/run.json)")
     parser.add_argument("--report", type=Path, nargs="+", metavar="FILE",
                         help="measure nothing: of files of this, bench/https and bench/kestrel, write docs/performance.md and its pictures")
-    parser.add_argument("--into", type=Path, default=document.DOCUMENTS, metavar="FOLDER", help="where performance.md is (default docs)")
+    parser.add_argument("--into", type=lambda text: Path(text).resolve(), default=document.DOCUMENTS, metavar="FOLDER", help="where performance.md is (default docs)")
     options = parser.parse_args()
     try:
         strangers = [entrants.added(definition) for definition in options.server]

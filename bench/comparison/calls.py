@@ -17,7 +17,7 @@ from rows import Row
 
 EVENT = "raw_syscalls:sys_enter"
 SAID = ARTIFACTS / "run-calls.txt"
-SECONDS = 2
+SECONDS = 1
 ATTACH_TIMEOUT_S = 10
 
 

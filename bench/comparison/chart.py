@@ -46,10 +46,10 @@ def bars(title: str, note: str, measured: list[Bar]) -> str:
         lines += [
             f'<text x="{LABEL_WIDTH - 8}" y="{baseline}" text-anchor="end">{escape(bar.label)}</text>',
             f'<rect class="{bar.kind}" x="{LABEL_WIDTH}" y="{top}" width="{width:.1f}" height="{BAR_HEIGHT}" rx="2"/>',
-            f'<text x="{LABEL_WIDTH + width + 6:.1f}" y="{baseline}">{_text(bar.value)}</text>',
+            f'<text x="{LABEL_WIDTH + width + 6:.1f}" y="{baseline}">{text(bar.value)}</text>',
         ]
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _text(value: float) -> str:
+def text(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"

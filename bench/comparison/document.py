@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import chart
+import contests
 import tables
 from goals import Source
 from places import REPOSITORY
@@ -13,26 +14,46 @@ from rows import ROWS
 
 DOCUMENTS = REPOSITORY / "docs"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+# In the README beside the documents.
+HEADLINE_BEGIN, HEADLINE_END = "<!-- headline: begin -->", "<!-- headline: end -->"
 PREFIX = "performance-"
+# Everybody is there, and its picture is the README's.
+HEADLINE = ("10k", 64)
 # One picture for each of these: a page of many would not be looked at.
-PICTURED = [("1k", 64), ("10k", 64), ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
+PICTURED = [("1k", 64), HEADLINE, ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
 VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "dotnet", "wrk")
 TITLES = {row.name: row.title for row in ROWS}
 
 
 def write(collection: Collection, documents: Path) -> list[Path]:
-    """Puts it between the markers and writes the pictures; the paths of what was written."""
-    page, images = documents / "performance.md", documents / "images"
-    text = page.read_text()
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{page} needs one line '{BEGIN}' and one '{END}': what is between them is replaced")
+    """Puts it between the markers, the headline into the README beside, and writes the pictures; the paths of what was written."""
+    page, images, readme = documents / "performance.md", documents / "images", documents.parent / "README.md"
     results = Results(collection.cells.get(Source.RUN, []))
     images.mkdir(exist_ok=True)
     pictures = _draw(results, images)
-    measured = _markdown(collection, results, pictures)
-    before, after = text[:text.index(BEGIN)], text[text.index(END):]
-    page.write_text(f"{before}{BEGIN}\n{measured}\n{after}")
-    return [page, *(picture for picture, _ in pictures)]
+    ways = _draw_ways(results, images)
+    _replace(page, (BEGIN, END), _markdown(collection, results, pictures, ways))
+    written = [page, *(picture for picture, _ in pictures), *filter(None, [ways])]
+    if readme.exists() and HEADLINE_BEGIN in readme.read_text():
+        _replace(readme, (HEADLINE_BEGIN, HEADLINE_END), _headline(pictures, documents))
+        written.append(readme)
+    return written
+
+
+def _replace(page: Path, markers: tuple[str, str], content: str) -> None:
+    text, (begin, end) = page.read_text(), markers
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"{page} needs one line '{begin}' and one '{end}': what is between them is replaced")
+    between = f"\n{content}\n" if content else "\n"
+    page.write_text(f"{text[:text.index(begin)]}{begin}{between}{text[text.index(end):]}")
+
+
+def _headline(pictures: list[tuple[Path, Place]], documents: Path) -> str:
+    """What was written before goes, too, where its row was not measured: its picture is no longer there."""
+    for picture, place in pictures:
+        if (place.row, place.connections) == HEADLINE:
+            return f"[![{_caption(place)}]({picture.relative_to(documents.parent)})]({documents.name}/performance.md#how-fast-it-was)"
+    return ""
 
 
 def _draw(results: Results, images: Path) -> list[tuple[Path, Place]]:
@@ -53,22 +74,41 @@ def _draw(results: Results, images: Path) -> list[tuple[Path, Place]]:
     return pictures
 
 
+def _draw_ways(results: Results, images: Path) -> Path | None:
+    drawn = contests.draw_ways(results)
+    path = images / f"{PREFIX}ways.svg"
+    if drawn:
+        path.write_text(drawn)
+    return path if drawn else None
+
+
+def _caption(place: Place) -> str:
+    return f"{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server"
+
+
+def _rank(place: Place) -> tuple[int, int, str]:
+    names = list(TITLES)
+    return names.index(place.row) if place.row in names else len(names), place.connections, place.cores
+
+
 def _kind(line: Line) -> str:
     if line.server.startswith("limit"):
         return "kernel"
     return "own" if line.server.startswith("millrace") else "peer"
 
 
-def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]]) -> str:
+def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]], ways: Path | None) -> str:
     parts = [
         _conditions(collection),
         "### Where another is ahead", tables.losses(collection.cells), *filter(None, [tables.memory(results)]),
+        *_chapter("Options", contests.options(results)),
         "### What it should be", tables.goals(collection),
-        *(f"![{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server](images/{path.name})"
-          for path, place in pictures),
+        *(f"![{_caption(place)}](images/{path.name})" for path, place in pictures),
+        *_chapter("Which way a file goes", contests.ways(results, collection.sizes)),
+        *([f"![Each way's cost over that of baked, by the file's size](images/{ways.name})"] if ways else []),
         "### Row by row", tables.LEGEND,
     ]
-    for place in results.places:
+    for place in sorted(results.places, key=_rank):
         title = f"**{TITLES.get(place.row, place.row)}, {place.connections} connections{', both cores' if place.cores == 'both' else ''}**"
         parts += [title, tables.place(results, place, collection.calls)]
     for source, control in ((Source.HTTPS, "nginx"), (Source.KESTREL, "sockets")):
@@ -78,8 +118,12 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
             parts += [title, tables.elsewhere(others, place, control)]
     if collection.failures:
         parts += ["### What could not be measured", "\n".join(
-            f"- {name}: {failure.strip().splitlines()[0]}" for name, failure in collection.failures.items())]
+            f"- {name}: {', '.join(failure.strip().splitlines()[:2])}" for name, failure in collection.failures.items())]
     return "\n\n".join(parts)
+
+
+def _chapter(title: str, paragraphs: list[str]) -> list[str]:
+    return [f"### {title}", *paragraphs] if paragraphs else []
 
 
 def _conditions(collection: Collection) -> str:

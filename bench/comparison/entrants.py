@@ -1,7 +1,9 @@
 """Who takes part: how each is built, and how it is started for what it is asked."""
 
 import functools
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from cores import Cores
 from places import ARTIFACTS, REPOSITORY
 from rows import Root
 from servers import configure
+from variants import VARIANTS
 
 FRONTS = ARTIFACTS / "fronts" / "fronts"
 LIMIT = ARTIFACTS / "limit"
@@ -35,10 +38,15 @@ class Ground:
 
 Command = Callable[[Ground, int], list[str]]
 
+_WAYS = {"baked": "--bake-max 4m", "ring": "--bake-max 0 --ring-max 4m", "stream": "--bake-max 0 --ring-max 0"}
+
 
 @dataclass(frozen=True)
 class Entrant:
-    """`is_compiled_late`: it becomes what it is under load. `has_one_file`: it knows no other, `is_filler`: and only its length."""
+    """`is_compiled_late`: it becomes what it is under load. `has_one_file`: it knows no other, `is_filler`: and only its length.
+
+    `cores`: with which of them it says anything.
+    """
 
     name: str
     command: Command
@@ -46,6 +54,7 @@ class Entrant:
     is_compiled_late: bool = False
     has_one_file: bool = False
     is_filler: bool = False
+    cores: tuple[Cores, ...] = (Cores.ONE, Cores.BOTH)
 
 
 def known() -> list[Entrant]:
@@ -54,16 +63,18 @@ def known() -> list[Entrant]:
     publish_millrace = functools.cache(servers.publish_millrace)
     publish_fronts = functools.cache(_publish_fronts)
 
-    def millrace(name: str, *flags: str) -> Entrant:
-        return Entrant(name, lambda ground, port: _millrace(ground, port, flags), publish_millrace, is_compiled_late=True)
+    def millrace(name: str, flags: str = "", cores: tuple[Cores, ...] = (Cores.ONE, Cores.BOTH)) -> Entrant:
+        return Entrant(
+            name, lambda ground, port: _millrace(ground, port, flags.split()), publish_millrace, is_compiled_late=True, cores=cores)
 
     def front(name: str, kind: str) -> Entrant:
         return Entrant(
             name, lambda ground, port: [str(FRONTS), kind, str(port), str(ground.folder)], publish_fronts, is_compiled_late=True)
 
     return [
-        Entrant("limit", _limit, build_limit, has_one_file=True, is_filler=True),
-        Entrant("limit-read", _limit_read, build_limit, has_one_file=True),
+        # The limit has one thread: with two cores it would be half of one.
+        Entrant("limit", _limit, build_limit, has_one_file=True, is_filler=True, cores=(Cores.ONE,)),
+        Entrant("limit-read", _limit_read, build_limit, has_one_file=True, cores=(Cores.ONE,)),
         Entrant("nginx", lambda ground, port: _nginx("nginx", ground, port, "on")),
         Entrant("nginx-copy", lambda ground, port: _nginx("nginx-copy", ground, port, "off")),
         Entrant("lighttpd", _lighttpd),
@@ -71,13 +82,13 @@ def known() -> list[Entrant]:
         Entrant("caddy", _caddy),
         front("map-static-assets", "map-static-assets"),
         millrace("millrace"),
-        millrace("millrace-epoll", "--backend", "epoll"),
+        millrace("millrace-epoll", "--backend epoll"),
         front("millrace-kestrel", "kestrel"),
         front("millrace-pipe", "pipe"),
         # The sizes that decide, moved so that a file of any row's size goes this way.
-        millrace("millrace-baked", "--bake-max", "4m"),
-        millrace("millrace-ring", "--bake-max", "0", "--ring-max", "4m"),
-        millrace("millrace-stream", "--bake-max", "0", "--ring-max", "0"),
+        *(millrace(f"millrace-{way}", flags) for way, flags in _WAYS.items()),
+        *(millrace(f"millrace-epoll-{way}", f"--backend epoll {flags}") for way, flags in _WAYS.items()),
+        *(millrace(each.name, each.flags, (Cores.BOTH,) if each.needs_cores else (Cores.ONE, Cores.BOTH)) for each in VARIANTS),
     ]
 
 
@@ -86,6 +97,15 @@ def added(definition: str) -> Entrant:
     name = servers.added(definition, b"").name
     return Entrant(
         name, lambda ground, port: servers.added(definition, b"", {"root": ground.folder}).command(port), is_compiled_late=True)
+
+
+def sizes() -> dict[str, str]:
+    """Up to which size a file goes which way, unless the server is told otherwise: as the one that was built has it."""
+    try:
+        said = subprocess.run([servers.MILLRACE, "--help"], capture_output=True, text=True).stdout
+    except OSError:
+        return {}
+    return dict(re.findall(r"--(bake-max|ring-max) .*\[default: (\w+)\]", said))
 
 
 def _limit(ground: Ground, port: int) -> list[str]:
@@ -127,7 +147,7 @@ def _caddy(ground: Ground, port: int) -> list[str]:
     return ["env", f"HOME={configuration.parent}", "caddy", "run", "--config", str(configuration), "--adapter", "caddyfile"]
 
 
-def _millrace(ground: Ground, port: int, flags: tuple[str, ...]) -> list[str]:
+def _millrace(ground: Ground, port: int, flags: list[str]) -> list[str]:
     return [str(servers.MILLRACE), str(ground.folder), "--listen", f"127.0.0.1:{port}", "--reactors", str(ground.cores.count), *flags]
 
 

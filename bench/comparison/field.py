@@ -24,6 +24,8 @@ class Runner(ServerProcess):
         super().__init__(entrant.name, ARTIFACTS / f"run-{entrant.name}-{ground.root.value}.log")
         self.entrant = entrant
         self.ground = ground
+        # The rows that its runtime has compiled for.
+        self.knows: set[str] = set()
 
     def url(self, target: str) -> str:
         return f"http://127.0.0.1:{self.port}{target}"

@@ -102,6 +102,15 @@ GOALS = [
 ABSENT = {"lwan": "not in Debian"}
 
 
+def asked() -> dict[tuple[str, int], set[str]]:
+    """Where this run's goals speak, and of whom."""
+    places: dict[tuple[str, int], set[str]] = {}
+    for goal in GOALS:
+        if goal.source is Source.RUN:
+            places.setdefault((goal.row, goal.connections), set()).update((goal.server, *goal.others))
+    return places
+
+
 def judge(goal: Goal, cells: dict[Source, list[RowCell]], late: list[RowCell]) -> Judgement:
     """`late`: of bench/kestrel, with the percentile at a fixed rate where the cost would be."""
     mine = Results(late if goal.figure != "cost" else cells.get(goal.source, []))

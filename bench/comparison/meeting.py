@@ -14,13 +14,16 @@ from replies import Reply
 from results import RowCell
 from rows import Row
 from running import StartFailure
-from warmth import warm_up
+from warmth import STEP_S, warm_up
 from window import LoadFailure, Window
 
 # For what is about a window and not in it: the load's start and end, and looks into /proc.
 OVERHEAD_S = 0.5
-# Of load before the first round: for who is compiled late until that is done, longest in the first row; and else for caches.
-WARM_LATE_S, WARM_S = 15, 1
+# Of load before the first round, for caches.
+WARM_S = 1
+# For who is compiled late until that is done. It takes longest in the first row; of another one only what is new in it is compiled.
+STEP_AGAIN_S = 2
+WARM_FIRST_S, WARM_AGAIN_S = 15, 5
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,10 @@ class Meeting:
         return present
 
     def _warm(self, runner: Runner, reply: Reply) -> None:
-        if runner.entrant.is_compiled_late:
-            warm_up(runner, lambda seconds: load.press(runner, self.row, self.connections, reply, seconds).requests)
+        if runner.entrant.is_compiled_late and self.row.name not in runner.knows:
+            step_s = STEP_AGAIN_S if runner.knows else STEP_S
+            warm_up(runner, lambda seconds: load.press(runner, self.row, self.connections, reply, seconds).requests, step_s)
+            runner.knows.add(self.row.name)
             return
         try:
             load.press(runner, self.row, self.connections, reply, WARM_S)
@@ -107,8 +112,20 @@ class Meeting:
               f"{cell.requests_per_s:>10,.0f}/s  {cell.core_us_per_request:9.2f} us  {verdict}".rstrip(), flush=True)
 
 
-def duration_s(meeting: Meeting, options: argparse.Namespace) -> float:
-    """About how long it will take."""
-    warm = sum(WARM_LATE_S if entrant.is_compiled_late else WARM_S for entrant in meeting.entrants)
-    turns = len(meeting.entrants) * options.rounds * (options.seconds + OVERHEAD_S)
-    return warm + turns + len(meeting.entrants) * (calls.SECONDS + OVERHEAD_S)
+def durations_s(meetings: list[Meeting], options: argparse.Namespace) -> list[float]:
+    """About how long each of them will take, in this order."""
+    known: set[tuple[object, ...]] = set()
+    durations = []
+    for meeting in meetings:
+        warm_s = sum(_warm_s(meeting, entrant, known) for entrant in meeting.entrants)
+        turns = len(meeting.entrants) * options.rounds * (options.seconds + OVERHEAD_S)
+        durations.append(warm_s + turns + len(meeting.entrants) * (calls.SECONDS + OVERHEAD_S))
+    return durations
+
+
+def _warm_s(meeting: Meeting, entrant: Entrant, known: set[tuple[object, ...]]) -> float:
+    """`known`: servers that were up before, and their rows."""
+    server = (entrant.name, meeting.cores, meeting.row.root, meeting.row.is_coded)
+    seconds = WARM_FIRST_S if server not in known else WARM_AGAIN_S if (*server, meeting.row.name) not in known else WARM_S
+    known |= {server, (*server, meeting.row.name)}
+    return seconds if entrant.is_compiled_late else WARM_S

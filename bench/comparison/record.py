@@ -7,8 +7,10 @@ from pathlib import Path
 
 import report
 from goals import Source
-from results import Results, RowCell, summary
+from results import Place, Results, RowCell, summary
 
+# More than a run has.
+ROUNDS_MAX = 1_000_000
 # What is compared, in the version that it calls itself.
 _VERSIONS = {
     "lighttpd": ["lighttpd", "-v"], "h2o": ["h2o", "-v"], "caddy": ["caddy", "version"], "dotnet": ["dotnet", "--version"],
@@ -61,37 +63,49 @@ def _version(command: list[str]) -> str:
 
 @dataclass
 class Collection:
-    """What one or more files hold, of any source. `late`: bench/kestrel's percentiles at a fixed rate, as if they were costs."""
+    """What one or more files hold, of any source. `late`: bench/kestrel's percentiles at a fixed rate, as if they were costs.
+
+    `sizes`: up to which a file goes which way.
+    """
 
     conditions: list[tuple[Source, dict[str, object]]] = field(default_factory=list)
     cells: dict[Source, list[RowCell]] = field(default_factory=dict)
     late: list[RowCell] = field(default_factory=list)
     calls: list[CallCount] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, str] = field(default_factory=dict)
 
 
 def read(paths: list[Path]) -> Collection:
-    """Of a row that is in several files of one source, the last file's cells are taken."""
+    """Of a row that is in several files, all rounds count where the commit is the same; else the last file's."""
     collection = Collection()
-    for path in paths:
+    commits: dict[tuple[Source, Place], tuple[object, ...]] = {}
+    for number, path in enumerate(paths):
         stored = json.loads(path.read_text())
         source = _source(stored)
         collection.conditions.append((source, stored["conditions"]))
+        late: list[RowCell] = []
         if source is Source.KESTREL:
-            _take(collection.late, [_of_kestrel(cell, "p99_us", "paced_faults") for cell in stored["cells"] if cell.get("p99_us")])
             cells = [_of_kestrel(cell, "core_us", "faults") for cell in stored["cells"]]
+            late = [_of_kestrel(cell, "p99_us", "paced_faults") for cell in stored["cells"] if cell.get("p99_us")]
         else:
             cells = [RowCell.read(cell) for cell in stored["cells"]]
-        _take(collection.cells.setdefault(source, []), cells)
+        for cell in cells + late:
+            # Rounds of two runs are never the same: servers are compared within one.
+            cell.round += number * ROUNDS_MAX
+        commit = (source, stored["conditions"]["commit"], stored["conditions"]["dirty"])
+        replaced = {cell.place for cell in cells if commits.get((source, cell.place), commit) != commit}
+        commits |= {(source, cell.place): commit for cell in cells}
+        collection.cells[source] = [cell for cell in collection.cells.get(source, []) if cell.place not in replaced] + cells
+        if source is Source.KESTREL:
+            collection.late = [cell for cell in collection.late if cell.place not in replaced] + late
         if source is Source.RUN:
             collection.calls += [CallCount(**count) for count in stored["calls"]]
             collection.failures |= stored["failures"]
+            collection.sizes |= stored["conditions"].get("sizes", {})
+    measured = {f"{cell.row}, {cell.server}" for cell in collection.cells.get(Source.RUN, []) if not cell.faults}
+    collection.failures = {name: failure for name, failure in collection.failures.items() if name not in measured}
     return collection
-
-
-def _take(cells: list[RowCell], newer: list[RowCell]) -> None:
-    again = {cell.place for cell in newer}
-    cells[:] = [cell for cell in cells if cell.place not in again] + newer
 
 
 def _source(stored: dict[str, list]) -> Source:

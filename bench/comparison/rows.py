@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from cores import Cores
+from variants import VARIANTS
+
 
 class Ask(Enum):
     """What the requests of a row are for."""
@@ -42,13 +45,20 @@ EVERYBODY = ("limit", *PEERS, "map-static-assets", *FRONTS)
 WHOLE_SERVERS = (*PEERS, "map-static-assets", "millrace", "millrace-epoll", "millrace-kestrel")
 READERS = ("limit-read", "nginx", "nginx-copy", "lighttpd", "h2o", "caddy", "millrace", "millrace-ring")
 
+# How a file goes, on either backend: whoever serves it, all of them send the same bytes.
+WAYS = tuple(f"{backend}-{way}" for backend in ("millrace", "millrace-epoll") for way in ("baked", "ring", "stream"))
+OPTIONS = ("millrace", *(variant.name for variant in VARIANTS))
+
 # Of the part that is asked for.
 PART_FIRST, PART_BYTES = 40_000, 10_240
 
 
 @dataclass(frozen=True)
 class Row:
-    """`depth`: requests that a connection has in flight. `file`: what is asked for, and MIX has its own."""
+    """`depth`: requests that a connection has in flight. `file`: what is asked for, and MIX has its own.
+
+    `size`: what the file is called where rows are compared by it.
+    """
 
     name: str
     title: str
@@ -59,6 +69,8 @@ class Row:
     life: Life = Life.KEPT
     depth: int = 1
     root: Root = Root.DISK
+    cores: tuple[Cores, ...] = (Cores.ONE,)
+    size: str = ""
 
     @property
     def is_coded(self) -> bool:
@@ -66,23 +78,35 @@ class Row:
         return self.ask is Ask.MIX
 
 
+def _ways(size: str) -> Row:
+    return Row(f"ways-{size}", f"{size.upper()}B, each way", f"{size}.bin", (64,), WAYS, size=size)
+
+
+def _options(name: str, title: str, file: str, connections: tuple[int, ...]) -> Row:
+    return Row(name, f"{title}, with options", file, connections, OPTIONS, cores=(Cores.ONE, Cores.BOTH))
+
+
+# In the order of their worth: a run may have to end before the last.
 ROWS = [
     Row("10k", "10 KB", "10k.txt", servers=EVERYBODY + STRATEGIES),
     Row("1k", "1 KB", "1k.txt"),
     Row("100k", "100 KB", "100k.bin", servers=EVERYBODY + STRATEGIES),
     Row("1m", "1 MB", "1m.bin", (16, 64, 512)),
-    Row("100m", "100 MB", "100m.bin", servers=("limit", *PEERS, "millrace", "millrace-epoll", "millrace-kestrel")),
-    Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
-    Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
-    Row("new", "10 KB, a new connection for each request", "10k.txt", servers=WHOLE_SERVERS, life=Life.ONE_REQUEST),
-    # limit sends each reply by itself, and so is none to who gathers them.
-    Row("pipelined", "1 KB, 16 requests pipelined", "1k.txt", (64,), servers=(*WHOLE_SERVERS, "millrace-pipe"), depth=16),
+    _options("options", "10 KB", "10k.txt", (64, 512)),
+    _options("options-100k", "100 KB", "100k.bin", (64,)),
+    *(_ways(size) for size in ("4k", "16k", "64k", "256k", "1m")),
     Row("mix", "20 files of a site, in turn, for clients that take gzip", "mix", servers=WHOLE_SERVERS, ask=Ask.MIX),
+    Row("new", "10 KB, a new connection for each request", "10k.txt", servers=WHOLE_SERVERS, life=Life.ONE_REQUEST),
     Row("304", "10 KB that the client has already", "10k.txt", (64,), WHOLE_SERVERS, Ask.UNCHANGED),
     Row("range", "10 KB out of 1 MB", "1m.bin", (64,), WHOLE_SERVERS, Ask.PART),
     Row("404", "what is not there", "missing.html", (64,), WHOLE_SERVERS, Ask.MISSING),
-    Row("tree", "200,000 files, few of them asked for often", "", (64,), (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"),
+    # limit sends each reply by itself, and so is none to who gathers them.
+    Row("pipelined", "1 KB, 16 requests pipelined", "1k.txt", (64,), servers=(*WHOLE_SERVERS, "millrace-pipe"), depth=16),
+    Row("tree", "11,439 of a site's 200,000 files, few of them often", "", (64,), (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"),
         root=Root.TREE),
     Row("tmpfs", "10 KB on tmpfs", "10k.txt", (64,), READERS, root=Root.TMPFS),
     Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
+    Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
+    Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
+    Row("100m", "100 MB", "100m.bin", servers=("limit", *PEERS, "millrace", "millrace-epoll", "millrace-kestrel")),
 ]

@@ -28,11 +28,11 @@ def losses(cells: dict[Source, list[RowCell]]) -> str:
                 ratio = results.ratio(place, OWN, line.server)
                 if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
                     row = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
-                    seen.append((ratio.median, [row, str(place.connections), place.cores, line.server, _spread(ratio)]))
+                    seen.append((ratio.median, [row, str(place.connections), place.cores, line.server, spread(ratio)]))
     if not seen:
         return "Nowhere in what was measured."
     rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]
-    return _table(["row", "connections", "cores", "server", f"{OWN}'s cost over its cost"], rows)
+    return table(["row", "connections", "cores", "server", f"{OWN}'s cost over its cost"], rows)
 
 
 def memory(results: Results) -> str:
@@ -51,9 +51,9 @@ def goals(collection: Collection) -> str:
 
 
 def judged(judgements: list[Judgement]) -> str:
-    return _table(["row", "connections", "server", "goal", "measured", "verdict"], [[
+    return table(["row", "connections", "server", "goal", "measured", "verdict"], [[
         each.goal.title, str(each.goal.connections), each.goal.server, each.goal.text,
-        f"{_spread(each.seen)}{f', {each.other}' if len(each.goal.others) > 1 else ''}" if each.seen else "-",
+        f"{spread(each.seen)}{f', {each.other}' if len(each.goal.others) > 1 else ''}" if each.seen else "-",
         _verdict(each)] for each in sorted(judgements, key=_urgency)])
 
 
@@ -61,7 +61,7 @@ def place(results: Results, place: Place, calls: list[CallCount]) -> str:
     counted = {count.server: count.each for count in calls if Place(count.cores, count.row, count.connections) == place}
     heads = ["server", "CPU us", "user", "system", "interrupts", *(f"x {control}" for control in CONTROLS),
              "requests/s", "p50 us", "p99 us", "p99.9 us", "calls", "memory MB", "rounds"]
-    return _table(heads, [_line(results, line, counted) for line in results.lines(place)])
+    return table(heads, [_line(results, line, counted) for line in results.lines(place)])
 
 
 def elsewhere(results: Results, place: Place, control: str) -> str:
@@ -70,9 +70,9 @@ def elsewhere(results: Results, place: Place, control: str) -> str:
     for line in results.lines(place):
         ratio = results.ratio(place, line.server, control)
         lines.append([
-            line.server, _number(line.cost_us.median), _spread(ratio.inverse) if ratio else "-",
+            line.server, _number(line.cost_us.median), spread(ratio.inverse) if ratio else "-",
             f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}", str(line.rounds)])
-    return _table(["server", "CPU us", f"x {control}", "requests/s", "rounds"], lines)
+    return table(["server", "CPU us", f"x {control}", "requests/s", "rounds"], lines)
 
 
 def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
@@ -80,7 +80,7 @@ def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
     return [
         line.server, _number(line.cost_us.median),
         *(_number(part) if line.place.cores == "one" else "-" for part in (line.user_us, line.system_us, line.interrupts_us)),
-        _spread(limit) if limit else "-", _spread(nginx.inverse) if nginx else "-",
+        spread(limit) if limit else "-", spread(nginx.inverse) if nginx else "-",
         f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
         *(f"{time:,.0f}" if time is not None else "-" for time in (line.p50_us, line.p99_us, line.p999_us)),
         f"{calls[line.server]:.2f}" if line.server in calls else "-",
@@ -96,8 +96,8 @@ def _verdict(judged: Judgement) -> str:
     return f"{judged.verdict.value}: {reason}" if reason and judged.verdict is Verdict.UNKNOWN else judged.verdict.value
 
 
-def _spread(spread: Spread) -> str:
-    return f"{spread.median:.2f} ({spread.low:.2f}–{spread.high:.2f})"
+def spread(seen: Spread) -> str:
+    return f"{seen.median:.2f} ({seen.low:.2f}–{seen.high:.2f})"
 
 
 def _number(value: float) -> str:
@@ -108,7 +108,7 @@ def _rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _table(heads: list[str], rows: list[list[str]]) -> str:
+def table(heads: list[str], rows: list[list[str]]) -> str:
     return "\n".join([_join(heads), "|" + "---|" * len(heads), *(_join(row) for row in rows)])
 
 

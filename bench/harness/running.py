@@ -59,6 +59,10 @@ class ServerProcess:
         """Sockets of others that listen on our port: with SO_REUSEPORT they would take a share of the load."""
         return len(session.listening_inodes(self.port) - session.socket_inodes(self._process.pid))
 
+    def strays(self) -> list[str]:
+        """Threads of the kernel's in its processes that are not held to its cores: what they do is not in its cost."""
+        return session.strays(self._process.pid)
+
     def members(self) -> list[int]:
         return session.members(self._process.pid)
 

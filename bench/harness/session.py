@@ -10,6 +10,8 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 
 # The runtime's name for them, as far as the kernel keeps it.
 _COMPILER = ".NET Tiered"
+# What io_uring starts in a process: pollers of submissions (iou-sqp) and workers (iou-wrk).
+_OF_THE_RING = "iou-"
 
 
 def members(session: int) -> list[int]:
@@ -36,6 +38,14 @@ def compiler_s(session: int) -> float:
     return sum(
         _processor_s(thread)
         for pid in members(session) for thread in Path(f"/proc/{pid}/task").glob("*") if _name(thread).startswith(_COMPILER))
+
+
+def strays(session: int) -> list[str]:
+    """The kernel's threads in its processes that may run where these may not. Before Linux 6.2 taskset did not hold them."""
+    return [
+        _name(thread).strip()
+        for pid in members(session) for thread in Path(f"/proc/{pid}/task").glob("*")
+        if _name(thread).startswith(_OF_THE_RING) and not _cores(int(thread.name)) <= _cores(pid)]
 
 
 def resident_bytes(session: int) -> int:
@@ -81,6 +91,12 @@ def _processor_s(task: Path) -> float:
         fields = (task / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0
+
+
+def _cores(task: int) -> set[int]:
+    with contextlib.suppress(*_GONE):
+        return os.sched_getaffinity(task)
+    return set()
 
 
 def _name(task: Path) -> str:

@@ -14,7 +14,7 @@ STEP_S = 5
 STEPS_MAX = 18
 
 
-def warm_up(server: ServerProcess, press: Callable[[int], float]) -> None:
+def warm_up(server: ServerProcess, press: Callable[[int], float], step_s: int = STEP_S) -> None:
     """Load until two steps agree and nothing was compiled meanwhile. A load that fails is said by the window behind it, and counted.
 
     `press` loads for so many seconds, and counts what was answered.
@@ -23,11 +23,11 @@ def warm_up(server: ServerProcess, press: Callable[[int], float]) -> None:
     for _ in range(STEPS_MAX):
         compiled, worked = server.compiler_s(), server.processor_s()
         try:
-            requests = press(STEP_S)
+            requests = press(step_s)
         except LoadFailure:
             continue
         cost = (server.processor_s() - worked) / max(requests, 1)
-        is_compiled = server.compiler_s() - compiled < COMPILING_SHARE_MAX * STEP_S
+        is_compiled = server.compiler_s() - compiled < COMPILING_SHARE_MAX * step_s
         if is_compiled and previous is not None and abs(cost - previous) < AGREEING_SHARE_MAX * previous:
             return
         previous = cost if is_compiled else None

@@ -85,6 +85,8 @@ class Window:
             faults.append("the server ended")
         if strange := server.strange_listeners():
             faults.append(f"{strange} listeners of others on the port")
+        if strays := server.strays():
+            faults.append(f"{', '.join(strays)}: the kernel may run them on the load's core")
         if max(self.server_core.busy_share, self.load_core.busy_share) < BUSY_SHARE_MIN:
             faults.append(
                 f"neither core was busy: the server's {self.server_core.busy_share:.0%}, the load's {self.load_core.busy_share:.0%}")

@@ -1,0 +1,87 @@
+"""What the server is measured against itself for: its options, and the ways that a file goes by its size."""
+
+import chart
+from curves import Curve, curves
+from results import Place, Results, Spread
+from rows import OPTIONS, ROWS, WAYS
+from tables import OWN, spread, table
+from variants import FLAGS
+
+_SIZES = {row.name: row.size for row in ROWS if row.size}
+_CONNECTIONS = 64
+_OPTION_ROWS = [row for row in ROWS if row.servers == OPTIONS]
+
+
+def options(results: Results) -> list[str]:
+    """Paragraphs; none where nothing of it was measured."""
+    places = [place for place in results.places if place.row in {row.name for row in _OPTION_ROWS}]
+    if not places:
+        return []
+    lines = [[f"`{flags}`", *(_option(results.ratio(place, name, OWN)) for place in places)] for name, flags in FLAGS.items()]
+    return [
+        "What a request costs with the option over what it costs without, the median of the rounds' ratios with their quartiles; less is "
+        "better, and bold where all but a quarter of the rounds agree. The kernel's thread that polls is held to the server's core, so "
+        "with one core it takes from the server what it gives; of both cores, its time is the server's.",
+        table(["option", *map(_heading, places)], [line for line in lines if set(line[1:]) != {"-"}])]
+
+
+def ways(results: Results, defaults: dict[str, str]) -> list[str]:
+    places = _way_places(results)
+    if not places:
+        return []
+    lines = []
+    for place in places:
+        costs = {line.server: line.cost_us.median for line in results.lines(place)}
+        lines.append([_SIZES[place.row].upper(), *(_cost(costs, name, _backend(name)) for name in WAYS)])
+    stand = f" As it comes, files up to `--bake-max` {defaults['bake-max']} are baked, and those up to `--ring-max` " \
+            f"{defaults['ring-max']} go by the ring." if len(defaults) == 2 else ""
+    return [
+        f"CPU microseconds for each request, {_CONNECTIONS} connections, the cheapest way of each backend in bold: **baked** sends it from "
+        f"memory, **ring** reads it in one go for each request, **stream** reads piece by piece.{stand}",
+        table(["size", *(f"{'epoll' if 'epoll' in name else 'io_uring'}, {name.rpartition('-')[2]}" for name in WAYS)], lines)]
+
+
+def draw_ways(results: Results) -> str | None:
+    """Each way's cost over that of baked; None where there is nothing to draw."""
+    places = _way_places(results)
+    drawn = []
+    for name in WAYS:
+        baked = f"{_backend(name)}-baked"
+        ratios = [results.ratio(place, name, baked) for place in places]
+        if name != baked and any(ratios):
+            way, backend = name.rpartition("-")[2], "epoll" if "epoll" in name else "io_uring"
+            look = f"{'a' if way == 'ring' else 'b'}{' dashed' if backend == 'epoll' else ''}"
+            drawn.append(Curve(f"{way}, {backend}", [ratio.median if ratio else None for ratio in ratios], look))
+    if not drawn:
+        return None
+    return curves(
+        "Which way is cheapest, by the file's size",
+        f"CPU time for each request over that of baked, which is 1: less is better; {_CONNECTIONS} connections",
+        [_SIZES[place.row].upper() for place in places], drawn)
+
+
+def _way_places(results: Results) -> list[Place]:
+    return [place for name in _SIZES for place in results.places if place == Place("one", name, _CONNECTIONS)]
+
+
+def _backend(name: str) -> str:
+    return name.rpartition("-")[0]
+
+
+def _cost(costs: dict[str, float], name: str, backend: str) -> str:
+    if name not in costs:
+        return "-"
+    cheapest = min(cost for other, cost in costs.items() if _backend(other) == backend)
+    return f"**{chart.text(costs[name])}**" if costs[name] == cheapest else chart.text(costs[name])
+
+
+def _option(ratio: Spread | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"**{spread(ratio)}**" if ratio.high < 1 or ratio.low > 1 else spread(ratio)
+
+
+def _heading(place: Place) -> str:
+    title = next(row.title for row in _OPTION_ROWS if row.name == place.row).partition(",")[0]
+    return f"{title} x {place.connections}{', both cores' if place.cores == 'both' else ''}"
+
