@@ -86,6 +86,7 @@ _millrace_flags() {
       '--submission-polling'
       '--shared-submission-polling'
       '--pin-reactors'
+      '--congestion-control'
       '--stall-watch'
       '--user'
       '--seccomp'
@@ -188,6 +189,7 @@ _millrace_value() {
     '--submission-polling') place=needed ;;
     '--shared-submission-polling') place=behind choices+=('on' 'off') ;;
     '--pin-reactors') place=behind choices+=('on' 'off') ;;
+    '--congestion-control') place=needed ;;
     '--stall-watch') place=behind choices+=('on' 'off') ;;
     '--user') place=needed ;;
     '--seccomp') place=behind choices+=('on' 'off') ;;

@@ -112,6 +112,7 @@ _millrace() {
       '--submission-polling=[How long a kernel thread of each reactor goes on looking for operations when none come, so that they need no system call; 0 for none]:MS: '
       '--shared-submission-polling=[Have all reactors share one such thread]::on|off:(on off)'
       '--pin-reactors=[Keep each reactor on a core of its own, of those that the process may use]::on|off:(on off)'
+      '--congestion-control=[What decides how fast TCP connections send, of those in net.ipv4.tcp_available_congestion_control\: bbr, say]:NAME: '
       '--stall-watch=[Watch for reactors that are held up, log it, and have others take their new connections]::on|off:(on off)'
       '--user=[Serve as this user, from when addresses are bound and certificates are read]:NAME\[\:GROUP\]: '
       '--seccomp=[Refuse, while serving, system calls that a server has no use for\: programs, processes, mounts, debugging]::on|off:(on off)'

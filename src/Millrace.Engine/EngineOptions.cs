@@ -74,6 +74,13 @@ public sealed record EngineOptions
     public bool PinReactors { get; init; }
 
     /// <summary>
+    /// Who decides how fast TCP connections that are accepted send (<c>TCP_CONGESTION</c>): <c>bbr</c>, say. Null for what listening
+    /// sockets have of the kernel (net.ipv4.tcp_congestion_control), or of who bound them. One that the kernel does not have, or that
+    /// this process may not use, keeps it from listening. Unix sockets have none.
+    /// </summary>
+    public string? CongestionControl { get; init; }
+
+    /// <summary>
     /// Whether a thread watches for handlers that block: it counts and logs them, has other reactors take their reactor's new connections
     /// meanwhile, and sleeps while nothing is done.
     /// </summary>
@@ -112,6 +119,11 @@ public sealed record EngineOptions
         {
             ArgumentOutOfRangeException.ThrowIfLessThan(SubmissionPolling, TimeSpan.FromMilliseconds(1));
             ArgumentOutOfRangeException.ThrowIfGreaterThan(SubmissionPolling, SubmissionPollingMost);
+        }
+
+        if (CongestionControl is { } name && !Listening.CongestionControl.IsName(name))
+        {
+            throw new ArgumentOutOfRangeException(nameof(CongestionControl), name, Listening.CongestionControl.NameForm);
         }
 
         Limits.Validate();

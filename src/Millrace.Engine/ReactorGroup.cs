@@ -58,6 +58,9 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// <summary>How the kernel is asked: <c>io_uring</c> or <c>epoll</c>.</summary>
     public string BackendName => _reactors[0].Backend.Name;
 
+    /// <summary>What listeners are told by the options, where who listens says nothing else.</summary>
+    internal ListenSettings ListenDefaults => ListenSettings.Of(_options);
+
     private EngineLog Log { get; }
 
     /// <summary>Starts the reactors.</summary>
@@ -157,7 +160,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
-        settings ??= ListenSettings.Of(_options.Limits);
+        settings ??= ListenDefaults;
         return ListenAsync(() => BoundAddress.Bind(endPoint, _reactors.Length, settings), handler, stages, refusal);
     }
 
@@ -174,7 +177,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         ListenSettings? settings = null)
     {
         ArgumentNullException.ThrowIfNull(handler);
-        settings ??= ListenSettings.Of(_options.Limits);
+        settings ??= ListenDefaults;
         return ListenAsync(() => BoundAddress.Adopt(descriptor, settings), handler, stages, refusal: null);
     }
 

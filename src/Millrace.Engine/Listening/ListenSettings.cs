@@ -14,5 +14,10 @@ internal sealed record ListenSettings(int Backlog, bool NoDelay, int KernelUnsen
     /// <summary>What may be done with the file of a unix socket; null for what the process's umask leaves.</summary>
     public UnixFileMode? SocketMode { get; init; }
 
+    /// <inheritdoc cref="EngineOptions.CongestionControl"/>
+    public string? CongestionControl { get; init; }
+
+    public static ListenSettings Of(EngineOptions options) => Of(options.Limits) with { CongestionControl = options.CongestionControl };
+
     public static ListenSettings Of(Limits limits) => new(limits.Backlog, NoDelay: true, limits.KernelUnsentBytes);
 }

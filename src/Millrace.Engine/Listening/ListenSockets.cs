@@ -155,6 +155,10 @@ internal static class ListenSockets
     {
         Set(socket, endPoint, SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, settings.NoDelay ? 1 : 0);
         Set(socket, endPoint, SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, settings.KernelUnsentBytes);
+        if (settings.CongestionControl is { } name)
+        {
+            CongestionControl.Require(socket, name);
+        }
     }
 
     private static void Set(int socket, EndPoint endPoint, int level, int name, int value) =>

@@ -38,6 +38,15 @@ internal static unsafe partial class SocketCalls
     public static int SetOption(int fd, int level, int name, int value) =>
         SystemCall.Result(setsockopt(fd, level, name, &value, sizeof(int)));
 
+    /// <summary>An option whose value is no number.</summary>
+    public static int SetOption(int fd, int level, int name, ReadOnlySpan<byte> value)
+    {
+        fixed (byte* pointer = value)
+        {
+            return SystemCall.Result(setsockopt(fd, level, name, pointer, (uint)value.Length));
+        }
+    }
+
     /// <summary>The next close sends a reset and discards what is unsent (<c>SO_LINGER</c> on, 0 s).</summary>
     public static int SetResetOnClose(int fd)
     {

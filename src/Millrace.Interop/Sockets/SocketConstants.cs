@@ -38,6 +38,10 @@ internal static class SocketOptionNumber
     public const int LevelTcp = 6;
     public const int NoDelay = 1;
     public const int TcpInfo = 11;
+
+    /// <summary><c>TCP_CONGESTION</c>: a congestion control by name, which accepted connections have from their listener.</summary>
+    public const int CongestionControl = 13;
+
     public const int NotSentLowWater = 25;
 
     /// <summary><c>TCP_ULP</c>: what speaks between TCP and the program, by name; of established connections only.</summary>

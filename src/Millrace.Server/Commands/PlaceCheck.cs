@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Server.AccessLog;
@@ -8,7 +9,7 @@ using Millrace.Server.Options;
 
 namespace Millrace.Server.Commands;
 
-/// <summary>Where a server would write and bind, looked at and left as it is: files of logs, and unix sockets with their folders.</summary>
+/// <summary>Where a server would write and bind, looked at and left as it is: files of logs, sockets and what they are given.</summary>
 internal static class PlaceCheck
 {
     /// <summary>What a server would refuse to start for.</summary>
@@ -38,6 +39,12 @@ internal static class PlaceCheck
             .GroupBy(static address => address).Where(static same => same.Count() > 1).Select(static same => same.Key))
         {
             yield return $"{twice} is listened on twice: name it once, for HTTP, HTTPS or the admin pages.";
+        }
+
+        bool hasTcp = options.Addresses.Concat(options.Https.Addresses).Any(static address => address is IPEndPoint);
+        if (hasTcp && options.Engine.CongestionControl is { } control && CongestionControl.RefusalOf(control) is { } reason)
+        {
+            yield return reason;
         }
 
         foreach (string refusal in addresses.OfType<UnixDomainSocketEndPoint>().Select(RefusalOf).OfType<string>())

@@ -203,13 +203,19 @@ internal static class Examination
     private static Finding CongestionControl(HostFacts host)
     {
         const string Subject = "congestion control";
-        return host.CongestionControl switch
+        if (host.CongestionControlRefusal is { } refusal)
+        {
+            (string cause, string remedy) = Split(refusal);
+            return Finding.Broken(Subject, cause, remedy);
+        }
+
+        return (host.ToldCongestionControl ?? host.CongestionControl) switch
         {
             null => Finding.Ok(Subject, "It cannot be read here"),
             "reno" => Finding.Slower(
                 Subject,
                 "reno takes minutes to fill a fast connection over a long way",
-                "sysctl -w net.ipv4.tcp_congestion_control=bbr (or cubic, the kernel's default)."),
+                "Start with --congestion-control bbr (or cubic, the kernel's default), or sysctl -w net.ipv4.tcp_congestion_control=bbr."),
             string name => Finding.Ok(Subject, name),
         };
     }

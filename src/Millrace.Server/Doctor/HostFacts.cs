@@ -47,6 +47,12 @@ internal sealed record HostFacts
     /// <summary>net.ipv4.tcp_congestion_control.</summary>
     public string? CongestionControl { get; init; }
 
+    /// <summary>What the server is told to use instead; null where it is told nothing.</summary>
+    public string? ToldCongestionControl { get; init; }
+
+    /// <summary>Why it could not, as cause and remedy; null where it could.</summary>
+    public string? CongestionControlRefusal { get; init; }
+
     /// <summary>Whether the kernel has TLS in its sockets; null where nobody asked for HTTPS, or it cannot be tried.</summary>
     public bool? HasKernelTls { get; init; }
 }

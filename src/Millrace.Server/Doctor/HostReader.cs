@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Runtime.InteropServices;
+using Millrace.Engine.Listening;
 using Millrace.Server.Options;
 using Millrace.Server.Service;
 
@@ -34,6 +35,8 @@ internal static class HostReader
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
+            ToldCongestionControl = options.Engine.CongestionControl,
+            CongestionControlRefusal = options.Engine.CongestionControl is { } told ? CongestionControl.RefusalOf(told) : null,
             HasKernelTls = options.Https.Addresses.Count > 0 ? KernelTlsTrial.Run() : null,
         };
     }

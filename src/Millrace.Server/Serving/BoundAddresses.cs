@@ -67,7 +67,7 @@ internal sealed class BoundAddresses : IDisposable
     private BoundAddress Bind(EndPoint address) => _started.Handed.Bind(
         address,
         _started.Engine.ReactorCount,
-        ListenSettings.Of(_started.Engine.Limits) with
+        ListenSettings.Of(_started.Engine) with
         {
             Proxies = _started.Proxies.Expects(address) ? _gate : null,
             SocketMode = _started.SocketMode,

@@ -38,6 +38,7 @@ internal static class SocketAbi
         ("SocketOptionNumber.LevelTcp", "IPPROTO_TCP", 6),
         ("SocketOptionNumber.NoDelay", "TCP_NODELAY", 1),
         ("SocketOptionNumber.TcpInfo", "TCP_INFO", 11),
+        ("SocketOptionNumber.CongestionControl", "TCP_CONGESTION", 13),
         ("SocketOptionNumber.NotSentLowWater", "TCP_NOTSENT_LOWAT", 25),
         ("SocketOptionNumber.UpperLayerProtocol", "TCP_ULP", 31),
         ("SocketOptionNumber.LevelIPv6", "IPPROTO_IPV6", 41),

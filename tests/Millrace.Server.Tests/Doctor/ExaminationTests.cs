@@ -124,6 +124,14 @@ public class ExaminationTests
         Judges(Good with { CongestionControl = name }, "congestion control", (Judgement)judgement);
 
     [Theory]
+    [InlineData("bbr", null, Judgement.Ok, "bbr")]
+    [InlineData("reno", null, Judgement.Slower, "reno takes minutes")]
+    [InlineData("x", "'x' is not in this kernel: name another.", Judgement.Broken, "'x' is not in this kernel")]
+    public void What_the_server_is_told_is_judged_in_place_of_the_kernels(string told, string? refusal, object judgement, string words) => Judges(
+        Good with { CongestionControl = "reno", ToldCongestionControl = told, CongestionControlRefusal = refusal },
+        "congestion control", (Judgement)judgement, words);
+
+    [Theory]
     [InlineData(null, Judgement.Ok)]
     [InlineData(128L, Judgement.Slower)]
     [InlineData(65_535L, Judgement.Ok)]

@@ -18,6 +18,7 @@ internal static class SampleValues
         ["admin"] = "0",
         ["admin-host"] = "admin.example",
         ["otlp"] = "http://127.0.0.1:1",
+        ["congestion-control"] = "reno",
         ["user"] = "nobody",
         ["charset"] = "latin1",
         ["realm"] = "Mill",

@@ -41,7 +41,7 @@ internal sealed class TransportListener : IConnectionListener
         ReactorGroup group, EndPoint endPoint, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log)
     {
         var listener = new TransportListener(group, settings, pipes, log);
-        ListenSettings listen = ListenSettings.Of(group.Reactors[0].Limits) with { Backlog = settings.Backlog, NoDelay = settings.NoDelay };
+        ListenSettings listen = group.ListenDefaults with { Backlog = settings.Backlog, NoDelay = settings.NoDelay };
         Func<Connection, IReadOnlyList<ConnectionStage>>? stages = settings.Terminator is { } terminator ? terminator.StagesOf : null;
         listener._listener = endPoint is FileHandleEndPoint handle
             ? await group.AdoptAsync(checked((int)handle.FileHandle), listener.ServeAsync, stages, listen)

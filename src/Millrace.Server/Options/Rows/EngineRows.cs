@@ -1,8 +1,10 @@
 using System.Globalization;
 using System.Numerics;
 using Millrace.Engine;
+using Millrace.Engine.Listening;
 using Millrace.Server.Options.Settings;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Options.Rows;
 
@@ -59,6 +61,17 @@ internal static class EngineRows
             "Keep each reactor on a core of its own, of those that the process may use.",
             static options => options.Engine.PinReactors,
             static (options, isOn) => options.WithEngine(engine => engine with { PinReactors = isOn })),
+        new()
+        {
+            Key = "congestion-control",
+            Path = "engine.congestion-control",
+            Change = OptionChange.AtRestart,
+            Kind = OptionValueKind.Text,
+            ValueForm = "NAME",
+            Help = "What decides how fast TCP connections send, of those in net.ipv4.tcp_available_congestion_control: bbr, say.",
+            Default = "what the kernel is set to",
+            Apply = static (options, text) => options.WithEngine(engine => engine with { CongestionControl = ParseControl(text) }),
+        },
         SwitchRow.Of("stall-watch", "engine.stall-watch", OptionChange.AtRestart,
             "Watch for reactors that are held up, log it, and have others take their new connections.",
             static options => options.Engine.WatchForStalls,
@@ -76,6 +89,10 @@ internal static class EngineRows
                 $"{origin.NameOf(shared)} shares what is not there: write {origin.NameOf(OptionTable.Get(Polling))} as well."));
         }
     }
+
+    private static string ParseControl(string text) => CongestionControl.IsName(text)
+        ? text
+        : throw new SiteException($"'{text}' is no congestion control.", CongestionControl.NameForm);
 
     /// <summary>The kernel rounds operations up and refuses fewer completions.</summary>
     private static void CheckEntries(EngineOptions engine, SettingSet settings, ICollection<Complaint> complaints)
