@@ -80,6 +80,7 @@ _millrace_flags() {
       '--completions-per-turn'
       '--receive-buffers'
       '--receive-buffer-size'
+      '--one-shot-receive'
       '--file-workers'
       '--backlog'
       '--refusals'
@@ -183,6 +184,7 @@ _millrace_value() {
     '--completions-per-turn') place=needed ;;
     '--receive-buffers') place=needed ;;
     '--receive-buffer-size') place=needed ;;
+    '--one-shot-receive') place=behind choices+=('on' 'off') ;;
     '--file-workers') place=needed ;;
     '--backlog') place=needed ;;
     '--refusals') place=needed ;;

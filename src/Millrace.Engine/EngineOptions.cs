@@ -47,6 +47,13 @@ public sealed record EngineOptions
     public int ReceiveBufferBytes { get; init; } = 4_096;
 
     /// <summary>
+    /// Whether a receive goes on until it is paused, so that one operation serves a connection for as long as it keeps up. Otherwise each
+    /// brings bytes once, and the next is submitted when there is room for what it may bring: nothing has to be cancelled for a reader
+    /// that falls behind, and every request takes one operation more. On epoll there is no difference.
+    /// </summary>
+    public bool MultishotReceive { get; init; } = true;
+
+    /// <summary>
     /// Kernel threads of a reactor that read what is not in the page cache, where the file system does not do it without (io-wq). So many
     /// keep a disk busy; without a limit they are as many as the process may have.
     /// </summary>

@@ -14,7 +14,7 @@ public class ScarcityTests : EngineTest
     public async Task With_four_receive_buffers_for_hundreds_of_senders_nothing_is_lost()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { ReceiveBuffers = 4, ReceiveBufferBytes = 256 });
-        await EchoTogetherAsync(listener, connections: 300, bytes: 20_000);
+        await Client.EchoTogetherAsync(listener, connections: 300, bytes: 20_000);
         Assert.True(Reactor.Counters.ReceivesParked > 0, "The buffers were never all in use: the test proves nothing.");
     }
 
@@ -30,7 +30,7 @@ public class ScarcityTests : EngineTest
             CompletionEntries = completions,
             CompletionsPerTurn = perTurn,
         });
-        await EchoTogetherAsync(listener, connections: 100, bytes: 20_000);
+        await Client.EchoTogetherAsync(listener, connections: 100, bytes: 20_000);
     }
 
     [Fact]
@@ -91,19 +91,5 @@ public class ScarcityTests : EngineTest
 
         Assert.Equal("patience", await client.ReceiveTextAsync(8));
         Assert.Equal(1, Log.Count(200));
-    }
-
-    private static async Task EchoTogetherAsync(Listener listener, int connections, int bytes)
-    {
-        await Task.WhenAll(Enumerable.Range(0, connections).Select(async id =>
-        {
-            using Client client = await Client.ConnectAsync(listener.EndPoint);
-            byte[] sent = Pattern.Make(id, bytes);
-            Task send = client.SendAsync(sent);
-            Pattern.Check(id, await client.ReceiveAsync(bytes));
-            await send;
-            client.EndSending();
-            Assert.Empty(await client.ReceiveToEndAsync());
-        })).Within();
     }
 }

@@ -25,7 +25,10 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>Connects a socket to a <c>struct sockaddr</c>, which stays as it is until completion: 0 when it is connected.</summary>
     public abstract void SubmitConnect(OperationToken token, int socket, byte* address, int bytes);
 
-    /// <summary>Receives until cancelled, ended or out of buffers: each completion brings bytes in a provided buffer.</summary>
+    /// <summary>
+    /// Receives until cancelled, ended or out of buffers: each completion brings bytes in a provided buffer. Some end with the first of
+    /// these (<see cref="Completion.IsTerminal"/>): whoever wants more submits the next.
+    /// </summary>
     public abstract void SubmitReceive(OperationToken token, int socket);
 
     /// <summary>Sends all of it, or as much as possible before an error.</summary>

@@ -5,7 +5,7 @@ using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <content>Input on its way from the kernel: the multishot receive, through the stages, and back-pressure.</content>
+/// <content>Input on its way from the kernel: the receive, which may go on by itself, through the stages, and back-pressure.</content>
 public sealed partial class Connection
 {
     private bool _receiveArmed;

@@ -45,6 +45,7 @@ internal enum SqeFlags : byte
 /// <summary>The values of <c>ioprio</c> for socket operations: <c>IORING_ACCEPT_*</c> and <c>IORING_RECV*</c>.</summary>
 internal static class IoPriority
 {
+    public const ushort None = 0;
     public const ushort AcceptMultishot = 1 << 0;
     public const ushort ReceivePollFirst = 1 << 0;
     public const ushort ReceiveMultishot = 1 << 1;

@@ -34,6 +34,21 @@ internal sealed class Client(Socket socket) : IDisposable
         }
     }
 
+    /// <summary>Clients that all at once send and get back what they sent.</summary>
+    public static async Task EchoTogetherAsync(Listener listener, int connections, int bytes)
+    {
+        await Task.WhenAll(Enumerable.Range(0, connections).Select(async id =>
+        {
+            using Client client = await ConnectAsync(listener.EndPoint);
+            byte[] sent = Pattern.Make(id, bytes);
+            Task send = client.SendAsync(sent);
+            Pattern.Check(id, await client.ReceiveAsync(bytes));
+            await send;
+            client.EndSending();
+            Assert.Empty(await client.ReceiveToEndAsync());
+        })).Within();
+    }
+
     public async Task SendAsync(ReadOnlyMemory<byte> bytes)
     {
         while (bytes.Length > 0)

@@ -17,6 +17,7 @@ internal sealed unsafe class UringBackend : Backend
     private readonly Ring _ring;
     private readonly ReceiveBuffers _buffers;
     private readonly Completion[] _completions;
+    private readonly ushort _receivePriority;
     private readonly Queue<Completion> _early = new();
     private readonly WakeEvent _wake;
     private readonly ulong* _wakeCount;
@@ -46,6 +47,7 @@ internal sealed unsafe class UringBackend : Backend
         }
 
         _completions = new Completion[options.CompletionsPerTurn];
+        _receivePriority = options.MultishotReceive ? IoPriority.ReceiveMultishot : IoPriority.None;
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
         ArmWake();
     }
@@ -73,7 +75,7 @@ internal sealed unsafe class UringBackend : Backend
     {
         Sqe* entry = NewEntry(Opcode.Receive, socket, token);
         entry->Flags = SqeFlags.BufferSelect;
-        entry->IoPriority = IoPriority.ReceiveMultishot;
+        entry->IoPriority = _receivePriority;
         entry->BufferGroup = ReceiveBuffers.Group;
     }
 
