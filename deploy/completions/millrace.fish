@@ -2,7 +2,7 @@
 
 set -g __millrace_commands 'check' 'init' 'schema' 'precompress' 'doctor' 'probe' 'completions' 'man'
 set -g __millrace_with_value '--config' '-l' '--listen' '--host' '--reactors' '--backend' '--cert' '--key' '--key-password' '--client-ca' '--tls-key-log' '--trusted-proxy' '--client-field' '--unix-mode' '--access-log' '--access-log-format' '--admin' '--admin-host' '--otlp' '--index' '--dotfiles' '--error-page' '--charset' '--mime' '--cache-control' '--header' '--auth' '--realm' '--redirect' '--rewrite' '--compress-memory' '--watch' '--bake-max' '--bake-memory' '--ring-max' '--hash-max' '--descriptors' '--entries-max' '--connections' '--connections-per-client' '--buffer-memory' '--keep-alive-timeout' '--head-timeout' '--head-max' '--receive-timeout' '--receive-rate' '--send-timeout' '--send-rate' '--drain' '--submission-entries' '--completion-entries' '--completions-per-turn' '--receive-buffers' '--receive-buffer-size' '--file-workers' '--backlog' '--refusals' '--submission-polling' '--congestion-control' '--user' '--timeout'
-set -g __millrace_with_word '--https' '--https-redirect' '--hsts' '--proxy-protocol' '--clean-urls' '--listing' '--cors' '--security-headers' '--site-files' '--compress' '--shared-submission-polling' '--pin-reactors' '--stall-watch' '--seccomp'
+set -g __millrace_with_word '--https' '--https-redirect' '--hsts' '--proxy-protocol' '--clean-urls' '--listing' '--cors' '--security-headers' '--site-files' '--compress' '--one-shot-receive' '--shared-submission-polling' '--pin-reactors' '--stall-watch' '--seccomp'
 
 # __millrace_in COMMAND...: whether the line is about one of these; '' is serving.
 function __millrace_in
