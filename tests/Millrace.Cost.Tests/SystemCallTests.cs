@@ -1,0 +1,85 @@
+using System.Globalization;
+using System.Runtime.Versioning;
+using Millrace.Cost.Tests.Kit;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Cost.Tests;
+
+/// <summary>
+/// The system calls of a reactor for a request, each by its name. Every request finds the reactor asleep, as one that came while it still
+/// works would save it a wait or not, by chance.
+/// </summary>
+[SupportedOSPlatform("linux")]
+public class SystemCallTests
+{
+    private const int Requests = 1000;
+
+    /// <summary>Of a request: a timer, and the runtime, which still compiles now and then, call a few times in all.</summary>
+    private const double StrayMax = 0.1;
+
+    [Theory]
+    [InlineData("io_uring", "", 10_000, "io_uring_enter 2")]
+    [InlineData("io_uring", Flags.Ring, 10_000, "io_uring_enter 3, statx 1")]
+    [InlineData("io_uring", Flags.Ring, 100_000, "io_uring_enter 3, statx 1")]
+    [InlineData("io_uring", Flags.Stream, 10_000, "io_uring_enter 3, statx 2")]
+    [InlineData("epoll", "", 10_000, "epoll_wait 2, recvfrom 1, sendto 1")]
+    [InlineData("epoll", Flags.Ring, 10_000, "epoll_wait 3, preadv2 2, recvfrom 1, sendto 1, statx 1")]
+    public async Task A_request_is_answered_by_these_calls(string backend, string flags, int size, string calls) =>
+        Assert.Equal(calls, await CallsAsync(backend, flags, size, inOneWrite: 1, Over1));
+
+    [Theory]
+    [InlineData("io_uring", "io_uring_enter 2")]
+    [InlineData("epoll", "epoll_wait 2, recvfrom 1, sendto 1")]
+    public async Task Sixteen_requests_that_come_together_are_answered_together(string backend, string calls) =>
+        Assert.Equal(calls, await CallsAsync(backend, "", 1000, inOneWrite: 16, Over1));
+
+    [Theory]
+    [InlineData("io_uring", 1, "io_uring_enter 2")]
+    [InlineData("io_uring", 16, "io_uring_enter 2")]
+    [InlineData("epoll", 1, "epoll_wait 2, recvfrom 1, sendto 1")]
+    [InlineData("epoll", 16, "epoll_wait 2, recvfrom 1, sendto 1")]
+    public async Task Streams_of_one_connection_are_answered_by_these_calls(string backend, int streams, string calls) =>
+        Assert.Equal(calls, await CallsAsync(backend, "", 1000, streams, static url => new Http2Connection(url, "/file.bin")));
+
+    private static Http1Connection Over1(Uri server) => new(server, "/file.bin", "", 200);
+
+    /// <summary>The calls for each write of requests, the most frequent first.</summary>
+    private static async Task<string> CallsAsync(string backend, string flags, int size, int inOneWrite, Func<Uri, KeptConnection> connect)
+    {
+        Tool.Require("strace");
+        using var folder = new TempFolder();
+        folder.Add("file.bin", size);
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            Publication.Program,
+            [folder.Root, .. Flags.OneReactor(backend, flags)],
+            "Serving ");
+        ServerThread reactor = ServerThreads.Reactor(server);
+        using KeptConnection connection = connect(server.Url);
+        Ask(connection, reactor, inOneWrite, Requests * 2);
+
+        IReadOnlyDictionary<string, int> counted =
+            await CallCount.OfAsync(reactor, () => Ask(connection, reactor, inOneWrite, Requests));
+
+        return string.Join(", ", counted
+            .Select(static call => (Name: call.Key, Each: call.Value / (double)Requests))
+            .Where(static call => call.Each > StrayMax)
+            .OrderByDescending(static call => Math.Round(call.Each))
+            .ThenBy(static call => call.Name, StringComparer.Ordinal)
+            .Select(static call => $"{call.Name} {Text(call.Each)}"));
+    }
+
+    private static void Ask(KeptConnection connection, ServerThread reactor, int inOneWrite, int times)
+    {
+        for (int i = 0; i < times; i++)
+        {
+            Assert.True(SpinWait.SpinUntil(() => reactor.IsAsleep, TimeSpan.FromSeconds(60)), "The reactor never sleeps.");
+            connection.Ask(inOneWrite);
+        }
+    }
+
+    /// <summary>A whole number, where it is one but for what strays.</summary>
+    private static string Text(double each) =>
+        Math.Abs(each - Math.Round(each)) <= StrayMax
+            ? Math.Round(each).ToString(CultureInfo.InvariantCulture)
+            : each.ToString("0.00", CultureInfo.InvariantCulture);
+}
