@@ -81,6 +81,7 @@ _millrace_flags() {
       '--receive-buffers'
       '--receive-buffer-size'
       '--one-shot-receive'
+      '--zero-copy-send'
       '--file-workers'
       '--backlog'
       '--refusals'
@@ -185,6 +186,7 @@ _millrace_value() {
     '--receive-buffers') place=needed ;;
     '--receive-buffer-size') place=needed ;;
     '--one-shot-receive') place=behind choices+=('on' 'off') ;;
+    '--zero-copy-send') place=needed ;;
     '--file-workers') place=needed ;;
     '--backlog') place=needed ;;
     '--refusals') place=needed ;;

@@ -170,6 +170,7 @@ complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--receive-buffer-size\'' -l receive-buffer-size -r -f -d 'Size of one of these buffers'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_lacks \'--one-shot-receive\'' -l one-shot-receive -f -a 'on off' -d 'Ask the kernel for each piece of what arrives, instead of once for all that a connection brings'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_behind \'--one-shot-receive\'' -f -a 'on off'
+complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--zero-copy-send\'' -l zero-copy-send -r -f -d 'Send so many bytes and more from the memory they stand in, without a copy; 0 for none'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--file-workers\'' -l file-workers -r -f -d 'Kernel threads of a reactor that read what is not in the page cache'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--backlog\'' -l backlog -r -f -d 'Connections that the kernel queues before they are accepted, cut to net.core.somaxconn'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--refusals\'' -l refusals -r -f -d 'Connections beyond a limit that are answered 503 at one time; those beyond it too are reset'

@@ -107,6 +107,7 @@ _millrace() {
       '--receive-buffers=[Buffers that all connections of a reactor share for what arrives; a power of two]:N: '
       '--receive-buffer-size=[Size of one of these buffers]:BYTES: '
       '--one-shot-receive=[Ask the kernel for each piece of what arrives, instead of once for all that a connection brings]::on|off:(on off)'
+      '--zero-copy-send=[Send so many bytes and more from the memory they stand in, without a copy; 0 for none]:BYTES: '
       '--file-workers=[Kernel threads of a reactor that read what is not in the page cache]:N: '
       '--backlog=[Connections that the kernel queues before they are accepted, cut to net.core.somaxconn]:N: '
       '--refusals=[Connections beyond a limit that are answered 503 at one time; those beyond it too are reset]:N: '

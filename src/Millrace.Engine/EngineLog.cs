@@ -42,6 +42,9 @@ internal sealed partial class EngineLog(ILogger logger)
         + "or a core was taken away from the process.")]
     public partial void Unpinned(string reason);
 
+    [LoggerMessage(110, LogLevel.Warning, "Sends without a copy are io_uring's alone: on epoll all are copied.")]
+    public partial void AllCopied();
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 

@@ -54,6 +54,16 @@ public sealed record EngineOptions
     public bool MultishotReceive { get; init; } = true;
 
     /// <summary>
+    /// Sends of so many bytes and more are sent from the memory that they stand in (<c>IORING_OP_SEND_ZC</c>), smaller ones from a copy of
+    /// the kernel's; 0: all from a copy. Such a send ends, and what was written by reference is given back, when the peer has acknowledged
+    /// it: a connection sends one batch a round trip, and what is not acknowledged by the deadline of a stop is lost. It saves a copy where
+    /// the network card takes the bytes from that memory, and costs a second completion; over the loopback, and to many kinds of network,
+    /// the kernel copies after all. Unix sockets, and whose memory may not be locked (RLIMIT_MEMLOCK), send copies. Ignored on epoll, with
+    /// a line in the log.
+    /// </summary>
+    public int ZeroCopySendBytes { get; init; }
+
+    /// <summary>
     /// Kernel threads of a reactor that read what is not in the page cache, where the file system does not do it without (io-wq). So many
     /// keep a disk busy; without a limit they are as many as the process may have.
     /// </summary>
@@ -122,6 +132,7 @@ public sealed record EngineOptions
         RequireBetween(ReceiveBufferBytes, 64, 1 << 20, nameof(ReceiveBufferBytes));
         RequireBetween(ReceiveBuffers, 1, 32_768, nameof(ReceiveBuffers));
         RequireBetween(FileWorkers, 1, 1_024, nameof(FileWorkers));
+        ArgumentOutOfRangeException.ThrowIfNegative(ZeroCopySendBytes);
         if (SubmissionPolling != TimeSpan.Zero)
         {
             ArgumentOutOfRangeException.ThrowIfLessThan(SubmissionPolling, TimeSpan.FromMilliseconds(1));

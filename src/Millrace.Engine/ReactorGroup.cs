@@ -131,6 +131,11 @@ public sealed class ReactorGroup : IAsyncDisposable
             group.Log.NothingPolled();
         }
 
+        if (options.ZeroCopySendBytes > 0 && group._reactors[0].Backend is EpollBackend)
+        {
+            group.Log.AllCopied();
+        }
+
         return group;
     }
 

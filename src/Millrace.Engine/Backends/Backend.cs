@@ -16,6 +16,9 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>How many buffers there are for receives.</summary>
     public abstract int ReceiveBufferCount { get; }
 
+    /// <summary>From how many bytes on sends are worth <see cref="SubmitZeroCopySend"/>.</summary>
+    public virtual long ZeroCopyBytesLeast => long.MaxValue;
+
     /// <summary>Milliseconds of a clock that never goes back.</summary>
     public virtual long NowMs => Environment.TickCount64;
 
@@ -36,6 +39,17 @@ internal abstract unsafe class Backend : IDisposable
 
     /// <summary>As <see cref="SubmitSend"/>, from several parts; the header and its vectors are the caller's until completion.</summary>
     public abstract void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message);
+
+    /// <summary>
+    /// As <see cref="SubmitSend"/>, without a copy: the first completion tells the result, and that nothing is done to the socket any more.
+    /// Unless it is terminal another one follows, the notice: until then the memory is the kernel's, and the descriptor need not be open.
+    /// </summary>
+    public virtual void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        SubmitSend(token, socket, data, bytes);
+
+    /// <summary>As <see cref="SubmitZeroCopySend"/>, from several parts.</summary>
+    public virtual void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        SubmitSendMessage(token, socket, message);
 
     public abstract void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset);
 

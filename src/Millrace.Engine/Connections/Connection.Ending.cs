@@ -141,7 +141,7 @@ public sealed partial class Connection
             BeginClose();
         }
 
-        if (Phase == ConnectionPhase.Closing && _operationsInFlight == 0)
+        if (Phase == ConnectionPhase.Closing && IsSocketFree)
         {
             CloseSocket();
         }
@@ -191,7 +191,7 @@ public sealed partial class Connection
             Backend.SubmitCancel(Token(OperationKind.Receive));
         }
 
-        if (_sendInFlight)
+        if (_sendInFlight && !_noticeAwaited)
         {
             Backend.SubmitCancel(Token(OperationKind.Send));
         }

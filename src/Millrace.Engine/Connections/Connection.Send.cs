@@ -59,13 +59,31 @@ public sealed partial class Connection
 
     internal void OnSent(in Completion completion)
     {
+        if (!completion.IsTerminal)
+        {
+            AwaitNotice(completion.Result);
+            return;
+        }
+
+        int result = TakeNotice(completion);
         _sendInFlight = false;
         _operationsInFlight--;
-        int result = completion.Result;
+        if (Phase == ConnectionPhase.Closed)
+        {
+            // It was the notice that came after the end.
+            BreakOutput();
+            Progress();
+            return;
+        }
+
         if (result > 0)
         {
             _sentBytes += result;
             _sending!.Consume(result);
+        }
+        else if (MustCopy(result))
+        {
+            _copiesSends = true;
         }
         else if (-result is Errno.ENOBUFS or Errno.ENOMEM or Errno.EAGAIN && Phase != ConnectionPhase.Closing)
         {
@@ -139,14 +157,25 @@ public sealed partial class Connection
     {
         _sendInFlight = true;
         _operationsInFlight++;
+        OperationToken token = Token(OperationKind.Send);
         long most = _listener!.SendBytesMax;
-        if (_sending!.TryGetSinglePart(out byte* data, out nuint bytes) || _sending.Bytes > most)
+        bool isOnePart = _sending!.TryGetSinglePart(out byte* data, out nuint bytes) || _sending.Bytes > most;
+        bytes = (nuint)Math.Min((long)bytes, most);
+        _sendIsZeroCopy = !_copiesSends && (isOnePart ? (long)bytes : _sending.Bytes) >= Backend.ZeroCopyBytesLeast;
+        switch (isOnePart, _sendIsZeroCopy)
         {
-            Backend.SubmitSend(Token(OperationKind.Send), _socket, data, (nuint)Math.Min((long)bytes, most));
-        }
-        else
-        {
-            Backend.SubmitSendMessage(Token(OperationKind.Send), _socket, _sending.AsMessage());
+            case (true, false):
+                Backend.SubmitSend(token, _socket, data, bytes);
+                break;
+            case (false, false):
+                Backend.SubmitSendMessage(token, _socket, _sending.AsMessage());
+                break;
+            case (true, true):
+                Backend.SubmitZeroCopySend(token, _socket, data, bytes);
+                break;
+            case (false, true):
+                Backend.SubmitZeroCopySendMessage(token, _socket, _sending.AsMessage());
+                break;
         }
     }
 

@@ -144,6 +144,7 @@ public sealed partial class Connection
     {
         _outputBroken = _outputIsVain = false;
         _flushRequested = false;
+        OpenZeroCopy();
         OpenAccount();
     }
 

@@ -31,6 +31,6 @@ internal enum ConnectionPhase : byte
     /// <summary>Operations were cancelled; waiting for the kernel to let go of them.</summary>
     Closing,
 
-    /// <summary>The socket is closed; waiting for the handler to return.</summary>
+    /// <summary>The socket is closed; waiting for the handler to return, and for memory that the kernel has sent from.</summary>
     Closed,
 }

@@ -11,4 +11,6 @@ internal enum Opcode : byte
     Read = 22,
     Send = 26,
     Receive = 27,
+    SendZeroCopy = 47,
+    SendMessageZeroCopy = 48,
 }

@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Connections;
@@ -6,6 +7,9 @@ namespace Millrace.Engine.Tests.Connections;
 public class EndingTests : EngineTest
 {
     private const int Large = 4 * 1024 * 1024;
+
+    /// <summary>Whether the kernel has a copy of what was sent, and needs nothing of us to send it on.</summary>
+    internal virtual bool SendsCopies => true;
 
     [Fact]
     public async Task A_fin_behind_the_request_still_gets_the_whole_answer()
@@ -46,7 +50,16 @@ public class EndingTests : EngineTest
         Client client = Keep(await Client.ConnectAsync(listener.EndPoint, receiveBufferBytes: 4096));
         await Waiting.UntilAsync(() => client.Socket.Available > 0, "the answer has begun");
         await Group.StopAsync(TimeSpan.Zero).Within();
-        Assert.Equal(50_000, (await client.ReceiveToEndAsync()).Length);
+        if (SendsCopies)
+        {
+            Assert.Equal(50_000, (await client.ReceiveToEndAsync()).Length);
+        }
+        else
+        {
+            // What the peer has not acknowledged stands in our memory alone, which goes with the reactor.
+            SocketException error = await Assert.ThrowsAsync<SocketException>(client.ReceiveToEndAsync);
+            Assert.Equal(SocketError.ConnectionReset, error.SocketErrorCode);
+        }
     }
 
     [Fact]

@@ -31,6 +31,11 @@ internal sealed class ScriptedBackend : Backend
 
     public override long NowMs => Volatile.Read(ref _nowMs);
 
+    /// <summary>From how many bytes on the reactor is to send without a copy.</summary>
+    public long ZeroCopyFrom { get; set; } = long.MaxValue;
+
+    public override long ZeroCopyBytesLeast => ZeroCopyFrom;
+
     /// <summary>Receive buffers that were named by a completion and not returned.</summary>
     public int BuffersLent => _lentBuffers.Count;
 
@@ -86,7 +91,16 @@ internal sealed class ScriptedBackend : Backend
     public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
         Tell("send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
 
-    public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
+    public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        TellMessage("send", token, socket, message);
+
+    public override unsafe void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        Tell("zero-copy send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
+
+    public override unsafe void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        TellMessage("zero-copy send", token, socket, message);
+
+    private unsafe void TellMessage(string verb, OperationToken token, int socket, MessageHeader* message)
     {
         using var all = new MemoryStream();
         for (nuint i = 0; i < message->VectorCount; i++)
@@ -94,7 +108,7 @@ internal sealed class ScriptedBackend : Backend
             all.Write(new ReadOnlySpan<byte>(message->Vectors[i].Address, (int)message->Vectors[i].Bytes));
         }
 
-        Tell("send", token, socket, all.ToArray());
+        Tell(verb, token, socket, all.ToArray());
     }
 
     public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>

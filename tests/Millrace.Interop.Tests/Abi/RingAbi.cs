@@ -94,6 +94,8 @@ internal static class RingAbi
         ("Opcode.Read", "IORING_OP_READ", 22),
         ("Opcode.Send", "IORING_OP_SEND", 26),
         ("Opcode.Receive", "IORING_OP_RECV", 27),
+        ("Opcode.SendZeroCopy", "IORING_OP_SEND_ZC", 47),
+        ("Opcode.SendMessageZeroCopy", "IORING_OP_SENDMSG_ZC", 48),
         ("SqeFlags.FixedFile", "IOSQE_FIXED_FILE", 0x01),
         ("SqeFlags.BufferSelect", "IOSQE_BUFFER_SELECT", 0x20),
         ("IoPriority.AcceptMultishot", "IORING_ACCEPT_MULTISHOT", 1),

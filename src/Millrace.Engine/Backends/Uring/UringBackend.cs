@@ -48,11 +48,14 @@ internal sealed unsafe class UringBackend : Backend
 
         _completions = new Completion[options.CompletionsPerTurn];
         _receivePriority = options.MultishotReceive ? IoPriority.ReceiveMultishot : IoPriority.None;
+        ZeroCopyBytesLeast = options.ZeroCopySendBytes > 0 ? options.ZeroCopySendBytes : long.MaxValue;
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
         ArmWake();
     }
 
     public override string Name => "io_uring";
+
+    public override long ZeroCopyBytesLeast { get; }
 
     public override int ReceiveBufferCount => _buffers.Count;
 
@@ -79,21 +82,17 @@ internal sealed unsafe class UringBackend : Backend
         entry->BufferGroup = ReceiveBuffers.Group;
     }
 
-    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
-    {
-        Sqe* entry = NewEntry(Opcode.Send, socket, token);
-        entry->Address = (ulong)data;
-        entry->Length = (uint)Math.Min(bytes, int.MaxValue);
-        entry->OperationFlags = MessageFlags.WaitAll;
-    }
+    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        FillSend(NewEntry(Opcode.Send, socket, token), data, bytes);
 
-    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
-    {
-        Sqe* entry = NewEntry(Opcode.SendMessage, socket, token);
-        entry->Address = (ulong)message;
-        entry->Length = 1;
-        entry->OperationFlags = MessageFlags.WaitAll;
-    }
+    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        FillSend(NewEntry(Opcode.SendMessage, socket, token), message, count: 1);
+
+    public override void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        FillSend(NewEntry(Opcode.SendZeroCopy, socket, token), data, bytes);
+
+    public override void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        FillSend(NewEntry(Opcode.SendMessageZeroCopy, socket, token), message, count: 1);
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {
@@ -161,6 +160,13 @@ internal sealed unsafe class UringBackend : Backend
         NativeMemory.Free(_wakeCount);
     }
 
+    private static void FillSend(Sqe* entry, void* what, nuint count)
+    {
+        entry->Address = (ulong)what;
+        entry->Length = (uint)Math.Min(count, int.MaxValue);
+        entry->OperationFlags = MessageFlags.WaitAll;
+    }
+
     private void ArmWake()
     {
         Sqe* entry = NewEntry(Opcode.Read, _wake.Descriptor, WakeToken);
@@ -205,7 +211,8 @@ internal sealed unsafe class UringBackend : Backend
     [Conditional("DEBUG")]
     private void NoteEnded(in Cqe cqe)
     {
-        if ((cqe.Flags & CqeFlags.More) == 0)
+        // A send has let its socket go with its result, even where the kernel goes on reading the memory.
+        if ((cqe.Flags & CqeFlags.More) == 0 || new OperationToken(cqe.UserData).Kind == OperationKind.Send)
         {
             _descriptorsInUse.Remove(cqe.UserData);
         }
