@@ -33,6 +33,10 @@ class Meeting:
     connections: int
     entrants: list[Entrant]
 
+    @property
+    def needs(self) -> set[tuple[str, Cores, bool]]:
+        return {(entrant.name, self.cores, self.row.is_coded) for entrant in self.entrants}
+
     def hold(self, field: Field, options: argparse.Namespace, written: Record) -> None:
         present = self._gather(field, written)
         for round_ in range(options.rounds):
@@ -44,7 +48,6 @@ class Meeting:
                 written.cells.append(cell)
         for runner, reply in present:
             self._count_calls(runner, reply, written)
-        field.clear()
 
     def _gather(self, field: Field, written: Record) -> list[tuple[Runner, Reply]]:
         """Those that are up and answer as they should, warm."""
