@@ -87,9 +87,9 @@ def _caption(place: Place) -> str:
     return f"{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server"
 
 
-def _rank(place: Place) -> tuple[int, int, str]:
+def _rank(place: Place) -> tuple[int, bool, int]:
     names = list(TITLES)
-    return names.index(place.row) if place.row in names else len(names), place.connections, place.cores
+    return names.index(place.row) if place.row in names else len(names), place.cores != "one", place.connections
 
 
 def _kind(line: Line) -> str:
