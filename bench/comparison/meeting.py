@@ -12,7 +12,7 @@ from field import Field, Runner
 from record import CallCount, Record
 from replies import Reply
 from results import RowCell
-from rows import Row
+from rows import Root, Row
 from running import StartFailure
 from warmth import STEP_S, warm_up
 from window import LoadFailure, Window
@@ -24,6 +24,8 @@ WARM_S = 1
 # For who is compiled late until that is done. It takes longest in the first row; of another one only what is new in it is compiled.
 STEP_AGAIN_S = 2
 WARM_FIRST_S, WARM_AGAIN_S = 15, 5
+# For the entity tags of the large site, whose files are all read.
+TREE_START_S = 15
 
 
 @dataclass(frozen=True)
@@ -131,4 +133,6 @@ def _warm_s(meeting: Meeting, entrant: Entrant, known: set[tuple[object, ...]]) 
     server = (entrant.name, meeting.cores, meeting.row.root, meeting.row.is_coded)
     seconds = WARM_FIRST_S if server not in known else WARM_AGAIN_S if (*server, meeting.row.name) not in known else WARM_S
     known |= {server, (*server, meeting.row.name)}
+    if meeting.row.root is Root.TREE:
+        seconds += TREE_START_S
     return seconds if entrant.is_compiled_late else WARM_S
