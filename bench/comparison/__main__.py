@@ -65,12 +65,13 @@ def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
 
     begun, held = time.monotonic(), []
     with Field(max(meeting.connections for meeting in meetings)) as field:
-        for meeting in meetings:
+        for index, meeting in enumerate(meetings):
             if options.minutes and time.monotonic() - begun > options.minutes * 60:
                 print(f"{options.minutes} minutes are over: {len(meetings) - len(held)} rows are left out.", flush=True)
                 break
             held.append(meeting)
             meeting.hold(field, options, written)
+            field.clear(set().union(*(later.needs for later in meetings[index + 1:])))
             written.write(options.out)  # So that a run that is broken off leaves what it has.
     return conclude(options, held, written)
 
@@ -159,7 +160,8 @@ def parse() -> argparse.Namespace:
                         help="where the results go (default artifacts/bench/run.json)")
     parser.add_argument("--report", type=Path, nargs="+", metavar="FILE",
                         help="measure nothing: of files of this, bench/https and bench/kestrel, write docs/performance.md and its pictures")
-    parser.add_argument("--into", type=lambda text: Path(text).resolve(), default=document.DOCUMENTS, metavar="FOLDER", help="where performance.md is (default docs)")
+    parser.add_argument("--into", type=lambda text: Path(text).resolve(), default=document.DOCUMENTS, metavar="FOLDER",
+                        help="where performance.md is (default docs)")
     options = parser.parse_args()
     try:
         strangers = [entrants.added(definition) for definition in options.server]

@@ -10,7 +10,7 @@ from goals import Source
 from places import REPOSITORY
 from record import Collection
 from results import Line, Place, Results
-from rows import ROWS
+from rows import ROWS, STRATEGIES
 
 DOCUMENTS = REPOSITORY / "docs"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -62,14 +62,15 @@ def _draw(results: Results, images: Path) -> list[tuple[Path, Place]]:
     pictures = []
     for row, connections in PICTURED:
         place = Place("one", row, connections)
-        lines = [line for line in results.lines(place) if line.server not in ("millrace-baked", "millrace-ring", "millrace-stream")]
+        lines = [line for line in results.lines(place) if line.server not in STRATEGIES]
         if not lines:
             continue
         path = images / f"{PREFIX}{re.sub(r'[^a-z0-9]', '', row)}.svg"
         bars = [chart.Bar(line.server, line.cost_us.median, _kind(line)) for line in lines]
+        kernel = "; limit: what the kernel alone costs" if any(line.server == "limit" for line in lines) else ""
         path.write_text(chart.bars(
             f"{TITLES[row]}, {connections} connections",
-            "CPU time of the server's core for each request, in microseconds: less is better", bars))
+            f"CPU time of the server's core for each request, in microseconds: less is better{kernel}", bars))
         pictures.append((path, place))
     return pictures
 
@@ -86,9 +87,9 @@ def _caption(place: Place) -> str:
     return f"{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server"
 
 
-def _rank(place: Place) -> tuple[int, int, str]:
+def _rank(place: Place) -> tuple[int, bool, int]:
     names = list(TITLES)
-    return names.index(place.row) if place.row in names else len(names), place.connections, place.cores
+    return names.index(place.row) if place.row in names else len(names), place.cores != "one", place.connections
 
 
 def _kind(line: Line) -> str:

@@ -17,7 +17,7 @@ class Runner(ServerProcess):
     """An entrant that is up."""
 
     # One that maps its assets, or reads a site, on one core with others beside it.
-    start_timeout_s = 60
+    start_timeout_s = 300
     stop_timeout_s = 10
 
     def __init__(self, entrant: Entrant, ground: Ground):
@@ -63,10 +63,14 @@ class Field:
             self._up[entrant.name, ground] = runner
         return runner
 
-    def clear(self) -> None:
-        """Ends those whom no later row needs: that have one file, or a root that is not the usual one."""
+    def clear(self, needed: set[tuple[str, Cores, bool]]) -> None:
+        """Ends those whom no later row needs: those too that have one file, or a root that is not the usual one.
+
+        `needed`: of a server its name, its cores, and whether it is asked for coded files.
+        """
         for key, runner in list(self._up.items()):
-            if runner.entrant.has_one_file or runner.ground.root is not Root.DISK:
+            is_needed = (runner.entrant.name, runner.ground.cores, runner.ground.is_coded) in needed
+            if not is_needed or runner.entrant.has_one_file or runner.ground.root is not Root.DISK:
                 runner.stop()
                 del self._up[key]
 

@@ -12,7 +12,7 @@ from field import Field, Runner
 from record import CallCount, Record
 from replies import Reply
 from results import RowCell
-from rows import Row
+from rows import Root, Row
 from running import StartFailure
 from warmth import STEP_S, warm_up
 from window import LoadFailure, Window
@@ -24,6 +24,8 @@ WARM_S = 1
 # For who is compiled late until that is done. It takes longest in the first row; of another one only what is new in it is compiled.
 STEP_AGAIN_S = 2
 WARM_FIRST_S, WARM_AGAIN_S = 15, 5
+# For the entity tags of the large site, whose files are all read.
+TREE_START_S = 15
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Meeting:
     cores: Cores
     connections: int
     entrants: list[Entrant]
+
+    @property
+    def needs(self) -> set[tuple[str, Cores, bool]]:
+        return {(entrant.name, self.cores, self.row.is_coded) for entrant in self.entrants}
 
     def hold(self, field: Field, options: argparse.Namespace, written: Record) -> None:
         present = self._gather(field, written)
@@ -44,7 +50,6 @@ class Meeting:
                 written.cells.append(cell)
         for runner, reply in present:
             self._count_calls(runner, reply, written)
-        field.clear()
 
     def _gather(self, field: Field, written: Record) -> list[tuple[Runner, Reply]]:
         """Those that are up and answer as they should, warm."""
@@ -128,4 +133,6 @@ def _warm_s(meeting: Meeting, entrant: Entrant, known: set[tuple[object, ...]]) 
     server = (entrant.name, meeting.cores, meeting.row.root, meeting.row.is_coded)
     seconds = WARM_FIRST_S if server not in known else WARM_AGAIN_S if (*server, meeting.row.name) not in known else WARM_S
     known |= {server, (*server, meeting.row.name)}
+    if meeting.row.root is Root.TREE:
+        seconds += TREE_START_S
     return seconds if entrant.is_compiled_late else WARM_S

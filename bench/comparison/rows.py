@@ -102,8 +102,8 @@ ROWS = [
     Row("404", "what is not there", "missing.html", (64,), WHOLE_SERVERS, Ask.MISSING),
     # limit sends each reply by itself, and so is none to who gathers them.
     Row("pipelined", "1 KB, 16 requests pipelined", "1k.txt", (64,), servers=(*WHOLE_SERVERS, "millrace-pipe"), depth=16),
-    Row("tree", "11,439 of a site's 200,000 files, few of them often", "", (64,), (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"),
-        root=Root.TREE),
+    Row("tree", "11,439 of a site's 200,000 files, few of them often", "", (64,),
+        (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"), root=Root.TREE),
     Row("tmpfs", "10 KB on tmpfs", "10k.txt", (64,), READERS, root=Root.TMPFS),
     Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),

@@ -61,7 +61,7 @@ def place(results: Results, place: Place, calls: list[CallCount]) -> str:
     counted = {count.server: count.each for count in calls if Place(count.cores, count.row, count.connections) == place}
     heads = ["server", "CPU us", "user", "system", "interrupts", *(f"x {control}" for control in CONTROLS),
              "requests/s", "p50 us", "p99 us", "p99.9 us", "calls", "memory MB", "rounds"]
-    return table(heads, [_line(results, line, counted) for line in results.lines(place)])
+    return table(*_without_empty(heads, [_line(results, line, counted) for line in results.lines(place)]))
 
 
 def elsewhere(results: Results, place: Place, control: str) -> str:
@@ -85,6 +85,12 @@ def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
         *(f"{time:,.0f}" if time is not None else "-" for time in (line.p50_us, line.p99_us, line.p999_us)),
         f"{calls[line.server]:.2f}" if line.server in calls else "-",
         f"{line.resident_bytes / 1e6:.1f}", str(line.rounds)]
+
+
+def _without_empty(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Of both cores no parts are known, and where neither control takes part there are no ratios."""
+    told = [index for index in range(len(heads)) if any(row[index] != "-" for row in rows)]
+    return [heads[index] for index in told], [[row[index] for index in told] for row in rows]
 
 
 def _urgency(judged: Judgement) -> int:

@@ -48,28 +48,94 @@ public sealed class PerformanceReportTests : IDisposable
         Assert.StartsWith($"Words before.\n{Begin}\n", page, StringComparison.Ordinal);
         Assert.EndsWith($"\n{End}\nWords behind.\n", page, StringComparison.Ordinal);
         Assert.DoesNotContain("Old figures", page, StringComparison.Ordinal);
-        Assert.False(File.Exists(Path.Combine(_folder, "images", "performance-old.svg")));
+        Assert.False(File.Exists(Path.Combine(Documents, "images", "performance-old.svg")));
         Assert.Contains("](images/performance-10k.svg)", page, StringComparison.Ordinal);
-        Assert.StartsWith("<svg ", File.ReadAllText(Path.Combine(_folder, "images", "performance-10k.svg")), StringComparison.Ordinal);
+        Assert.StartsWith("<svg ", File.ReadAllText(Path.Combine(Documents, "images", "performance-10k.svg")), StringComparison.Ordinal);
     }
 
-    private string Report(params string[] cells)
+    [Theory]
+    [InlineData("10k", "[![10 KB, 64 connections: CPU time for each request, by server](docs/images/performance-10k.svg)]")]
+    [InlineData("1k", "")]
+    public void The_readme_shows_the_headline_where_it_was_measured_and_none_of_before_where_not(string row, string picture)
     {
-        Directory.CreateDirectory(Path.Combine(_folder, "images"));
-        File.WriteAllText(Path.Combine(_folder, "images", "performance-old.svg"), "");
-        File.WriteAllText(Path.Combine(_folder, "performance.md"), $"Words before.\n{Begin}\nOld figures.\n{End}\nWords behind.\n");
-        string file = Path.Combine(_folder, "run.json");
+        const string Before = "# Millrace\n<!-- headline: begin -->\n";
+        const string Behind = "<!-- headline: end -->\nWords.\n";
+        File.WriteAllText(Readme, $"{Before}![Old](docs/images/performance-old.svg)\n{Behind}");
+
+        Report(Cell("limit", 0, 10, row: row), Cell("millrace", 0, 11, row: row));
+
+        string text = File.ReadAllText(Readme);
+        Assert.StartsWith(Before + picture, text, StringComparison.Ordinal);
+        Assert.EndsWith(picture.Length == 0 ? Before + Behind : $"\n{Behind}", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void An_option_is_compared_with_the_server_without_it_in_the_same_round()
+    {
+        string page = Report(
+            Cell("millrace", 0, 10, row: "options"), Cell("millrace-polled", 0, 12, row: "options"), Cell("millrace", 1, 20, row: "options"),
+            Cell("millrace-polled", 1, 32, row: "options"), Cell("millrace-cubic", 0, 9, row: "options"),
+            Cell("millrace-cubic", 1, 22, row: "options"));
+
+        Assert.Contains("| option | 10 KB x 64 |", page, StringComparison.Ordinal);
+        Assert.Contains("| `--submission-polling 20` | **1.40 (1.30–1.50)** |", page, StringComparison.Ordinal);
+        Assert.Contains("| `--congestion-control cubic` | 1.00 (0.95–1.05) |", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("`--pin-reactors` |", page, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void The_cheapest_way_of_each_size_is_marked_beside_the_sizes_that_decide()
+    {
+        string page = Report(
+            Cell("millrace-baked", 0, 10, row: "ways-64k"), Cell("millrace-ring", 0, 12, row: "ways-64k"),
+            Cell("millrace-baked", 0, 40, row: "ways-256k"), Cell("millrace-ring", 0, 30, row: "ways-256k"));
+
+        Assert.Contains("| 64K | **10.0** | 12.0 | - | - | - | - |", page, StringComparison.Ordinal);
+        Assert.Contains("| 256K | 40.0 | **30.0** | - | - | - | - |", page, StringComparison.Ordinal);
+        Assert.Contains("up to `--bake-max` 64k are baked, and those up to `--ring-max` 256k", page, StringComparison.Ordinal);
+        Assert.StartsWith("<svg ", File.ReadAllText(Path.Combine(Documents, "images", "performance-ways.svg")), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("0123456789abcdef", "1.10 (1.05–1.15)")]
+    [InlineData("another", "1.20 (1.20–1.20)")]
+    public void Rounds_of_several_files_count_where_the_commit_is_the_same_and_else_the_last_ones(string commit, string ratio)
+    {
+        // Of the same number, but of other runs: 24 beside 10 is no ratio.
+        string first = Stored("first", "0123456789abcdef", Cell("limit", 0, 10), Cell("millrace", 0, 10));
+        string second = Stored("second", commit, Cell("limit", 0, 20), Cell("millrace", 0, 24));
+
+        Assert.Contains($"| at most 1.06 x limit (1.12 passes) | {ratio} |", ReportOf(first, second), StringComparison.Ordinal);
+    }
+
+    private string Readme => Path.Combine(_folder, "README.md");
+
+    private string Documents => Path.Combine(_folder, "docs");
+
+    private string Report(params string[] cells) => ReportOf(Stored("run", "0123456789abcdef", cells));
+
+    private string Stored(string name, string commit, params string[] cells)
+    {
+        string file = Path.Combine(_folder, $"{name}.json");
         File.WriteAllText(file, $$"""
             {
               "conditions": {
-                "date": "2026-01-01T00:00:00", "commit": "0123456789abcdef", "dirty": false, "cpu": "a cpu", "kernel": "6.1",
-                "rounds": 3, "seconds": 1
+                "date": "2026-01-01T00:00:00", "commit": "{{commit}}", "dirty": false, "cpu": "a cpu", "kernel": "6.1",
+                "rounds": 3, "seconds": 1, "sizes": { "bake-max": "64k", "ring-max": "256k" }
               },
               "failures": {}, "calls": [], "cells": [{{string.Join(",", cells)}}]
             }
             """);
+        return file;
+    }
+
+    private string ReportOf(params string[] files)
+    {
+        Directory.CreateDirectory(Path.Combine(Documents, "images"));
+        File.WriteAllText(Path.Combine(Documents, "images", "performance-old.svg"), "");
+        File.WriteAllText(Path.Combine(Documents, "performance.md"), $"Words before.\n{Begin}\nOld figures.\n{End}\nWords behind.\n");
         string program = Path.Combine(Repository.Root, "bench", "comparison");
-        ProcessStartInfo start = new("python3", ["-B", program, "--report", file, "--into", _folder])
+        ProcessStartInfo start = new("python3", ["-B", program, "--into", Documents, "--report", .. files])
         {
             RedirectStandardError = true,
             RedirectStandardOutput = true,
@@ -79,7 +145,7 @@ public sealed class PerformanceReportTests : IDisposable
         string said = process.StandardOutput.ReadToEnd() + process.StandardError.ReadToEnd();
         process.WaitForExit();
         Assert.True(process.ExitCode == 0, said);
-        return File.ReadAllText(Path.Combine(_folder, "performance.md"));
+        return File.ReadAllText(Path.Combine(Documents, "performance.md"));
     }
 
     private static Process? Begun(ProcessStartInfo start)
@@ -94,9 +160,9 @@ public sealed class PerformanceReportTests : IDisposable
         }
     }
 
-    private static string Cell(string server, int round, int costUs, string? fault = null) => $$"""
+    private static string Cell(string server, int round, int costUs, string? fault = null, string row = "10k") => $$"""
         {
-          "row": "10k", "cores": "one", "connections": 64, "server": "{{server}}", "round": {{round}}, "core_us_per_request": {{costUs}},
+          "row": "{{row}}", "cores": "one", "connections": 64, "server": "{{server}}", "round": {{round}}, "core_us_per_request": {{costUs}},
           "requests_per_s": 1000, "resident_bytes": 1000000, "faults": [{{(fault is null ? "" : $"\"{fault}\"")}}]
         }
         """;
