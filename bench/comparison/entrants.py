@@ -74,6 +74,7 @@ def known() -> list[Entrant]:
     return [
         # The limit has one thread: with two cores it would be half of one.
         Entrant("limit", _limit, build_limit, has_one_file=True, is_filler=True, cores=(Cores.ONE,)),
+        Entrant("limit-sendfile", _limit_sendfile, build_limit, has_one_file=True, is_filler=True, cores=(Cores.ONE,)),
         Entrant("limit-read", _limit_read, build_limit, has_one_file=True, cores=(Cores.ONE,)),
         Entrant("nginx", lambda ground, port: _nginx("nginx", ground, port, "on")),
         Entrant("nginx-copy", lambda ground, port: _nginx("nginx-copy", ground, port, "off")),
@@ -110,6 +111,10 @@ def sizes() -> dict[str, str]:
 
 def _limit(ground: Ground, port: int) -> list[str]:
     return [str(LIMIT), str(port), str(ground.file_bytes)]
+
+
+def _limit_sendfile(ground: Ground, port: int) -> list[str]:
+    return [*_limit(ground, port), "--sendfile"]
 
 
 def _limit_read(ground: Ground, port: int) -> list[str]:

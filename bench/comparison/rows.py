@@ -40,7 +40,7 @@ class Root(Enum):
 PEERS = ("nginx", "nginx-copy", "lighttpd", "h2o", "caddy")
 FRONTS = ("millrace", "millrace-epoll", "millrace-kestrel", "millrace-pipe")
 STRATEGIES = ("limit-read", "millrace-baked", "millrace-ring", "millrace-stream")
-EVERYBODY = ("limit", *PEERS, "map-static-assets", *FRONTS)
+EVERYBODY = ("limit", "limit-sendfile", *PEERS, "map-static-assets", *FRONTS)
 # One prebuilt reply is no answer to what these ask, and a pipe's handler of some lines knows files only.
 WHOLE_SERVERS = (*PEERS, "map-static-assets", "millrace", "millrace-epoll", "millrace-kestrel")
 READERS = ("limit-read", "nginx", "nginx-copy", "lighttpd", "h2o", "caddy", "millrace", "millrace-ring")
@@ -108,5 +108,5 @@ ROWS = [
     Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
     Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
-    Row("100m", "100 MB", "100m.bin", servers=("limit", *PEERS, "millrace", "millrace-epoll", "millrace-kestrel")),
+    Row("100m", "100 MB", "100m.bin", servers=("limit", "limit-sendfile", *PEERS, "millrace", "millrace-epoll", "millrace-kestrel")),
 ]

@@ -1,10 +1,12 @@
 // limit: what the kernel charges for a request, and next to nothing else.
 //
-//   limit PORT BODY_BYTES [--read FILE]
+//   limit PORT BODY_BYTES [--read FILE | --sendfile]
 //
 // One thread, one ring. Every request gets the same prebuilt reply; nothing of it is parsed but its
 // end, so pipelined and fragmented requests get the right number of answers. With --read the body is
 // read from FILE on the ring for each request, behind the head: the limit of Millrace's Ring strategy.
+// With --sendfile the body is pages in memory (a memfd) that the socket takes by reference, by a system
+// call for each piece, as a ring has no such operation: what a server can win by not copying.
 //
 // A connection is its descriptor: it is closed only when nothing of it is in flight, so a descriptor
 // that the kernel gives out again never meets a completion of its last owner.
@@ -16,6 +18,7 @@
 #include <fcntl.h>
 #include <liburing.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +26,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,14 +35,15 @@
 // 1,024 buffers keep the lines that receives touch in L2; a receive that finds none is re-armed.
 enum { SqEntries = 4096, CqEntries = 16384, BufferCount = 1024, BufferBytes = 2048, BufferGroup = 0 };
 enum { ConnectionsMax = 1 << 20, Backlog = 4096 };
-enum operation { Accept, Receive, Read, Send };
+enum operation { Accept, Receive, Read, Send, Room };
 
 struct connection {
     char *reply;    // head and body: shared by all, or the connection's own with --read
     unsigned match; // how much of CRLFCRLF the last receive ended with
     unsigned owed;  // requests that were received and are not answered yet
+    size_t sent;    // with --sendfile: of the reply
     bool receiving; // a multishot receive is armed
-    bool answering; // a READ or a SEND is in flight
+    bool answering; // a READ, a SEND or a POLL_ADD is in flight
     bool ended;     // the peer sent FIN, or something failed
 };
 
@@ -45,7 +51,7 @@ static struct io_uring ring;
 static struct io_uring_buf_ring *bufferRing;
 static char *buffers, *prebuilt;
 static struct connection *connections;
-static int listener, file = -1;
+static int listener, file = -1, pages = -1;
 static size_t headBytes, bodyBytes;
 
 static struct io_uring_sqe *next_sqe(void) {
@@ -62,7 +68,7 @@ static void tag(struct io_uring_sqe *sqe, enum operation operation, int fd) {
 
 static void submit_accept(void) {
     struct io_uring_sqe *sqe = next_sqe();
-    io_uring_prep_multishot_accept(sqe, listener, NULL, NULL, SOCK_CLOEXEC);
+    io_uring_prep_multishot_accept(sqe, listener, NULL, NULL, SOCK_CLOEXEC | (pages >= 0 ? SOCK_NONBLOCK : 0));
     tag(sqe, Accept, listener);
 }
 
@@ -87,17 +93,30 @@ static void submit_read(int fd) {
     tag(sqe, Read, fd);
 }
 
-// Answers the next request that is owed, or closes what has ended and has nothing in flight.
-static void proceed(int fd) {
+// More of the reply by reference, until it is out (1), there is no room (0), or it cannot be sent (-1).
+static int transmit(int fd) {
     struct connection *connection = &connections[fd];
-    if (connection->answering) return;
-    if (connection->owed > 0) {
-        connection->answering = true;
-        if (file >= 0) submit_read(fd); else submit_send(fd);
-    } else if (connection->ended && !connection->receiving) {
-        if (connection->reply != prebuilt) free(connection->reply);
-        close(fd);
+    while (connection->sent < headBytes + bodyBytes) {
+        ssize_t count;
+        if (connection->sent < headBytes) {
+            size_t left = headBytes - connection->sent;
+            count = send(fd, prebuilt + connection->sent, left, MSG_MORE | MSG_NOSIGNAL | MSG_DONTWAIT);
+        } else {
+            off_t offset = connection->sent - headBytes;
+            count = sendfile(fd, pages, &offset, bodyBytes - offset);
+        }
+        if (count <= 0) return errno == EAGAIN ? 0 : -1;
+        connection->sent += count;
     }
+    connection->sent = 0;
+    return 1;
+}
+
+static void submit_poll(int fd) {
+    struct io_uring_sqe *sqe = next_sqe();
+    io_uring_prep_poll_add(sqe, fd, POLLOUT);
+    tag(sqe, Room, fd);
+    connections[fd].answering = true;
 }
 
 // Nothing more is answered; the shutdown ends a receive that is still armed.
@@ -105,6 +124,24 @@ static void fail(int fd) {
     connections[fd].owed = 0;
     connections[fd].ended = true;
     if (connections[fd].receiving) shutdown(fd, SHUT_RDWR);
+}
+
+// Answers the next request that is owed, or closes what has ended and has nothing in flight.
+static void proceed(int fd) {
+    struct connection *connection = &connections[fd];
+    if (connection->answering) return;
+    while (pages >= 0 && connection->owed > 0) {
+        int state = transmit(fd);
+        if (state == 0) { submit_poll(fd); return; }
+        if (state < 0) fail(fd); else connection->owed--;
+    }
+    if (connection->owed > 0) {
+        connection->answering = true;
+        if (file >= 0) submit_read(fd); else submit_send(fd);
+    } else if (connection->ended && !connection->receiving) {
+        if (connection->reply != prebuilt) free(connection->reply);
+        close(fd);
+    }
 }
 
 static void on_accepted(int result, bool more) {
@@ -167,6 +204,11 @@ static void on_sent(int fd, int result) {
     proceed(fd);
 }
 
+static void on_room(int fd) {
+    connections[fd].answering = false;
+    proceed(fd);
+}
+
 static void dispatch(const struct io_uring_cqe *cqe) {
     int fd = (int)(unsigned)cqe->user_data;
     switch ((enum operation)(cqe->user_data >> 32)) {
@@ -174,6 +216,7 @@ static void dispatch(const struct io_uring_cqe *cqe) {
     case Receive: on_received(fd, cqe->res, cqe->flags); break;
     case Read: on_read(fd, cqe->res); break;
     case Send: on_sent(fd, cqe->res); break;
+    case Room: on_room(fd); break;
     }
 }
 
@@ -187,6 +230,14 @@ static void build_reply(void) {
     if (!prebuilt) err(1, "malloc");
     memcpy(prebuilt, head, headBytes);
     memset(prebuilt + headBytes, 'x', bodyBytes);
+}
+
+static void make_pages(void) {
+    pages = memfd_create("body", MFD_CLOEXEC);
+    if (pages < 0 || ftruncate(pages, bodyBytes) < 0) err(1, "memfd");
+    char *body = mmap(NULL, bodyBytes, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0);
+    if (body == MAP_FAILED) err(1, "mmap");
+    memset(body, 'x', bodyBytes);
 }
 
 // As many descriptors as the hard limit allows, and a connection for each.
@@ -258,12 +309,15 @@ static void on_terminate(int signal) {
 
 int main(int argc, char **argv) {
     bool reads = argc == 5 && strcmp(argv[3], "--read") == 0;
-    if (argc != 3 && !reads) errx(2, "usage: limit PORT BODY_BYTES [--read FILE]");
+    bool refers = argc == 4 && strcmp(argv[3], "--sendfile") == 0;
+    if (argc != 3 && !reads && !refers) errx(2, "usage: limit PORT BODY_BYTES [--read FILE | --sendfile]");
     bodyBytes = strtoul(argv[2], NULL, 10);
     // O_NONBLOCK: on overlayfs and tmpfs a ring read is inline only then (0.8 against 5 us).
     if (reads && (file = open(argv[4], O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0) err(1, "%s", argv[4]);
     signal(SIGTERM, on_terminate);
+    signal(SIGPIPE, SIG_IGN); // sendfile has no MSG_NOSIGNAL
     build_reply();
+    if (refers) make_pages();
     make_connections();
     listen_on(atoi(argv[1]));
     make_ring();
