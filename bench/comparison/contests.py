@@ -32,13 +32,13 @@ def ways(results: Results, defaults: dict[str, str]) -> list[str]:
     lines = []
     for place in places:
         costs = {line.server: line.cost_us.median for line in results.lines(place)}
-        lines.append([_SIZES[place.row].upper(), *(_cost(costs, name, _backend(name)) for name in WAYS)])
+        lines.append([_SIZES[place.row].upper(), *(_cost(costs, name) for name in WAYS)])
     stand = f" As it comes, files up to `--bake-max` {defaults['bake-max']} are baked, and those up to `--ring-max` " \
             f"{defaults['ring-max']} go by the ring." if len(defaults) == 2 else ""
     return [
         f"CPU microseconds for each request, {_CONNECTIONS} connections, the cheapest way of each backend in bold: **baked** sends it from "
         f"memory, **ring** reads it in one go for each request, **stream** reads piece by piece.{stand}",
-        table(["size", *(f"{'epoll' if 'epoll' in name else 'io_uring'}, {name.rpartition('-')[2]}" for name in WAYS)], lines)]
+        table(["size", *(f"{_backend(name)}, {_way(name)}" for name in WAYS)], lines)]
 
 
 def draw_ways(results: Results) -> str | None:
@@ -46,12 +46,11 @@ def draw_ways(results: Results) -> str | None:
     places = _way_places(results)
     drawn = []
     for name in WAYS:
-        baked = f"{_backend(name)}-baked"
+        baked = f"{_server(name)}-baked"
         ratios = [results.ratio(place, name, baked) for place in places]
         if name != baked and any(ratios):
-            way, backend = name.rpartition("-")[2], "epoll" if "epoll" in name else "io_uring"
-            look = f"{'a' if way == 'ring' else 'b'}{' dashed' if backend == 'epoll' else ''}"
-            drawn.append(Curve(f"{way}, {backend}", [ratio.median if ratio else None for ratio in ratios], look))
+            look = f"{'a' if _way(name) == 'ring' else 'b'}{' dashed' if _backend(name) == 'epoll' else ''}"
+            drawn.append(Curve(f"{_way(name)}, {_backend(name)}", [ratio.median if ratio else None for ratio in ratios], look))
     if not drawn:
         return None
     return curves(
@@ -64,14 +63,23 @@ def _way_places(results: Results) -> list[Place]:
     return [place for name in _SIZES for place in results.places if place == Place("one", name, _CONNECTIONS)]
 
 
+def _way(name: str) -> str:
+    return name.rpartition("-")[2]
+
+
 def _backend(name: str) -> str:
+    return "epoll" if "epoll" in name else "io_uring"
+
+
+def _server(name: str) -> str:
+    """Without the way that its files go."""
     return name.rpartition("-")[0]
 
 
-def _cost(costs: dict[str, float], name: str, backend: str) -> str:
+def _cost(costs: dict[str, float], name: str) -> str:
     if name not in costs:
         return "-"
-    cheapest = min(cost for other, cost in costs.items() if _backend(other) == backend)
+    cheapest = min(cost for other, cost in costs.items() if _backend(other) == _backend(name))
     return f"**{chart.text(costs[name])}**" if costs[name] == cheapest else chart.text(costs[name])
 
 
@@ -83,5 +91,4 @@ def _option(ratio: Spread | None) -> str:
 
 def _heading(place: Place) -> str:
     title = next(row.title for row in _OPTION_ROWS if row.name == place.row).partition(",")[0]
-    return f"{title} x {place.connections}{', both cores' if place.cores == 'both' else ''}"
-
+    return f"{title} x {place.connections}{place.shared}"

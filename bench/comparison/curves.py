@@ -3,19 +3,15 @@
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+from chart import framed
+
 WIDTH, HEIGHT = 760, 340
 LEFT, RIGHT, TOP, BOTTOM = 48, 170, 48, 28
 LABEL_GAP = 16
 
-# No background of its own: the page's shows through, and the page may be either.
-_STYLE = """
-  text { font: 13px system-ui, sans-serif; fill: #1f2328 }
-  .title { font-weight: 600; font-size: 14px } .note { fill: #59636e; font-size: 12px }
-  .axis { stroke: #8c959f; stroke-width: 1 } .grid { stroke: #8c959f; stroke-opacity: .3 }
-  path { fill: none; stroke-width: 2 } .a { stroke: #0969da } .b { stroke: #bf8700 } .dashed { stroke-dasharray: 6 4 }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 } .note { fill: #9198a1 } .a { stroke: #4493f8 } .b { stroke: #d29922 }
-  }"""
+_LINES = """.axis { stroke: #8c959f; stroke-width: 1 } .grid { stroke: #8c959f; stroke-opacity: .3 }
+  path { fill: none; stroke-width: 2 } .a { stroke: #0969da } .b { stroke: #bf8700 } .dashed { stroke-dasharray: 6 4 }"""
+_LINES_AT_NIGHT = ".a { stroke: #4493f8 } .b { stroke: #d29922 }"
 
 
 @dataclass(frozen=True)
@@ -31,13 +27,7 @@ def curves(title: str, note: str, sizes: list[str], drawn: list[Curve]) -> str:
     """From 0 up, with a line at each half."""
     highest = max(value for curve in drawn for value in curve.values if value is not None)
     top = max(1.5, -(-highest * 2 // 1) / 2)
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{_STYLE}\n</style>",
-        f'<text class="title" x="0" y="15">{escape(title)}</text>',
-        f'<text class="note" x="0" y="33">{escape(note)}</text>',
-    ]
+    lines = []
     for step in range(int(top * 2) + 1):
         y = _y(step / 2, top)
         lines += [
@@ -50,7 +40,7 @@ def curves(title: str, note: str, sizes: list[str], drawn: list[Curve]) -> str:
     for curve in drawn:
         points = [f"{_x(index, sizes):.1f},{_y(value, top):.1f}" for index, value in enumerate(curve.values) if value is not None]
         lines.append(f'<path class="{curve.look}" d="M{" L".join(points)}"/>')
-    return "\n".join([*lines, *_labels(drawn, top), "</svg>", ""])
+    return framed(title, note, (WIDTH, HEIGHT), (_LINES, _LINES_AT_NIGHT), [*lines, *_labels(drawn, top)])
 
 
 def _labels(drawn: list[Curve], top: float) -> list[str]:

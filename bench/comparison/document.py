@@ -110,12 +110,12 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
         "### Row by row", tables.LEGEND,
     ]
     for place in sorted(results.places, key=_rank):
-        title = f"**{TITLES.get(place.row, place.row)}, {place.connections} connections{', both cores' if place.cores == 'both' else ''}**"
+        title = f"**{TITLES.get(place.row, place.row)}, {place.connections} connections{place.shared}**"
         parts += [title, tables.place(results, place, collection.calls)]
     for source, control in ((Source.HTTPS, "nginx"), (Source.KESTREL, "sockets")):
         others = Results(collection.cells.get(source, []))
         for place in others.places:
-            title = f"**`{source.value}`: {place.row}, {place.connections} connections{', both cores' if place.cores == 'both' else ''}**"
+            title = f"**`{source.value}`: {place.row}, {place.connections} connections{place.shared}**"
             parts += [title, tables.elsewhere(others, place, control)]
     if collection.failures:
         parts += ["### What could not be measured", "\n".join(

@@ -54,7 +54,7 @@ class Entrant:
     is_compiled_late: bool = False
     has_one_file: bool = False
     is_filler: bool = False
-    cores: tuple[Cores, ...] = (Cores.ONE, Cores.BOTH)
+    cores: tuple[Cores, ...] = tuple(Cores)
 
 
 def known() -> list[Entrant]:
@@ -63,7 +63,7 @@ def known() -> list[Entrant]:
     publish_millrace = functools.cache(servers.publish_millrace)
     publish_fronts = functools.cache(_publish_fronts)
 
-    def millrace(name: str, flags: str = "", cores: tuple[Cores, ...] = (Cores.ONE, Cores.BOTH)) -> Entrant:
+    def millrace(name: str, flags: str = "", cores: tuple[Cores, ...] = tuple(Cores)) -> Entrant:
         return Entrant(
             name, lambda ground, port: _millrace(ground, port, flags.split()), publish_millrace, is_compiled_late=True, cores=cores)
 
@@ -89,7 +89,7 @@ def known() -> list[Entrant]:
         # The sizes that decide, moved so that a file of any row's size goes this way.
         *(millrace(f"millrace-{way}", flags) for way, flags in _WAYS.items()),
         *(millrace(f"millrace-epoll-{way}", f"--backend epoll {flags}") for way, flags in _WAYS.items()),
-        *(millrace(each.name, each.flags, (Cores.BOTH,) if each.needs_cores else (Cores.ONE, Cores.BOTH)) for each in VARIANTS),
+        *(millrace(each.name, each.flags, each.cores) for each in VARIANTS),
     ]
 
 

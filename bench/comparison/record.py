@@ -101,6 +101,8 @@ def read(paths: list[Path]) -> Collection:
             collection.late = [cell for cell in collection.late if cell.place not in replaced] + late
         if source is Source.RUN:
             collection.calls += [CallCount(**count) for count in stored["calls"]]
+            again = {place.row for place in replaced}
+            collection.failures = {name: failure for name, failure in collection.failures.items() if name.partition(", ")[0] not in again}
             collection.failures |= stored["failures"]
             collection.sizes |= stored["conditions"].get("sizes", {})
     measured = {f"{cell.row}, {cell.server}" for cell in collection.cells.get(Source.RUN, []) if not cell.faults}

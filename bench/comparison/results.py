@@ -32,6 +32,11 @@ class Place:
     row: str
     connections: int
 
+    @property
+    def shared(self) -> str:
+        """What to say of it where not every server has a core of its own."""
+        return ", both cores" if self.cores == "both" else ""
+
 
 @dataclass(frozen=True)
 class Spread:

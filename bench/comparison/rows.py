@@ -83,7 +83,7 @@ def _ways(size: str) -> Row:
 
 
 def _options(name: str, title: str, file: str, connections: tuple[int, ...]) -> Row:
-    return Row(name, f"{title}, with options", file, connections, OPTIONS, cores=(Cores.ONE, Cores.BOTH))
+    return Row(name, f"{title}, with options", file, connections, OPTIONS, cores=tuple(Cores))
 
 
 # In the order of their worth: a run may have to end before the last.

@@ -2,20 +2,22 @@
 
 from dataclasses import dataclass
 
+from cores import Cores
+
 
 @dataclass(frozen=True)
 class Variant:
-    """A build that does not know one of the flags says so, and the others go on. `needs_cores`: on one core it would change nothing."""
+    """A build that does not know one of the flags says so, and the others go on. `cores`: with which of them it may change anything."""
 
     name: str
     flags: str
-    needs_cores: bool = False
+    cores: tuple[Cores, ...] = tuple(Cores)
 
 
 VARIANTS = [
     Variant("millrace-polled", "--submission-polling 20"),
-    Variant("millrace-polled-shared", "--submission-polling 20 --shared-submission-polling", needs_cores=True),
-    Variant("millrace-pinned", "--pin-reactors", needs_cores=True),
+    Variant("millrace-polled-shared", "--submission-polling 20 --shared-submission-polling", cores=(Cores.BOTH,)),
+    Variant("millrace-pinned", "--pin-reactors", cores=(Cores.BOTH,)),
     Variant("millrace-one-shot", "--one-shot-receive"),
     # The size from which on it is done: so that the rows' files are.
     Variant("millrace-zero-copy", "--zero-copy-send 4k"),

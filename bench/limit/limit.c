@@ -105,7 +105,8 @@ static int transmit(int fd) {
             off_t offset = connection->sent - headBytes;
             count = sendfile(fd, pages, &offset, bodyBytes - offset);
         }
-        if (count <= 0) return errno == EAGAIN ? 0 : -1;
+        if (count < 0 && errno == EAGAIN) return 0;
+        if (count <= 0) return -1;
         connection->sent += count;
     }
     connection->sent = 0;

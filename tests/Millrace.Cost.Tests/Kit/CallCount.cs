@@ -8,10 +8,8 @@ namespace Millrace.Cost.Tests.Kit;
 
 /// <summary>Which system calls a thread makes while something is done to it, counted by strace.</summary>
 [SupportedOSPlatform("linux")]
-internal static partial class CallCount
+internal static class CallCount
 {
-    private const int SIGINT = 2;
-
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     public static async Task<IReadOnlyDictionary<string, int>> OfAsync(ServerThread thread, Action act)
@@ -26,7 +24,7 @@ internal static partial class CallCount
         }
         finally
         {
-            _ = Kill(strace.Id, SIGINT);
+            _ = ServerProcess.Send(strace.Id, PosixSignal.SIGINT);
             await strace.WaitForExitAsync().WaitAsync(Deadline);
         }
 
@@ -49,7 +47,4 @@ internal static partial class CallCount
         .Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries))
         .Where(static words => words.Length == 2 && words[0] != "total" && int.TryParse(words[1], out _))
         .ToDictionary(static words => words[0], static words => int.Parse(words[1], CultureInfo.InvariantCulture));
-
-    [LibraryImport("libc", EntryPoint = "kill")]
-    private static partial int Kill(int process, int signal);
 }

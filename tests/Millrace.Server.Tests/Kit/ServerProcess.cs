@@ -119,7 +119,10 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         return (Convert.ToUInt64(line.Split('\t')[1], 16) & (1UL << (NumberOf(signal) - 1))) != 0;
     }
 
-    public void Signal(PosixSignal signal) => Assert.Equal(0, Kill(_process.Id, NumberOf(signal)));
+    public void Signal(PosixSignal signal) => Assert.Equal(0, Send(_process.Id, signal));
+
+    /// <summary>Sends a signal to any process; other than 0 where it is not there any more.</summary>
+    public static int Send(int process, PosixSignal signal) => Kill(process, NumberOf(signal));
 
     private static int NumberOf(PosixSignal signal) => signal switch
     {

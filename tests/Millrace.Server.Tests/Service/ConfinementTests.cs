@@ -145,23 +145,7 @@ public class ConfinementTests
     }
 
     private static IReadOnlyList<ThreadRights> Threads(ServerProcess server) =>
-    [
-        .. Directory.GetDirectories($"/proc/{server.Id}/task").Select(static folder => TryRead(Path.Combine(folder, "status")))
-            .OfType<string>().Select(ThreadRights.Parse),
-    ];
-
-    /// <summary>Null for a thread that has ended meanwhile.</summary>
-    private static string? TryRead(string path)
-    {
-        try
-        {
-            return File.ReadAllText(path);
-        }
-        catch (IOException)
-        {
-            return null;
-        }
-    }
+        [.. ThreadStatus.OfEach(server).Select(ThreadRights.Parse)];
 
     private static TempFolder SiteForAll()
     {

@@ -52,7 +52,7 @@ public class CongestionControlTests
     public async Task One_that_is_not_for_anybody_is_refused_to_who_is_not_root()
     {
         Tool.Require("setpriv");
-        Assert.SkipUnless(Environment.IsPrivilegedProcess, "Only root may become somebody else.");
+        Nobody.RequireRoot();
         string? kept = Names("tcp_available_congestion_control").Except(Names("tcp_allowed_congestion_control")).FirstOrDefault();
         Assert.SkipUnless(kept is not null, "This kernel lets anybody use all that it has.");
         string[] server = [Publication.Program, Places.SampleSite, "--listen", "127.0.0.1:0", "--congestion-control", kept];

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using Millrace.Server.Service;
 using Millrace.Server.Tests.Kit;
@@ -18,7 +17,7 @@ public class PollingTests
     [InlineData("on", 1)]
     public async Task Both_serve_under_the_filter_of_calls(string isShared, int pollers)
     {
-        using TempFolder folder = Site();
+        using TempFolder folder = ServedFolder.Make();
         await using ServerProcess server = await ServerProcess.StartAsync(
             [folder.Root, "--listen", "127.0.0.1:0", "--seccomp", "on", "--shared-submission-polling", isShared, .. Polling]);
         await ServeAsync(server, folder, pollers);
@@ -29,14 +28,14 @@ public class PollingTests
         Assert.Equal(2, cores.Length);
         Assert.All(cores, static core => Assert.True(int.TryParse(core, CultureInfo.InvariantCulture, out _), core));
         Assert.Equal(Math.Min(2, Environment.ProcessorCount), cores.Distinct().Count());
-        await StopAsync(server);
+        await ServedFolder.AssertEndsWellAsync(server);
     }
 
     [Fact]
     public async Task The_threads_of_the_kernel_have_the_rights_of_the_user_who_serves()
     {
         Nobody.RequireRoot();
-        using TempFolder folder = Site();
+        using TempFolder folder = ServedFolder.Make();
         await using ServerProcess server = await ServerProcess.StartAsync(
             [folder.Root, "--listen", "127.0.0.1:0", "--user", Nobody.UserAndGroup, "--seccomp", "on", .. Polling]);
         await ServeAsync(server, folder, pollers: 2);
@@ -45,59 +44,24 @@ public class PollingTests
             Assert.All(thread.Rights.Users.Concat(thread.Rights.Groups), static id => Assert.Equal(Nobody.Id, id));
             Assert.Equal(0UL, thread.Rights.Capabilities);
         });
-        await StopAsync(server);
-    }
-
-    private static TempFolder Site()
-    {
-        var folder = new TempFolder();
-        File.SetUnixFileMode(folder.Root, Nobody.ForAll);
-        folder.Add("text.txt", 100);
-        folder.Add("large.bin", 3_000_000);
-        return folder;
+        await ServedFolder.AssertEndsWellAsync(server);
     }
 
     /// <summary>From memory and in chunks, and again when the pollers have run, by which they get their name, and fallen asleep.</summary>
     private static async Task ServeAsync(ServerProcess server, TempFolder folder, int pollers)
     {
-        Ask(server, folder);
+        ServedFolder.AssertServed(server, folder);
         using var deadline = new CancellationTokenSource(TimeSpan.FromSeconds(60));
         while (Threads(server).Count(static thread => thread is { IsPoller: true, IsAsleep: true }) < pollers)
         {
             await Task.Delay(5, deadline.Token);
         }
 
-        Ask(server, folder);
-    }
-
-    private static void Ask(ServerProcess server, TempFolder folder) => Assert.All((string[])["text.txt", "large.bin"], name =>
-        Assert.Equal(File.ReadAllBytes(folder.PathOf(name)), Wire.Get(server.Url, $"/{name}").Body));
-
-    private static async Task StopAsync(ServerProcess server)
-    {
-        server.Signal(PosixSignal.SIGTERM);
-        Assert.Equal(0, await server.ExitCodeAsync());
-        Assert.DoesNotContain("warn:", await server.ErrorAsync(), StringComparison.Ordinal);
+        ServedFolder.AssertServed(server, folder);
     }
 
     private static IReadOnlyList<Seen> Threads(ServerProcess server) =>
-    [
-        .. Directory.GetDirectories($"/proc/{server.Id}/task").Select(static folder => TryRead(Path.Combine(folder, "status")))
-            .OfType<string>().Select(static status => new Seen(status)),
-    ];
-
-    /// <summary>Null for a thread that has ended meanwhile.</summary>
-    private static string? TryRead(string path)
-    {
-        try
-        {
-            return File.ReadAllText(path);
-        }
-        catch (IOException)
-        {
-            return null;
-        }
-    }
+        [.. ThreadStatus.OfEach(server).Select(static status => new Seen(status))];
 
     private sealed record Seen(string Status)
     {
