@@ -107,16 +107,17 @@ public sealed record SiteOptions
     public WatchMode Watch { get; init; }
 
     /// <summary>
-    /// The largest file kept in memory, in bytes. Default 64 KiB: up to there reading the file costs a good part of
-    /// answering at all; above it, sending dominates and the page cache serves as well.
+    /// The largest file kept in memory, in bytes. Default 1 MiB: what is kept costs least to send at every size up to there, and larger
+    /// ones would soon fill the memory that there is.
     /// </summary>
-    public int BakedBytesMax { get; init; } = 64 * 1024;
+    public int BakedBytesMax { get; init; } = 1024 * 1024;
 
     /// <summary>
-    /// The memory for all files kept in memory, in bytes. Default 256 MiB. While a reload is being adopted, and for as long as a
-    /// slow client holds the version before it, there may be twice as much, never more.
+    /// The memory for all files kept in memory, in bytes. Default (null): 256 MiB, or a quarter of what the process may have (its
+    /// container's limit, as .NET sees it) where that is less. While a reload is being adopted, and for as long as a slow client holds the
+    /// version before it, there may be twice as much, never more.
     /// </summary>
-    public long BakedBytesTotalMax { get; init; } = 256L * 1024 * 1024;
+    public long? BakedBytesTotalMax { get; init; }
 
     /// <summary>
     /// The largest file whose body is read in one go and sent behind its head, in bytes. Default 256 KiB: what fits in
@@ -145,6 +146,14 @@ public sealed record SiteOptions
 
     /// <summary>Throws where a value makes no sense: at start, never per request.</summary>
     internal void Validate() => SiteOptionChecks.Check(this);
+
+    /// <summary>The memory for the files of one version of the site.</summary>
+    internal long ResolveBakedBytesTotalMax()
+    {
+        const long Enough = 256L * 1024 * 1024;
+        const int Share = 4;
+        return BakedBytesTotalMax ?? Math.Min(Enough, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / Share);
+    }
 
     /// <summary>The descriptors for all living versions of the site together.</summary>
     internal int ResolveDescriptorsMax()

@@ -51,6 +51,15 @@ internal abstract unsafe class Backend : IDisposable
     public virtual void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
         SubmitSendMessage(token, socket, message);
 
+    /// <summary>
+    /// Completes with anything but an error of its own when a socket that took no more takes more, or cannot any longer: the next send
+    /// tells which.
+    /// </summary>
+    public abstract void SubmitAwaitRoom(OperationToken token, int socket);
+
+    /// <summary>Completes in the coming turn, with a result that a call has brought at once.</summary>
+    public abstract void SubmitResult(OperationToken token, int result);
+
     public abstract void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset);
 
     /// <summary>Asks for the end of one operation, which then completes with -ECANCELED unless it was faster.</summary>
@@ -82,6 +91,15 @@ internal abstract unsafe class Backend : IDisposable
     public virtual int AcceptQueued(int listenSocket) => SocketCalls.Accept(listenSocket);
 
     public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);
+
+    /// <summary>
+    /// Sends at once what a non-blocking socket has room for, in a segment with what follows: the count, or -errno; -EAGAIN where it has
+    /// none.
+    /// </summary>
+    public virtual nint SendBeforeMore(int socket, MessageHeader* message) => TransferCalls.SendMessageBeforeMore(socket, message);
+
+    /// <summary>The same of a file's pages, by reference: they must stay as they are for as long as the peer has not acknowledged them.</summary>
+    public virtual nint SendFile(int socket, int file, long offset, nuint bytes) => TransferCalls.SendFile(socket, file, offset, bytes);
 
     public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);
 

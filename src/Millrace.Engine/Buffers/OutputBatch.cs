@@ -31,6 +31,10 @@ internal sealed unsafe class OutputBatch : IDisposable
     private byte* _limit;
     private bool _lastVectorIsOpen;
 
+    /// <summary>The parts that are pages of files, in order; most batches have none.</summary>
+    private readonly List<PagePart> _pages = [];
+    private int _firstPages;
+
     public OutputBatch(BlockPools pools)
     {
         _pools = pools;
@@ -109,6 +113,19 @@ internal sealed unsafe class OutputBatch : IDisposable
         Bytes += count;
     }
 
+    /// <summary>
+    /// As <see cref="WriteReference"/>, of memory in which a file is mapped: a socket can take the pages themselves. They must stay as they
+    /// are beyond this batch, until the peer has acknowledged them.
+    /// </summary>
+    public void WritePages(byte* memory, int count, int file, long offset)
+    {
+        WriteReference(memory, count);
+        if (count > 0)
+        {
+            _pages.Add(new PagePart(_vectorCount - 1, file, memory - offset));
+        }
+    }
+
     /// <summary>Takes the last bytes back. Their memory is neither reused nor returned before <see cref="Reset"/>.</summary>
     public void Retract(long count)
     {
@@ -123,6 +140,10 @@ internal sealed unsafe class OutputBatch : IDisposable
             if (last->Bytes == 0)
             {
                 _vectorCount--;
+                if (_pages.Count > 0 && _pages[^1].Vector == _vectorCount)
+                {
+                    _pages.RemoveAt(_pages.Count - 1);
+                }
             }
         }
 
@@ -138,11 +159,31 @@ internal sealed unsafe class OutputBatch : IDisposable
         return _vectorCount - _firstVector == 1;
     }
 
-    public MessageHeader* AsMessage()
+    public MessageHeader* AsMessage() => AsMessage(_vectorCount - _firstVector);
+
+    /// <summary>Whether some of what is unsent are pages of a file.</summary>
+    public bool HasPages => _firstPages < _pages.Count;
+
+    /// <summary>What is unsent and stands before the first pages, as the kernel takes it, and its bytes: null where these are first.</summary>
+    public MessageHeader* AsMessageBeforePages(out long bytes)
     {
-        _message->Vectors = _vectors + _firstVector;
-        _message->VectorCount = (nuint)Math.Min(_vectorCount - _firstVector, VectorsMax);
-        return _message;
+        Debug.Assert(HasPages);
+        bytes = 0;
+        int count = Math.Min(_pages[_firstPages].Vector - _firstVector, VectorsMax);
+        foreach (IoVector part in Parts[..count])
+        {
+            bytes += (long)part.Bytes;
+        }
+
+        return count == 0 ? null : AsMessage(count);
+    }
+
+    /// <summary>The first unsent pages: how many bytes of which file, from where on.</summary>
+    public (int File, long Offset, nuint Bytes) FirstPages()
+    {
+        PagePart pages = _pages[_firstPages];
+        IoVector part = _vectors[pages.Vector];
+        return (pages.File, part.Address - pages.FileStart, part.Bytes);
     }
 
     /// <summary>The first <paramref name="count"/> unsent bytes were sent.</summary>
@@ -161,6 +202,11 @@ internal sealed unsafe class OutputBatch : IDisposable
             {
                 _firstVector++;
             }
+        }
+
+        while (HasPages && _pages[_firstPages].Vector < _firstVector)
+        {
+            _firstPages++;
         }
     }
 
@@ -181,7 +227,8 @@ internal sealed unsafe class OutputBatch : IDisposable
             ResizeVectors(VectorsAtStart);
         }
 
-        _vectorCount = _firstVector = 0;
+        _pages.Clear();
+        _vectorCount = _firstVector = _firstPages = 0;
         _next = _limit = null;
         _lastVectorIsOpen = false;
         Bytes = 0;
@@ -194,6 +241,13 @@ internal sealed unsafe class OutputBatch : IDisposable
         NativeMemory.Free(_message);
         NativeMemory.Free(_vectors);
         _vectors = null;
+    }
+
+    private MessageHeader* AsMessage(int count)
+    {
+        _message->Vectors = _vectors + _firstVector;
+        _message->VectorCount = (nuint)Math.Min(count, VectorsMax);
+        return _message;
     }
 
     private void AddBlock(int sizeHint)
@@ -220,5 +274,16 @@ internal sealed unsafe class OutputBatch : IDisposable
         _vectors = (IoVector*)NativeMemory.Realloc(_vectors, (nuint)count * (nuint)sizeof(IoVector));
         _pools.NoteHeld((long)(count - _vectorCapacity) * sizeof(IoVector));
         _vectorCapacity = count;
+    }
+
+    /// <summary>A part that is pages of a file, and where in memory that file would begin.</summary>
+    private readonly record struct PagePart(int Vector, int File, nint Start)
+    {
+        public PagePart(int vector, int file, byte* start)
+            : this(vector, file, (nint)start)
+        {
+        }
+
+        public byte* FileStart => (byte*)Start;
     }
 }

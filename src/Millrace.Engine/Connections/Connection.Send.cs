@@ -65,7 +65,7 @@ public sealed partial class Connection
             return;
         }
 
-        int result = TakeNotice(completion);
+        int result = ResultForPages(TakeNotice(completion));
         _sendInFlight = false;
         _operationsInFlight--;
         if (Phase == ConnectionPhase.Closed)
@@ -158,6 +158,12 @@ public sealed partial class Connection
         _sendInFlight = true;
         _operationsInFlight++;
         OperationToken token = Token(OperationKind.Send);
+        if (_takesPages && _sending!.HasPages)
+        {
+            SendPages(token);
+            return;
+        }
+
         long most = _listener!.SendBytesMax;
         bool isOnePart = _sending!.TryGetSinglePart(out byte* data, out nuint bytes) || _sending.Bytes > most;
         bytes = (nuint)Math.Min((long)bytes, most);

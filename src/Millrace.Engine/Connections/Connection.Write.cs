@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Scheduling;
 
@@ -58,6 +59,24 @@ public sealed partial class Connection
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         Filling().WriteReference(memory, count);
+    }
+
+    /// <summary>
+    /// As <see cref="WriteReference"/>, of memory in which a file is mapped from so many bytes before it on. A socket takes large parts of
+    /// it by reference, so that the pages must stay as they are until the peer has acknowledged them: nobody writes into that file any
+    /// more. It may be unmapped and closed, though, when the flush has completed.
+    /// </summary>
+    internal unsafe void WritePages(byte* memory, int count, int file, long offset)
+    {
+        Debug.Assert(count >= 0 && offset >= 0);
+        if (count < PagesBytesLeast)
+        {
+            Filling().WriteReference(memory, count);
+        }
+        else
+        {
+            Filling().WritePages(memory, count, file, offset);
+        }
     }
 
     /// <summary>
@@ -145,6 +164,7 @@ public sealed partial class Connection
         _outputBroken = _outputIsVain = false;
         _flushRequested = false;
         OpenZeroCopy();
+        OpenPages();
         OpenAccount();
     }
 

@@ -43,6 +43,12 @@ internal sealed class ListenerCore(
     public bool IsOneAddress { get; init; } =
         endPoint is not IPEndPoint ip || !(ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 
+    /// <summary>
+    /// Whether its sockets take pages of files by reference: TCP does, a unix socket is sent to by bounded copies. Those that were connected
+    /// from here are blocking, and sendfile would wait on them.
+    /// </summary>
+    public bool TakesPages { get; init; }
+
     /// <summary>Bytes handed to the kernel in one send.</summary>
     public long SendBytesMax { get; } = endPoint.AddressFamily == AddressFamily.Unix ? UnixSendBytesMax : long.MaxValue;
 }

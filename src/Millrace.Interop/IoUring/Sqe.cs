@@ -19,7 +19,8 @@ internal struct Sqe
 
     [FieldOffset(24)] public uint Length;
 
-    /// <summary>The operation's own flags: <c>msg_flags</c>, <c>accept_flags</c>, <c>cancel_flags</c>, <c>rw_flags</c>.</summary>
+    /// <summary>The operation's own flags: <c>msg_flags</c>, <c>accept_flags</c>, <c>cancel_flags</c>, <c>rw_flags</c>,
+    /// <c>poll32_events</c>.</summary>
     [FieldOffset(28)] public uint OperationFlags;
 
     [FieldOffset(32)] public ulong UserData;
@@ -40,6 +41,12 @@ internal enum SqeFlags : byte
     None = 0,
     FixedFile = 1 << 0,
     BufferSelect = 1 << 5,
+}
+
+/// <summary><c>POLL*</c>.</summary>
+internal static class PollEvents
+{
+    public const uint Writable = 4;
 }
 
 /// <summary>The values of <c>ioprio</c> for socket operations: <c>IORING_ACCEPT_*</c> and <c>IORING_RECV*</c>.</summary>

@@ -12,6 +12,7 @@ internal static unsafe partial class MemoryCalls
     private const int MapPopulate = 0x8000;
     private const int AdviceDontFork = 10;
     private const uint MemoryFileCloseOnExec = 1;
+    private const uint MemoryFileNotExecutable = 8;
 
     /// <summary>Zeroed private pages that a child process does not inherit.</summary>
     public static nint MapAnonymousPages(nuint bytes)
@@ -26,16 +27,7 @@ internal static unsafe partial class MemoryCalls
     }
 
     /// <summary>One of a ring's areas, see the offsets in <see cref="IoUring.IoUringCalls"/>.</summary>
-    public static nint MapRing(int ring, nuint bytes, long offset)
-    {
-        nint address = SystemCall.Result(mmap(0, bytes, ProtectionReadWrite, MapShared | MapPopulate, ring, offset));
-        if (!Failed(address))
-        {
-            _ = madvise(address, bytes, AdviceDontFork);
-        }
-
-        return address;
-    }
+    public static nint MapRing(int ring, nuint bytes, long offset) => MapShare(ring, bytes, offset);
 
     public static bool Failed(nint address) => address is < 0 and > -4096;
 
@@ -44,22 +36,60 @@ internal static unsafe partial class MemoryCalls
     /// <summary>A descriptor of a file without a name that lies in memory and holds these bytes.</summary>
     public static int MemoryFile(ReadOnlySpan<byte> content)
     {
-        fixed (byte* name = "millrace\0"u8)
+        int fd = MemoryFile();
         fixed (byte* bytes = content)
         {
-            int fd = SystemCall.Result(memfd_create(name, MemoryFileCloseOnExec));
             nint written = fd < 0 ? fd : SystemCall.Result(write(fd, bytes, (nuint)content.Length));
-            if (fd >= 0 && written < 0)
-            {
-                _ = Sockets.SocketCalls.Close(fd);
-            }
-
-            return written < 0 ? (int)written : fd;
+            return ClosedUnless(written, fd);
         }
+    }
+
+    /// <summary>The same of so many zeroes, whose pages are taken now: what is written into them later cannot fail for want of memory.</summary>
+    public static int MemoryFile(long bytes)
+    {
+        int fd = MemoryFile();
+        return ClosedUnless(fd < 0 ? fd : SystemCall.Result(fallocate(fd, 0, 0, bytes)), fd);
+    }
+
+    /// <summary>A file's pages, to be read and written, which a child process does not inherit.</summary>
+    public static nint MapFile(int fd, nuint bytes) => MapShare(fd, bytes, 0);
+
+    private static nint MapShare(int fd, nuint bytes, long offset)
+    {
+        nint address = SystemCall.Result(mmap(0, bytes, ProtectionReadWrite, MapShared | MapPopulate, fd, offset));
+        if (!Failed(address))
+        {
+            _ = madvise(address, bytes, AdviceDontFork);
+        }
+
+        return address;
+    }
+
+    private static int MemoryFile()
+    {
+        fixed (byte* name = "millrace\0"u8)
+        {
+            // Kernels before 6.3 do not know the second flag; later ones may insist on it (vm.memfd_noexec), or complain.
+            int fd = SystemCall.Result(memfd_create(name, MemoryFileCloseOnExec | MemoryFileNotExecutable));
+            return fd == -Errno.EINVAL ? SystemCall.Result(memfd_create(name, MemoryFileCloseOnExec)) : fd;
+        }
+    }
+
+    private static int ClosedUnless(nint result, int fd)
+    {
+        if (result < 0 && fd >= 0)
+        {
+            _ = Sockets.SocketCalls.Close(fd);
+        }
+
+        return result < 0 ? (int)result : fd;
     }
 
     [LibraryImport("libc")]
     private static partial int memfd_create(byte* name, uint flags);
+
+    [LibraryImport("libc")]
+    private static partial int fallocate(int fd, int mode, long offset, long bytes);
 
     [LibraryImport("libc")]
     private static partial nint write(int fd, byte* bytes, nuint count);

@@ -27,8 +27,8 @@ internal static unsafe partial class SocketCalls
 
     public static int Listen(int fd, int backlog) => SystemCall.Result(listen(fd, backlog));
 
-    /// <summary>Accepts without waiting where the listener is non-blocking; the connection is a blocking, close-on-exec one.</summary>
-    public static int Accept(int fd) => SystemCall.Result(accept4(fd, null, null, SocketTypeNumber.CloseOnExec));
+    /// <summary>Accepts without waiting where the listener is non-blocking; the connection is a non-blocking, close-on-exec one.</summary>
+    public static int Accept(int fd) => SystemCall.Result(accept4(fd, null, null, SocketTypeNumber.OfConnections));
 
     public static int Shutdown(int fd, int how) => SystemCall.Result(shutdown(fd, how));
 

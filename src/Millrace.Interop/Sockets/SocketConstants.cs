@@ -15,6 +15,11 @@ internal static class SocketTypeNumber
     public const int Datagram = 2;
     public const int NonBlocking = 0x800;
     public const int CloseOnExec = 0x80000;
+
+    /// <summary>
+    /// What accepted sockets are. Operations of a ring and calls with MSG_DONTWAIT ask for no such flag; sendfile has none of its own.
+    /// </summary>
+    public const int OfConnections = CloseOnExec | NonBlocking;
 }
 
 /// <summary>Levels and names for setsockopt and getsockopt.</summary>
@@ -58,6 +63,9 @@ internal static class MessageFlags
     public const uint DoNotWait = 0x40;
     public const uint WaitAll = 0x100;
     public const uint NoSignal = 0x4000;
+
+    /// <summary>More follows at once: what fills no segment is kept back for it.</summary>
+    public const uint More = 0x8000;
 }
 
 /// <summary><c>SHUT_*</c>.</summary>

@@ -69,20 +69,17 @@ internal sealed unsafe class AssetLoader(
         {
             FileState before = state;
             bool bakes = IsBaked(state);
-            byte* body = bakes ? AssetHoldings.Allocate(before.Size) : null;
-            long readBytes = Read(fd, body, bakes, before.Size, out UInt128 digest);
+            BodyMemory? body = bakes ? BodyMemory.Allocate(before.Size, shares.HasDescriptor) : null;
+            long readBytes = Read(fd, body, before.Size, out UInt128 digest);
             int statResult = FileState.Read(fd, out state);
             if (readBytes == before.Size && statResult == 0 && state == before)
             {
                 var file = new LoadedFile(path, type, state, lookedAtNs, AssetValidators.OfContent(digest, state, lookedAtNs));
                 shares.TakeHashing(state.Size);
-                return bakes ? Baked(file, body) : OnFile(file, fd);
+                return body is { } memory ? Baked(file, memory) : OnFile(file, fd);
             }
 
-            if (bakes)
-            {
-                AssetHoldings.Release(body, before.Size);
-            }
+            body?.Release();
 
             if (readBytes < 0 || statResult < 0)
             {
@@ -107,12 +104,12 @@ internal sealed unsafe class AssetLoader(
     private bool IsRead(in FileState state) =>
         IsBaked(state) || (state.Size <= options.RingBytesMax && shares.HasHashingFor(state.Size));
 
-    private long Read(int fd, byte* body, bool bakes, long bytes, out UInt128 digest)
+    private long Read(int fd, BodyMemory? body, long bytes, out UInt128 digest)
     {
-        if (bakes)
+        if (body is { } memory)
         {
-            long read = FileContent.Read(fd, body, bytes, 0);
-            digest = read == bytes ? ContentDigest.Of(new ReadOnlySpan<byte>(body, (int)bytes)) : default;
+            long read = FileContent.Read(fd, memory.Address, bytes, 0);
+            digest = read == bytes ? ContentDigest.Of(memory.Body) : default;
             return read;
         }
 
@@ -121,9 +118,14 @@ internal sealed unsafe class AssetLoader(
         return readThrough;
     }
 
-    private Asset Baked(in LoadedFile file, byte* body)
+    private Asset Baked(in LoadedFile file, in BodyMemory body)
     {
         shares.TakeMemory(file.State.Size);
+        if (body.HasPages)
+        {
+            shares.TakeDescriptor();
+        }
+
         return Asset.Baked(file, body);
     }
 

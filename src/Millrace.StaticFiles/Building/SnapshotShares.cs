@@ -9,7 +9,7 @@ internal sealed class SnapshotShares(AssetHoldings holdings, SiteOptions options
     private long _descriptors = kept.Descriptors;
     private long _hashedBytes = kept.HashedBytes;
 
-    public bool HasMemoryFor(long bodyBytes) => holdings.Memory.HasRoomFor(AssetHoldings.RoundUp(bodyBytes), _bakedBytes);
+    public bool HasMemoryFor(long bodyBytes) => holdings.Memory.HasRoomFor(BodyMemory.Taken(bodyBytes), _bakedBytes);
 
     public bool HasDescriptor => holdings.Descriptors.HasRoomFor(1, _descriptors);
 
@@ -17,8 +17,8 @@ internal sealed class SnapshotShares(AssetHoldings holdings, SiteOptions options
 
     public void TakeMemory(long bodyBytes)
     {
-        holdings.Memory.Take(AssetHoldings.RoundUp(bodyBytes));
-        _bakedBytes += AssetHoldings.RoundUp(bodyBytes);
+        holdings.Memory.Take(BodyMemory.Taken(bodyBytes));
+        _bakedBytes += BodyMemory.Taken(bodyBytes);
     }
 
     public void TakeDescriptor()

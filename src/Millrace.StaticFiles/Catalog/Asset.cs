@@ -67,8 +67,9 @@ internal sealed unsafe class Asset
     public BodyStrategy Strategy { get; }
 
     /// <summary>
-    /// An open descriptor of a Ring or Stream asset, shared by all who read (positional reads only, never close it), or
-    /// <see cref="NoDescriptor"/>: then <see cref="CatalogSnapshot.OpenOnDemand"/>.
+    /// An open descriptor, shared by all who read (positional reads only, never close it): of a Ring or Stream asset that of its file, or
+    /// <see cref="NoDescriptor"/>, and then <see cref="CatalogSnapshot.OpenOnDemand"/>; of a Baked one that of the pages that
+    /// <see cref="BakedBody"/> is, or <see cref="NoDescriptor"/> where that is ordinary memory.
     /// </summary>
     public int Descriptor { get; }
 
@@ -108,7 +109,7 @@ internal sealed unsafe class Asset
     public bool IsPublished { get; private set; }
 
     /// <summary>The memory its body takes, what alignment costs included.</summary>
-    public long BakedBytes => Strategy == BodyStrategy.Baked ? AssetHoldings.RoundUp(Size) : 0;
+    public long BakedBytes => Strategy == BodyStrategy.Baked ? BodyMemory.Taken(Size) : 0;
 
     /// <summary>Whether its size and time are known to have been another content's too.</summary>
     public bool IsTimeReused => _validators.IsTimeReused;
@@ -153,8 +154,8 @@ internal sealed unsafe class Asset
     /// <summary>The asset itself for identity, its variant for a coding it has, or null.</summary>
     public Asset? VariantFor(ContentCoding coding) => coding == Coding ? this : Variants?.For(coding);
 
-    public static Asset Baked(in LoadedFile file, byte* bytes) =>
-        new(file.Path, file.Type, file.State, file.Validators, BodyStrategy.Baked, bytes, NoDescriptor, file.State.Size)
+    public static Asset Baked(in LoadedFile file, in BodyMemory body) =>
+        new(file.Path, file.Type, file.State, file.Validators, BodyStrategy.Baked, body.Address, body.Pages, file.State.Size)
         {
             IsSettled = file.State.IsSettledAt(file.LookedAtNs),
         };
@@ -179,8 +180,8 @@ internal sealed unsafe class Asset
         };
 
     /// <summary>A coded variant of this asset that was made in memory, which it takes over.</summary>
-    public Asset WithCodedBody(ContentCoding coding, UInt128 digest, byte* bytes, int size, long nowNs) =>
-        new(_path, ContentType, _state, ValidatorsOf(coding, digest, nowNs), BodyStrategy.Baked, bytes, NoDescriptor, size)
+    public Asset WithCodedBody(ContentCoding coding, UInt128 digest, in BodyMemory body, long nowNs) =>
+        new(_path, ContentType, _state, ValidatorsOf(coding, digest, nowNs), BodyStrategy.Baked, body.Address, body.Pages, body.Bytes)
         {
             Coding = coding,
             Origin = AssetOrigin.Published,

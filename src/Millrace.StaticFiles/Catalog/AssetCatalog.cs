@@ -87,10 +87,13 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// <param name="bodies">Its body in codings it does not have yet. None says that nothing is gained.</param>
     public PublishOutcome Publish(Asset asset, IReadOnlyCollection<CodedBody> bodies)
     {
-        using var publication = new Publication(asset, bodies);
+        int files = ReserveFiles(bodies.Count(static body => body.Bytes.Length >= BodyMemory.PagedBytesLeast));
+        using var publication = new Publication(asset, bodies, files);
         lock (_changing)
         {
-            return publication.Commit(_holdings.Compressed);
+            PublishOutcome outcome = publication.Commit(_holdings.Compressed);
+            _holdings.Descriptors.Return(files - publication.FilesCommitted);
+            return outcome;
         }
     }
 
@@ -106,6 +109,21 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
                 Retire(_current, [.. directories.SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
                 _current.Release();
             }
+        }
+    }
+
+    /// <summary>All that are wanted, or none. What is not used of them is returned.</summary>
+    private int ReserveFiles(int wanted)
+    {
+        lock (_changing)
+        {
+            if (!_holdings.Descriptors.HasRoomFor(wanted, _holdings.Descriptors.Held))
+            {
+                return 0;
+            }
+
+            _holdings.Descriptors.Take(wanted);
+            return wanted;
         }
     }
 

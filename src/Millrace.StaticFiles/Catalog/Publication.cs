@@ -7,23 +7,27 @@ namespace Millrace.StaticFiles.Catalog;
 /// Variants made of coded bodies, on their way to an asset. Made without the catalogue's lock, as copying and hashing take their time and
 /// whoever publishes has the lowest priority; owns their memory until it is committed.
 /// </summary>
-internal sealed unsafe class Publication : IDisposable
+internal sealed class Publication : IDisposable
 {
     private readonly List<Asset> _variants = [];
     private readonly Asset _asset;
 
     /// <param name="asset">An asset of a file.</param>
     /// <param name="bodies">Its body in codings it does not have yet.</param>
-    public Publication(Asset asset, IEnumerable<CodedBody> bodies)
+    /// <param name="filesMax">How many of them may be pages of a file.</param>
+    public Publication(Asset asset, IEnumerable<CodedBody> bodies, int filesMax)
     {
         Debug.Assert(asset is { Origin: AssetOrigin.File, IsNegotiable: true }, "variants are published of files that may get them");
         _asset = asset;
         long nowNs = WallClock.NowNs;
         foreach (CodedBody body in bodies.Where(body => asset.VariantFor(body.Coding) is null).DistinctBy(static body => body.Coding))
         {
-            _variants.Add(VariantOf(asset, body, nowNs));
+            _variants.Add(VariantOf(asset, body, nowNs, CountFiles(_variants) < filesMax));
         }
     }
+
+    /// <summary>Files whose pages the asset's variants are now.</summary>
+    public int FilesCommitted { get; private set; }
 
     /// <summary>Gives them to the asset; all of them or none. Under the catalogue's lock.</summary>
     public PublishOutcome Commit(Budget memory)
@@ -40,6 +44,7 @@ internal sealed unsafe class Publication : IDisposable
         }
 
         memory.Take(bytes);
+        FilesCommitted = CountFiles(_variants);
         _asset.Publish([.. _variants]);
         _variants.Clear();
         return PublishOutcome.Published;
@@ -49,17 +54,19 @@ internal sealed unsafe class Publication : IDisposable
     {
         foreach (Asset variant in _variants)
         {
-            AssetHoldings.Release(variant.BakedBodyAddress, variant.Size);
+            BodyMemory.Of(variant).Release();
         }
 
         _variants.Clear();
     }
 
-    private static Asset VariantOf(Asset asset, CodedBody body, long nowNs)
+    private static int CountFiles(List<Asset> variants) => variants.Count(static variant => variant.Descriptor != Asset.NoDescriptor);
+
+    private static Asset VariantOf(Asset asset, CodedBody body, long nowNs, bool mayHoldDescriptor)
     {
         ReadOnlySpan<byte> coded = body.Bytes.Span;
-        byte* bytes = AssetHoldings.Allocate(coded.Length);
-        coded.CopyTo(new Span<byte>(bytes, coded.Length));
-        return asset.WithCodedBody(body.Coding, ContentDigest.Of(coded), bytes, coded.Length, nowNs);
+        BodyMemory memory = BodyMemory.Allocate(coded.Length, mayHoldDescriptor);
+        coded.CopyTo(memory.Body);
+        return asset.WithCodedBody(body.Coding, ContentDigest.Of(coded), memory, nowNs);
     }
 }

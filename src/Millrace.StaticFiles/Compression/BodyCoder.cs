@@ -42,22 +42,22 @@ internal static unsafe class BodyCoder
 
         // Native, for what is rarely needed and large: an array of 8 MiB would stay for as long as nothing makes the collector look.
         int roomBytes = CodedBytesMax(body.Length) + OvershootBytes;
-        byte* room = AssetHoldings.Allocate(roomBytes);
+        BodyMemory room = BodyMemory.Allocate(roomBytes, mayHoldDescriptor: false);
         try
         {
             int written = coding switch
             {
-                ContentCoding.Brotli => CodeBrotli(body, new Span<byte>(room, roomBytes), stop),
-                ContentCoding.Gzip => CodeGzip(body, room, roomBytes, stop),
+                ContentCoding.Brotli => CodeBrotli(body, room.Body, stop),
+                ContentCoding.Gzip => CodeGzip(body, room.Address, roomBytes, stop),
                 _ => throw new ArgumentOutOfRangeException(nameof(coding), coding, "There is no encoder for it."),
             };
             bool isWorthIt = written > 0 && written <= CodedBytesMax(body.Length);
-            coded = isWorthIt ? new ReadOnlySpan<byte>(room, written).ToArray() : [];
+            coded = isWorthIt ? room.Body[..written].ToArray() : [];
             return isWorthIt;
         }
         finally
         {
-            AssetHoldings.Release(room, roomBytes);
+            room.Release();
         }
     }
 

@@ -9,7 +9,7 @@ namespace Millrace.StaticFiles.Compression;
 /// Compresses what a site has that is worth it and was not yet, from the smallest to the largest: small files gain most for the memory
 /// they take. Holds a lease on the site only while it reads a file, so that nothing old lives longer for it. One thread.
 /// </summary>
-internal sealed unsafe class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax)
+internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax)
 {
     private static readonly ContentCoding[] Codings = [ContentCoding.Brotli, ContentCoding.Gzip];
 
@@ -60,15 +60,14 @@ internal sealed unsafe class CompressionPass(AssetCatalog catalog, long compress
             return false;
         }
 
-        byte* bytes = AssetHoldings.Allocate(asset.Size);
+        BodyMemory memory = BodyMemory.Allocate(asset.Size, mayHoldDescriptor: false);
         try
         {
-            var body = new Span<byte>(bytes, (int)asset.Size);
-            return !TryRead(asset, body) || TryPublish(asset, body, stop);
+            return !TryRead(asset, memory.Body) || TryPublish(asset, memory.Body, stop);
         }
         finally
         {
-            AssetHoldings.Release(bytes, asset.Size);
+            memory.Release();
         }
     }
 
@@ -89,7 +88,7 @@ internal sealed unsafe class CompressionPass(AssetCatalog catalog, long compress
             return true;
         }
 
-        _refused = (asset, bodies.Sum(coded => AssetHoldings.RoundUp(coded.Bytes.Length)));
+        _refused = (asset, bodies.Sum(coded => BodyMemory.Taken(coded.Bytes.Length)));
         return false;
     }
 

@@ -26,7 +26,7 @@ internal static class SiteOptionChecks
     private static void CheckLimits(SiteOptions options)
     {
         RequireNotNegative(options.BakedBytesMax, nameof(options.BakedBytesMax));
-        RequireNotNegative(options.BakedBytesTotalMax, nameof(options.BakedBytesTotalMax));
+        RequireNotNegative(options.BakedBytesTotalMax ?? 0, nameof(options.BakedBytesTotalMax));
         RequireNotNegative(options.RingBytesMax, nameof(options.RingBytesMax));
         RequireNotNegative(options.HashedBytesTotalMax, nameof(options.HashedBytesTotalMax));
         RequireNotNegative(options.CompressedBytesTotalMax, nameof(options.CompressedBytesTotalMax));

@@ -4,7 +4,10 @@ using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.Web.Bodies;
 
-/// <summary>A body in native memory, sent by reference: its snapshot is kept until the kernel has taken it.</summary>
+/// <summary>
+/// A body in native memory, sent by reference: its snapshot is kept until the kernel has taken it, or its pages. These nobody writes to
+/// any more, and they outlive the asset in the sockets that hold them.
+/// </summary>
 internal static class BakedBody
 {
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
@@ -21,6 +24,16 @@ internal static class BakedBody
         }
     }
 
-    private static unsafe void Reference(Connection connection, in BodySource source, long first, long bytes) =>
-        connection.WriteReference(source.Asset.BakedBodyAddress + first, (int)bytes);
+    private static unsafe void Reference(Connection connection, in BodySource source, long first, long bytes)
+    {
+        byte* part = source.Asset.BakedBodyAddress + first;
+        if (source.Descriptor == Asset.NoDescriptor)
+        {
+            connection.WriteReference(part, (int)bytes);
+        }
+        else
+        {
+            connection.WritePages(part, (int)bytes, source.Descriptor, first);
+        }
+    }
 }

@@ -94,6 +94,10 @@ public class SelfTestTests
             }
         }
 
+        public override void SubmitAwaitRoom(OperationToken token, int socket) => _sound.SubmitAwaitRoom(token, socket);
+
+        public override void SubmitResult(OperationToken token, int result) => _sound.SubmitResult(token, result);
+
         public override void SubmitCancel(OperationToken target) => _sound.SubmitCancel(target);
 
         public override ReadOnlySpan<Completion> Turn(long timeoutMs)

@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Runtime.InteropServices;
 using System.Threading.Channels;
+using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Backends;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
@@ -42,10 +43,13 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>The next thing the reactor asks, which must be this.</summary>
     public async Task<Submission> ExpectAsync(string verb)
     {
-        Submission next = await _told.Reader.ReadAsync().AsTask().Within();
+        Submission next = await AnyAsync();
         Assert.Equal(verb, next.Verb);
         return next;
     }
+
+    /// <summary>The next thing the reactor asks.</summary>
+    public Task<Submission> AnyAsync() => _told.Reader.ReadAsync().AsTask().Within();
 
     /// <summary>Whether the reactor has asked nothing since.</summary>
     public bool IsQuiet => _told.Reader.Count == 0;
@@ -100,7 +104,10 @@ internal sealed class ScriptedBackend : Backend
     public override unsafe void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
         TellMessage("zero-copy send", token, socket, message);
 
-    private unsafe void TellMessage(string verb, OperationToken token, int socket, MessageHeader* message)
+    private unsafe void TellMessage(string verb, OperationToken token, int socket, MessageHeader* message) =>
+        Tell(verb, token, socket, BytesOf(message));
+
+    private static unsafe byte[] BytesOf(MessageHeader* message)
     {
         using var all = new MemoryStream();
         for (nuint i = 0; i < message->VectorCount; i++)
@@ -108,7 +115,36 @@ internal sealed class ScriptedBackend : Backend
             all.Write(new ReadOnlySpan<byte>(message->Vectors[i].Address, (int)message->Vectors[i].Bytes));
         }
 
-        Tell(verb, token, socket, all.ToArray());
+        return all.ToArray();
+    }
+
+    public override void SubmitAwaitRoom(OperationToken token, int socket) => Tell("await room", token, socket);
+
+    /// <summary>Completes at once, as the backends do, and is told: what was sent by calls, or what these came to.</summary>
+    public override void SubmitResult(OperationToken token, int result)
+    {
+        _script.Enqueue((token, result, [], CompletionFlags.None));
+        _signal.Release();
+    }
+
+    /// <summary>What calls that send at once come to, one after the other: how many bytes at most, or an error. None: all of it.</summary>
+    public ConcurrentQueue<int> Calls { get; } = new();
+
+    public override unsafe nint SendBeforeMore(int socket, MessageHeader* message) =>
+        Called("send before more", socket, BytesOf(message));
+
+    public override nint SendFile(int socket, int file, long offset, nuint bytes)
+    {
+        byte[] content = new byte[(int)bytes];
+        using var pages = new SafeFileHandle(file, ownsHandle: false);
+        return Called("send file", socket, content[..RandomAccess.Read(pages, content, offset)]);
+    }
+
+    private nint Called(string verb, int socket, byte[] bytes)
+    {
+        int result = Calls.TryDequeue(out int scripted) ? Math.Min(scripted, bytes.Length) : bytes.Length;
+        Told(new Submission(verb, default, socket, bytes[..Math.Max(result, 0)]));
+        return result;
     }
 
     public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>

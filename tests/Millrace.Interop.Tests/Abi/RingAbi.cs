@@ -86,7 +86,9 @@ internal static class RingAbi
 
     public static AbiEntry[] Constants =>
     [
+        ("PollEvents.Writable", "POLLOUT", 4),
         ("Opcode.Nop", "IORING_OP_NOP", 0),
+        ("Opcode.PollAdd", "IORING_OP_POLL_ADD", 6),
         ("Opcode.SendMessage", "IORING_OP_SENDMSG", 9),
         ("Opcode.Accept", "IORING_OP_ACCEPT", 13),
         ("Opcode.AsyncCancel", "IORING_OP_ASYNC_CANCEL", 14),

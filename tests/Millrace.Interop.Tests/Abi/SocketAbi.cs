@@ -46,6 +46,7 @@ internal static class SocketAbi
         ("MessageFlags.DoNotWait", "MSG_DONTWAIT", 0x40),
         ("MessageFlags.WaitAll", "MSG_WAITALL", 0x100),
         ("MessageFlags.NoSignal", "MSG_NOSIGNAL", 0x4000),
+        ("MessageFlags.More", "MSG_MORE", 0x8000),
         ("ShutdownHow.Send", "SHUT_WR", 1),
         ("ShutdownHow.Both", "SHUT_RDWR", 2),
         ("MemoryCalls.ProtectionReadWrite", "PROT_READ | PROT_WRITE", 3),
@@ -55,6 +56,7 @@ internal static class SocketAbi
         ("MemoryCalls.MapPopulate", "MAP_POPULATE", 0x8000),
         ("MemoryCalls.AdviceDontFork", "MADV_DONTFORK", 10),
         ("MemoryCalls.MemoryFileCloseOnExec", "MFD_CLOEXEC", 1),
+        ("MemoryCalls.MemoryFileNotExecutable", "MFD_NOEXEC_SEAL", 8, "6.3"),
     ];
 
     /// <summary>An error is called as in C.</summary>

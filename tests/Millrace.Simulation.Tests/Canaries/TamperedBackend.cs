@@ -31,6 +31,14 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
     public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
         kernel.SubmitSendMessage(token, socket, message);
 
+    public override void SubmitAwaitRoom(OperationToken token, int socket) => kernel.SubmitAwaitRoom(token, socket);
+
+    public override void SubmitResult(OperationToken token, int result) => kernel.SubmitResult(token, result);
+
+    public override nint SendBeforeMore(int socket, MessageHeader* message) => kernel.SendBeforeMore(socket, message);
+
+    public override nint SendFile(int socket, int file, long offset, nuint bytes) => kernel.SendFile(socket, file, offset, bytes);
+
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
         kernel.SubmitRead(token, file, destination, bytes, offset);
 

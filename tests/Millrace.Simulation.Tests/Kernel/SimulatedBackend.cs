@@ -92,6 +92,18 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         Submit(operation);
     }
 
+    public override void SubmitAwaitRoom(OperationToken token, int socket) =>
+        Submit(new Operation(token, TenantOf(token, socket)) { Target = socket, AwaitsRoom = true });
+
+    public override void SubmitResult(OperationToken token, int result)
+    {
+        var operation = new Operation(token, _tenants.GetValueOrDefault(token.Slot)) { IsOfCall = true };
+        if (TryAdd(operation))
+        {
+            Post(operation, result);
+        }
+    }
+
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {
         var operation = new Operation(token, token.Kind == OperationKind.FileRead ? _tenants.GetValueOrDefault(token.Slot) : null);
@@ -254,11 +266,19 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     private void Submit(Operation operation)
     {
+        if (TryAdd(operation))
+        {
+            _submitted.Add((operation, default));
+        }
+    }
+
+    private bool TryAdd(Operation operation)
+    {
         _world.Trace.Note(operation.Connection, TraceEvent.Submits, (long)operation.Kind, operation.Bytes);
         if (!_operations.TryAdd(operation.Token, operation))
         {
             _world.Fail(operation.Connection, $"A {operation.Kind} was submitted while one was in flight.");
-            return;
+            return false;
         }
 
         if (operation.Socket is not null)
@@ -266,7 +286,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             operation.Socket.OperationsInFlight++;
         }
 
-        _submitted.Add((operation, default));
+        return true;
     }
 
     private void CancelFound(Operation operation)

@@ -100,7 +100,8 @@ internal sealed partial class SimulatedSocket
     /// <summary>The server has seen the end of a send.</summary>
     public void OnSendReturned(Operation send)
     {
-        if (send.Transferred == send.Bytes)
+        bool isWhole = send.IsOfCall ? _callWasWhole : send.Transferred == send.Bytes && !send.AwaitsRoom;
+        if (isWhole)
         {
             _credit.Pause(_world.NowMs);
             _mostCredit.Pause(_world.NowMs);

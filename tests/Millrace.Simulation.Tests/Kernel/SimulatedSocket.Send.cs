@@ -6,6 +6,38 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// <content>The send that the server has in flight, and its faults.</content>
 internal sealed partial class SimulatedSocket
 {
+    /// <summary>The last call has sent all that it was given.</summary>
+    private bool _callWasWhole;
+
+    /// <summary>A call that sends what there is room for: the count, or an error.</summary>
+    public int SendAtOnce(ReadOnlySpan<byte> bytes)
+    {
+        _callWasWhole = false;
+        OnSendSubmitted();
+        _peer.OnServerSends();
+        if (IsDead)
+        {
+            return _world.Dice.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET;
+        }
+
+        if (DrawSendError() is int error and not 0)
+        {
+            return error;
+        }
+
+        int count = Math.Min(Downlink.Room, bytes.Length);
+        count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
+        if (count == 0)
+        {
+            return -Errno.EAGAIN;
+        }
+
+        bytes[..count].CopyTo(Downlink.Reserve(count));
+        NoteSent(count);
+        _callWasWhole = count == bytes.Length;
+        return count;
+    }
+
     private void ScheduleSend()
     {
         if (_send is not null && !_sendIsDue)
@@ -22,7 +54,14 @@ internal sealed partial class SimulatedSocket
             return;
         }
 
-        if (IsDead)
+        if (_send.AwaitsRoom)
+        {
+            if (IsDead || Downlink.Room > 0)
+            {
+                FinishSend(0);
+            }
+        }
+        else if (IsDead)
         {
             FinishSend(_world.Dice.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET);
         }
@@ -43,18 +82,8 @@ internal sealed partial class SimulatedSocket
         count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
         if (count > 0)
         {
-            _sendErrorsInARow = 0;
             send.Transfer(Downlink.Reserve(count));
-            Downlink.Append(count);
-            SentBytes += count;
-            if (_peer.IsGone)
-            {
-                // Sent into the void: the next call learns of it.
-                Downlink.Clear();
-                Die();
-            }
-
-            _peer.Kick();
+            NoteSent(count);
         }
 
         if (send.Transferred == send.Bytes)
@@ -69,6 +98,21 @@ internal sealed partial class SimulatedSocket
         {
             ScheduleSend();
         }
+    }
+
+    private void NoteSent(int count)
+    {
+        _sendErrorsInARow = 0;
+        Downlink.Append(count);
+        SentBytes += count;
+        if (_peer.IsGone)
+        {
+            // Sent into the void: the next call learns of it.
+            Downlink.Clear();
+            Die();
+        }
+
+        _peer.Kick();
     }
 
     private int DrawSendError()

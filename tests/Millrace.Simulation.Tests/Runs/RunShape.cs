@@ -48,6 +48,7 @@ internal sealed class RunShape
         };
         Reactors = swarm.Has(FaultKind.Dealt) ? dice.Pick<int>(1, 1, 2, 3) : 1;
         Clients = dice.Pick<int>(1, 2, 5, 200);
+        TakesPages = dice.Chance(700);
         DrainMs = dice.Pick<int>(0, 200, 5_000);
         StopAfterMs = swarm.Has(FaultKind.Stopped) ? dice.Below(ArrivalSpanMs + dice.Pick<int>(20, 500, 10_000)) : -1;
         SlackMs = Slack(swarm);
@@ -83,6 +84,9 @@ internal sealed class RunShape
 
     /// <summary>The longest that all are, by <see cref="FaultKind.Overflowed"/>.</summary>
     public int HoldMs { get; }
+
+    /// <summary>Whether sockets are sent pages of files by reference, as TCP's are.</summary>
+    public bool TakesPages { get; }
 
     public int ReceiveBuffers { get; }
 

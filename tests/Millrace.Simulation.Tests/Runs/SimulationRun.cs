@@ -314,7 +314,7 @@ internal sealed class SimulationRun : IScheduled
             return stages(_world, socket, connection);
         };
         ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, Admission.Refused);
-        var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), chain, refused);
+        var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), chain, refused) { TakesPages = _world.Shape.TakesPages };
         _acceptors.Add(_reactors[0].Accept(Kernel.Open(listener), core, _reactors.Length == 1 ? _reactors[0].Adopt : Deal));
     }
 

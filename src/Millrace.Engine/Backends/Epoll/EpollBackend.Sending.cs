@@ -15,6 +15,24 @@ internal sealed partial class EpollBackend
         QueueIfReady(ref socket, fd);
     }
 
+    /// <summary>
+    /// The edge for which this waits may have been told already, when nobody waited. Asking for it anew has the kernel say what is.
+    /// </summary>
+    private void AwaitRoom(int fd, OperationToken token)
+    {
+        ref EpollSocket socket = ref _sockets.Of(fd);
+        Debug.Assert(socket.Send < 0, "A socket sends once at a time.");
+        int result = WatchForWriting(ref socket, fd);
+        if (result < 0)
+        {
+            Complete(token, result);
+            return;
+        }
+
+        PendingSend wait = PendingSend.ForRoom(token);
+        Settle(ref socket, fd, ref wait, SendStep.Blocked, 0);
+    }
+
     /// <summary>A send has been tried: it ends, or waits in its place for an edge or for its next turn.</summary>
     private void Settle(ref EpollSocket socket, int fd, ref PendingSend send, SendStep step, int result)
     {

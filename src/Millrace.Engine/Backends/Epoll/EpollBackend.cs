@@ -82,6 +82,12 @@ internal sealed partial class EpollBackend : Backend
     public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
         _work.Enqueue(new Work { Kind = WorkKind.SendMessage, Fd = socket, Token = token, Memory = message });
 
+    public override void SubmitAwaitRoom(OperationToken token, int socket) =>
+        _work.Enqueue(new Work { Kind = WorkKind.AwaitRoom, Fd = socket, Token = token });
+
+    public override void SubmitResult(OperationToken token, int result) =>
+        _work.Enqueue(new Work { Kind = WorkKind.Complete, Token = token, Offset = result });
+
     public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
         _work.Enqueue(new Work
         {
@@ -154,6 +160,9 @@ internal sealed partial class EpollBackend : Backend
                 break;
             case WorkKind.SendMessage:
                 Send(work.Fd, new PendingSend(work.Token, (MessageHeader*)work.Memory));
+                break;
+            case WorkKind.AwaitRoom:
+                AwaitRoom(work.Fd, work.Token);
                 break;
             case WorkKind.Read:
                 Read(work);

@@ -57,7 +57,12 @@ internal unsafe struct PendingSend
         _bytes = Math.Min(_bytes, BytesMax);
     }
 
+    private PendingSend(OperationToken token) => Token = token;
+
     public OperationToken Token { get; }
+
+    /// <summary>Sends nothing: it ends when the socket takes something.</summary>
+    public static PendingSend ForRoom(OperationToken token) => new(token);
 
     /// <summary>What it came to: the bytes sent, or where there are none the error.</summary>
     public readonly int ResultAfter(int error) => _sent > 0 ? (int)_sent : error;
@@ -66,6 +71,11 @@ internal unsafe struct PendingSend
     public SendStep Advance(int socket, out int result)
     {
         result = 0;
+        if (_bytes == 0)
+        {
+            return SendStep.Ended;
+        }
+
         for (int calls = 0; calls < CallsPerStep; calls++)
         {
             nint sent = Send(socket);

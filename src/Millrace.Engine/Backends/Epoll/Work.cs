@@ -7,6 +7,7 @@ internal enum WorkKind : byte
     Receive,
     Send,
     SendMessage,
+    AwaitRoom,
     Read,
     Cancel,
 

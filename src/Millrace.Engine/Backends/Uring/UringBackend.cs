@@ -63,7 +63,7 @@ internal sealed unsafe class UringBackend : Backend
     {
         Sqe* entry = NewEntry(Opcode.Accept, listenSocket, token);
         entry->IoPriority = IoPriority.AcceptMultishot;
-        entry->OperationFlags = SocketTypeNumber.CloseOnExec;
+        entry->OperationFlags = SocketTypeNumber.OfConnections;
     }
 
     public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes)
@@ -93,6 +93,12 @@ internal sealed unsafe class UringBackend : Backend
 
     public override void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
         FillSend(NewEntry(Opcode.SendMessageZeroCopy, socket, token), message, count: 1);
+
+    public override void SubmitAwaitRoom(OperationToken token, int socket) =>
+        NewEntry(Opcode.PollAdd, socket, token)->OperationFlags = PollEvents.Writable;
+
+    public override void SubmitResult(OperationToken token, int result) =>
+        _early.Enqueue(new Completion { Token = token, Result = result });
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {

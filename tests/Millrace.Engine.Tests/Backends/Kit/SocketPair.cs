@@ -4,7 +4,7 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Backends.Kit;
 
-/// <summary>A connection: a raw descriptor, blocking as engines get theirs, for the backend; .NET's own socket for the peer.</summary>
+/// <summary>A connection: a raw descriptor, non-blocking as engines get theirs, for the backend; .NET's own socket for the peer.</summary>
 internal sealed class SocketPair : IDisposable
 {
     private SocketPair(int ours, Socket peer)
@@ -51,6 +51,21 @@ internal sealed class SocketPair : IDisposable
         }
 
         return all.ToArray();
+    }
+
+    /// <summary>Exactly so many bytes.</summary>
+    public byte[] Receive(int count)
+    {
+        byte[] bytes = new byte[count];
+        Peer.ReceiveTimeout = 15_000;
+        for (int had = 0; had < count;)
+        {
+            int more = Peer.Receive(bytes, had, count - had, SocketFlags.None);
+            Assert.True(more > 0, $"The end came after {had} of {count} bytes.");
+            had += more;
+        }
+
+        return bytes;
     }
 
     public void ResetPeer()
