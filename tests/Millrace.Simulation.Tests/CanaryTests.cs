@@ -53,7 +53,8 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
 
     [Fact]
     public void An_old_body_under_a_new_head_is_found() =>
-        Find(static kernel => new ReadsAnOldRelease(kernel), "Answer", "Stream");
+        // One that is shorter than its head says ends in a reset.
+        Find(static kernel => new ReadsAnOldRelease(kernel), "Answer", "Stream", "The connection was reset");
 
     /// <summary>Runs seeds until the bug shows, and then its seed again: it shows again, at the same event.</summary>
     private void Find(Func<SimulatedBackend, Backend> plant, params string[] expected)

@@ -31,6 +31,9 @@ internal sealed unsafe class OutputBatch : IDisposable
     private byte* _limit;
     private bool _lastVectorIsOpen;
 
+    /// <summary>What is held until all is sent.</summary>
+    private readonly List<SharedBlock> _shared = [];
+
     /// <summary>The parts that are pages of files, in order; most batches have none.</summary>
     private readonly List<PagePart> _pages = [];
     private int _firstPages;
@@ -111,6 +114,15 @@ internal sealed unsafe class OutputBatch : IDisposable
         AddVector(memory, count);
         _lastVectorIsOpen = false;
         Bytes += count;
+    }
+
+    /// <summary>As <see cref="WriteReference"/>, of the first bytes of memory that is held until then.</summary>
+    public void WriteShared(SharedBlock block, int count)
+    {
+        Debug.Assert(count <= block.Bytes);
+        block.Hold();
+        _shared.Add(block);
+        WriteReference(block.Address, count);
     }
 
     /// <summary>
@@ -222,6 +234,12 @@ internal sealed unsafe class OutputBatch : IDisposable
         }
 
         _blocks.Clear();
+        foreach (SharedBlock block in _shared)
+        {
+            block.Release();
+        }
+
+        _shared.Clear();
         if (_vectorCapacity > VectorsKept)
         {
             ResizeVectors(VectorsAtStart);

@@ -1,4 +1,5 @@
 using Millrace.Engine.Backends;
+using Millrace.Engine.Connections;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
 
@@ -17,6 +18,7 @@ public sealed partial class Connection
     private const int PagesBytesPerTurn = 1024 * 1024;
 
     private bool _takesPages;
+    private bool _sendIsOfPages;
     private bool _awaitsRoom;
 
     /// <summary>Since it was last told that there is room, nothing was sent.</summary>
@@ -26,12 +28,13 @@ public sealed partial class Connection
     {
         // A unix socket copies all the same, and what it takes at a time is bounded (see ListenerCore.SendBytesMax).
         _takesPages = _listener!.TakesPages;
-        _awaitsRoom = _roomIsUntried = false;
+        _sendIsOfPages = _awaitsRoom = _roomIsUntried = false;
     }
 
     private unsafe void SendPages(OperationToken token)
     {
         nint result = 0;
+        _sendIsOfPages = true;
         _sendIsZeroCopy = false;
         MessageHeader* before = _sending!.AsMessageBeforePages(out long bytesBefore);
         if (before is not null)
@@ -66,6 +69,12 @@ public sealed partial class Connection
     /// </summary>
     private int ResultForPages(int result)
     {
+        if (!_sendIsOfPages)
+        {
+            return result;
+        }
+
+        _sendIsOfPages = false;
         if (_awaitsRoom)
         {
             _awaitsRoom = false;
@@ -73,7 +82,7 @@ public sealed partial class Connection
             return Math.Min(result, 0);
         }
 
-        if (_takesPages && -result is Errno.EINVAL or Errno.ENOSYS or Errno.EPERM && Phase != ConnectionPhase.Closing)
+        if (-result is Errno.EINVAL or Errno.ENOSYS or Errno.EPERM && Phase != ConnectionPhase.Closing)
         {
             _takesPages = false;
             return 0;

@@ -61,6 +61,9 @@ public sealed partial class Connection
         Filling().WriteReference(memory, count);
     }
 
+    /// <summary>Writes the first bytes of a block without a copy. It is held until they are with the kernel, or can reach nobody.</summary>
+    internal void WriteShared(SharedBlock block, int count) => Filling().WriteShared(block, count);
+
     /// <summary>
     /// As <see cref="WriteReference"/>, of memory in which a file is mapped from so many bytes before it on. A socket takes large parts of
     /// it by reference, so that the pages must stay as they are until the peer has acknowledged them: nobody writes into that file any

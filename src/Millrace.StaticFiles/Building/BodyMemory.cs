@@ -14,7 +14,7 @@ namespace Millrace.StaticFiles.Building;
 /// A file for each body, closed as a whole: the kernel frees its pages when the last socket has let them go. Out of one file for all, a
 /// part would be cut out, and of a huge page the kernel zeroes a part that is cut out, for those who still send it, too.
 /// </remarks>
-internal readonly unsafe record struct BodyMemory
+internal readonly unsafe struct BodyMemory
 {
     /// <summary>A cache line: no two bodies share one, and copies start aligned.</summary>
     public const int Alignment = 64;

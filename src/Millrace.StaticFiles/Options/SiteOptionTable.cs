@@ -179,8 +179,7 @@ internal static class SiteOptionTable
         Size("bake-max", "Largest file kept in memory, in bytes.", "1m",
             (options, text) => options with { BakedBytesMax = OptionText.IntSize(text) }),
         Size("bake-memory",
-            "Memory for all files kept in memory, in bytes; up to twice as much while a change is adopted. auto is 256 MiB, or a quarter of "
-            + "what the process may have where that is less.", "auto",
+            "Memory for files kept in memory, in bytes; auto is 256 MiB, or a quarter of what there is.", "auto",
             (options, text) => options with { BakedBytesTotalMax = text == "auto" ? null : OptionText.Size(text) }),
         Size("ring-max", "Largest file that is read in one go, in bytes; larger ones are streamed.", "256k",
             (options, text) => options with { RingBytesMax = OptionText.IntSize(text) }),

@@ -14,6 +14,13 @@ internal sealed class DateField(TimeProvider clock)
     private int _blockBytes;
     private long _validUntilMs = long.MinValue;
 
+    /// <summary>Another one for another Date.</summary>
+    public long StampAt(long nowMs)
+    {
+        _ = LineAt(nowMs);
+        return _validUntilMs;
+    }
+
     /// <summary>The whole line with its end, right at the given moment of the reactor's clock.</summary>
     public ReadOnlySpan<byte> LineAt(long nowMs)
     {

@@ -79,6 +79,11 @@ internal readonly ref struct PlanAnswer(
     {
         long bytes = part.Range.Length;
         long sentBytes = includesBody ? bytes : 0;
+        if (sentBytes == BodySend.CopiedBytes(source, sentBytes) && TryAnswerByImage(plan, source, part))
+        {
+            return default;
+        }
+
         if (source.Asset.Strategy == BodyStrategy.Ring)
         {
             // Its head may be taken back: it must not go out with what is flushed already.
@@ -90,6 +95,38 @@ internal readonly ref struct PlanAnswer(
         int headBytes = WriteHead(room, plan, part.State, new BodyDescription(bytes));
         var head = new SentHead(default, headBytes, TakesChunks: version == HttpVersion.Http11, exchange);
         return BodySend.Begin(connection, source, part.Extent, part.Range.First, sentBytes, room, head);
+    }
+
+    /// <summary>
+    /// Answers with what others were answered in this second, where the whole asset is asked for and nothing is special about the answer.
+    /// </summary>
+    private bool TryAnswerByImage(scoped in Plan plan, in BodySource source, in AssetPart part)
+    {
+        Asset asset = source.Asset;
+        bool isUsual = plan.Status == PlanStatus.Ok && part.Extent == BodyExtent.Whole && part.State == AssetState.AsPlanned
+            && includesBody && _connectionLine.IsEmpty && bench.Scratch.Fields.IsEmpty && connection.UnflushedBytes == 0;
+        if (!isUsual || !AnswerImages.AreFor(asset, asset.Size))
+        {
+            return false;
+        }
+
+        int bytesMax = AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch) + (int)asset.Size;
+        if (bench.Images.Find(asset, plan.Fields, bench.DateStamp, bytesMax) is not { } image)
+        {
+            return false;
+        }
+
+        if (!image.IsWritten)
+        {
+            int headBytes = ComposeHead(image.Room, plan, part.State, new BodyDescription(asset.Size));
+            asset.BakedBody.CopyTo(image.Room[headBytes..]);
+            image.Finish(headBytes, (int)asset.Size);
+        }
+
+        TellOfHead(plan, part.State, image.HeadBytes);
+        image.SendOn(connection);
+        source.Close();
+        return true;
     }
 
     private BodySend BeginParts(scoped in Plan plan, in BodySource source)
@@ -116,6 +153,13 @@ internal readonly ref struct PlanAnswer(
 
     private int WriteHead(Span<byte> room, scoped in Plan plan, AssetState state, in BodyDescription body)
     {
+        int bytes = ComposeHead(room, plan, state, body);
+        TellOfHead(plan, state, bytes);
+        return bytes;
+    }
+
+    private int ComposeHead(Span<byte> room, scoped in Plan plan, AssetState state, in BodyDescription body)
+    {
         var writer = new ResponseHeadWriter(room);
         AnswerHead.Write(ref writer, plan, bench.Scratch, state, body);
         writer.Lines(bench.DateLine);
@@ -126,8 +170,12 @@ internal readonly ref struct PlanAnswer(
             throw new InvalidOperationException($"The head of an answer of our own cannot be written: {result}.");
         }
 
+        return bytes;
+    }
+
+    private void TellOfHead(scoped in Plan plan, AssetState state, int bytes)
+    {
         exchange?.Answer(plan, state, includesBody);
         exchange?.BeginBody(connection.WrittenBytes + bytes);
-        return bytes;
     }
 }

@@ -65,6 +65,12 @@ internal sealed class Workbench : IDisposable
 
     public ReadOnlySpan<byte> DateLine => _date.LineAt(_reactor.NowMs);
 
+    /// <summary>Another one for another Date.</summary>
+    public long DateStamp => _date.StampAt(_reactor.NowMs);
+
+    /// <summary>Answers that are asked for again and again.</summary>
+    public AnswerImages Images { get; } = new();
+
     /// <summary>The same for a field block of HTTP/2.</summary>
     public ReadOnlySpan<byte> DateBlock => _date.BlockAt(_reactor.NowMs);
 
@@ -152,6 +158,7 @@ internal sealed class Workbench : IDisposable
 
     public void Dispose()
     {
+        Images.Dispose();
         foreach (SitePost post in _posts)
         {
             post.Dispose();

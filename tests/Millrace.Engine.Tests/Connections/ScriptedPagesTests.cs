@@ -1,4 +1,3 @@
-using Millrace.Engine.Backends;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
 
@@ -17,9 +16,9 @@ public class ScriptedPagesTests
         using var pages = new MappedPages(9, Bytes);
         await using Script script = await Script.StartAsync();
         Submission receive = await ConnectAsync(script, pages);
-        Assert.Equal("head"u8, (await script.Kernel.ExpectAsync("send before more")).Bytes);
+        Assert.Equal("head"u8.ToArray(), (await script.Kernel.ExpectAsync("send before more")).Bytes);
         CheckPages(await script.Kernel.ExpectAsync("send file"), 100, Bytes - 100);
-        Assert.Equal("tail"u8, (await ExpectSentAsync(script)).Bytes);
+        Assert.Equal("tail"u8.ToArray(), (await ExpectSentAsync(script)).Bytes);
         await ExpectSentAndEndAsync(script, receive);
     }
 
@@ -32,8 +31,8 @@ public class ScriptedPagesTests
         script.Kernel.Calls.Enqueue(1);
         script.Kernel.Calls.Enqueue(10_000);
         Submission receive = await ConnectAsync(script, pages);
-        Assert.Equal("hea"u8, (await script.Kernel.ExpectAsync("send before more")).Bytes);
-        Assert.Equal("d"u8, (await script.Kernel.ExpectAsync("send before more")).Bytes);
+        Assert.Equal("hea"u8.ToArray(), (await script.Kernel.ExpectAsync("send before more")).Bytes);
+        Assert.Equal("d"u8.ToArray(), (await script.Kernel.ExpectAsync("send before more")).Bytes);
         CheckPages(await script.Kernel.ExpectAsync("send file"), 100, 10_000);
         CheckPages(await script.Kernel.ExpectAsync("send file"), 10_100, Bytes - 10_100);
         await ExpectSentAsync(script);

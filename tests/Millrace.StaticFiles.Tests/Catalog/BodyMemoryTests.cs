@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Tests.Kit;
 namespace Millrace.StaticFiles.Tests.Catalog;
 
 /// <summary>What bodies lie in: memory, or the pages of a file without a name.</summary>
-public sealed unsafe class BodyMemoryTests : IDisposable
+public sealed class BodyMemoryTests : IDisposable
 {
     private readonly TempSite _site = new();
 
@@ -18,7 +18,7 @@ public sealed unsafe class BodyMemoryTests : IDisposable
     [InlineData(32_768, true, true, 32_768)]
     [InlineData(32_769, true, true, 36_864)]
     [InlineData(100_000, false, false, 102_400)]
-    public void Large_ones_are_pages_of_a_file_where_they_may_be(long bytes, bool mayHoldDescriptor, bool hasPages, long taken)
+    public unsafe void Large_ones_are_pages_of_a_file_where_they_may_be(long bytes, bool mayHoldDescriptor, bool hasPages, long taken)
     {
         BodyMemory memory = BodyMemory.Allocate(bytes, mayHoldDescriptor);
         Assert.Equal(hasPages, memory.HasPages);
@@ -45,10 +45,10 @@ public sealed unsafe class BodyMemoryTests : IDisposable
     }
 
     [Fact]
-    public void Mappings_are_left_for_others()
+    public unsafe void Mappings_are_left_for_others()
     {
         Assert.False(BodyMemory.TryAllocatePages(50_000, mappingsMax: 0, out BodyMemory none));
-        Assert.Equal(default, none);
+        Assert.True(none.Address == null);
         Assert.True(BodyMemory.TryAllocatePages(50_000, mappingsMax: 10_000, out BodyMemory memory));
         memory.Release();
     }
@@ -60,7 +60,7 @@ public sealed unsafe class BodyMemoryTests : IDisposable
         new Random(2).NextBytes(content);
         _site.File("large.bin", content);
         _site.File("small.bin", new byte[1_000]);
-        using var catalog = AssetCatalog.Open(_site.Options with { DescriptorsMax = 10 });
+        using var catalog = AssetCatalog.Open(_site.Options with { DescriptorsMax = 10, BakedBytesMax = 200_000 });
         Asset large = catalog.Current.Asset("/large.bin");
 
         Assert.Equal((BodyStrategy.Baked, true), (large.Strategy, large.Descriptor != Asset.NoDescriptor));
@@ -91,7 +91,7 @@ public sealed unsafe class BodyMemoryTests : IDisposable
     [Theory]
     [InlineData(10, 1)]
     [InlineData(0, 0)]
-    public void Published_variants_are_pages_too(int descriptorsMax, int held)
+    public async Task Published_variants_are_pages_too(int descriptorsMax, int held)
     {
         _site.File("page.html", new string('x', 1_000));
         using var catalog = AssetCatalog.Open(_site.Options with { DescriptorsMax = descriptorsMax });
@@ -111,10 +111,10 @@ public sealed unsafe class BodyMemoryTests : IDisposable
             catalog.Publish(catalog.Current.Asset("/page.html"), [new CodedBody(Http.ContentCoding.Gzip, new byte[70_000_000])]));
         Assert.Equal(held, catalog.DescriptorsHeld);
         catalog.Dispose();
-        Assert.Equal((0, 0, 0), (catalog.DescriptorsHeld, catalog.CompressedBytesHeld, catalog.BakedBytesHeld));
+        await TempSite.UntilAsync(() => (catalog.DescriptorsHeld, catalog.CompressedBytesHeld, catalog.BakedBytesHeld) == (0, 0, 0));
     }
 
-    private static string? InodeOfMapping(BodyMemory memory)
+    private static unsafe string? InodeOfMapping(BodyMemory memory)
     {
         string begin = $"{(nint)memory.Address:x}-";
         return File.ReadLines("/proc/self/maps").FirstOrDefault(line => line.StartsWith(begin, StringComparison.Ordinal))?.Split(' ')[4];

@@ -35,19 +35,20 @@ public sealed class StrategyTests : IDisposable
     }
 
     [Fact]
-    public void The_defaults_are_64_and_256_kib()
+    public void The_defaults_are_a_mebibyte_in_memory_and_256_kib_in_one_read()
     {
-        _site.File("baked", new byte[64 * 1024]);
-        _site.File("ring", new byte[(64 * 1024) + 1]);
-        _site.File("ring-too", new byte[256 * 1024]);
-        _site.File("stream", new byte[(256 * 1024) + 1]);
-        using AssetCatalog catalog = _site.Open();
+        _site.File("baked", new byte[1024 * 1024]);
+        _site.File("stream", new byte[(1024 * 1024) + 1]);
+        _site.File("ring", new byte[256 * 1024]);
+        var defaults = new SiteOptions { Root = _site.Root };
+        using var catalog = AssetCatalog.Open(defaults);
+        using var none = AssetCatalog.Open(defaults with { BakedBytesTotalMax = 0 });
 
         Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/baked").Strategy);
-        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/ring").Strategy);
-        Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/ring-too").Strategy);
         Assert.Equal(BodyStrategy.Stream, catalog.Current.Asset("/stream").Strategy);
-        Assert.Equal(4, _site.OpenDescriptorCount());
+        Assert.Equal(BodyStrategy.Ring, none.Current.Asset("/ring").Strategy);
+        Assert.Equal(BodyStrategy.Stream, none.Current.Asset("/baked").Strategy);
+        Assert.InRange(defaults.ResolveBakedBytesTotalMax(), 1, 256L * 1024 * 1024);
     }
 
     [Fact]

@@ -32,7 +32,8 @@ internal sealed class TempSite : IDisposable
 
     public string Root { get; }
 
-    public SiteOptions Options => new() { Root = Root };
+    /// <summary>With files of 100 KB left where they are.</summary>
+    public SiteOptions Options => new() { Root = Root, BakedBytesMax = 64 * 1024 };
 
     public string PathOf(string path) => Path.Combine(Root, path);
 

@@ -48,8 +48,8 @@ public abstract class SiteFixture : IAsyncLifetime
         EngineOptions? engine = null,
         Func<Reactor, IExchangeObserver>? observe = null)
     {
-        // What these tests change on disk is to be met, not to be read again first.
-        var options = new SiteOptions { Root = Folder.Root, Watch = WatchMode.Off };
+        // What these tests change on disk is to be met, not to be read again first; and files of 100 KB are to be read for each request.
+        var options = new SiteOptions { Root = Folder.Root, Watch = WatchMode.Off, BakedBytesMax = 64 * 1024 };
         RunningSite running = await RunningSite.StartAsync(
             site?.Invoke(options) ?? options, limits ?? new WebLimits(), engine ?? new EngineOptions { Reactors = 1 }, observe);
         _sites.Add(running);
