@@ -87,6 +87,8 @@ _millrace_flags() {
       '--refusals'
       '--submission-polling'
       '--shared-submission-polling'
+      '--busy-poll'
+      '--prefer-busy-poll'
       '--pin-reactors'
       '--congestion-control'
       '--stall-watch'
@@ -192,6 +194,8 @@ _millrace_value() {
     '--refusals') place=needed ;;
     '--submission-polling') place=needed ;;
     '--shared-submission-polling') place=behind choices+=('on' 'off') ;;
+    '--busy-poll') place=needed ;;
+    '--prefer-busy-poll') place=behind choices+=('on' 'off') ;;
     '--pin-reactors') place=behind choices+=('on' 'off') ;;
     '--congestion-control') place=needed ;;
     '--stall-watch') place=behind choices+=('on' 'off') ;;

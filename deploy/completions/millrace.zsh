@@ -113,6 +113,8 @@ _millrace() {
       '--refusals=[Connections beyond a limit that are answered 503 at one time; those beyond it too are reset]:N: '
       '--submission-polling=[How long a kernel thread of each reactor goes on looking for operations when none come, so that they need no system call; 0 for none]:MS: '
       '--shared-submission-polling=[Have all reactors share one such thread]::on|off:(on off)'
+      '--busy-poll=[How long a wait looks at the network device itself before its interrupt is waited for, in microseconds; 0 for not at all]:US: '
+      '--prefer-busy-poll=[Have the device leave its interrupts off meanwhile]::on|off:(on off)'
       '--pin-reactors=[Keep each reactor on a core of its own, of those that the process may use]::on|off:(on off)'
       '--congestion-control=[What decides how fast TCP connections send, of those in net.ipv4.tcp_available_congestion_control\: bbr, say]:NAME: '
       '--stall-watch=[Watch for reactors that are held up, log it, and have others take their new connections]::on|off:(on off)'

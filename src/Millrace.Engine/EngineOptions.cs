@@ -1,6 +1,7 @@
 using System.Numerics;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
+using Millrace.Engine.Backends;
 using Millrace.Engine.Watching;
 
 namespace Millrace.Engine;
@@ -22,6 +23,9 @@ public enum BackendKind
 public sealed record EngineOptions
 {
     private static readonly TimeSpan SubmissionPollingMost = TimeSpan.FromMinutes(1);
+
+    /// <summary>Beyond it what an interrupt takes is nothing, and the core that looks is everything.</summary>
+    private static readonly TimeSpan BusyPollingMost = TimeSpan.FromMilliseconds(10);
 
     /// <summary>Reactor threads, each with its own ring. 0: the cores this process may use, a cgroup's limit respected.</summary>
     public int Reactors { get; init; }
@@ -91,6 +95,21 @@ public sealed record EngineOptions
     public bool PinReactors { get; init; }
 
     /// <summary>
+    /// How long a reactor that waits looks at the network device's own queue before the device's interrupt is waited for (NAPI busy
+    /// polling), and reads of accepted TCP connections look there too (<c>SO_BUSY_POLL</c>): whole microseconds, up to 10 ms. Zero: not at
+    /// all. A packet is seen some microseconds earlier, at the price of a core's time for that long in each wait; with
+    /// <see cref="SubmissionPolling"/> it is the kernel's thread that looks, while it is awake. It needs Linux 6.9 or newer, otherwise the
+    /// group does not start, and a device whose driver can be polled. The loopback is none: there nothing is polled, and nothing gained.
+    /// </summary>
+    public TimeSpan BusyPolling { get; init; }
+
+    /// <summary>
+    /// Whether the device leaves its interrupts off while it is polled (<c>SO_PREFER_BUSY_POLL</c>), as far as its gro_flush_timeout and
+    /// napi_defer_hard_irqs let it. To listen on TCP then needs CAP_NET_ADMIN. Without <see cref="BusyPolling"/> it changes nothing.
+    /// </summary>
+    public bool PreferBusyPolling { get; init; }
+
+    /// <summary>
     /// Who decides how fast TCP connections that are accepted send (<c>TCP_CONGESTION</c>): <c>bbr</c>, say. Null for what listening
     /// sockets have of the kernel (net.ipv4.tcp_congestion_control), or of who bound them. One that the kernel does not have, or that
     /// this process may not use, keeps it from listening. Unix sockets have none.
@@ -117,6 +136,8 @@ public sealed record EngineOptions
 
     internal bool PollsSubmissions => SubmissionPolling > TimeSpan.Zero;
 
+    internal BusyPoll BusyPoll => new((int)BusyPolling.TotalMicroseconds, PreferBusyPolling);
+
     internal int ReactorCount => Reactors > 0 ? Reactors : Environment.ProcessorCount;
 
     /// <exception cref="ArgumentOutOfRangeException">A value is out of its range.</exception>
@@ -137,6 +158,12 @@ public sealed record EngineOptions
         {
             ArgumentOutOfRangeException.ThrowIfLessThan(SubmissionPolling, TimeSpan.FromMilliseconds(1));
             ArgumentOutOfRangeException.ThrowIfGreaterThan(SubmissionPolling, SubmissionPollingMost);
+        }
+
+        if (BusyPolling != TimeSpan.Zero)
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(BusyPolling, TimeSpan.FromMicroseconds(1));
+            ArgumentOutOfRangeException.ThrowIfGreaterThan(BusyPolling, BusyPollingMost);
         }
 
         if (CongestionControl is { } name && !Listening.CongestionControl.IsName(name))

@@ -1,3 +1,4 @@
+using Millrace.Engine.Backends;
 using Millrace.Engine.Proxies;
 
 namespace Millrace.Engine.Listening;
@@ -17,7 +18,14 @@ internal sealed record ListenSettings(int Backlog, bool NoDelay, int KernelUnsen
     /// <inheritdoc cref="EngineOptions.CongestionControl"/>
     public string? CongestionControl { get; init; }
 
-    public static ListenSettings Of(EngineOptions options) => Of(options.Limits) with { CongestionControl = options.CongestionControl };
+    /// <inheritdoc cref="EngineOptions.BusyPolling"/>
+    public BusyPoll BusyPoll { get; init; }
+
+    public static ListenSettings Of(EngineOptions options) => Of(options.Limits) with
+    {
+        CongestionControl = options.CongestionControl,
+        BusyPoll = options.BusyPoll,
+    };
 
     public static ListenSettings Of(Limits limits) => new(limits.Backlog, NoDelay: true, limits.KernelUnsentBytes);
 }

@@ -159,6 +159,8 @@ internal static class ListenSockets
         {
             CongestionControl.Require(socket, name);
         }
+
+        settings.BusyPoll.RequireOfSocket(socket);
     }
 
     private static void Set(int socket, EndPoint endPoint, int level, int name, int value) =>

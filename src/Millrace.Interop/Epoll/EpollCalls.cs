@@ -29,6 +29,20 @@ internal static unsafe partial class EpollCalls
     public static int Wait(int epoll, EpollEvents events, int timeoutMs) =>
         SystemCall.Result(epoll_wait(epoll, events.Address, events.Capacity, timeoutMs));
 
+    /// <summary>
+    /// Has a wait look at the network device itself for so many microseconds (<c>EPIOCSPARAMS</c>, 6.9): 0. The kernel's own number of
+    /// packets at a time is left as it is. ENOTTY: an older kernel. EOPNOTSUPP: it was built without.
+    /// </summary>
+    public static int SetBusyPolling(int epoll, int timeUs, bool prefers)
+    {
+        const nuint SetParameters = 0x4008_8A01;
+        const int PrefersShift = 48;
+
+        // struct epoll_params: 32 bits of time, 16 of packets (0: as ever), 8 of preference, 8 of padding.
+        ulong parameters = (uint)timeUs | (prefers ? 1UL << PrefersShift : 0);
+        return SystemCall.Result(ioctl(epoll, SetParameters, &parameters));
+    }
+
     private static int Control(int epoll, int operation, int fd, EpollEventMask mask, ulong data)
     {
         byte* entry = stackalloc byte[EpollEvents.EntryBytesMax];
@@ -41,6 +55,9 @@ internal static unsafe partial class EpollCalls
 
     [LibraryImport("libc")]
     private static partial int epoll_ctl(int epoll, int operation, int fd, void* entry);
+
+    [LibraryImport("libc")]
+    private static partial int ioctl(int fd, nuint request, void* argument);
 
     [LibraryImport("libc")]
     private static partial int epoll_wait(int epoll, void* entries, int capacity, int timeoutMs);

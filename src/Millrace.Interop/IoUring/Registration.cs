@@ -10,6 +10,9 @@ internal enum RegisterOpcode : uint
     UnregisterRingDescriptors = 21,
     BufferRing = 22,
     UnregisterBufferRing = 23,
+
+    /// <summary>From 6.9 on.</summary>
+    BusyPolling = 27,
 }
 
 /// <summary><c>struct io_uring_rsrc_update</c>, as <see cref="RegisterOpcode.RingDescriptors"/> takes it.</summary>
@@ -49,6 +52,22 @@ internal struct ProvidedBuffer
     public uint Length;
     public ushort BufferId;
     public ushort TailInSlotZero;
+}
+
+/// <summary>
+/// <c>struct io_uring_napi</c>, 16 bytes. What 6.9 calls padding has meanings since 6.13, of which zero is what 6.9 does.
+/// </summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct BusyPollingRegistration
+{
+    /// <summary>In: microseconds. Out: those before.</summary>
+    public uint TimeUs;
+
+    public byte Prefers;
+    public byte Opcode;
+    public ushort Padding;
+    public uint Parameter;
+    public uint Reserved;
 }
 
 /// <summary><c>struct io_uring_getevents_arg</c>, 24 bytes: the extended argument of enter.</summary>

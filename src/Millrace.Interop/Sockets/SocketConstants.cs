@@ -40,6 +40,12 @@ internal static class SocketOptionNumber
     /// <summary><c>SO_DOMAIN</c>: a socket's address family.</summary>
     public const int Domain = 39;
 
+    /// <summary><c>SO_BUSY_POLL</c>: microseconds, which accepted connections have from their listener. Anybody's since 6.4.</summary>
+    public const int BusyPoll = 46;
+
+    /// <summary><c>SO_PREFER_BUSY_POLL</c> (5.11); needs CAP_NET_ADMIN.</summary>
+    public const int PreferBusyPoll = 69;
+
     public const int LevelTcp = 6;
     public const int NoDelay = 1;
     public const int TcpInfo = 11;

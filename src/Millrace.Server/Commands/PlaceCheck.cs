@@ -41,10 +41,14 @@ internal static class PlaceCheck
             yield return $"{twice} is listened on twice: name it once, for HTTP, HTTPS or the admin pages.";
         }
 
-        bool hasTcp = options.Addresses.Concat(options.Https.Addresses).Any(static address => address is IPEndPoint);
-        if (hasTcp && options.Engine.CongestionControl is { } control && CongestionControl.RefusalOf(control) is { } reason)
+        if (options.ListensOnTcp && options.Engine.CongestionControl is { } control && CongestionControl.RefusalOf(control) is { } reason)
         {
             yield return reason;
+        }
+
+        if (options.Engine.BusyPoll.Refusal(options.ListensOnTcp) is { } obstacle)
+        {
+            yield return obstacle;
         }
 
         foreach (string refusal in addresses.OfType<UnixDomainSocketEndPoint>().Select(RefusalOf).OfType<string>())

@@ -29,7 +29,8 @@ internal static class Examination
     public static IReadOnlyList<Finding> Of(HostFacts host) =>
     [
         Kernel(host), Uring(host.Engine), LockedMemory(host), Descriptors(host), Root(host.Root), .. UserOf(host),
-        FileSystem(host.Root), Watches(host), Processors(host), CongestionControl(host), Backlog(host), .. KernelTls(host),
+        FileSystem(host.Root), Watches(host), Processors(host), CongestionControl(host), Backlog(host),
+        .. BusyPolling(host), .. KernelTls(host),
     ];
 
     public static Judgement Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Judgement);
@@ -230,6 +231,21 @@ internal static class Examination
                 Subject,
                 $"{limit:N0} connections may wait to be accepted, and a burst brings more",
                 string.Create(CultureInfo.InvariantCulture, $"sysctl -w net.core.somaxconn={wanted}."));
+    }
+
+    /// <summary>Nothing is said where nobody asked for it.</summary>
+    private static IEnumerable<Finding> BusyPolling(HostFacts host)
+    {
+        const string Subject = "busy polling";
+        if (host.BusyPollRefusal is { } refusal)
+        {
+            (string cause, string remedy) = Split(refusal);
+            yield return Finding.Broken(Subject, cause, remedy);
+        }
+        else if (host.PollsDevices)
+        {
+            yield return Finding.Ok(Subject, "Devices whose drivers can be polled are, which the loopback's cannot");
+        }
     }
 
     /// <summary>It makes nothing slower: who could measure what it would gain is told.</summary>

@@ -53,6 +53,12 @@ internal sealed record HostFacts
     /// <summary>Why it could not, as cause and remedy; null where it could.</summary>
     public string? CongestionControlRefusal { get; init; }
 
+    /// <summary>Whether the server is told to look at network devices itself.</summary>
+    public bool PollsDevices { get; init; }
+
+    /// <summary>Why it could not, as cause and remedy; null where it could.</summary>
+    public string? BusyPollRefusal { get; init; }
+
     /// <summary>Whether the kernel has TLS in its sockets; null where nobody asked for HTTPS, or it cannot be tried.</summary>
     public bool? HasKernelTls { get; init; }
 }

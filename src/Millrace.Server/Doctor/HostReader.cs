@@ -37,6 +37,8 @@ internal static class HostReader
             CongestionControl = TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ToldCongestionControl = options.Engine.CongestionControl,
             CongestionControlRefusal = options.Engine.CongestionControl is { } told ? CongestionControl.RefusalOf(told) : null,
+            PollsDevices = !options.Engine.BusyPoll.IsOff,
+            BusyPollRefusal = options.Engine.BusyPoll.Refusal(options.ListensOnTcp),
             HasKernelTls = options.Https.Addresses.Count > 0 ? KernelTlsTrial.Run() : null,
         };
     }

@@ -26,6 +26,9 @@ internal sealed record ServeOptions
     /// <summary>Where to listen for HTTPS, and with what.</summary>
     public HttpsOptions Https { get; init; } = new();
 
+    /// <summary>Whether clients come by TCP, not all of them by unix sockets.</summary>
+    public bool ListensOnTcp => Addresses.Concat(Https.Addresses).Any(static address => address is IPEndPoint);
+
     /// <summary>Those in front of this server.</summary>
     public ProxyOptions Proxies { get; init; } = new();
 

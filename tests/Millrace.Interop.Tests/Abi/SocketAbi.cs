@@ -35,6 +35,8 @@ internal static class SocketAbi
         ("SocketOptionNumber.ReusePort", "SO_REUSEPORT", 15),
         ("SocketOptionNumber.ReceiveTimeout", "SO_RCVTIMEO", 20),
         ("SocketOptionNumber.Domain", "SO_DOMAIN", 39),
+        ("SocketOptionNumber.BusyPoll", "SO_BUSY_POLL", 46),
+        ("SocketOptionNumber.PreferBusyPoll", "SO_PREFER_BUSY_POLL", 69),
         ("SocketOptionNumber.LevelTcp", "IPPROTO_TCP", 6),
         ("SocketOptionNumber.NoDelay", "TCP_NODELAY", 1),
         ("SocketOptionNumber.TcpInfo", "TCP_INFO", 11),

@@ -132,6 +132,12 @@ public class ExaminationTests
         "congestion control", (Judgement)judgement, words);
 
     [Theory]
+    [InlineData(null, Judgement.Ok, "which the loopback's cannot")]
+    [InlineData("Sockets do not poll devices: use another kernel.", Judgement.Broken, "Sockets do not poll devices")]
+    public void Busy_polling_that_is_asked_for_is_judged(string? refusal, object judgement, string words) =>
+        Judges(Good with { PollsDevices = true, BusyPollRefusal = refusal }, "busy polling", (Judgement)judgement, words);
+
+    [Theory]
     [InlineData(null, Judgement.Ok)]
     [InlineData(128L, Judgement.Slower)]
     [InlineData(65_535L, Judgement.Ok)]

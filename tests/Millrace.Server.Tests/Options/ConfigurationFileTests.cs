@@ -135,6 +135,9 @@ public class ConfigurationFileTests
     [InlineData(
         "{ \"engine\": { \"shared-submission-polling\": true } }",
         "1:15: engine.shared-submission-polling shares what is not there: write engine.submission-polling as well.")]
+    [InlineData(
+        "{ \"engine\": { \"prefer-busy-poll\": true } }",
+        "1:15: engine.prefer-busy-poll prefers what is not done: write engine.busy-poll as well.")]
     [InlineData("{ \"engine\": { \"completion-entries\": 4 } }", "1:15: engine.completion-entries is less than engine.submission-entries: write 512 or more.")]
     [InlineData("{ \"engine\": { \"receive-buffers\": 1000 } }", "1:34: engine.receive-buffers: 1000 is no power of two. Write 512, 1024 or 2048, say.")]
     [InlineData("[]", "1:1: A configuration is an object: write { ... }.")]

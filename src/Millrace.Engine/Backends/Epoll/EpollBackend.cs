@@ -47,6 +47,7 @@ internal sealed partial class EpollBackend : Backend
         try
         {
             Require(_epoll);
+            options.BusyPoll.RequireOfEpoll(_epoll);
             _wake = new WakeEvent();
             // Edge-triggered, each signal is an event, and nobody has to read the count (it overflows after 2^64 of them).
             Require(EpollCalls.Add(_epoll, _wake.Descriptor, EpollEventMask.Readable | EpollEventMask.EdgeTriggered, WakeData));

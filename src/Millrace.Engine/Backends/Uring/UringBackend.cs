@@ -36,6 +36,7 @@ internal sealed unsafe class UringBackend : Backend
         _ring = poller is null ? Ring.Create(options) : poller.CreateRing(options);
         try
         {
+            options.BusyPoll.RequireOfRing(_ring);
             _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
             _wake = new WakeEvent();
         }

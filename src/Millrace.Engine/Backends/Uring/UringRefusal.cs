@@ -23,6 +23,9 @@ internal enum UringObstacle
     /// <summary>It is there without the thread that takes submissions, which was asked for.</summary>
     Poller,
 
+    /// <summary>It is there and does not look at network devices itself, which was asked for.</summary>
+    BusyPolling,
+
     /// <summary>Something ran out (memory to lock, descriptors): no absence, and never a reason for another backend.</summary>
     Scarcity,
 
@@ -39,7 +42,8 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     private const string NewerKernel = "use Linux 6.1 or newer";
 
     /// <summary>Whether epoll may take over: the host has no io_uring for us, and asking again would not help.</summary>
-    public bool IsAbsence => Obstacle is not (UringObstacle.Scarcity or UringObstacle.Poller or UringObstacle.Unknown);
+    public bool IsAbsence => Obstacle is not (
+        UringObstacle.Scarcity or UringObstacle.Poller or UringObstacle.BusyPolling or UringObstacle.Unknown);
 
     public string Message => $"{Cause}: {Remedy}.";
 
@@ -81,6 +85,11 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
             Errno.EPERM or Errno.EACCES => "allow it in the security module (SELinux calls it sqpoll), or do without submission polling",
             _ => "use a newer kernel, or do without submission polling",
         });
+
+    /// <summary>Of a kernel whose rings wait for the interrupts of network devices.</summary>
+    public static UringRefusal ForBusyPolling(int errno) => new(
+        UringObstacle.BusyPolling, errno, $"io_uring of this kernel does not poll network devices ({Errno.Describe(errno)})",
+        Remedies.BusyPolling);
 
     public static UringRefusal KernelTooOld() => ForSetup(Errno.EINVAL);
 

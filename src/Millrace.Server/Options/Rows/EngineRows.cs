@@ -15,6 +15,8 @@ internal static class EngineRows
     private const string Completions = "completion-entries";
     private const string Polling = "submission-polling";
     private const string SharedPolling = "shared-submission-polling";
+    private const string BusyPolling = "busy-poll";
+    private const string PreferBusyPolling = "prefer-busy-poll";
 
     private static readonly NumberRow Row = new("engine", OptionChange.AtRestart);
 
@@ -66,6 +68,16 @@ internal static class EngineRows
             "Have all reactors share one such thread.",
             static options => options.Engine.SharedSubmissionPolling,
             static (options, isOn) => options.WithEngine(engine => engine with { SharedSubmissionPolling = isOn })),
+        Row.Microseconds(BusyPolling,
+            "How long a wait looks at the network device itself before its interrupt is waited for, in microseconds; 0 for not at all. "
+            + "It takes a core while it looks, gains nothing over the loopback, and needs Linux 6.9.",
+            0, 10_000,
+            static options => options.Engine.BusyPolling,
+            static (options, time) => options.WithEngine(engine => engine with { BusyPolling = time })),
+        SwitchRow.Of(PreferBusyPolling, $"engine.{PreferBusyPolling}", OptionChange.AtRestart,
+            "Have the device leave its interrupts off meanwhile. Needs CAP_NET_ADMIN to bind TCP addresses.",
+            static options => options.Engine.PreferBusyPolling,
+            static (options, isOn) => options.WithEngine(engine => engine with { PreferBusyPolling = isOn })),
         SwitchRow.Of("pin-reactors", "engine.pin-reactors", OptionChange.AtRestart,
             "Keep each reactor on a core of its own, of those that the process may use.",
             static options => options.Engine.PinReactors,
@@ -96,6 +108,14 @@ internal static class EngineRows
             complaints.Add(new Complaint(
                 origin,
                 $"{origin.NameOf(shared)} shares what is not there: write {origin.NameOf(OptionTable.Get(Polling))} as well."));
+        }
+
+        ServerOption prefers = OptionTable.Get(PreferBusyPolling);
+        if (options.Engine is { PreferBusyPolling: true, BusyPolling.Ticks: 0 } && settings.Find(prefers)?.Origin is { } source)
+        {
+            complaints.Add(new Complaint(
+                source,
+                $"{source.NameOf(prefers)} prefers what is not done: write {source.NameOf(OptionTable.Get(BusyPolling))} as well."));
         }
     }
 

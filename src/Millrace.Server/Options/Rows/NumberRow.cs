@@ -33,6 +33,15 @@ internal sealed class NumberRow(string group, OptionChange change)
         Func<ServeOptions, TimeSpan, ServeOptions> with) =>
         Time(OptionValueKind.Count, "MS", TimeSpan.FromMilliseconds(1), key, help, least, most, read, with);
 
+    public ServerOption Microseconds(
+        string key,
+        string help,
+        long least,
+        long most,
+        Func<ServeOptions, TimeSpan> read,
+        Func<ServeOptions, TimeSpan, ServeOptions> with) =>
+        Time(OptionValueKind.Count, "US", TimeSpan.FromMicroseconds(1), key, help, least, most, read, with);
+
     public ServerOption Bytes(
         string key, string help, long least, long most, Func<ServeOptions, long> read, Func<ServeOptions, long, ServeOptions> with) =>
         Of(OptionValueKind.Size, "BYTES", key, help, least, most, read, with);
