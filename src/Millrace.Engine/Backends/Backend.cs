@@ -98,7 +98,9 @@ internal abstract unsafe class Backend : IDisposable
     /// </summary>
     public virtual nint SendBeforeMore(int socket, MessageHeader* message) => TransferCalls.SendMessageBeforeMore(socket, message);
 
-    /// <summary>The same of a file's pages, by reference: they must stay as they are for as long as the peer has not acknowledged them.</summary>
+    /// <summary>
+    /// The same of a file's pages, by reference: they must stay as they are for as long as the peer has not acknowledged them.
+    /// </summary>
     public virtual nint SendFile(int socket, int file, long offset, nuint bytes) => TransferCalls.SendFile(socket, file, offset, bytes);
 
     public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);

@@ -176,7 +176,7 @@ internal sealed unsafe class OutputBatch : IDisposable
     /// <summary>Whether some of what is unsent are pages of a file.</summary>
     public bool HasPages => _firstPages < _pages.Count;
 
-    /// <summary>What is unsent and stands before the first pages, as the kernel takes it, and its bytes: null where these are first.</summary>
+    /// <summary>What is unsent before the first pages, as the kernel takes it, and its bytes: null where these are first.</summary>
     public MessageHeader* AsMessageBeforePages(out long bytes)
     {
         Debug.Assert(HasPages);

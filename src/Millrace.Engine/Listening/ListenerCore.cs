@@ -44,8 +44,8 @@ internal sealed class ListenerCore(
         endPoint is not IPEndPoint ip || !(ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 
     /// <summary>
-    /// Whether its sockets take pages of files by reference: TCP does, a unix socket is sent to by bounded copies. Those that were connected
-    /// from here are blocking, and sendfile would wait on them.
+    /// Whether its sockets take pages of files by reference: TCP does, a unix socket is sent to by bounded copies. Those that were
+    /// connected from here are blocking, and sendfile would wait on them.
     /// </summary>
     public bool TakesPages { get; init; }
 

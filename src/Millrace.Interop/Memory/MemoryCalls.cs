@@ -44,7 +44,7 @@ internal static unsafe partial class MemoryCalls
         }
     }
 
-    /// <summary>The same of so many zeroes, whose pages are taken now: what is written into them later cannot fail for want of memory.</summary>
+    /// <summary>The same of so many zeroes, whose pages are taken now: no write into them fails later for want of memory.</summary>
     public static int MemoryFile(long bytes)
     {
         int fd = MemoryFile();

@@ -97,7 +97,8 @@ public sealed partial class DeploymentTests : IDisposable
     public async Task A_disk_that_fails_before_the_head_is_a_500(int size)
     {
         _folder.Add("file.bin", size);
-        (Site site, HostedSite hosted) = HostedApp.Open(new SiteOptions { Root = _folder.Root, Watch = WatchMode.Off });
+        var options = new SiteOptions { Root = _folder.Root, Watch = WatchMode.Off, BakedBytesMax = 0 };
+        (Site site, HostedSite hosted) = HostedApp.Open(options);
         using HostedSite own = hosted;
         await using HostedApp app = await HostedApp.StartAsync(app => app.Use(hosted));
         CatalogSnapshot snapshot = site.Catalog.Adopt();
@@ -120,7 +121,7 @@ public sealed partial class DeploymentTests : IDisposable
     [Fact]
     public async Task A_site_is_given_up_when_its_application_has_stopped()
     {
-        _folder.Add("large.bin", 1_000_000);
+        _folder.Add("large.bin", 3_000_000);
         HostedApp app = await HostedApp.StartAsync(app => app.UseMillraceStaticFiles(_folder.Root));
         await app.GetAsync("/large.bin");
         Assert.True(OpenBelowRoot() > 0, "no descriptor below the root is open");

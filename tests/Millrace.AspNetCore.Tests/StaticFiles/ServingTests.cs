@@ -31,7 +31,9 @@ public sealed class ServingTests : IDisposable
 
             using HttpResponseMessage head = await app.AskAsync(HttpMethod.Head, $"/{size}.bin");
             Assert.Equal((HttpStatusCode.OK, size), (head.StatusCode, head.Content.Headers.ContentLength));
-            Assert.Equal(get.Headers.ETag, head.Headers.ETag);
+
+            // A tag may become a strong one in between, when its file has not changed for long enough.
+            Assert.Equal(get.Headers.ETag?.Tag, head.Headers.ETag?.Tag);
         }
     }
 
