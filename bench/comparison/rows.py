@@ -102,8 +102,8 @@ _DEPLOYED_NOTE = (
     "than a second: such a server looks again now and then, or never, which spares it what the others do, so its cost is that of another "
     "task. `nginx` has `open_file_cache` as in the other rows, and `nginx-uncached` is without it. `millrace` codes each version in the "
     "background as it comes, which the others do not do and no client here takes; `millrace-uncoded` has `--compress off`. The load "
-    "looks at each body, which takes it some time. `MapStaticAssets` is not here: the lengths and tags that it sends are those of its "
-    "own build.")
+    "looks at each body, which takes it some time. `MapStaticAssets` is not here: it sends the lengths and tags of its own build, so that "
+    "a longer version is cut, a shorter one is a 500, and one of the same length has the tag of another.")
 _COLD_NOTE = (
     f"All {cold.FILES:,} files are taken out of the page cache before each window, and none is asked for twice, so that each answer waits "
     "for the disk, or for what the machine's host has of it in memory. Waits is the time of the server's core for each request in which "
