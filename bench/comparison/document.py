@@ -23,6 +23,7 @@ HEADLINE = ("10k", 64)
 PICTURED = [("1k", 64), HEADLINE, ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
 VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "dotnet", "wrk")
 TITLES = {row.name: row.title for row in ROWS}
+NOTES = {row.name: row.note for row in ROWS}
 
 
 def write(collection: Collection, documents: Path) -> list[Path]:
@@ -111,7 +112,7 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
     ]
     for place in sorted(results.places, key=_rank):
         title = f"**{TITLES.get(place.row, place.row)}, {place.connections} connections{place.shared}**"
-        parts += [title, tables.place(results, place, collection.calls)]
+        parts += [title, *filter(None, [NOTES.get(place.row)]), tables.place(results, place, collection.calls)]
     for source, control in ((Source.HTTPS, "nginx"), (Source.KESTREL, "sockets")):
         others = Results(collection.cells.get(source, []))
         for place in others.places:

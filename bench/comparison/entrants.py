@@ -22,7 +22,7 @@ LIMIT = ARTIFACTS / "limit"
 
 @dataclass(frozen=True)
 class Ground:
-    """What a server is started for: rows on the same ground find it running."""
+    """What a server is started for: rows on the same ground find it running. `own`: its folder, where it shares none with others."""
 
     cores: Cores
     root: Root
@@ -30,10 +30,11 @@ class Ground:
     connections: int
     file: str = ""
     file_bytes: int = 0
+    own: str = ""
 
     @property
     def folder(self) -> Path:
-        return files.folder(self.root)
+        return files.folder(self.root) / self.own
 
 
 Command = Callable[[Ground, int], list[str]]
@@ -78,12 +79,15 @@ def known() -> list[Entrant]:
         Entrant("limit-read", _limit_read, build_limit, has_one_file=True, cores=(Cores.ONE,)),
         Entrant("nginx", lambda ground, port: _nginx("nginx", ground, port, "on")),
         Entrant("nginx-copy", lambda ground, port: _nginx("nginx-copy", ground, port, "off")),
+        Entrant("nginx-uncached", lambda ground, port: _nginx("nginx-uncached", ground, port, "on", kept="off")),
+        Entrant("nginx-threads", lambda ground, port: _nginx("nginx-threads", ground, port, "on", aio="threads")),
         Entrant("lighttpd", _lighttpd),
         Entrant("h2o", _h2o),
         Entrant("caddy", _caddy),
         front("map-static-assets", "map-static-assets"),
         millrace("millrace"),
         millrace("millrace-epoll", "--backend epoll"),
+        millrace("millrace-uncoded", "--compress off"),
         front("millrace-kestrel", "kestrel"),
         front("millrace-pipe", "pipe"),
         # The sizes that decide, moved so that a file of any row's size goes this way.
@@ -121,10 +125,11 @@ def _limit_read(ground: Ground, port: int) -> list[str]:
     return [*_limit(ground, port), "--read", str(ground.folder / ground.file)]
 
 
-def _nginx(name: str, ground: Ground, port: int, sendfile: str) -> list[str]:
+def _nginx(name: str, ground: Ground, port: int, sendfile: str, kept: str = servers.NGINX_KEPT, aio: str = "off") -> list[str]:
     return servers.nginx_command(
         _own(name, ground), port, sendfile, ground.folder,
-        workers=ground.cores.count, connections=ground.connections, gzip="on" if ground.is_coded else "off")
+        workers=ground.cores.count, connections=ground.connections, gzip="on" if ground.is_coded else "off",
+        kept=kept, aio=aio)
 
 
 def _lighttpd(ground: Ground, port: int) -> list[str]:

@@ -3,6 +3,7 @@
 
 import files
 from cores import Cores
+from deployment import Deployments
 from entrants import Entrant, Ground
 from places import ARTIFACTS
 from rows import Root, Row
@@ -24,6 +25,7 @@ class Runner(ServerProcess):
         super().__init__(entrant.name, ARTIFACTS / f"run-{entrant.name}-{ground.root.value}.log")
         self.entrant = entrant
         self.ground = ground
+        self.deployments = Deployments(ground.folder) if ground.root is Root.DEPLOYED else None
         # The rows that its runtime has compiled for.
         self.knows: set[str] = set()
 
@@ -75,6 +77,10 @@ class Field:
                 del self._up[key]
 
     def _ground(self, entrant: Entrant, row: Row, cores: Cores) -> Ground:
+        if row.root is Root.DEPLOYED:
+            # Who watches a folder would work at deployments under another's load. Not the bare name: System.CommandLine takes a first
+            # argument that ends in the program's name for the program, and the server would serve where it was started.
+            return Ground(cores, row.root, row.is_coded, self._connections, own=f"{entrant.name}-site")
         if entrant.has_one_file or row.root is not Root.DISK:
             return Ground(cores, row.root, row.is_coded, self._connections, row.file, files.file_bytes(row))
         return Ground(cores, row.root, row.is_coded, self._connections)

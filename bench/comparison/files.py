@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import cold
+import deployment
 import tree
 from places import ARTIFACTS, letters
 from rows import PART_BYTES, PART_FIRST, Ask, Root, Row
@@ -37,6 +39,8 @@ def make(rows: list[Row]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     if any(row.root is Root.TREE for row in rows):
         tree.make()
+    if any(row.root is Root.COLD for row in rows):
+        cold.make()
     for name in _FILES:
         # The largest is made only for whom asks for it: servers read all they find when they start.
         if name != "100m.bin" or name in {row.file for row in rows}:
@@ -52,8 +56,13 @@ def make(rows: list[Row]) -> None:
 
 def targets(row: Row) -> list[str]:
     """All that are asked for, in their order."""
-    if row.root is Root.TREE:
-        return tree.asked()
+    match row.root:
+        case Root.TREE:
+            return tree.asked()
+        case Root.DEPLOYED:
+            return deployment.TARGETS
+        case Root.COLD:
+            return cold.targets()
     return MIX_TARGETS if row.ask is Ask.MIX else [f"/{row.file}"]
 
 
@@ -66,7 +75,8 @@ def body(row: Row, target: str) -> bytes | None:
             return b""
         case Ask.PART:
             return (SITE / row.file).read_bytes()[PART_FIRST:PART_FIRST + PART_BYTES]
-    return ((tree.TREE if row.root is Root.TREE else SITE) / target.lstrip("/")).read_bytes()
+    # What is mounted is a copy.
+    return ({Root.TREE: tree.TREE, Root.COLD: cold.TREE}.get(row.root, SITE) / target.lstrip("/")).read_bytes()
 
 
 def is_coded(target: str) -> bool:
@@ -79,7 +89,7 @@ def file_bytes(row: Row) -> int:
 
 
 def folder(root: Root) -> Path:
-    return {Root.DISK: SITE, Root.TREE: tree.TREE}.get(root, MOUNT)
+    return {Root.DISK: SITE, Root.TREE: tree.TREE, Root.DEPLOYED: deployment.SITES, Root.COLD: cold.TREE}.get(root, MOUNT)
 
 
 def mounted(root: Root, file: str, command: list[str]) -> list[str]:

@@ -24,8 +24,10 @@ WARM_S = 1
 # For who is compiled late until that is done. It takes longest in the first row; of another one only what is new in it is compiled.
 STEP_AGAIN_S = 2
 WARM_FIRST_S, WARM_AGAIN_S = 15, 5
-# For the entity tags of the large site, whose files are all read.
+# For the entity tags of a large site, whose files are all read.
 TREE_START_S = 15
+# To take all files out of the page cache, and to look whether they are.
+DROP_S = 1
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ class Meeting:
     cores: Cores
     connections: int
     entrants: list[Entrant]
+
+    @property
+    def _is_for_disk(self) -> bool:
+        return self.row.root is Root.COLD
 
     @property
     def needs(self) -> set[tuple[str, Cores, bool]]:
@@ -72,16 +78,22 @@ class Meeting:
     def _warm(self, runner: Runner, reply: Reply) -> None:
         if runner.entrant.is_compiled_late and self.row.name not in runner.knows:
             step_s = STEP_AGAIN_S if runner.knows else STEP_S
-            warm_up(runner, lambda seconds: load.press(runner, self.row, self.connections, reply, seconds).requests, step_s)
+            warm_up(runner, lambda seconds: self._press(runner, reply, seconds), step_s)
             runner.knows.add(self.row.name)
             return
         try:
-            load.press(runner, self.row, self.connections, reply, WARM_S)
+            self._press(runner, reply, WARM_S)
         except LoadFailure as failure:
             print(f"{self.row.name:<10} {runner.name:<17} as it warms up: {failure}", flush=True)
 
+    def _press(self, runner: Runner, reply: Reply, seconds: int) -> float:
+        """Load that is not measured. What is wrong with it is so in the windows as well, and said there."""
+        load.prepare(self.row)
+        return load.press(runner, self.row, self.connections, reply, seconds).requests
+
     def _measure(self, runner: Runner, reply: Reply, round_: int, seconds: int) -> RowCell:
         cell = RowCell(runner.name, self.connections, round_, row=self.row.name, cores=self.cores.value, faults=list(reply.faults))
+        cell.faults += [] if cell.faults else load.prepare(self.row)
         if cell.faults:
             return cell
         before = runner.processor_s()
@@ -95,14 +107,18 @@ class Meeting:
             # The load is on these cores too: what the server's processes had is all that can be told apart.
             cell.core_us_per_request = (runner.processor_s() - before) * 1e6 / max(counted.requests, 1)
             cell.is_load_bound = False
+        if self._is_for_disk:
+            cell.waits_us = window.server_core.idle * 1e6 / max(counted.requests, 1) if self.cores is Cores.ONE else None
+            cell.is_load_bound = False
         cell.p50_us, cell.p99_us, cell.p999_us = counted.p50_us, counted.p99_us, counted.p999_us
-        cell.resident_bytes = runner.resident_bytes()
-        cell.faults = window.faults(runner) + counted.faults
+        cell.resident_bytes, cell.stale_s = runner.resident_bytes(), counted.stale_s
+        cell.faults = window.faults(runner, self._is_for_disk) + counted.faults
         return cell
 
     def _count_calls(self, runner: Runner, reply: Reply, written: Record) -> None:
         if reply.faults or runner.has_exited():
             return
+        load.prepare(self.row)
         try:
             each = calls.per_request(runner, self.row, self.connections, reply)
         except LoadFailure as failure:
@@ -123,7 +139,8 @@ def durations_s(meetings: list[Meeting], options: argparse.Namespace) -> list[fl
     durations = []
     for meeting in meetings:
         warm_s = sum(_warm_s(meeting, entrant, known) for entrant in meeting.entrants)
-        turns = len(meeting.entrants) * options.rounds * (options.seconds + OVERHEAD_S)
+        overhead_s = OVERHEAD_S + (DROP_S if meeting.row.root is Root.COLD else 0)
+        turns = len(meeting.entrants) * options.rounds * (options.seconds + overhead_s)
         durations.append(warm_s + turns + len(meeting.entrants) * (calls.SECONDS + OVERHEAD_S))
     return durations
 
@@ -133,6 +150,6 @@ def _warm_s(meeting: Meeting, entrant: Entrant, known: set[tuple[object, ...]]) 
     server = (entrant.name, meeting.cores, meeting.row.root, meeting.row.is_coded)
     seconds = WARM_FIRST_S if server not in known else WARM_AGAIN_S if (*server, meeting.row.name) not in known else WARM_S
     known |= {server, (*server, meeting.row.name)}
-    if meeting.row.root is Root.TREE:
+    if meeting.row.root in (Root.TREE, Root.COLD):
         seconds += TREE_START_S
     return seconds if entrant.is_compiled_late else WARM_S

@@ -29,7 +29,7 @@ def look(runner: Runner, row: Row) -> Reply:
     fields, faults = _fields(runner, row)
     sizes, bodies_bytes = [], 0
     for target in files.targets(row)[:TARGETS_MAX]:
-        body = files.body(row, target)
+        body = runner.deployments.body(target) if runner.deployments else files.body(row, target)
         if runner.entrant.is_filler:
             body = b"x" * runner.ground.file_bytes
         options = [*fields, "--http1.1", *(["--compressed"] if row.is_coded else [])]

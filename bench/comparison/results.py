@@ -8,11 +8,16 @@ from cell import Cell
 
 @dataclass
 class RowCell(Cell):
-    """A server in one row, under one number of connections, in one round. `resident_bytes`: after the window."""
+    """A server in one row, under one number of connections, in one round. `resident_bytes`: after the window.
+
+    `stale_s`: the longest for which an older version was answered. `waits_us`: of its core for each request, where the disk is waited for.
+    """
 
     row: str = ""
     cores: str = "one"
     resident_bytes: int = 0
+    stale_s: float | None = None
+    waits_us: float | None = None
 
     @staticmethod
     def read(stored: dict[str, object]) -> "RowCell":
@@ -61,7 +66,7 @@ class Spread:
 
 # In the order of Line.
 _ALWAYS = ("user_us", "system_us", "interrupts_us", "requests_per_s")
-_SOMETIMES = ("p50_us", "p99_us", "p999_us")
+_SOMETIMES = ("p50_us", "p99_us", "p999_us", "waits_us")
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,9 @@ class Line:
     p50_us: float | None
     p99_us: float | None
     p999_us: float | None
+    waits_us: float | None
     resident_bytes: float
+    stale_s: float | None
 
 
 class Results:
@@ -113,7 +120,9 @@ class Results:
             *(statistics.median(getattr(cell, name) for cell in mine) for name in _ALWAYS),
             any(cell.is_load_bound for cell in mine),
             *(_median([getattr(cell, name) for cell in mine]) for name in _SOMETIMES),
-            statistics.median(cell.resident_bytes for cell in mine))
+            statistics.median(cell.resident_bytes for cell in mine),
+            # Not what it mostly was: once is enough for those who got it.
+            max((cell.stale_s for cell in mine if cell.stale_s is not None), default=None))
 
     def _of(self, place: Place, server: str) -> list[RowCell]:
         return [cell for cell in self._good if cell.place == place and cell.server == server]
@@ -123,6 +132,6 @@ def summary(results: Results) -> list[dict[str, object]]:
     return [asdict(line) for place in results.places for line in results.lines(place)]
 
 
-def _median(values: list[int | None]) -> float | None:
+def _median(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else None

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+import cold
+import deployment
 from cores import Cores
 from variants import VARIANTS
 
@@ -35,6 +37,8 @@ class Root(Enum):
     TREE = "tree"  # Of many files, on the same disk.
     TMPFS = "tmpfs"
     OVERLAY = "overlay"
+    DEPLOYED = "deployed"  # Of pages, a site for each server, which changes under the load.
+    COLD = "cold"  # Of files that are not in the page cache.
 
 
 PEERS = ("nginx", "nginx-copy", "lighttpd", "h2o", "caddy")
@@ -47,6 +51,10 @@ READERS = ("limit-read", "nginx", "nginx-copy", "lighttpd", "h2o", "caddy", "mil
 
 # How a file goes, on either backend: whoever serves it, all of them send the same bytes.
 WAYS = tuple(f"{backend}-{way}" for backend in ("millrace", "millrace-epoll") for way in ("baked", "ring", "stream"))
+# Who looks at each request whether a file is another one now, as nginx does without its cache; and who codes nothing anew meanwhile.
+DEPLOYED = ("nginx", "nginx-copy", "nginx-uncached", "lighttpd", "h2o", "caddy",
+            "millrace", "millrace-uncoded", "millrace-epoll", "millrace-kestrel")
+COLD = ("nginx", "nginx-copy", "nginx-threads", "lighttpd", "h2o", "caddy", "millrace", "millrace-epoll", "millrace-kestrel")
 OPTIONS = ("millrace", *(variant.name for variant in VARIANTS))
 
 # Of the part that is asked for.
@@ -57,7 +65,7 @@ PART_FIRST, PART_BYTES = 40_000, 10_240
 class Row:
     """`depth`: requests that a connection has in flight. `file`: what is asked for, and MIX has its own.
 
-    `size`: what the file is called where rows are compared by it.
+    `size`: what the file is called where rows are compared by it. `note`: what the report says with the figures.
     """
 
     name: str
@@ -71,6 +79,7 @@ class Row:
     root: Root = Root.DISK
     cores: tuple[Cores, ...] = (Cores.ONE,)
     size: str = ""
+    note: str = ""
 
     @property
     def is_coded(self) -> bool:
@@ -85,6 +94,22 @@ def _ways(size: str) -> Row:
 def _options(name: str, title: str, file: str, connections: tuple[int, ...]) -> Row:
     return Row(name, f"{title}, with options", file, connections, OPTIONS, cores=tuple(Cores))
 
+
+_DEPLOYED_NOTE = (
+    f"Every half second all {deployment.PAGES} pages are replaced as rsync does it: each is written beside its place and renamed into it. "
+    "What a server does to see that is in its cost; the deployer's own work is on the load's core. Every body was one version as a "
+    "whole. Stale is the longest, in any round, for which an older version was answered after the next one was in place; bold is more "
+    "than a second: such a server looks again now and then, or never, which spares it what the others do, so its cost is that of another "
+    "task. `nginx` has `open_file_cache` as in the other rows, and `nginx-uncached` is without it. `millrace` codes each version in the "
+    "background as it comes, which the others do not do and no client here takes; `millrace-uncoded` has `--compress off`. The load "
+    "looks at each body, which takes it some time. `MapStaticAssets` is not here: it sends the lengths and tags of its own build, so that "
+    "a longer version is cut, a shorter one is a 500, and one of the same length has the tag of another.")
+_COLD_NOTE = (
+    f"All {cold.FILES:,} files are taken out of the page cache before each window, and none is asked for twice, so that each answer waits "
+    "for the disk, or for what the machine's host has of it in memory. Waits is the time of the server's core for each request in which "
+    "nothing of it could run: where it reads one file after another, nobody is served meanwhile; where many at once, less is waited for "
+    "each. Files of 80 KB are above `--bake-max`, so `millrace` as it comes reads them for each answer, on the ring. `nginx-threads` is "
+    "nginx with `aio threads`: it reads on threads of its own.")
 
 # In the order of their worth: a run may have to end before the last.
 ROWS = [
@@ -106,6 +131,8 @@ ROWS = [
         (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"), root=Root.TREE),
     Row("tmpfs", "10 KB on tmpfs", "10k.txt", (64,), READERS, root=Root.TMPFS),
     Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
+    Row("deploy", "10 KB pages, all of them deployed anew every half second", "", (64,), DEPLOYED, root=Root.DEPLOYED, note=_DEPLOYED_NOTE),
+    Row("cold", "80 KB, from the disk", "", (64,), COLD, root=Root.COLD, note=_COLD_NOTE),
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
     Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
     Row("100m", "100 MB", "100m.bin", servers=("limit", "limit-sendfile", *PEERS, "millrace", "millrace-epoll", "millrace-kestrel")),

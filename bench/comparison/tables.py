@@ -1,5 +1,6 @@
 """The report's tables, as Markdown."""
 
+from deployment import STALE_S
 from goals import ABSENT, GOALS, Judgement, Source, Verdict, judge
 from record import CallCount, Collection
 from results import Line, Place, Results, RowCell, Spread
@@ -28,7 +29,8 @@ def losses(cells: dict[Source, list[RowCell]]) -> str:
                 ratio = results.ratio(place, OWN, line.server)
                 if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
                     row = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
-                    seen.append((ratio.median, [row, str(place.connections), place.cores, line.server, spread(ratio)]))
+                    server = f"{line.server} (old versions)" if _is_stale(line) else line.server
+                    seen.append((ratio.median, [row, str(place.connections), place.cores, server, spread(ratio)]))
     if not seen:
         return "Nowhere in what was measured."
     rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]
@@ -60,7 +62,7 @@ def judged(judgements: list[Judgement]) -> str:
 def place(results: Results, place: Place, calls: list[CallCount]) -> str:
     counted = {count.server: count.each for count in calls if Place(count.cores, count.row, count.connections) == place}
     heads = ["server", "CPU us", "user", "system", "interrupts", *(f"x {control}" for control in CONTROLS),
-             "requests/s", "p50 us", "p99 us", "p99.9 us", "calls", "memory MB", "rounds"]
+             "requests/s", "p50 us", "p99 us", "p99.9 us", "waits us", "stale s", "calls", "memory MB", "rounds"]
     return table(*_without_empty(heads, [_line(results, line, counted) for line in results.lines(place)]))
 
 
@@ -82,9 +84,20 @@ def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
         *(_number(part) if line.place.cores == "one" else "-" for part in (line.user_us, line.system_us, line.interrupts_us)),
         spread(limit) if limit else "-", spread(nginx.inverse) if nginx else "-",
         f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
-        *(f"{time:,.0f}" if time is not None else "-" for time in (line.p50_us, line.p99_us, line.p999_us)),
+        *(f"{time:,.0f}" if time is not None else "-" for time in (line.p50_us, line.p99_us, line.p999_us, line.waits_us)),
+        _stale(line),
         f"{calls[line.server]:.2f}" if line.server in calls else "-",
         f"{line.resident_bytes / 1e6:.1f}", str(line.rounds)]
+
+
+def _is_stale(line: Line) -> bool:
+    return line.stale_s is not None and line.stale_s > STALE_S
+
+
+def _stale(line: Line) -> str:
+    if line.stale_s is None:
+        return "-"
+    return f"**{line.stale_s:.1f}**" if _is_stale(line) else f"{line.stale_s:.2f}"
 
 
 def _without_empty(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:

@@ -16,6 +16,8 @@ from places import ARTIFACTS, BENCH, FILE_BYTES, REPOSITORY, SITE
 
 MILLRACE = ARTIFACTS / "millrace" / "millrace"
 ACCESS_LOG = ARTIFACTS / "access.log"
+# Descriptors of files, where they are kept at all.
+NGINX_KEPT = "max=8192 inactive=1h"
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,10 @@ def _observed_command(flags: list[str], port: int) -> list[str]:
 
 def nginx_command(
         name: str, port: int, sendfile: str, root: Path, protocols: str = "", tls: str = "",
-        workers: int = 1, connections: int = 4096, gzip: str = "off") -> list[str]:
+        workers: int = 1, connections: int = 4096, gzip: str = "off", kept: str = NGINX_KEPT, aio: str = "off") -> list[str]:
     configuration = configure(name, "nginx.conf", {
         "port": port, "sendfile": sendfile, "protocols": protocols, "tls": tls, "root": root,
-        "workers": workers, "connections": connections, "gzip": gzip})
+        "workers": workers, "connections": connections, "gzip": gzip, "kept": kept, "aio": aio})
     return ["nginx", "-p", str(configuration.parent), "-c", str(configuration), "-e", "stderr"]
 
 

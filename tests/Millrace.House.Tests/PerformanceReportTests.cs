@@ -96,6 +96,45 @@ public sealed class PerformanceReportTests : IDisposable
         Assert.StartsWith("<svg ", File.ReadAllText(Path.Combine(Documents, "images", "performance-ways.svg")), StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void Who_serves_old_versions_is_marked_by_the_worst_of_the_rounds_and_so_is_being_ahead_of_others_by_it()
+    {
+        string page = Report(
+            Cell("nginx", 0, 10, row: "deploy", more: "\"stale_s\": 0.5"), Cell("nginx", 1, 10, row: "deploy", more: "\"stale_s\": 41.26"),
+            Cell("nginx", 2, 10, row: "deploy", more: "\"stale_s\": 0.25"), Cell("h2o", 0, 15, row: "deploy", more: "\"stale_s\": 0.004"),
+            Cell("millrace", 0, 20, row: "deploy", more: "\"stale_s\": 1.0"));
+
+        Assert.Contains("| 10 KB pages, all of them deployed anew every half second | 64 | one | nginx (old versions) | 2.00", page,
+            StringComparison.Ordinal);
+        Assert.Contains("deployed anew every half second | 64 | one | h2o | 1.33", page, StringComparison.Ordinal);
+        string[] stale = Column(page, "stale s");
+        Assert.Equal(["**41.3**", "0.00", "1.00"], stale);
+        Assert.Contains("`nginx-uncached` is without it", page, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void What_a_server_waits_for_its_disk_stands_where_the_disk_was_asked_and_nowhere_else()
+    {
+        string page = Report(
+            Cell("millrace", 0, 20, row: "cold", more: "\"waits_us\": 100"),
+            Cell("millrace", 1, 20, row: "cold", more: "\"waits_us\": 300"),
+            Cell("millrace", 2, 20, row: "cold", more: "\"waits_us\": 140"));
+
+        Assert.Equal(["140"], Column(page, "waits us"));
+        Assert.Contains("taken out of the page cache before each window", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("stale s |", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("waits us |", Report(Cell("millrace", 0, 20)), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void A_plan_has_the_rows_that_were_asked_for_with_whom_they_compare()
+    {
+        string plan = Said("--plan", "--rows", "deploy,cold", "--servers", "nginx,map-static-assets,nginx-threads,nginx-uncached,millrace");
+
+        Assert.Matches(@"(?m)^deploy +x 64 +one +3 servers ", plan);
+        Assert.Matches(@"(?m)^cold +x 64 +one +3 servers ", plan);
+    }
+
     [Theory]
     [InlineData("0123456789abcdef", "1.10 (1.05–1.15)")]
     [InlineData("another", "1.20 (1.20–1.20)")]
@@ -134,8 +173,14 @@ public sealed class PerformanceReportTests : IDisposable
         Directory.CreateDirectory(Path.Combine(Documents, "images"));
         File.WriteAllText(Path.Combine(Documents, "images", "performance-old.svg"), "");
         File.WriteAllText(Path.Combine(Documents, "performance.md"), $"Words before.\n{Begin}\nOld figures.\n{End}\nWords behind.\n");
+        Said(["--into", Documents, "--report", .. files]);
+        return File.ReadAllText(Path.Combine(Documents, "performance.md"));
+    }
+
+    private static string Said(params string[] arguments)
+    {
         string program = Path.Combine(Repository.Root, "bench", "comparison");
-        ProcessStartInfo start = new("python3", ["-B", program, "--into", Documents, "--report", .. files])
+        ProcessStartInfo start = new("python3", ["-B", program, .. arguments])
         {
             RedirectStandardError = true,
             RedirectStandardOutput = true,
@@ -145,7 +190,17 @@ public sealed class PerformanceReportTests : IDisposable
         string said = process.StandardOutput.ReadToEnd() + process.StandardError.ReadToEnd();
         process.WaitForExit();
         Assert.True(process.ExitCode == 0, said);
-        return File.ReadAllText(Path.Combine(Documents, "performance.md"));
+        return said;
+    }
+
+    /// <summary>From the top down, of the only table that has it.</summary>
+    private static string[] Column(string page, string head)
+    {
+        string[] lines = page.Split('\n');
+        int first = Array.FindIndex(lines, line => line.Contains($"| {head} |", StringComparison.Ordinal));
+        Assert.True(first >= 0, page);
+        int index = Array.IndexOf(lines[first].Split('|', StringSplitOptions.TrimEntries), head);
+        return [.. lines.Skip(first + 2).TakeWhile(line => line.StartsWith('|')).Select(line => line.Split('|')[index].Trim())];
     }
 
     private static Process? Begun(ProcessStartInfo start)
@@ -160,10 +215,11 @@ public sealed class PerformanceReportTests : IDisposable
         }
     }
 
-    private static string Cell(string server, int round, int costUs, string? fault = null, string row = "10k") => $$"""
+    private static string Cell(string server, int round, int costUs, string? fault = null, string row = "10k", string? more = null) => $$"""
         {
           "row": "{{row}}", "cores": "one", "connections": 64, "server": "{{server}}", "round": {{round}}, "core_us_per_request": {{costUs}},
-          "requests_per_s": 1000, "resident_bytes": 1000000, "faults": [{{(fault is null ? "" : $"\"{fault}\"")}}]
+          "requests_per_s": 1000, "resident_bytes": 1000000, {{(more is null ? "" : $"{more},")}}
+          "faults": [{{(fault is null ? "" : $"\"{fault}\"")}}]
         }
         """;
 }
