@@ -40,6 +40,9 @@ internal enum SqeFlags : byte
     None = 0,
     FixedFile = 1 << 0,
     BufferSelect = 1 << 5,
+
+    /// <summary><c>CQE_SKIP_SUCCESS</c>: it completes only if it fails.</summary>
+    SkipSuccess = 1 << 6,
 }
 
 /// <summary>The values of <c>ioprio</c> for socket operations: <c>IORING_ACCEPT_*</c> and <c>IORING_RECV*</c>.</summary>
