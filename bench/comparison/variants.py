@@ -21,6 +21,7 @@ VARIANTS = [
     Variant("millrace-one-shot", "--one-shot-receive"),
     # The size from which on it is done: so that the rows' files are.
     Variant("millrace-zero-copy", "--zero-copy-send 4k"),
+    Variant("millrace-registered", "--registered-files"),
     Variant("millrace-cubic", "--congestion-control cubic"),
 ]
 FLAGS = {variant.name: variant.flags for variant in VARIANTS}
