@@ -23,6 +23,7 @@ VARIANTS = [
     Variant("millrace-zero-copy", "--zero-copy-send 4k"),
     # The loopback is no device that can be polled: what it costs to ask for it, and nothing that it gains.
     Variant("millrace-busy-poll", "--busy-poll 50"),
+    Variant("millrace-registered", "--registered-files"),
     Variant("millrace-cubic", "--congestion-control cubic"),
 ]
 FLAGS = {variant.name: variant.flags for variant in VARIANTS}

@@ -166,7 +166,7 @@ _millrace_value() {
     '--compress-memory') place=needed ;;
     '--watch') place=needed choices+=('auto' 'inotify' 'revalidate' 'off') ;;
     '--bake-max') place=needed ;;
-    '--bake-memory') place=needed ;;
+    '--bake-memory') place=needed choices+=('auto') ;;
     '--ring-max') place=needed ;;
     '--hash-max') place=needed ;;
     '--descriptors') place=needed choices+=('auto') ;;

@@ -147,7 +147,7 @@ complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--compress-memory\'' -l compress-memory -r -f -d 'Memory for compressed files, in bytes'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--watch\'' -l watch -r -f -a 'auto inotify revalidate off' -d 'How changes are noticed: by inotify (auto: where it works), by a look at each request, or only at SIGHUP'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--bake-max\'' -l bake-max -r -f -d 'Largest file kept in memory, in bytes'
-complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--bake-memory\'' -l bake-memory -r -f -d 'Memory for all files kept in memory, in bytes; up to twice as much while a change is adopted'
+complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--bake-memory\'' -l bake-memory -r -f -a 'auto' -d 'Memory for files kept in memory, in bytes; auto is 256 MiB, or a quarter of what there is'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--ring-max\'' -l ring-max -r -f -d 'Largest file that is read in one go, in bytes; larger ones are streamed'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--hash-max\'' -l hash-max -r -f -d 'How much is read to make entity tags of content, in bytes, the smallest files first'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--descriptors\'' -l descriptors -r -f -a 'auto' -d 'Descriptors held open for files; auto is half of the process\'s limit'

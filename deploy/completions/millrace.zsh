@@ -85,7 +85,7 @@ _millrace() {
       '--compress-memory=[Memory for compressed files, in bytes]:BYTES: '
       '--watch=[How changes are noticed\: by inotify (auto\: where it works), by a look at each request, or only at SIGHUP]:auto|inotify|revalidate|off:(auto inotify revalidate off)'
       '--bake-max=[Largest file kept in memory, in bytes]:BYTES: '
-      '--bake-memory=[Memory for all files kept in memory, in bytes; up to twice as much while a change is adopted]:BYTES: '
+      '--bake-memory=[Memory for files kept in memory, in bytes; auto is 256 MiB, or a quarter of what there is]:BYTES:(auto)'
       '--ring-max=[Largest file that is read in one go, in bytes; larger ones are streamed]:BYTES: '
       '--hash-max=[How much is read to make entity tags of content, in bytes, the smallest files first]:BYTES: '
       '--descriptors=[Descriptors held open for files; auto is half of the process'\''s limit]:N:(auto)'

@@ -45,6 +45,9 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(110, LogLevel.Warning, "Sends without a copy are io_uring's alone: on epoll all are copied.")]
     public partial void AllCopied();
 
+    [LoggerMessage(111, LogLevel.Warning, "Registered files are io_uring's alone: on epoll sockets go by their descriptors.")]
+    public partial void NothingRegistered();
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 

@@ -102,7 +102,13 @@ public sealed class ReactorGroup : IAsyncDisposable
             throw new EngineException(scarcity);
         }
 
-        var group = new ReactorGroup(options, probe?.Best ?? options.Backend);
+        BackendKind backend = probe?.Best ?? options.Backend;
+        if (options.RegisteredFiles && backend == BackendKind.IoUring && BackendProbe.RunWithFiles() is { } refusedFiles)
+        {
+            throw new EngineException(refusedFiles);
+        }
+
+        var group = new ReactorGroup(options, backend);
         Task[] starts = [.. group._reactors.Select(static reactor => reactor.StartAsync())];
         try
         {
@@ -126,17 +132,30 @@ public sealed class ReactorGroup : IAsyncDisposable
             group.Log.FellBack(refusal.Cause, refusal.Remedy);
         }
 
-        if (options.PollsSubmissions && group._reactors[0].Backend is EpollBackend)
+        if (backend == BackendKind.Epoll)
         {
-            group.Log.NothingPolled();
-        }
-
-        if (options.ZeroCopySendBytes > 0 && group._reactors[0].Backend is EpollBackend)
-        {
-            group.Log.AllCopied();
+            TellWhatIsIgnored(options, group.Log);
         }
 
         return group;
+    }
+
+    private static void TellWhatIsIgnored(EngineOptions options, EngineLog log)
+    {
+        if (options.PollsSubmissions)
+        {
+            log.NothingPolled();
+        }
+
+        if (options.ZeroCopySendBytes > 0)
+        {
+            log.AllCopied();
+        }
+
+        if (options.RegisteredFiles)
+        {
+            log.NothingRegistered();
+        }
     }
 
     /// <summary>

@@ -20,6 +20,7 @@ public class SystemCallTests
     [Theory]
     [InlineData("io_uring", "", 10_000, "io_uring_enter 2")]
     [InlineData("io_uring", "", 100_000, "io_uring_enter 2, sendfile 1, sendmsg 1")]
+    [InlineData("io_uring", "--registered-files", 10_000, "io_uring_enter 2")]
     [InlineData("io_uring", Flags.Ring, 10_000, "io_uring_enter 3, statx 1")]
     [InlineData("io_uring", Flags.Ring, 100_000, "io_uring_enter 3, statx 1")]
     [InlineData("io_uring", Flags.Stream, 10_000, "io_uring_enter 3, statx 2")]
@@ -43,10 +44,30 @@ public class SystemCallTests
     public async Task Streams_of_one_connection_are_answered_by_these_calls(string backend, int streams, string calls) =>
         Assert.Equal(calls, await CallsAsync(backend, "", 1000, streams, static url => new Http2Connection(url, "/file.bin")));
 
+    /// <summary>Beside the waits, whose number depends on what comes together.</summary>
+    [Theory]
+    [InlineData("")]
+    [InlineData("--registered-files")]
+    public async Task A_connection_is_taken_and_closed_by_these_calls(string flags) =>
+        Assert.Equal("close 1, getpeername 1", await WithServerAsync("io_uring", flags, 1000, static async (url, reactor) =>
+        {
+            Connect(url, reactor, Requests);
+            IReadOnlyDictionary<string, int> counted = await CallCount.OfAsync(reactor, () => Connect(url, reactor, Requests));
+            return Named(counted.Where(static call => call.Key != "io_uring_enter"));
+        }));
+
     private static Http1Connection Over1(Uri server) => new(server, "/file.bin", "", 200);
 
-    /// <summary>The calls for each write of requests, the most frequent first.</summary>
-    private static async Task<string> CallsAsync(string backend, string flags, int size, int inOneWrite, Func<Uri, KeptConnection> connect)
+    /// <summary>The calls for each write of requests.</summary>
+    private static Task<string> CallsAsync(string backend, string flags, int size, int inOneWrite, Func<Uri, KeptConnection> connect) =>
+        WithServerAsync(backend, flags, size, async (url, reactor) =>
+        {
+            using KeptConnection connection = connect(url);
+            Ask(connection, reactor, inOneWrite, Requests * 2);
+            return Named(await CallCount.OfAsync(reactor, () => Ask(connection, reactor, inOneWrite, Requests)));
+        });
+
+    private static async Task<string> WithServerAsync(string backend, string flags, int size, Func<Uri, ServerThread, Task<string>> count)
     {
         Tool.Require("strace");
         using var folder = new TempFolder();
@@ -55,29 +76,37 @@ public class SystemCallTests
             Publication.Program,
             [folder.Root, .. Flags.OneReactor(backend, flags)],
             "Serving ");
-        ServerThread reactor = ServerThreads.Reactor(server);
-        using KeptConnection connection = connect(server.Url);
-        Ask(connection, reactor, inOneWrite, Requests * 2);
-
-        IReadOnlyDictionary<string, int> counted =
-            await CallCount.OfAsync(reactor, () => Ask(connection, reactor, inOneWrite, Requests));
-
-        return string.Join(", ", counted
-            .Select(static call => (Name: call.Key, Each: call.Value / (double)Requests))
-            .Where(static call => call.Each > StrayMax)
-            .OrderByDescending(static call => Math.Round(call.Each))
-            .ThenBy(static call => call.Name, StringComparer.Ordinal)
-            .Select(static call => $"{call.Name} {Text(call.Each)}"));
+        return await count(server.Url, ServerThreads.Reactor(server));
     }
+
+    /// <summary>How many there were for each of what was done, the most frequent first.</summary>
+    private static string Named(IEnumerable<KeyValuePair<string, int>> counted) => string.Join(", ", counted
+        .Select(static call => (Name: call.Key, Each: call.Value / (double)Requests))
+        .Where(static call => call.Each > StrayMax)
+        .OrderByDescending(static call => Math.Round(call.Each))
+        .ThenBy(static call => call.Name, StringComparer.Ordinal)
+        .Select(static call => $"{call.Name} {Text(call.Each)}"));
 
     private static void Ask(KeptConnection connection, ServerThread reactor, int inOneWrite, int times)
     {
         for (int i = 0; i < times; i++)
         {
-            Assert.True(SpinWait.SpinUntil(() => reactor.IsAsleep, TimeSpan.FromSeconds(60)), "The reactor never sleeps.");
+            AwaitSleep(reactor);
             connection.Ask(inOneWrite);
         }
     }
+
+    private static void Connect(Uri server, ServerThread reactor, int times)
+    {
+        for (int i = 0; i < times; i++)
+        {
+            using Http1Connection connection = Over1(server);
+            AwaitSleep(reactor);
+        }
+    }
+
+    private static void AwaitSleep(ServerThread reactor) =>
+        Assert.True(SpinWait.SpinUntil(() => reactor.IsAsleep, TimeSpan.FromSeconds(60)), "The reactor never sleeps.");
 
     /// <summary>A whole number, where it is one but for what strays.</summary>
     private static string Text(double each) =>

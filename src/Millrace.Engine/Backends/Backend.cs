@@ -90,6 +90,7 @@ internal abstract unsafe class Backend : IDisposable
     /// </summary>
     public virtual int AcceptQueued(int listenSocket) => SocketCalls.Accept(listenSocket);
 
+    /// <summary>Closes a socket on which nothing is under way. Its peer hears of it at once, or with the next <see cref="Turn"/>.</summary>
     public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);
 
     /// <summary>

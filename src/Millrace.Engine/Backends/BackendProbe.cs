@@ -33,21 +33,27 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
     }
 
     /// <summary>Tries io_uring now.</summary>
-    public static BackendProbe Run()
+    public static BackendProbe Run() => new(OnItsThread(SelfTest.Options, UringRefusal.ForSelfTest));
+
+    /// <summary>Tries io_uring now, with sockets in a table of files: null where that works, too.</summary>
+    public static UringRefusal? RunWithFiles() =>
+        OnItsThread(SelfTest.Options with { RegisteredFiles = true, RegisteredFilesMost = SelfTest.Sockets }, UringRefusal.ForFiles);
+
+    private static UringRefusal? OnItsThread(EngineOptions options, Func<string, UringRefusal> refuse)
     {
         UringRefusal? refusal = null;
-        var trial = new Thread(() => refusal = Try()) { IsBackground = true, Name = "millrace-probe" };
+        var trial = new Thread(() => refusal = Try(options, refuse)) { IsBackground = true, Name = "millrace-probe" };
         trial.UnsafeStart();
         trial.Join();
-        return new BackendProbe(refusal);
+        return refusal;
     }
 
-    private static UringRefusal? Try()
+    private static UringRefusal? Try(EngineOptions options, Func<string, UringRefusal> refuse)
     {
         try
         {
-            using var backend = new UringBackend(SelfTest.Options);
-            return SelfTest.Run(backend) is { } failure ? UringRefusal.ForSelfTest(failure) : null;
+            using var backend = new UringBackend(options);
+            return SelfTest.Run(backend) is { } failure ? refuse(failure) : null;
         }
         catch (EngineException refused)
         {

@@ -8,13 +8,16 @@ namespace Millrace.Engine.Backends;
 
 /// <summary>
 /// Has a backend do once what reactors will ask of it, and looks at the results: multishot accept, connect, multishot receive into provided
-/// buffers, a send, one of two parts, a positional read, cancels. Runs on the thread that made the backend; nothing of it is in flight
-/// when it has succeeded.
+/// buffers, a send, one of two parts, a positional read, cancels, a close. Runs on the thread that made the backend; nothing of it is in
+/// flight when it has succeeded.
 /// </summary>
 internal sealed unsafe class SelfTest
 {
     /// <summary>Enough for a machine under load; the operations themselves take microseconds.</summary>
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(5);
+
+    /// <summary>How many sockets of a trial have operations that go by a table of files.</summary>
+    public const int Sockets = 2;
 
     private const int TurnMs = 100;
     private const int SpareBytes = 16;
@@ -76,9 +79,12 @@ internal sealed unsafe class SelfTest
         Receive(client, server, content);
         Read(file, spare);
         Cancel(ReceiveToken, "receive");
+        Close(client, server);
         Cancel(AcceptToken, "accept");
 
-        Array.ForEach([server, client, listener, file], static fd => SocketCalls.Close(fd));
+        _backend.CloseSocket(client);
+        _backend.CloseSocket(listener);
+        _ = SocketCalls.Close(file);
     }
 
     private int Connect(int listener, int client)
@@ -145,6 +151,15 @@ internal sealed unsafe class SelfTest
         _backend.SubmitCancel(target);
         Completion end = Await(target, $"cancelled {what}");
         Expect(end is { Result: -Errno.ECANCELED, IsTerminal: true }, $"cancelled {what}", end.Result);
+    }
+
+    /// <summary>Whoever waits for a socket that is closed hears of it, though its own operation is older than the close.</summary>
+    private void Close(int client, int server)
+    {
+        _backend.SubmitReceive(ReceiveToken, client);
+        _backend.CloseSocket(server);
+        Completion end = Await(ReceiveToken, "the end of a closed socket");
+        Expect(end is { Result: 0, IsTerminal: true }, "the end of a closed socket", end.Result);
     }
 
     private Completion Await(OperationToken token, string what)

@@ -9,6 +9,7 @@ internal enum Opcode : byte
     Accept = 13,
     AsyncCancel = 14,
     Connect = 16,
+    FilesUpdate = 20,
     Read = 22,
     Send = 26,
     Receive = 27,

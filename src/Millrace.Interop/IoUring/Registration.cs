@@ -5,6 +5,8 @@ namespace Millrace.Interop.IoUring;
 /// <summary><c>enum io_uring_register_op</c>: the registrations used here.</summary>
 internal enum RegisterOpcode : uint
 {
+    UnregisterFiles = 3,
+    Files = 13,
     IoWorkerLimits = 19,
     RingDescriptors = 20,
     UnregisterRingDescriptors = 21,
@@ -26,6 +28,20 @@ internal struct ResourceUpdate
     public ulong Data;
 
     public const uint AnySlot = uint.MaxValue;
+}
+
+/// <summary><c>struct io_uring_rsrc_register</c>, as <see cref="RegisterOpcode.Files"/> takes it.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct ResourceRegistration
+{
+    public uint Count;
+    public uint Flags;
+    public ulong Reserved;
+    public ulong Data;
+    public ulong Tags;
+
+    /// <summary><c>IORING_RSRC_REGISTER_SPARSE</c>: all slots are empty, and there is no data.</summary>
+    public const uint Sparse = 1;
 }
 
 /// <summary><c>struct io_uring_buf_reg</c>, 40 bytes.</summary>

@@ -41,6 +41,9 @@ internal enum SqeFlags : byte
     None = 0,
     FixedFile = 1 << 0,
     BufferSelect = 1 << 5,
+
+    /// <summary><c>CQE_SKIP_SUCCESS</c>: it completes only if it fails.</summary>
+    SkipSuccess = 1 << 6,
 }
 
 /// <summary><c>POLL*</c>.</summary>

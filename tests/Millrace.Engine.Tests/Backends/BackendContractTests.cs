@@ -10,7 +10,8 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>What every backend owes the reactor, asked of it directly over real sockets.</summary>
-public abstract class BackendContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
+public abstract class BackendContractTests(BackendKind kind, bool isPolled = false, bool isRegistered = false)
+    : BackendTest(kind, isPolled, isRegistered)
 {
     [Fact]
     public void It_passes_its_self_test()
@@ -28,11 +29,11 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         listener.Listen();
         using TcpClient early = ConnectTo(listener);
         kernel.Backend.SubmitAccept(AcceptToken, (int)listener.Handle);
-        kernel.Backend.CloseSocket(Accepted(kernel));
+        kernel.Close(Accepted(kernel));
         for (int i = 0; i < 3; i++)
         {
             using TcpClient client = ConnectTo(listener);
-            kernel.Backend.CloseSocket(Accepted(kernel));
+            kernel.Close(Accepted(kernel));
         }
 
         kernel.ExpectNothing(AcceptToken);
@@ -57,7 +58,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         pair.Peer.Shutdown(SocketShutdown.Send);
         Completion end = kernel.Next(ReceiveToken);
         Assert.Equal((0, true, false), (end.Result, end.IsTerminal, end.HasBuffer));
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Theory]
@@ -88,7 +89,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
 
         Pattern.Check(1, got.ToArray());
         Assert.Equal(0, NextEnd(kernel, pair).Result);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Fact]
@@ -106,7 +107,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
         Pattern.Check(2, kernel.Receive(ReceiveToken, 10));
         kernel.Cancel(ReceiveToken);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Fact]
@@ -126,7 +127,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
         Pattern.Check(1, kernel.Receive(ReceiveToken, BufferBytes), 2 * BufferBytes);
         kernel.Cancel(ReceiveToken);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Fact]
@@ -139,7 +140,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         pair.ResetPeer();
         Completion end = kernel.Next(ReceiveToken);
         Assert.Equal((-Errno.ECONNRESET, true), (end.Result, end.IsTerminal));
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Fact]
@@ -166,7 +167,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         }
 
         kernel.Cancel(ReceiveToken);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Fact]
@@ -180,7 +181,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
         Assert.Equal("abcd"u8.ToArray(), kernel.Receive(ReceiveToken, 4));
         kernel.Cancel(ReceiveToken);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Fact]
@@ -218,7 +219,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
                 kernel.Backend.ReturnBuffer(more.BufferId);
             }
 
-            kernel.Backend.CloseSocket(pair.Ours);
+            kernel.Close(pair.Ours);
         }
     }
 
@@ -296,7 +297,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         last.Peer.Send(new byte[10]);
         last.Dispose();
         kernel.Turn(10);
-        kernel.Backend.CloseSocket(last.Ours);
+        kernel.Close(last.Ours);
 
         using SocketPair next = TenantOf(last.Ours);
         OperationToken token = DirectBackend.Token(OperationKind.Receive, slot: 3, generation: 8);
@@ -307,7 +308,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         Pattern.Check(2, kernel.Receive(token, 10));
         kernel.Cancel(token);
         kernel.ExpectNothing(ReceiveToken);
-        kernel.Backend.CloseSocket(next.Ours);
+        kernel.Close(next.Ours);
     }
 
     /// <summary>A connection on our side of which is this descriptor: numbers are given out from the lowest.</summary>
@@ -387,6 +388,9 @@ public class UringContractTests() : BackendContractTests(BackendKind.IoUring);
 
 [Trait("Backend", "io_uring")]
 public class PolledUringContractTests() : BackendContractTests(BackendKind.IoUring, isPolled: true);
+
+[Trait("Backend", "io_uring")]
+public class RegisteredUringContractTests() : BackendContractTests(BackendKind.IoUring, isRegistered: true);
 
 [Trait("Backend", "epoll")]
 public class EpollContractTests() : BackendContractTests(BackendKind.Epoll);

@@ -10,7 +10,8 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>What every backend owes a reactor that connects, asked of it directly over real sockets.</summary>
-public abstract class ConnectContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
+public abstract class ConnectContractTests(BackendKind kind, bool isPolled = false, bool isRegistered = false)
+    : BackendTest(kind, isPolled, isRegistered)
 {
     [Theory]
     [InlineData("tcp")]
@@ -31,7 +32,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, socket);
         Assert.Equal("early"u8.ToArray(), kernel.Receive(ReceiveToken, 5));
         Assert.Equal(0, kernel.Next(ReceiveToken).Result);
-        kernel.Backend.CloseSocket(socket);
+        kernel.Close(socket);
     }
 
     [Fact]
@@ -54,7 +55,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         }
 
         kernel.Cancel(ReceiveToken);
-        kernel.Backend.CloseSocket(socket);
+        kernel.Close(socket);
     }
 
     [Fact]
@@ -66,7 +67,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         int socket = Connect(kernel, silent.LocalEndPoint!);
         Completion refused = kernel.Next(ConnectToken);
         Assert.Equal((-Errno.ECONNREFUSED, true), (refused.Result, refused.IsTerminal));
-        kernel.Backend.CloseSocket(socket);
+        kernel.Close(socket);
     }
 
     [Fact]
@@ -76,7 +77,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         using var folder = new TemporaryFolder();
         int socket = Connect(kernel, new UnixDomainSocketEndPoint(folder.File("missing")));
         Assert.Equal(-Errno.ENOENT, kernel.Next(ConnectToken).Result);
-        kernel.Backend.CloseSocket(socket);
+        kernel.Close(socket);
     }
 
     [Fact]
@@ -88,14 +89,14 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         int socket = Connect(kernel, hole.EndPoint);
         kernel.ExpectNothing(ConnectToken);
         kernel.Cancel(ConnectToken);
-        kernel.Backend.CloseSocket(socket);
+        kernel.Close(socket);
 
         // The next one has the same number.
         int next = Connect(kernel, listener.LocalEndPoint!);
         Assert.Equal(socket, next);
         Assert.Equal(0, kernel.Next(ConnectToken).Result);
         kernel.ExpectNothing(ConnectToken);
-        kernel.Backend.CloseSocket(next);
+        kernel.Close(next);
     }
 
     private static Socket Listen(string family)
@@ -124,6 +125,9 @@ public class UringConnectContractTests() : ConnectContractTests(BackendKind.IoUr
 
 [Trait("Backend", "io_uring")]
 public class PolledUringConnectContractTests() : ConnectContractTests(BackendKind.IoUring, isPolled: true);
+
+[Trait("Backend", "io_uring")]
+public class RegisteredUringConnectContractTests() : ConnectContractTests(BackendKind.IoUring, isRegistered: true);
 
 [Trait("Backend", "epoll")]
 public class EpollConnectContractTests() : ConnectContractTests(BackendKind.Epoll);

@@ -7,7 +7,8 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>Sends, which complete once, when all of theirs is queued, when something ends them, or when they are cancelled.</summary>
-public abstract class SendContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
+public abstract class SendContractTests(BackendKind kind, bool isPolled = false, bool isRegistered = false)
+    : BackendTest(kind, isPolled, isRegistered)
 {
     private const int LargeBytes = 24 * 1024 * 1024;
 
@@ -19,7 +20,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         kernel.Backend.SubmitSend(SendToken, pair.Ours, kernel.Memory(Pattern.Make(1, 1_000)), 1_000);
         Completion sent = kernel.Next(SendToken);
         Assert.Equal((1_000, true), (sent.Result, sent.IsTerminal));
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
         Pattern.Check(1, pair.ReceiveToEnd());
     }
 
@@ -33,7 +34,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
 
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
         Assert.Equal(LargeBytes, kernel.Next(SendToken).Result);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
         Pattern.Check(1, Wait(read));
     }
 
@@ -55,7 +56,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         Assert.Equal(bytes, kernel.Next(SendToken).Result);
         kernel.Backend.SubmitSendMessage(SendToken, pair.Ours, Message(kernel, memory + bytes, parts, partBytes));
         Assert.Equal(bytes, kernel.Next(SendToken).Result);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
         byte[] got = Wait(read);
         Assert.Equal(2 * bytes, got.Length);
         Pattern.Check(1, got);
@@ -84,7 +85,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
 
         Assert.InRange(results[0], 1, LargeBytes - 1);
         Assert.Equal(-Errno.ECANCELED, results[^1]);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
         byte[] got = pair.ReceiveToEnd();
         Assert.Equal(gone, got.Length);
         Pattern.Check(1, got);
@@ -103,7 +104,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
         kernel.Backend.SubmitSend(SendToken, pair.Ours, memory + before, (nuint)(LargeBytes - before));
         Assert.Equal(LargeBytes - before, kernel.Next(SendToken).Result);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
         Pattern.Check(1, Wait(read));
     }
 
@@ -120,7 +121,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         Assert.True(cut.Result < LargeBytes, "A reset connection took everything.");
         kernel.Backend.SubmitSend(SendToken, pair.Ours, memory, 10);
         Assert.Contains(kernel.Next(SendToken).Result, (int[])[-Errno.EPIPE, -Errno.ECONNRESET]);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
     }
 
     [Fact]
@@ -140,7 +141,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
         Assert.Equal(LargeBytes, kernel.Next(SendToken).Result);
         kernel.Cancel(ReceiveToken);
-        kernel.Backend.CloseSocket(pair.Ours);
+        kernel.Close(pair.Ours);
         Assert.Equal(LargeBytes, Wait(read).Length);
     }
 
@@ -177,6 +178,9 @@ public class UringSendContractTests() : SendContractTests(BackendKind.IoUring);
 
 [Trait("Backend", "io_uring")]
 public class PolledUringSendContractTests() : SendContractTests(BackendKind.IoUring, isPolled: true);
+
+[Trait("Backend", "io_uring")]
+public class RegisteredUringSendContractTests() : SendContractTests(BackendKind.IoUring, isRegistered: true);
 
 [Trait("Backend", "epoll")]
 public class EpollSendContractTests() : SendContractTests(BackendKind.Epoll);

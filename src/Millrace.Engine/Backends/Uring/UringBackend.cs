@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Millrace.Interop;
@@ -8,7 +7,7 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Backends.Uring;
 
 /// <summary>The backend over io_uring: one enter per turn submits everything and waits for one.</summary>
-internal sealed unsafe class UringBackend : Backend
+internal sealed unsafe partial class UringBackend : Backend
 {
     private const int FullQueueAttempts = 16;
 
@@ -23,12 +22,6 @@ internal sealed unsafe class UringBackend : Backend
     private readonly ulong* _wakeCount;
     private bool _wakeArmed;
 
-    /// <summary>
-    /// What each operation is on that has not ended, kept in Debug builds only: a poller may look a number up at any time until then, and
-    /// would find what bears it next.
-    /// </summary>
-    private readonly Dictionary<ulong, int> _descriptorsInUse = [];
-
     /// <summary>Must run on the thread that will use it.</summary>
     /// <exception cref="EngineException">io_uring is refused; the message names cause and remedy.</exception>
     public UringBackend(EngineOptions options, SharedPoller? poller = null)
@@ -38,10 +31,12 @@ internal sealed unsafe class UringBackend : Backend
         {
             options.BusyPoll.RequireOfRing(_ring);
             _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
+            _files = options.RegisteredFiles ? new FileTable(_ring, FileTable.CountFor(options)) : null;
             _wake = new WakeEvent();
         }
         catch
         {
+            _files?.Dispose();
             _buffers?.Dispose();
             _ring.Dispose();
             throw;
@@ -77,23 +72,23 @@ internal sealed unsafe class UringBackend : Backend
 
     public override void SubmitReceive(OperationToken token, int socket)
     {
-        Sqe* entry = NewEntry(Opcode.Receive, socket, token);
-        entry->Flags = SqeFlags.BufferSelect;
+        Sqe* entry = NewSocketEntry(Opcode.Receive, socket, token);
+        entry->Flags |= SqeFlags.BufferSelect;
         entry->IoPriority = _receivePriority;
         entry->BufferGroup = ReceiveBuffers.Group;
     }
 
     public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        FillSend(NewEntry(Opcode.Send, socket, token), data, bytes);
+        FillSend(NewSocketEntry(Opcode.Send, socket, token), data, bytes);
 
     public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        FillSend(NewEntry(Opcode.SendMessage, socket, token), message, count: 1);
+        FillSend(NewSocketEntry(Opcode.SendMessage, socket, token), message, count: 1);
 
     public override void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        FillSend(NewEntry(Opcode.SendZeroCopy, socket, token), data, bytes);
+        FillSend(NewSocketEntry(Opcode.SendZeroCopy, socket, token), data, bytes);
 
     public override void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        FillSend(NewEntry(Opcode.SendMessageZeroCopy, socket, token), message, count: 1);
+        FillSend(NewSocketEntry(Opcode.SendMessageZeroCopy, socket, token), message, count: 1);
 
     public override void SubmitAwaitRoom(OperationToken token, int socket) =>
         NewEntry(Opcode.PollAdd, socket, token)->OperationFlags = PollEvents.Writable;
@@ -133,14 +128,10 @@ internal sealed unsafe class UringBackend : Backend
 
         while (count < _completions.Length && _ring.TryTake(out Cqe cqe))
         {
-            if (cqe.UserData == WakeToken.Value)
+            if (!IsOwn(cqe))
             {
-                NoteEnded(cqe);
-                _wakeArmed = false;
-                continue;
+                Translate(cqe, out _completions[count++]);
             }
-
-            Translate(cqe, out _completions[count++]);
         }
 
         return new ReadOnlySpan<Completion>(_completions, 0, count);
@@ -148,7 +139,8 @@ internal sealed unsafe class UringBackend : Backend
 
     public override void CloseSocket(int socket)
     {
-        Debug.Assert(!_descriptorsInUse.ContainsValue(socket), "A socket is closed while the kernel has an operation on it.");
+        AssertUnused(socket);
+        Unregister(socket);
         base.CloseSocket(socket);
     }
 
@@ -161,6 +153,7 @@ internal sealed unsafe class UringBackend : Backend
         // Closing the ring ends what is in flight, but only some time later, so nothing may be: the reactor saw to its
         // own operations, and the wake is a read of one word, ended here before the word is freed.
         EndWake();
+        _files?.Dispose();
         _buffers.Dispose();
         _ring.Dispose();
         _wake.Dispose();
@@ -206,25 +199,6 @@ internal sealed unsafe class UringBackend : Backend
         return entry;
     }
 
-    [Conditional("DEBUG")]
-    private void NoteBegun(int fd, OperationToken token)
-    {
-        if (fd >= 0)
-        {
-            _descriptorsInUse.Add(token.Value, fd);
-        }
-    }
-
-    [Conditional("DEBUG")]
-    private void NoteEnded(in Cqe cqe)
-    {
-        // A send has let its socket go with its result, even where the kernel goes on reading the memory.
-        if ((cqe.Flags & CqeFlags.More) == 0 || new OperationToken(cqe.UserData).Kind == OperationKind.Send)
-        {
-            _descriptorsInUse.Remove(cqe.UserData);
-        }
-    }
-
     /// <summary>
     /// The submission queue is full: submit without waiting. Where the kernel refuses because completions have overflowed,
     /// those are put aside for the next turn.
@@ -241,15 +215,11 @@ internal sealed unsafe class UringBackend : Backend
 
             while (_ring.TryTake(out Cqe cqe))
             {
-                if (cqe.UserData == WakeToken.Value)
+                if (!IsOwn(cqe))
                 {
-                    NoteEnded(cqe);
-                    _wakeArmed = false;
-                    continue;
+                    Translate(cqe, out Completion completion);
+                    _early.Enqueue(completion);
                 }
-
-                Translate(cqe, out Completion completion);
-                _early.Enqueue(completion);
             }
         }
 
@@ -272,6 +242,28 @@ internal sealed unsafe class UringBackend : Backend
             default:
                 throw new EngineException($"io_uring_enter failed: {Errno.Describe(result)}.");
         }
+    }
+
+    /// <summary>Whether it is of an operation of the backend's own, which the reactor knows nothing of.</summary>
+    private bool IsOwn(in Cqe cqe)
+    {
+        var token = new OperationToken(cqe.UserData);
+        if (token.Kind != OperationKind.None)
+        {
+            return false;
+        }
+
+        if (token == WakeToken)
+        {
+            NoteEnded(cqe);
+            _wakeArmed = false;
+        }
+        else
+        {
+            TakeUpdate(token, cqe.Result);
+        }
+
+        return true;
     }
 
     private void Translate(in Cqe cqe, out Completion completion)

@@ -26,6 +26,9 @@ internal enum UringObstacle
     /// <summary>It is there and does not look at network devices itself, which was asked for.</summary>
     BusyPolling,
 
+    /// <summary>It is there without the table of files that was asked for, or with one that keeps what is closed.</summary>
+    Files,
+
     /// <summary>Something ran out (memory to lock, descriptors): no absence, and never a reason for another backend.</summary>
     Scarcity,
 
@@ -40,10 +43,11 @@ internal enum UringObstacle
 internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, string Cause, string Remedy)
 {
     private const string NewerKernel = "use Linux 6.1 or newer";
+    private const string FilesRemedy = "use Linux 6.13 or newer, or do without registered files";
 
     /// <summary>Whether epoll may take over: the host has no io_uring for us, and asking again would not help.</summary>
-    public bool IsAbsence => Obstacle is not (
-        UringObstacle.Scarcity or UringObstacle.Poller or UringObstacle.BusyPolling or UringObstacle.Unknown);
+    public bool IsAbsence => Obstacle is not (UringObstacle.Scarcity or UringObstacle.Poller
+        or UringObstacle.BusyPolling or UringObstacle.Files or UringObstacle.Unknown);
 
     public string Message => $"{Cause}: {Remedy}.";
 
@@ -90,6 +94,24 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     public static UringRefusal ForBusyPolling(int errno) => new(
         UringObstacle.BusyPolling, errno, $"io_uring of this kernel does not poll network devices ({Errno.Describe(errno)})",
         Remedies.BusyPolling);
+    /// <summary>Of a kernel that has rings for us, but no table of files for them.</summary>
+    public static UringRefusal ForFiles(int errno) => errno switch
+    {
+        Errno.ENOMEM => new(
+            UringObstacle.Scarcity, errno, "io_uring found no memory for its table of registered files",
+            "allow more (MemoryMax= in a unit file) or fewer connections, or do without registered files"),
+        Errno.EMFILE => new(
+            UringObstacle.Scarcity, errno, "io_uring has no table of more registered files than there may be descriptors",
+            Remedies.Descriptors),
+        _ => new(UringObstacle.Files, errno, $"io_uring got no table of registered files ({Errno.Describe(errno)})", FilesRemedy),
+    };
+
+    /// <summary>
+    /// Of a kernel that goes wrong with registered files and not without: <paramref name="what"/> is a clause. Those before 6.13 keep one
+    /// that is taken out until every older operation by a registered file has ended, a receive that waits for an idle client, say.
+    /// </summary>
+    public static UringRefusal ForFiles(string what) => new(
+        UringObstacle.Files, 0, $"io_uring of this kernel does not do with registered files what it should ({what})", FilesRemedy);
 
     public static UringRefusal KernelTooOld() => ForSetup(Errno.EINVAL);
 

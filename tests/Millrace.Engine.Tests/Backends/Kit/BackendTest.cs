@@ -7,7 +7,7 @@ namespace Millrace.Engine.Tests.Backends.Kit;
 
 /// <summary>A test of what all backends owe the reactor; each backend runs it as a class of its own, which bears its trait.</summary>
 [Collection(nameof(Wire.Kit.RealSockets))]
-public abstract class BackendTest(BackendKind kind, bool isPolled = false)
+public abstract class BackendTest(BackendKind kind, bool isPolled = false, bool isRegistered = false)
 {
     internal const int BufferBytes = 1024;
 
@@ -25,7 +25,9 @@ public abstract class BackendTest(BackendKind kind, bool isPolled = false)
     /// <summary>On this thread, which is the one to use it.</summary>
     internal DirectBackend Open(EngineOptions? options = null) => new(Create(options ?? Small));
 
-    private Backend Create(EngineOptions options) => kind == BackendKind.Epoll
-        ? new EpollBackend(options)
-        : new UringBackend(IsPolled ? options.Polled() : options);
+    private Backend Create(EngineOptions options)
+    {
+        options = isRegistered ? options.Registered() : options;
+        return kind == BackendKind.Epoll ? new EpollBackend(options) : new UringBackend(IsPolled ? options.Polled() : options);
+    }
 }

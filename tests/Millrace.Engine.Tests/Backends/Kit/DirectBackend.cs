@@ -94,6 +94,13 @@ internal sealed unsafe class DirectBackend(Backend backend) : IDisposable
         Assert.Equal((-Interop.Errno.ECANCELED, true), (end.Result, end.IsTerminal));
     }
 
+    /// <summary>Closes a socket, and takes the turn that every close of a reactor's is followed by.</summary>
+    public void Close(int socket)
+    {
+        Backend.CloseSocket(socket);
+        Turn(timeoutMs: 0);
+    }
+
     public byte* Memory(ReadOnlySpan<byte> content)
     {
         byte* memory = (byte*)NativeMemory.Alloc((nuint)Math.Max(content.Length, 1));
