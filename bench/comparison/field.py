@@ -78,8 +78,7 @@ class Field:
 
     def _ground(self, entrant: Entrant, row: Row, cores: Cores) -> Ground:
         if row.root is Root.DEPLOYED:
-            # Who watches a folder would work at deployments under another's load. Not the bare name: System.CommandLine takes a first
-            # argument that ends in the program's name for the program, and the server would serve where it was started.
+            # Who watches a folder would work at deployments under another's load.
             return Ground(cores, row.root, row.is_coded, self._connections, own=f"{entrant.name}-site")
         if entrant.has_one_file or row.root is not Root.DISK:
             return Ground(cores, row.root, row.is_coded, self._connections, row.file, files.file_bytes(row))

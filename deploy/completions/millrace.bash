@@ -82,6 +82,7 @@ _millrace_flags() {
       '--receive-buffer-size'
       '--one-shot-receive'
       '--zero-copy-send'
+      '--registered-files'
       '--file-workers'
       '--backlog'
       '--refusals'
@@ -189,6 +190,7 @@ _millrace_value() {
     '--receive-buffer-size') place=needed ;;
     '--one-shot-receive') place=behind choices+=('on' 'off') ;;
     '--zero-copy-send') place=needed ;;
+    '--registered-files') place=behind choices+=('on' 'off') ;;
     '--file-workers') place=needed ;;
     '--backlog') place=needed ;;
     '--refusals') place=needed ;;

@@ -2,7 +2,7 @@
 
 set -g __millrace_commands 'check' 'init' 'schema' 'precompress' 'doctor' 'probe' 'completions' 'man'
 set -g __millrace_with_value '--config' '-l' '--listen' '--host' '--reactors' '--backend' '--cert' '--key' '--key-password' '--client-ca' '--tls-key-log' '--trusted-proxy' '--client-field' '--unix-mode' '--access-log' '--access-log-format' '--admin' '--admin-host' '--otlp' '--index' '--dotfiles' '--error-page' '--charset' '--mime' '--cache-control' '--header' '--auth' '--realm' '--redirect' '--rewrite' '--compress-memory' '--watch' '--bake-max' '--bake-memory' '--ring-max' '--hash-max' '--descriptors' '--entries-max' '--connections' '--connections-per-client' '--buffer-memory' '--keep-alive-timeout' '--head-timeout' '--head-max' '--receive-timeout' '--receive-rate' '--send-timeout' '--send-rate' '--drain' '--submission-entries' '--completion-entries' '--completions-per-turn' '--receive-buffers' '--receive-buffer-size' '--zero-copy-send' '--file-workers' '--backlog' '--refusals' '--submission-polling' '--busy-poll' '--congestion-control' '--user' '--timeout'
-set -g __millrace_with_word '--https' '--https-redirect' '--hsts' '--proxy-protocol' '--clean-urls' '--listing' '--cors' '--security-headers' '--site-files' '--compress' '--one-shot-receive' '--shared-submission-polling' '--prefer-busy-poll' '--pin-reactors' '--stall-watch' '--seccomp'
+set -g __millrace_with_word '--https' '--https-redirect' '--hsts' '--proxy-protocol' '--clean-urls' '--listing' '--cors' '--security-headers' '--site-files' '--compress' '--one-shot-receive' '--registered-files' '--shared-submission-polling' '--prefer-busy-poll' '--pin-reactors' '--stall-watch' '--seccomp'
 
 # __millrace_in COMMAND...: whether the line is about one of these; '' is serving.
 function __millrace_in
@@ -171,6 +171,8 @@ complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_lacks \'--one-shot-receive\'' -l one-shot-receive -f -a 'on off' -d 'Ask the kernel for each piece of what arrives, instead of once for all that a connection brings'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_behind \'--one-shot-receive\'' -f -a 'on off'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--zero-copy-send\'' -l zero-copy-send -r -f -d 'Send so many bytes and more from the memory they stand in, without a copy; 0 for none'
+complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_lacks \'--registered-files\'' -l registered-files -f -a 'on off' -d 'Have each reactor find its sockets in a table of its own, and not in the one that all threads share'
+complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_behind \'--registered-files\'' -f -a 'on off'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--file-workers\'' -l file-workers -r -f -d 'Kernel threads of a reactor that read what is not in the page cache'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--backlog\'' -l backlog -r -f -d 'Connections that the kernel queues before they are accepted, cut to net.core.somaxconn'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--refusals\'' -l refusals -r -f -d 'Connections beyond a limit that are answered 503 at one time; those beyond it too are reset'

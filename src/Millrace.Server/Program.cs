@@ -5,7 +5,10 @@ using Millrace.Server.Terminal;
 
 // '@name' is a folder, not a file of further arguments. What cannot be meant is answered in one line, not with a page of help.
 string[] arguments = BareFlag.Complete(args, [.. OptionFlags.Bare]);
-ParseResult parsed = ServeCommand.Create().Parse(arguments, new ParserConfiguration { ResponseFileTokenReplacer = null });
+
+// The parser takes a first argument that ends in the program's name for that name: it gets it, so that '/srv/millrace' is a folder.
+RootCommand command = ServeCommand.Create();
+ParseResult parsed = command.Parse([command.Name, .. arguments], new ParserConfiguration { ResponseFileTokenReplacer = null });
 if (parsed.Errors.Count > 0)
 {
     // The last: the first of a mistyped option is about its value, which nobody takes.

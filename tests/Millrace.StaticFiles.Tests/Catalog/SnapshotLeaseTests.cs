@@ -21,6 +21,7 @@ public sealed class SnapshotLeaseTests : IDisposable
         Assert.Equal(2, _site.OpenDescriptorCount());
 
         _site.File("baked.txt", "second, which takes more than sixty-four bytes, and so two lines of cache");
+        _site.File("held.bin", new byte[100_001]);
         catalog.Reload();
 
         Assert.NotSame(first, catalog.Current);

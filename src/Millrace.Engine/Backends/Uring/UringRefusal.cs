@@ -94,6 +94,7 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     public static UringRefusal ForBusyPolling(int errno) => new(
         UringObstacle.BusyPolling, errno, $"io_uring of this kernel does not poll network devices ({Errno.Describe(errno)})",
         Remedies.BusyPolling);
+
     /// <summary>Of a kernel that has rings for us, but no table of files for them.</summary>
     public static UringRefusal ForFiles(int errno) => errno switch
     {
