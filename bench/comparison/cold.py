@@ -11,7 +11,7 @@ TREE = ARTIFACTS / "run-cold"
 # More than a window has answers.
 FILES = 48_000
 FOLDER_FILES = 1000
-# Above --bake-max as it comes, so that the server reads each of them for each answer without being told to; and no more than --ring-max.
+# One read each, for the servers that read a file in one go.
 FILE_BYTES = 80 * 1024
 
 

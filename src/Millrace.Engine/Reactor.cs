@@ -364,6 +364,7 @@ public sealed partial class Reactor
         // By index: the end of one flush may queue another.
         for (int i = 0; i < _flushes.Count; i++)
         {
+            Pulse.Beat();
             _flushes[i].SendFlushed();
         }
 

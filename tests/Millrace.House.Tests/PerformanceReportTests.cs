@@ -129,7 +129,8 @@ public sealed class PerformanceReportTests : IDisposable
     [Fact]
     public void A_plan_has_the_rows_that_were_asked_for_with_whom_they_compare()
     {
-        string plan = Said("--plan", "--rows", "deploy,cold", "--servers", "nginx,map-static-assets,nginx-threads,nginx-uncached,millrace");
+        const string Servers = "nginx,map-static-assets,nginx-threads,nginx-uncached,millrace,millrace-ring";
+        string plan = Said("--plan", "--rows", "deploy,cold", "--servers", Servers);
 
         Assert.Matches(@"(?m)^deploy +x 64 +one +3 servers ", plan);
         Assert.Matches(@"(?m)^cold +x 64 +one +3 servers ", plan);

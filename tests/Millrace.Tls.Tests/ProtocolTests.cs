@@ -137,6 +137,9 @@ public class ProtocolTests : TlsTest
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions() with { KeyLogFile = file });
         SslStream stream = await ConnectTlsAsync(listener);
         await stream.ShutdownAsync().Within();
+
+        // Its end says that the server has seen the client's Finished, too: only then are there all secrets.
+        Assert.Equal(0, await stream.ReadAsync(new byte[1], TestContext.Current.CancellationToken).AsTask().Within());
         string[] lines = await File.ReadAllLinesAsync(file, TestContext.Current.CancellationToken);
         Assert.Contains(lines, static line => line.StartsWith("CLIENT_TRAFFIC_SECRET_0 ", StringComparison.Ordinal));
         Assert.Equal("600\n", await Tools.RunAsync("stat", "", "-c", "%a", file));

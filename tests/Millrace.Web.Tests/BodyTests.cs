@@ -83,4 +83,30 @@ public class BodyTests : SiteFixture
         (head with { Body = await slow.ReadBytesAsync(large.Length) }).AssertIsWhole(large);
         (await slow.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
     }
+
+    /// <summary>Whatever a stage makes of a body is memory that others lack, for as long as its reader takes.</summary>
+    [Theory]
+    [InlineData(true, "")]
+    [InlineData(false, "Range: bytes=0-3000000,4000000-8388607\r\n")]
+    [InlineData(true, "Range: bytes=0-3000000,4000000-8388607\r\n")]
+    public async Task A_slow_reader_of_what_is_in_memory_holds_little_of_it_twice(bool isStaged, string field)
+    {
+        const int Bytes = 8 * 1024 * 1024;
+        const int HeldBytesMax = 600 * 1024;
+        byte[] large = Folder.AddSized(Bytes);
+        RunningSite site = await StartAsync(static options => options with { BakedBytesMax = Bytes });
+        Wire slow = isStaged ? await site.ConnectStagedAsync(4096) : await site.ConnectAsync(4096);
+        await slow.SendAsync($"GET {SiteFolder.Target(Bytes)} HTTP/1.1\r\nHost: a\r\n{field}\r\n");
+        Answer head = await slow.ReadHeadAsync();
+        for (int i = 0; i < 20; i++)
+        {
+            Assert.InRange(await site.LentBytesAsync(), 0, HeldBytesMax);
+            await Task.Delay(5);
+        }
+
+        int bytes = int.Parse(head.Field("Content-Length")!, System.Globalization.CultureInfo.InvariantCulture);
+        byte[] body = await slow.ReadBytesAsync(bytes);
+        Assert.True(field.Length == 0 ? body.AsSpan().SequenceEqual(large) : body.AsSpan().IndexOf(large.AsSpan(4_000_000)) > 3_000_001);
+        (await slow.GetAsync(SiteFolder.Target(Bytes))).AssertIsWhole(large);
+    }
 }

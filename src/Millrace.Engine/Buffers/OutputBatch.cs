@@ -176,13 +176,16 @@ internal sealed unsafe class OutputBatch : IDisposable
     /// <summary>Whether some of what is unsent are pages of a file.</summary>
     public bool HasPages => _firstPages < _pages.Count;
 
-    /// <summary>What is unsent before the first pages, as the kernel takes it, and its bytes: null where these are first.</summary>
-    public MessageHeader* AsMessageBeforePages(out long bytes)
+    /// <summary>What is unsent before the first pages, as the kernel takes it; null where these are first.</summary>
+    /// <param name="bytes">Its bytes.</param>
+    /// <param name="isAll">Whether one message takes all of it.</param>
+    public MessageHeader* AsMessageBeforePages(out long bytes, out bool isAll)
     {
         Debug.Assert(HasPages);
         bytes = 0;
-        int count = Math.Min(_pages[_firstPages].Vector - _firstVector, VectorsMax);
-        foreach (IoVector part in Parts[..count])
+        int count = _pages[_firstPages].Vector - _firstVector;
+        isAll = count <= VectorsMax;
+        foreach (IoVector part in Parts[..Math.Min(count, VectorsMax)])
         {
             bytes += (long)part.Bytes;
         }

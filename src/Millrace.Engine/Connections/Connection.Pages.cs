@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Connections;
 using Millrace.Interop;
@@ -11,7 +12,7 @@ namespace Millrace.Engine;
 /// </content>
 public sealed partial class Connection
 {
-    /// <summary>From here on two calls cost less than the copy (`bench/limit --sendfile` beside `bench/limit`).</summary>
+    /// <summary>From here on two calls cost less than the copy. Whoever keeps bodies makes no pages of smaller ones.</summary>
     private const int PagesBytesLeast = 32 * 1024;
 
     /// <summary>So much in a call: others want their turn, too.</summary>
@@ -21,6 +22,9 @@ public sealed partial class Connection
     private bool _sendIsOfPages;
     private bool _awaitsRoom;
 
+    /// <summary>The last call took less than it was given: the next would be told that there is no room.</summary>
+    private bool _isFull;
+
     /// <summary>Since it was last told that there is room, nothing was sent.</summary>
     private bool _roomIsUntried;
 
@@ -28,7 +32,7 @@ public sealed partial class Connection
     {
         // A unix socket copies all the same, and what it takes at a time is bounded (see ListenerCore.SendBytesMax).
         _takesPages = _listener!.TakesPages;
-        _sendIsOfPages = _awaitsRoom = _roomIsUntried = false;
+        _sendIsOfPages = _awaitsRoom = _isFull = _roomIsUntried = false;
     }
 
     private unsafe void SendPages(OperationToken token)
@@ -36,31 +40,44 @@ public sealed partial class Connection
         nint result = 0;
         _sendIsOfPages = true;
         _sendIsZeroCopy = false;
-        MessageHeader* before = _sending!.AsMessageBeforePages(out long bytesBefore);
+        if (_isFull)
+        {
+            _isFull = false;
+            AwaitRoom(token);
+            return;
+        }
+
+        MessageHeader* before = _sending!.AsMessageBeforePages(out long bytesBefore, out bool isAll);
         if (before is not null)
         {
             result = Backend.SendBeforeMore(_socket, before);
         }
 
-        if (result == bytesBefore)
+        if (isAll && result == bytesBefore)
         {
             (int file, long offset, nuint bytes) = _sending.FirstPages();
-            nint sent = Backend.SendFile(_socket, file, offset, nuint.Min(bytes, PagesBytesPerTurn));
-            // At the end of a file there is nothing to send: it is another than was mapped, and the memory is what was meant.
-            sent = sent == 0 ? -Errno.EINVAL : sent;
+            nint asked = (nint)nuint.Min(bytes, PagesBytesPerTurn);
+            nint sent = Backend.SendFile(_socket, file, offset, (nuint)asked);
+            Debug.Assert(sent != 0, "A file of pages ends before its mapping does.");
+            _isFull = sent > 0 && sent < asked;
             result = sent > 0 || bytesBefore == 0 ? result + sent : result;
         }
 
         if (result == -Errno.EAGAIN && !_roomIsUntried)
         {
-            _awaitsRoom = true;
-            Backend.SubmitAwaitRoom(token, _socket);
+            AwaitRoom(token);
         }
         else
         {
             _roomIsUntried = false;
             Backend.SubmitResult(token, (int)result);
         }
+    }
+
+    private void AwaitRoom(OperationToken token)
+    {
+        _awaitsRoom = true;
+        Backend.SubmitAwaitRoom(token, _socket);
     }
 
     /// <summary>

@@ -19,6 +19,9 @@ public sealed partial class Connection
     private bool _isHeld;
     private long _stageDeadlineMs;
 
+    /// <summary>Whether something rewrites what is sent, in memory of the connection's own.</summary>
+    internal bool HasStages => _innermostStage is not null;
+
     /// <summary>The stage of a kind; null where the connection has none.</summary>
     internal TStage? FindStage<TStage>()
         where TStage : ConnectionStage

@@ -65,9 +65,9 @@ public sealed partial class Connection
     internal void WriteShared(SharedBlock block, int count) => Filling().WriteShared(block, count);
 
     /// <summary>
-    /// As <see cref="WriteReference"/>, of memory in which a file is mapped from so many bytes before it on. A socket takes large parts of
-    /// it by reference, so that the pages must stay as they are until the peer has acknowledged them: nobody writes into that file any
-    /// more. It may be unmapped and closed, though, when the flush has completed.
+    /// As <see cref="WriteReference"/>, of memory in which a file is mapped: it is that file's from <paramref name="offset"/> on. A socket
+    /// takes large parts of it by reference, so that the pages must stay as they are until the peer has acknowledged them: nobody writes
+    /// into that file any more. It may be unmapped and closed, though, when the flush has completed.
     /// </summary>
     internal unsafe void WritePages(byte* memory, int count, int file, long offset)
     {

@@ -20,6 +20,7 @@ internal static unsafe partial class FileCalls
     private const int AtNoAutomount = 0x800;
     private const int AtEmptyPath = 0x1000;
     private const int RwfNoWait = 0x8;
+    private const int RlimitFileSize = 1;
     private const int RlimitNoFile = 7;
 
     /// <summary><c>openat2</c> came after the numbers of all architectures were unified, so it has one.</summary>
@@ -115,12 +116,17 @@ internal static unsafe partial class FileCalls
     public static int SetOwner(int fd, uint user, uint group) => (int)OrError(LibcFchown(fd, user, group));
 
     /// <summary><c>getrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
-    public static int GetDescriptorLimit(out ResourceLimit limit)
+    public static int GetDescriptorLimit(out ResourceLimit limit) => GetLimit(RlimitNoFile, out limit);
+
+    /// <summary><c>getrlimit(2)</c> of RLIMIT_FSIZE, bytes beyond which making a file longer is a deadly signal: 0.</summary>
+    public static int GetFileSizeLimit(out ResourceLimit limit) => GetLimit(RlimitFileSize, out limit);
+
+    private static int GetLimit(int resource, out ResourceLimit limit)
     {
         fixed (ResourceLimit* limitPtr = &limit)
         {
             *limitPtr = default;
-            return (int)OrError(LibcGetrlimit(RlimitNoFile, limitPtr));
+            return (int)OrError(LibcGetrlimit(resource, limitPtr));
         }
     }
 

@@ -48,7 +48,14 @@ internal static unsafe partial class MemoryCalls
     public static int MemoryFile(long bytes)
     {
         int fd = MemoryFile();
-        return ClosedUnless(fd < 0 ? fd : SystemCall.Result(fallocate(fd, 0, 0, bytes)), fd);
+        int result;
+        do
+        {
+            // A signal ends it before its time.
+            result = fd < 0 ? fd : SystemCall.Result(fallocate(fd, 0, 0, bytes));
+        }
+        while (result == -Errno.EINTR);
+        return ClosedUnless(result, fd);
     }
 
     /// <summary>A file's pages, to be read and written, which a child process does not inherit.</summary>

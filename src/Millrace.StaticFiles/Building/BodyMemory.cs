@@ -19,13 +19,16 @@ internal readonly unsafe struct BodyMemory
     /// <summary>A cache line: no two bodies share one, and copies start aligned.</summary>
     public const int Alignment = 64;
 
-    /// <summary>From here on pages are sent for less than a copy costs.</summary>
+    /// <summary>From here on connections send pages for less than a copy costs.</summary>
     public const int PagedBytesLeast = 32 * 1024;
 
     /// <summary>Each is a mapping, of which a process has 65,530 (vm.max_map_count): most are for the others.</summary>
     private const int MappingsMax = 16 * 1024;
 
     private const int PageBytes = 4096;
+
+    /// <summary>Longer files cost the process its life (SIGXFSZ), those in memory as well.</summary>
+    private static readonly ulong FileBytesMax = FileCalls.GetFileSizeLimit(out ResourceLimit limit) < 0 ? 0 : limit.Soft;
 
     private static int Mappings;
 
@@ -87,7 +90,7 @@ internal readonly unsafe struct BodyMemory
     internal static bool TryAllocatePages(long bytes, int mappingsMax, out BodyMemory memory)
     {
         memory = default;
-        bool isAllocated = Interlocked.Increment(ref Mappings) <= mappingsMax && TryMap(bytes, out memory);
+        bool isAllocated = Interlocked.Increment(ref Mappings) <= mappingsMax && (ulong)bytes <= FileBytesMax && TryMap(bytes, out memory);
         if (!isAllocated)
         {
             Interlocked.Decrement(ref Mappings);

@@ -88,12 +88,20 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     public PublishOutcome Publish(Asset asset, IReadOnlyCollection<CodedBody> bodies)
     {
         int files = ReserveFiles(bodies.Count(static body => body.Bytes.Length >= BodyMemory.PagedBytesLeast));
-        using var publication = new Publication(asset, bodies, files);
-        lock (_changing)
+        int filesHeld = 0;
+        try
         {
-            PublishOutcome outcome = publication.Commit(_holdings.Compressed);
-            _holdings.Descriptors.Return(files - publication.FilesCommitted);
-            return outcome;
+            using var publication = new Publication(asset, bodies, files);
+            lock (_changing)
+            {
+                PublishOutcome outcome = publication.Commit(_holdings.Compressed);
+                filesHeld = publication.FilesCommitted;
+                return outcome;
+            }
+        }
+        finally
+        {
+            _holdings.Descriptors.Return(files - filesHeld);
         }
     }
 

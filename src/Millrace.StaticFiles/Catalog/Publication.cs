@@ -20,9 +20,17 @@ internal sealed class Publication : IDisposable
         Debug.Assert(asset is { Origin: AssetOrigin.File, IsNegotiable: true }, "variants are published of files that may get them");
         _asset = asset;
         long nowNs = WallClock.NowNs;
-        foreach (CodedBody body in bodies.Where(body => asset.VariantFor(body.Coding) is null).DistinctBy(static body => body.Coding))
+        try
         {
-            _variants.Add(VariantOf(asset, body, nowNs, CountFiles(_variants) < filesMax));
+            foreach (CodedBody body in bodies.Where(body => asset.VariantFor(body.Coding) is null).DistinctBy(static body => body.Coding))
+            {
+                _variants.Add(VariantOf(asset, body, nowNs, CountFiles(_variants) < filesMax));
+            }
+        }
+        catch
+        {
+            Dispose();
+            throw;
         }
     }
 

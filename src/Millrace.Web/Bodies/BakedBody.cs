@@ -15,13 +15,30 @@ internal static class BakedBody
     {
         try
         {
-            Reference(connection, source, first, bytes);
-            return await connection.FlushAsync() == FlushOutcome.Sent;
+            return await SendPartAsync(connection, source, first, bytes);
         }
         finally
         {
             source.Close();
         }
+    }
+
+    /// <summary>The same, and the source stays the caller's. It may be closed when this has ended.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    public static async ValueTask<bool> SendPartAsync(Connection connection, BodySource source, long first, long bytes)
+    {
+        // What a stage makes of it is the connection's own memory: no more of it at one time than of a body that is read.
+        long mostAtOnce = connection.HasStages ? StreamBody.ChunkBytes : bytes;
+        for (long sent = 0; sent < bytes; sent += mostAtOnce)
+        {
+            Reference(connection, source, first + sent, Math.Min(mostAtOnce, bytes - sent));
+            if (await connection.FlushAsync() == FlushOutcome.Closed)
+            {
+                return false;
+            }
+        }
+
+        return true;
     }
 
     private static unsafe void Reference(Connection connection, in BodySource source, long first, long bytes)

@@ -36,7 +36,11 @@ internal static class MultipartBody
             return StreamBody.SendPartAsync(connection, source, range.First, range.Length);
         }
 
-        // Small by definition, and copied: then nothing needs to be kept until it is sent.
+        if (range.Length > BodySend.CopiedBytesMax)
+        {
+            return BakedBody.SendPartAsync(connection, source, range.First, range.Length);
+        }
+
         connection.Write(source.Asset.BakedBody.Slice((int)range.First, (int)range.Length));
         return new ValueTask<bool>(true);
     }

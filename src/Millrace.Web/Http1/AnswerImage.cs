@@ -17,8 +17,8 @@ internal sealed class AnswerImage(int bytesMax)
     /// <summary>Where to write it.</summary>
     public Span<byte> Room => _block.Span;
 
-    /// <summary>Whether it is written, or has room for so much and nobody reads it any more.</summary>
-    public bool CanTake(int bytes) => IsWritten || (_block.Bytes >= bytes && _block.IsOwn);
+    /// <summary>Whether no send reads it.</summary>
+    public bool IsOwn => _block.IsOwn;
 
     /// <summary>It is all there.</summary>
     public void Finish(int headBytes, int bodyBytes)

@@ -23,7 +23,7 @@ internal sealed class AnswerImages : IDisposable
 
     /// <summary>
     /// The image of an answer. One that is not <see cref="AnswerImage.IsWritten"/> is for the caller to write. Null the first time that it
-    /// is asked for in its time.
+    /// is asked for in its time, or where who sends the one before still reads its memory.
     /// </summary>
     /// <param name="asset">What is answered with: all of it, with status 200.</param>
     /// <param name="fields">The fields that rules add.</param>
@@ -41,13 +41,20 @@ internal sealed class AnswerImages : IDisposable
             return null;
         }
 
-        if (place.Image is not { } image || !image.CanTake(bytesMax))
+        if (place.Image is { IsWritten: false, IsOwn: false })
         {
-            place.Image?.Release();
-            place.Image = image = new AnswerImage(bytesMax);
+            // Who takes its last version slowly reads it still. One memory is enough for a place.
+            return null;
         }
 
-        return image;
+        if (place.Image is null || (!place.Image.IsWritten && place.Image.Room.Length < bytesMax))
+        {
+            var larger = new AnswerImage(bytesMax);
+            place.Image?.Release();
+            place.Image = larger;
+        }
+
+        return place.Image;
     }
 
     public void Dispose()

@@ -28,6 +28,7 @@ internal static class SocketAbi
         ("SocketTypeNumber.Datagram", "SOCK_DGRAM", 2),
         ("SocketTypeNumber.NonBlocking", "SOCK_NONBLOCK", 0x800),
         ("SocketTypeNumber.CloseOnExec", "SOCK_CLOEXEC", 0x80000),
+        ("SocketTypeNumber.OfConnections", "SOCK_CLOEXEC | SOCK_NONBLOCK", 0x80800),
         ("SocketOptionNumber.LevelSocket", "SOL_SOCKET", 1),
         ("SocketOptionNumber.ReuseAddress", "SO_REUSEADDR", 2),
         ("SocketOptionNumber.Error", "SO_ERROR", 4),

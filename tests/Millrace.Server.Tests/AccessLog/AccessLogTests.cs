@@ -58,7 +58,7 @@ public sealed partial class AccessLogTests : IDisposable
     public async Task Answers_of_every_kind_have_their_bytes()
     {
         _site.Add("a.bin", 100_000);
-        await using ServerProcess server = await StartAsync("--access-log-format", "json");
+        await using ServerProcess server = await StartAsync("--access-log-format", "json", "--bake-max", "64k");
         using (Wire wire = Wire.Open(server.Url))
         {
             WireAnswer whole = wire.Ask("/a.bin");

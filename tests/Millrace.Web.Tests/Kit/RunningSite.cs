@@ -52,6 +52,28 @@ internal sealed class RunningSite
         return await ConnectAsync(listener.EndPoint, receiveBufferBytes: 0);
     }
 
+    /// <summary>A connection whose bytes pass a stage.</summary>
+    public async Task<Wire> ConnectStagedAsync(int receiveBufferBytes)
+    {
+        Listener listener = await Group.ListenAsync(
+            new IPEndPoint(IPAddress.Loopback, 0), _sites.ServeAsync, stages: static _ => [new CopyStage()]);
+        return await ConnectAsync(listener.EndPoint, receiveBufferBytes);
+    }
+
+    /// <summary>Native memory that connections hold of the reactor that lends most.</summary>
+    public async Task<long> LentBytesAsync()
+    {
+        long most = 0;
+        foreach (Reactor reactor in Group.Reactors)
+        {
+            var answer = new TaskCompletionSource<long>(TaskCreationOptions.RunContinuationsAsynchronously);
+            reactor.Post(_ => answer.SetResult(reactor.Pools.LentBytes), null);
+            most = Math.Max(most, await answer.Task.WaitAsync(TimeSpan.FromSeconds(60)));
+        }
+
+        return most;
+    }
+
     private async Task<Wire> ConnectAsync(EndPoint endPoint, int receiveBufferBytes)
     {
         Wire wire = await Wire.ConnectAsync(endPoint, receiveBufferBytes);

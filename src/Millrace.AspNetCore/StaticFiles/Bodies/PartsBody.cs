@@ -36,7 +36,16 @@ internal static class PartsBody
         }
 
         PipeWriter writer = context.Response.BodyWriter;
-        writer.Write(source.Asset.BakedBody.Slice((int)range.First, (int)range.Length));
-        return !(await writer.FlushAsync(context.RequestAborted)).IsCompleted;
+        int end = (int)(range.First + range.Length);
+        for (int at = (int)range.First; at < end; at += BodySend.BlockBytes)
+        {
+            writer.Write(source.Asset.BakedBody[at..Math.Min(at + BodySend.BlockBytes, end)]);
+            if ((await writer.FlushAsync(context.RequestAborted)).IsCompleted)
+            {
+                return false;
+            }
+        }
+
+        return true;
     }
 }

@@ -120,8 +120,9 @@ internal sealed unsafe partial class UringBackend : Backend
         uint minComplete = timeoutMs == 0 || _early.Count > 0 ? 0u : 1u;
         Require(_ring.Enter(minComplete, timeoutMs));
 
+        // Half at most: results of calls would otherwise keep out what only the ring brings.
         int count = 0;
-        while (count < _completions.Length && _early.TryDequeue(out Completion early))
+        while (count < (_completions.Length + 1) / 2 && _early.TryDequeue(out Completion early))
         {
             _completions[count++] = early;
         }

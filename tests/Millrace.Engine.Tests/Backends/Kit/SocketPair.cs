@@ -1,11 +1,12 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Backends.Kit;
 
 /// <summary>A connection: a raw descriptor, non-blocking as engines get theirs, for the backend; .NET's own socket for the peer.</summary>
-internal sealed class SocketPair : IDisposable
+internal sealed partial class SocketPair : IDisposable
 {
     private SocketPair(int ours, Socket peer)
     {
@@ -68,6 +69,15 @@ internal sealed class SocketPair : IDisposable
         return bytes;
     }
 
+    /// <summary>The same connection under another descriptor, which must be free. This pair is no more.</summary>
+    public SocketPair MovedTo(int descriptor)
+    {
+        const int DuplicateCloseOnExec = 1030;
+        Assert.Equal(descriptor, fcntl(Ours, DuplicateCloseOnExec, descriptor));
+        Assert.Equal(0, SocketCalls.Close(Ours));
+        return new SocketPair(descriptor, Peer);
+    }
+
     public void ResetPeer()
     {
         Peer.LingerState = new LingerOption(true, 0);
@@ -75,6 +85,9 @@ internal sealed class SocketPair : IDisposable
     }
 
     public void Dispose() => Peer.Dispose();
+
+    [LibraryImport("libc")]
+    private static partial int fcntl(int descriptor, int command, nint argument);
 
     private static SocketPair Connect(Socket listener, Socket peer)
     {
