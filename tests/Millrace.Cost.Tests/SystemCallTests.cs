@@ -14,18 +14,22 @@ public class SystemCallTests
 {
     private const int Requests = 1000;
 
-    /// <summary>Of a request: a timer, and the runtime, which still compiles now and then, call a few times in all.</summary>
-    private const double StrayMax = 0.1;
+    /// <summary>
+    /// Of a request: a timer, the runtime, which still compiles now and then, and the reactor that wakes its watch behind a pause, call a
+    /// few times in all; more often where others keep the machine busy.
+    /// </summary>
+    private const double StrayMax = 0.3;
 
     [Theory]
     [InlineData("io_uring", "", 10_000, "io_uring_enter 2")]
-    [InlineData("io_uring", "", 100_000, "io_uring_enter 2, sendfile 1, sendmsg 1")]
+    [InlineData("io_uring", "", 100_000, "io_uring_enter 2")]
+    [InlineData("io_uring", "", 200_000, "io_uring_enter 2, sendfile 1, sendmsg 1")]
     [InlineData("io_uring", "--registered-files", 10_000, "io_uring_enter 2")]
     [InlineData("io_uring", Flags.Ring, 10_000, "io_uring_enter 3, statx 1")]
     [InlineData("io_uring", Flags.Ring, 100_000, "io_uring_enter 3, statx 1")]
     [InlineData("io_uring", Flags.Stream, 10_000, "io_uring_enter 3, statx 2")]
     [InlineData("epoll", "", 10_000, "epoll_wait 2, recvfrom 1, sendto 1")]
-    [InlineData("epoll", "", 100_000, "epoll_wait 2, recvfrom 1, sendfile 1, sendmsg 1")]
+    [InlineData("epoll", "", 200_000, "epoll_wait 2, recvfrom 1, sendfile 1, sendmsg 1")]
     [InlineData("epoll", Flags.Ring, 10_000, "epoll_wait 3, preadv2 2, recvfrom 1, sendto 1, statx 1")]
     public async Task A_request_is_answered_by_these_calls(string backend, string flags, int size, string calls) =>
         Assert.Equal(calls, await CallsAsync(backend, flags, size, inOneWrite: 1, Over1));

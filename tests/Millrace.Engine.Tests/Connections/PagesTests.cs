@@ -18,7 +18,7 @@ public class PagesTests : EngineTest
             for (int i = 0; i < 30; i++)
             {
                 connection.Write("head|"u8);
-                pages.WriteTo(connection, 12_345 * i, 100_000 + i);
+                pages.WriteTo(connection, 12_345 * i, 150_000 + i);
                 pages.WriteTo(connection, i, 700);
             }
 
@@ -29,7 +29,7 @@ public class PagesTests : EngineTest
         for (int i = 0; i < 30; i++)
         {
             Assert.Equal("head|", await client.ReceiveTextAsync(5));
-            Pattern.Check(9, await client.ReceiveAsync(100_000 + i), 12_345 * i);
+            Pattern.Check(9, await client.ReceiveAsync(150_000 + i), 12_345 * i);
             Pattern.Check(9, await client.ReceiveAsync(700), i);
         }
 

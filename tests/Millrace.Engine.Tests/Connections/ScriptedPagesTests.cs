@@ -6,7 +6,7 @@ namespace Millrace.Engine.Tests.Connections;
 /// <summary>Pages of files step by step: what is sent by which call, and what the calls may come to.</summary>
 public class ScriptedPagesTests
 {
-    private const int Bytes = 40_000;
+    private const int Bytes = 150_000;
 
     private readonly TaskCompletionSource<FlushOutcome> _outcome = new();
 

@@ -14,10 +14,10 @@ public sealed class BodyMemoryTests : IDisposable
     [Theory]
     [InlineData(0, true, false, 0)]
     [InlineData(1, true, false, 64)]
-    [InlineData(32_767, true, false, 32_768)]
-    [InlineData(32_768, true, true, 32_768)]
-    [InlineData(32_769, true, true, 36_864)]
-    [InlineData(100_000, false, false, 102_400)]
+    [InlineData(131_071, true, false, 131_072)]
+    [InlineData(131_072, true, true, 131_072)]
+    [InlineData(131_073, true, true, 135_168)]
+    [InlineData(200_000, false, false, 200_704)]
     public unsafe void Large_ones_are_pages_of_a_file_where_they_may_be(long bytes, bool mayHoldDescriptor, bool hasPages, long taken)
     {
         BodyMemory memory = BodyMemory.Allocate(bytes, mayHoldDescriptor);
@@ -32,7 +32,7 @@ public sealed class BodyMemoryTests : IDisposable
     [Fact]
     public void The_file_holds_what_was_written_to_the_memory_and_goes_with_it()
     {
-        BodyMemory memory = BodyMemory.Allocate(50_000, mayHoldDescriptor: true);
+        BodyMemory memory = BodyMemory.Allocate(150_000, mayHoldDescriptor: true);
         new Random(1).NextBytes(memory.Body);
         string link = $"/proc/self/fd/{memory.Pages}";
 
@@ -47,9 +47,9 @@ public sealed class BodyMemoryTests : IDisposable
     [Fact]
     public unsafe void Mappings_are_left_for_others()
     {
-        Assert.False(BodyMemory.TryAllocatePages(50_000, mappingsMax: 0, out BodyMemory none));
+        Assert.False(BodyMemory.TryAllocatePages(150_000, mappingsMax: 0, out BodyMemory none));
         Assert.True(none.Address == null);
-        Assert.True(BodyMemory.TryAllocatePages(50_000, mappingsMax: 10_000, out BodyMemory memory));
+        Assert.True(BodyMemory.TryAllocatePages(150_000, mappingsMax: 10_000, out BodyMemory memory));
         memory.Release();
     }
 
@@ -74,10 +74,10 @@ public sealed class BodyMemoryTests : IDisposable
     [Fact]
     public void Without_a_descriptor_they_are_memory_all_the_same()
     {
-        _site.File("a.bin", new byte[40_000]);
-        _site.File("b.bin", new byte[50_000]);
-        using var none = AssetCatalog.Open(_site.Options with { DescriptorsMax = 0 });
-        using var one = AssetCatalog.Open(_site.Options with { DescriptorsMax = 2 });
+        _site.File("a.bin", new byte[140_000]);
+        _site.File("b.bin", new byte[150_000]);
+        using var none = AssetCatalog.Open(_site.Options with { DescriptorsMax = 0, BakedBytesMax = 200_000 });
+        using var one = AssetCatalog.Open(_site.Options with { DescriptorsMax = 2, BakedBytesMax = 200_000 });
 
         Assert.Equal(
             (BodyStrategy.Baked, Asset.NoDescriptor, BodyStrategy.Baked, Asset.NoDescriptor),
@@ -95,7 +95,7 @@ public sealed class BodyMemoryTests : IDisposable
     {
         _site.File("page.html", new string('x', 1_000));
         using var catalog = AssetCatalog.Open(_site.Options with { DescriptorsMax = descriptorsMax });
-        byte[] coded = new byte[60_000];
+        byte[] coded = new byte[160_000];
         new Random(3).NextBytes(coded);
 
         Assert.Equal(
