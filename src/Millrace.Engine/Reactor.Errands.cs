@@ -105,7 +105,7 @@ public sealed partial class Reactor
         ArgumentNullException.ThrowIfNull(handler);
         int socket = ConnectSocket.Open(endPoint, settings);
         socket = await new ConnectAttempt(this, endPoint, socket, settings.Timeout).Begin(cancellation);
-        var core = new ListenerCore(endPoint, handler, stages: null) { IsOneAddress = false };
+        var core = new ListenerCore(endPoint, handler, stages: null) { IsOneAddress = false, TakesPages = false };
         Connections.Rent().Open(socket, core, handler, new Ticket(Admission.Outbound, null));
     }
 

@@ -224,16 +224,13 @@ public sealed class ReactorGroup : IAsyncDisposable
         ConnectionHandler handler,
         Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
         ConnectionHandler? refusal) => bound.Proxies is not { } gate
-            ? new ListenerCore(bound.EndPoint, handler, stages, refusal) { Owner = bound.Owner, TakesPages = TakesPages(bound) }
+            ? new ListenerCore(bound.EndPoint, handler, stages, refusal) { Owner = bound.Owner }
             : new ListenerCore(
                 bound.EndPoint, handler, connection => ProxyStage.Before(gate, bound.EndPoint, stages, connection), refusal)
             {
                 Owner = bound.Owner,
                 ClientsAreTold = true,
-                TakesPages = TakesPages(bound),
             };
-
-    private static bool TakesPages(BoundAddress bound) => bound.EndPoint is IPEndPoint;
 
     private async Task<Listener> ListenAsync(
         Func<BoundAddress> bind,

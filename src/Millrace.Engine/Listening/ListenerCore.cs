@@ -47,7 +47,7 @@ internal sealed class ListenerCore(
     /// Whether its sockets take pages of files by reference: TCP does, a unix socket is sent to by bounded copies. Those that were
     /// connected from here are blocking, and sendfile would wait on them.
     /// </summary>
-    public bool TakesPages { get; init; }
+    public bool TakesPages { get; init; } = endPoint is IPEndPoint;
 
     /// <summary>Bytes handed to the kernel in one send.</summary>
     public long SendBytesMax { get; } = endPoint.AddressFamily == AddressFamily.Unix ? UnixSendBytesMax : long.MaxValue;

@@ -19,8 +19,9 @@ internal struct Sqe
 
     [FieldOffset(24)] public uint Length;
 
-    /// <summary>The operation's own flags: <c>msg_flags</c>, <c>accept_flags</c>, <c>cancel_flags</c>, <c>rw_flags</c>,
-    /// <c>poll32_events</c>.</summary>
+    /// <summary>
+    /// The operation's own flags: <c>msg_flags</c>, <c>accept_flags</c>, <c>cancel_flags</c>, <c>rw_flags</c>, <c>poll32_events</c>.
+    /// </summary>
     [FieldOffset(28)] public uint OperationFlags;
 
     [FieldOffset(32)] public ulong UserData;

@@ -15,19 +15,10 @@ internal static unsafe partial class MemoryCalls
     private const uint MemoryFileNotExecutable = 8;
 
     /// <summary>Zeroed private pages that a child process does not inherit.</summary>
-    public static nint MapAnonymousPages(nuint bytes)
-    {
-        nint address = SystemCall.Result(mmap(0, bytes, ProtectionReadWrite, MapPrivate | MapAnonymous, -1, 0));
-        if (!Failed(address))
-        {
-            _ = madvise(address, bytes, AdviceDontFork);
-        }
-
-        return address;
-    }
+    public static nint MapAnonymousPages(nuint bytes) => Map(bytes, MapPrivate | MapAnonymous, -1, 0);
 
     /// <summary>One of a ring's areas, see the offsets in <see cref="IoUring.IoUringCalls"/>.</summary>
-    public static nint MapRing(int ring, nuint bytes, long offset) => MapShare(ring, bytes, offset);
+    public static nint MapRing(int ring, nuint bytes, long offset) => Map(bytes, MapShared | MapPopulate, ring, offset);
 
     public static bool Failed(nint address) => address is < 0 and > -4096;
 
@@ -59,11 +50,11 @@ internal static unsafe partial class MemoryCalls
     }
 
     /// <summary>A file's pages, to be read and written, which a child process does not inherit.</summary>
-    public static nint MapFile(int fd, nuint bytes) => MapShare(fd, bytes, 0);
+    public static nint MapFile(int fd, nuint bytes) => Map(bytes, MapShared | MapPopulate, fd, 0);
 
-    private static nint MapShare(int fd, nuint bytes, long offset)
+    private static nint Map(nuint bytes, int flags, int fd, long offset)
     {
-        nint address = SystemCall.Result(mmap(0, bytes, ProtectionReadWrite, MapShared | MapPopulate, fd, offset));
+        nint address = SystemCall.Result(mmap(0, bytes, ProtectionReadWrite, flags, fd, offset));
         if (!Failed(address))
         {
             _ = madvise(address, bytes, AdviceDontFork);

@@ -1,5 +1,6 @@
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Rules;
+using Millrace.Web.Bodies;
 
 namespace Millrace.Web.Http1;
 
@@ -18,8 +19,9 @@ internal sealed class AnswerImages : IDisposable
 
     private readonly Place[] _places = new Place[Places];
 
-    /// <summary>Whether answers with so large a body are worth an image.</summary>
-    public static bool AreFor(Asset asset, long bodyBytes) => bodyBytes >= BytesLeast && asset.Strategy == BodyStrategy.Baked;
+    /// <summary>Whether answers with all of it are worth an image: they would be copied together, and are not small.</summary>
+    public static bool AreFor(Asset asset) =>
+        asset.Strategy == BodyStrategy.Baked && asset.Size is >= BytesLeast and <= BodySend.CopiedBytesMax;
 
     /// <summary>
     /// The image of an answer. One that is not <see cref="AnswerImage.IsWritten"/> is for the caller to write. Null the first time that it

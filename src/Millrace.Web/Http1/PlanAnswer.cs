@@ -79,7 +79,7 @@ internal readonly ref struct PlanAnswer(
     {
         long bytes = part.Range.Length;
         long sentBytes = includesBody ? bytes : 0;
-        if (sentBytes == BodySend.CopiedBytes(source, sentBytes) && TryAnswerByImage(plan, source, part))
+        if (TryAnswerByImage(plan, source, part))
         {
             return default;
         }
@@ -105,7 +105,7 @@ internal readonly ref struct PlanAnswer(
         Asset asset = source.Asset;
         bool isUsual = plan.Status == PlanStatus.Ok && part.Extent == BodyExtent.Whole && part.State == AssetState.AsPlanned
             && includesBody && _connectionLine.IsEmpty && bench.Scratch.Fields.IsEmpty && connection.UnflushedBytes == 0;
-        if (!isUsual || !AnswerImages.AreFor(asset, asset.Size))
+        if (!isUsual || !AnswerImages.AreFor(asset))
         {
             return false;
         }

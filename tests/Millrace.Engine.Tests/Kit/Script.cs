@@ -36,7 +36,7 @@ internal sealed class Script : IAsyncDisposable
         Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null,
         EndPoint? endPoint = null)
     {
-        var core = new ListenerCore(endPoint ?? Nowhere, handler, stages) { TakesPages = true };
+        var core = new ListenerCore(endPoint ?? Nowhere, handler, stages);
         await Reactor.AskAsync(() =>
         {
             Reactor.Adopt(socket, core);

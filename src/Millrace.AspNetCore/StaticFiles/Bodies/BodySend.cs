@@ -115,7 +115,8 @@ internal readonly struct BodySend
         : _extent == BodyExtent.Whole && WholeFileBody.CanSend(_source) ? WholeFileBody.SendAsync(context, _source)
         : FileBody.SendAsync(context, _source, _range);
 
-    private async Task SendMemoryAsync(HttpContext context)
+    /// <summary>Sends what is in memory, block by block; the source stays open. False when nobody reads any more.</summary>
+    public async Task<bool> SendMemoryAsync(HttpContext context)
     {
         PipeWriter writer = context.Response.BodyWriter;
         int length = Memory.Length;
@@ -124,9 +125,11 @@ internal readonly struct BodySend
             writer.Write(Memory.Slice(at, Math.Min(BlockBytes, length - at)));
             if ((await writer.FlushAsync(context.RequestAborted)).IsCompleted)
             {
-                return;
+                return false;
             }
         }
+
+        return true;
     }
 
     private void Close(SnapshotLease lease)

@@ -3,6 +3,7 @@ using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Planning;
 
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
 
@@ -28,24 +29,8 @@ internal static class PartsBody
         await writer.FlushAsync(context.RequestAborted);
     }
 
-    private static async ValueTask<bool> SendPartAsync(HttpContext context, BodySource source, ByteRange range)
-    {
-        if (source.Asset.Strategy != BodyStrategy.Baked)
-        {
-            return await FileBody.SendAsync(context, source, range);
-        }
-
-        PipeWriter writer = context.Response.BodyWriter;
-        int end = (int)(range.First + range.Length);
-        for (int at = (int)range.First; at < end; at += BodySend.BlockBytes)
-        {
-            writer.Write(source.Asset.BakedBody[at..Math.Min(at + BodySend.BlockBytes, end)]);
-            if ((await writer.FlushAsync(context.RequestAborted)).IsCompleted)
-            {
-                return false;
-            }
-        }
-
-        return true;
-    }
+    private static Task<bool> SendPartAsync(HttpContext context, BodySource source, ByteRange range) =>
+        source.Asset.Strategy == BodyStrategy.Baked
+            ? BodySend.Of(source, range, BodyExtent.Range).SendMemoryAsync(context)
+            : FileBody.SendAsync(context, source, range);
 }
