@@ -2,6 +2,7 @@ using System.IO.Pipelines;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Millrace.AspNetCore.Tests.Transport.Kit;
+using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
@@ -138,6 +139,22 @@ public class EndingTests : TransportTest
         connection.ConnectionClosed.Register(() => release.Wait(TimeSpan.FromSeconds(30)));
         Task disposal = connection.DisposeAsync().AsTask();
         await Task.Delay(100);
+        Assert.False(disposal.IsCompleted);
+        release.Set();
+        await disposal.Within();
+    }
+
+    [Fact]
+    public async Task The_callbacks_of_ConnectionClosed_do_not_keep_the_engines_connection()
+    {
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        ConnectionTable engines = connection.Features.Get<IReactorFeature>()!.Reactor.Connections;
+        using var release = new ManualResetEventSlim();
+        connection.ConnectionClosed.Register(() => release.Wait(TimeSpan.FromSeconds(30)));
+        Task disposal = connection.DisposeAsync().AsTask();
+        Assert.Empty(await peer.ReceiveToEndAsync());
+        peer.Socket.Close();
+        await Waiting.UntilAsync(() => engines.Count == 0, "the engine's connection ended");
         Assert.False(disposal.IsCompleted);
         release.Set();
         await disposal.Within();

@@ -12,7 +12,9 @@ internal sealed partial class TransportConnection
     private const int PieceBytesMax = 4096;
 
     private bool _isTellingClosed;
-    private readonly TaskCompletionSource _closedWasTold = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    /// <summary>Whoever waits for it goes on where the callbacks ran: on the thread pool, and last.</summary>
+    private readonly TaskCompletionSource _closedWasTold = new();
 
     private async Task ReceiveAsync()
     {
@@ -36,7 +38,7 @@ internal sealed partial class TransportConnection
             await PeersEndAsync();
         }
 
-        await TellClosedAsync();
+        BeginTellClosed();
     }
 
     /// <summary>
@@ -118,14 +120,10 @@ internal sealed partial class TransportConnection
         }
     }
 
-    /// <summary>On the thread pool: the callbacks are the application's, and would hold up the reactor. Ends when all have run.</summary>
-    private Task TellClosedAsync()
-    {
-        BeginTellClosed();
-        return _closedWasTold.Task;
-    }
-
-    /// <summary>Once, by whoever comes first. Any thread.</summary>
+    /// <summary>
+    /// Once, by whoever comes first, on the thread pool: the callbacks are the application's, and would hold up the reactor. Only who
+    /// disposes waits for them: the engine's connection ends at home without. Any thread.
+    /// </summary>
     private void BeginTellClosed()
     {
         if (!Interlocked.Exchange(ref _isTellingClosed, true))

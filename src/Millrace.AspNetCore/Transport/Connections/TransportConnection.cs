@@ -90,6 +90,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
         _application.Input.Complete();
         _application.Output.Complete();
         await _serving;
+        await _closedWasTold.Task;
         _closed.Dispose();
         await base.DisposeAsync();
     }
