@@ -108,7 +108,9 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
                     _log.LooksUpRoot(_root, RootTrail.LookIntervalMs);
                 }
 
-                _thread = new Thread(() => Run(site, catalog)) { IsBackground = true, Name = "millrace-watch" };
+                // As it is now: by the time the thread runs, the watch may have been given up, and that is news.
+                WatchMode mode = _mode;
+                _thread = new Thread(() => Run(site, catalog, mode)) { IsBackground = true, Name = "millrace-watch" };
                 _thread.Start();
             }
         }
@@ -177,12 +179,11 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 
     private static long NowMs() => (long)Stopwatch.GetElapsedTime(0).TotalMilliseconds;
 
-    private void Run(SiteWatch site, IRefreshable catalog)
+    private void Run(SiteWatch site, IRefreshable catalog, WatchMode before)
     {
         // It works for milliseconds, and what it brings should not wait behind a machine full of requests. Without the right to it
         // (CAP_SYS_NICE) it waits its turn.
         _ = ThreadCalls.SetNiceness(Niceness);
-        WatchMode before = _mode;
         var refresher = new Refresher(catalog, _root, _log);
         try
         {

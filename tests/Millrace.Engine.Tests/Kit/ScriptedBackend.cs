@@ -198,7 +198,18 @@ internal sealed class ScriptedBackend : Backend
         new Span<byte>((void*)_buffers[bufferId], BufferBytes).Fill(0xDB);
     }
 
-    public override void Wake() => _signal.Release();
+    /// <summary>At any time, as that of other backends: who posts what ends a reactor may come to it when that has ended.</summary>
+    public override void Wake()
+    {
+        try
+        {
+            _signal.Release();
+        }
+        catch (ObjectDisposedException)
+        {
+            // Nobody is there to be woken.
+        }
+    }
 
     public override void CloseSocket(int socket) => Told(new Submission("close", socket));
 
