@@ -24,6 +24,6 @@ VARIANTS = [
     # The loopback is no device that can be polled: what it costs to ask for it, and nothing that it gains.
     Variant("millrace-busy-poll", "--busy-poll 50"),
     Variant("millrace-registered", "--registered-files"),
-    Variant("millrace-cubic", "--congestion-control cubic"),
+    Variant("millrace-bbr", "--congestion-control bbr"),
 ]
 FLAGS = {variant.name: variant.flags for variant in VARIANTS}

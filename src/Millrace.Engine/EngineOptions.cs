@@ -121,8 +121,9 @@ public sealed record EngineOptions
 
     /// <summary>
     /// Who decides how fast TCP connections that are accepted send (<c>TCP_CONGESTION</c>): <c>bbr</c>, say. Null for what listening
-    /// sockets have of the kernel (net.ipv4.tcp_congestion_control), or of who bound them. One that the kernel does not have, or that
-    /// this process may not use, keeps it from listening. Unix sockets have none.
+    /// sockets have of the kernel (net.ipv4.tcp_congestion_control), or of who bound them; where that is BBR, connections over the
+    /// loopback to addresses that are bound here have <c>reno</c>, which does not pace. One that the kernel does not have, or that this
+    /// process may not use, keeps it from listening. Unix sockets have none.
     /// </summary>
     public string? CongestionControl { get; init; }
 

@@ -35,8 +35,14 @@ public sealed partial class Reactor
     {
         AssertHome();
         Counters.Accepted++;
+        ClientAddress? peer = PeerOf(socket, listener);
+        if (listener.FarControl is { } control && peer is { IsLoopback: false })
+        {
+            _ = Backend.OfferCongestionControl(socket, control);
+        }
+
         // Behind the drain deadline nobody would end it: those that were there have been reset.
-        Ticket ticket = _giveUpAtMs == long.MaxValue ? _turnstile.Enter(ClientOf(socket, listener)) : default;
+        Ticket ticket = _giveUpAtMs == long.MaxValue ? _turnstile.Enter(CountsPeers(listener) ? peer : null) : default;
         if (ticket.Admission == Admission.Served)
         {
             Connections.Rent().Open(socket, listener, listener.Handler, ticket);
@@ -106,9 +112,13 @@ public sealed partial class Reactor
         _turnstile.Tell(Log, NowMs);
     }
 
-    private ClientAddress? ClientOf(int socket, ListenerCore listener)
+    private bool CountsPeers(ListenerCore listener) =>
+        _turnstile.CountsClients && listener.HasClientAddresses && !listener.ClientsAreTold;
+
+    /// <summary>Asked for only where something depends on it: it is a system call.</summary>
+    private ClientAddress? PeerOf(int socket, ListenerCore listener)
     {
-        if (!_turnstile.CountsClients || !listener.HasClientAddresses || listener.ClientsAreTold)
+        if (!CountsPeers(listener) && listener.FarControl is null)
         {
             return null;
         }

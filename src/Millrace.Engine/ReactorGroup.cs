@@ -224,11 +224,12 @@ public sealed class ReactorGroup : IAsyncDisposable
         ConnectionHandler handler,
         Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
         ConnectionHandler? refusal) => bound.Proxies is not { } gate
-            ? new ListenerCore(bound.EndPoint, handler, stages, refusal) { Owner = bound.Owner }
+            ? new ListenerCore(bound.EndPoint, handler, stages, refusal) { Owner = bound.Owner, FarControl = bound.FarControl }
             : new ListenerCore(
                 bound.EndPoint, handler, connection => ProxyStage.Before(gate, bound.EndPoint, stages, connection), refusal)
             {
                 Owner = bound.Owner,
+                FarControl = bound.FarControl,
                 ClientsAreTold = true,
             };
 

@@ -74,12 +74,12 @@ public sealed class PerformanceReportTests : IDisposable
     {
         string page = Report(
             Cell("millrace", 0, 10, row: "options"), Cell("millrace-polled", 0, 12, row: "options"), Cell("millrace", 1, 20, row: "options"),
-            Cell("millrace-polled", 1, 32, row: "options"), Cell("millrace-cubic", 0, 9, row: "options"),
-            Cell("millrace-cubic", 1, 22, row: "options"));
+            Cell("millrace-polled", 1, 32, row: "options"), Cell("millrace-bbr", 0, 9, row: "options"),
+            Cell("millrace-bbr", 1, 22, row: "options"));
 
         Assert.Contains("| option | 10 KB x 64 |", page, StringComparison.Ordinal);
         Assert.Contains("| `--submission-polling 20` | **1.40 (1.30–1.50)** |", page, StringComparison.Ordinal);
-        Assert.Contains("| `--congestion-control cubic` | 1.00 (0.95–1.05) |", page, StringComparison.Ordinal);
+        Assert.Contains("| `--congestion-control bbr` | 1.00 (0.95–1.05) |", page, StringComparison.Ordinal);
         Assert.DoesNotContain("`--pin-reactors` |", page, StringComparison.Ordinal);
     }
 

@@ -1,3 +1,4 @@
+using Millrace.Engine.Listening;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Backends;
@@ -111,6 +112,9 @@ internal abstract unsafe class Backend : IDisposable
 
     /// <summary>Fills in the peer's <c>struct sockaddr</c> and returns its length, or -errno.</summary>
     public virtual int PeerAddress(int socket, Span<byte> address) => SocketCalls.PeerAddress(socket, address);
+
+    /// <summary>Has a congestion control decide from here on how fast a connection sends, where it may; 0, or -errno.</summary>
+    public virtual int OfferCongestionControl(int socket, string name) => CongestionControl.Offer(socket, name);
 
     /// <summary>Bytes sent that the peer has not acknowledged (for a unix socket: not read), or -errno.</summary>
     public virtual int UnacknowledgedBytes(int socket) => SocketCalls.UnacknowledgedBytes(socket);

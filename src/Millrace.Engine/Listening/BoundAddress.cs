@@ -30,12 +30,18 @@ internal sealed class BoundAddress : IDisposable
     /// <inheritdoc cref="ListenSettings.Proxies"/>
     public ProxyGate? Proxies => _settings.Proxies;
 
+    /// <summary>See <see cref="ListenerCore.FarControl"/>.</summary>
+    public string? FarControl { get; private init; }
+
     /// <summary>Binds an address for so many reactors.</summary>
     /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
     public static BoundAddress Bind(EndPoint endPoint, int reactors, ListenSettings settings)
     {
         (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, reactors, settings);
-        return new BoundAddress(sockets, actual, SocketOwner.Listener, settings);
+        return new BoundAddress(sockets, actual, SocketOwner.Listener, settings)
+        {
+            FarControl = settings.CongestionControl is null ? UnpacedLoopback.Arrange(sockets, actual) : null,
+        };
     }
 
     /// <summary>The same for a socket that somebody else has bound.</summary>

@@ -18,6 +18,9 @@ internal readonly record struct ClientAddress(ulong Value)
     /// <summary>Distinguishes IPv4 from the IPv6 networks below ::/32, which nobody has but ::1.</summary>
     private const ulong IPv4Mark = 0x1_0000_0000;
 
+    /// <summary>In 127.0.0.0/8 (RFC 1122, section 3.2.1.3) or in the network of ::1: only this machine itself comes from there.</summary>
+    public bool IsLoopback => Value == 0 || Value >> 24 == (IPv4Mark >> 24 | 127);
+
     private static ReadOnlySpan<byte> MappedPrefix => [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
 
     /// <summary>The client of a <c>struct sockaddr</c>; null for a family without clients.</summary>

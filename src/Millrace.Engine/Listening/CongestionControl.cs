@@ -32,6 +32,19 @@ internal static class CongestionControl
         }
     }
 
+    /// <summary>
+    /// Gives it to a socket that may go on with what it has: a route's own (<c>ip route ... congctl</c>) cannot be replaced. 0, or -errno.
+    /// </summary>
+    public static int Offer(int socket, string name) => Set(socket, name);
+
+    /// <summary>What a socket has; null where that cannot be told.</summary>
+    public static string? Of(int socket)
+    {
+        Span<byte> name = stackalloc byte[NameLengthMax + 1];
+        int bytes = SocketCalls.GetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.CongestionControl, name);
+        return bytes <= 0 ? null : Encoding.ASCII.GetString(name[..bytes].TrimEnd((byte)0));
+    }
+
     /// <summary>Why this process could not have it, tried on a socket of its own; null where it could.</summary>
     public static string? RefusalOf(string name)
     {
@@ -61,8 +74,12 @@ internal static class CongestionControl
         _ => $"The congestion control '{name}' cannot be set ({Errno.Describe(errno)}): name another one, or none.",
     };
 
-    private static int Set(int socket, string name) => SocketCalls.SetOption(
-        socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.CongestionControl, Encoding.ASCII.GetBytes(name));
+    private static int Set(int socket, string name)
+    {
+        Span<byte> bytes = stackalloc byte[NameLengthMax];
+        int count = Encoding.ASCII.GetBytes(name, bytes);
+        return SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.CongestionControl, bytes[..count]);
+    }
 
     private static string Describe(int errno, string name) =>
         Describe(errno, name, TryRead("tcp_available_congestion_control"), TryRead("tcp_allowed_congestion_control"));

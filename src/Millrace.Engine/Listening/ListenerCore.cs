@@ -36,6 +36,12 @@ internal sealed class ListenerCore(
     /// <summary>Whether its clients have addresses to count their connections by.</summary>
     public bool HasClientAddresses { get; } = endPoint.AddressFamily != AddressFamily.Unix;
 
+    /// <summary>
+    /// The congestion control of connections from other machines, where the listener's own is for those of this one
+    /// (<see cref="UnpacedLoopback"/>); null where all have the listener's.
+    /// </summary>
+    public string? FarControl { get; init; }
+
     /// <summary>Whether it is told only by their first bytes who they are: they are counted by then.</summary>
     public bool ClientsAreTold { get; init; }
 

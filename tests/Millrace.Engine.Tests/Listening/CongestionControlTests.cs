@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.NetworkInformation;
 using System.Net.Sockets;
 using System.Text;
 using Millrace.Engine.Listening;
@@ -34,8 +35,41 @@ public class CongestionControlTests : EngineTest
         Assert.True(Group.Reactors.Count(static reactor => reactor.Counters.Accepted > 0) > 1);
     }
 
-    [Fact]
-    public async Task Without_a_name_they_have_the_kernels() => Assert.Equal(OfKernel, await AskAsync(await ServeAsync(TellAsync)));
+    [Theory]
+    [InlineData("127.0.0.1")]
+    [InlineData("::1")]
+    [InlineData("0.0.0.0")]
+    [InlineData("::")]
+    public async Task Without_a_name_they_have_the_kernels_but_those_of_this_machine_are_not_paced(string address)
+    {
+        Listener listener = await ServeAsync(TellAsync, Options() with { Reactors = 2 }, new IPEndPoint(IPAddress.Parse(address), 0));
+        for (int i = 0; i < 4; i++)
+        {
+            Assert.Equal(UnpacedLoopback.Paces(OfKernel) ? "reno" : OfKernel, await AskAsync(listener));
+        }
+    }
+
+    /// <summary>By an address that is not the loopback's, which is how connections from other machines look.</summary>
+    [Theory]
+    [InlineData("0.0.0.0", 0)]
+    [InlineData("0.0.0.0", 100)]
+    [InlineData("::", 0)]
+    public async Task Those_of_other_machines_have_the_kernels(string any, int perClient)
+    {
+        IPAddress? own = OwnAddress();
+        Assert.SkipWhen(own is null, "This machine has no address but the loopback's.");
+        EngineOptions options = Options(new Limits { ConnectionsPerClient = perClient });
+        Listener listener = await ServeAsync(TellAsync, options, new IPEndPoint(IPAddress.Parse(any), 0));
+        using Client client = await Client.ConnectAsync(new IPEndPoint(own, ((IPEndPoint)listener.EndPoint).Port));
+        Assert.Equal(OfKernel, Encoding.ASCII.GetString(await client.ReceiveAsync(16)).TrimEnd('\0'));
+    }
+
+    [Theory]
+    [InlineData("bbr", true)]
+    [InlineData("bbr2", true)]
+    [InlineData("cubic", false)]
+    [InlineData("reno", false)]
+    public void Those_of_BBR_pace(string control, bool paces) => Assert.Equal(paces, UnpacedLoopback.Paces(control));
 
     [Theory]
     [InlineData(true)]
@@ -90,6 +124,11 @@ public class CongestionControlTests : EngineTest
 
     private static int SetOf(Socket socket, string name) => SocketCalls.SetOption(
         (int)socket.Handle, SocketOptionNumber.LevelTcp, SocketOptionNumber.CongestionControl, Encoding.ASCII.GetBytes(name));
+
+    private static IPAddress? OwnAddress() => NetworkInterface.GetAllNetworkInterfaces()
+        .SelectMany(static device => device.GetIPProperties().UnicastAddresses)
+        .Select(static entry => entry.Address)
+        .FirstOrDefault(static address => address.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(address));
 
     /// <summary>Sends what the connection has, in 16 bytes.</summary>
     private static async Task TellAsync(Connection connection)

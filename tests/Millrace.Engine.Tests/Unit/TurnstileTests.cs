@@ -42,6 +42,21 @@ public class TurnstileTests
     public void A_client_of_ipv6_is_its_network_of_64_bits(string one, string other, bool isSame) =>
         Assert.Equal(isSame, Client(one) == Client(other));
 
+    [Theory]
+    [InlineData("127.0.0.1", true)]
+    [InlineData("127.255.255.254", true)]
+    [InlineData("::ffff:127.0.0.53", true)]
+    [InlineData("::1", true)]
+    [InlineData("126.255.255.255", false)]
+    [InlineData("128.0.0.1", false)]
+    [InlineData("0.0.0.0", false)]
+    [InlineData("::ffff:192.0.2.1", false)]
+    [InlineData("fe80::1", false)]
+    [InlineData("0:0:0:1::1", false)]
+    [InlineData("0:0:1:7f00::", false)]
+    public void A_client_of_this_machine_is_known_by_the_loopback(string address, bool isOfThisMachine) =>
+        Assert.Equal(isOfThisMachine, Client(address)!.Value.IsLoopback);
+
     [Fact]
     public void A_unix_socket_has_no_client()
     {

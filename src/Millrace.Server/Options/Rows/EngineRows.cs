@@ -94,7 +94,7 @@ internal static class EngineRows
             Kind = OptionValueKind.Text,
             ValueForm = "NAME",
             Help = "What decides how fast TCP connections send, of those in net.ipv4.tcp_available_congestion_control: bbr, say.",
-            Default = "what the kernel is set to",
+            Default = "what the kernel is set to, and in place of bbr, which paces, reno over the loopback",
             Apply = static (options, text) => options.WithEngine(engine => engine with { CongestionControl = ParseControl(text) }),
         },
         SwitchRow.Of("stall-watch", "engine.stall-watch", OptionChange.AtRestart,

@@ -1,0 +1,40 @@
+using System.Net;
+
+namespace Millrace.Engine.Listening;
+
+/// <summary>
+/// Frees connections of this very machine from pacing. BBR sends each 64 KB when a timer says so, which over the loopback, where no link
+/// is shared and nothing lost, costs more than sending does (docs/adr/0014-unpaced-loopback.md has the figures). Pacing cannot be taken
+/// back from a connection (<c>sk_pacing_status</c>): so listeners have a control without it, which connections inherit, and those from
+/// elsewhere are given the machine's own as they come in, before anything was sent to them.
+/// </summary>
+internal static class UnpacedLoopback
+{
+    /// <summary>Part of every kernel, and anybody's.</summary>
+    private const string Unpaced = "reno";
+
+    /// <summary>Changes the sockets of an address, where their control paces and peers of this machine come there.</summary>
+    /// <returns>What connections of other machines are to be given; null where nothing was changed.</returns>
+    public static string? Arrange(ReadOnlySpan<int> sockets, EndPoint endPoint)
+    {
+        if (endPoint is not IPEndPoint { Address: IPAddress address } || !IsReachedByLoopback(address)
+            || CongestionControl.Of(sockets[0]) is not { } own || !Paces(own))
+        {
+            return null;
+        }
+
+        foreach (int socket in sockets)
+        {
+            // Whichever kept its own has connections that are paced, as all were before.
+            _ = CongestionControl.Offer(socket, Unpaced);
+        }
+
+        return own;
+    }
+
+    /// <summary>bbr, and those that were made of it: bbr2, bbr3, bbrplus. With others only a queue of the sort <c>fq</c> paces.</summary>
+    internal static bool Paces(string control) => control.StartsWith("bbr", StringComparison.Ordinal);
+
+    private static bool IsReachedByLoopback(IPAddress address) =>
+        IPAddress.IsLoopback(address) || address.Equals(IPAddress.Any) || address.Equals(IPAddress.IPv6Any);
+}
