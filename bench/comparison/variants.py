@@ -24,6 +24,10 @@ VARIANTS = [
     # The loopback is no device that can be polled: what it costs to ask for it, and nothing that it gains.
     Variant("millrace-busy-poll", "--busy-poll 50"),
     Variant("millrace-registered", "--registered-files"),
+    # Bodies are read for each answer: so these three, of which each has what the one before has.
+    Variant("millrace-unbaked", "--bake-max 0"),
+    Variant("millrace-unbaked-zero-copy", "--bake-max 0 --zero-copy-send 4k"),
+    Variant("millrace-buffers", "--bake-max 0 --zero-copy-send 4k --registered-buffers 64m"),
     Variant("millrace-bbr", "--congestion-control bbr"),
 ]
 FLAGS = {variant.name: variant.flags for variant in VARIANTS}

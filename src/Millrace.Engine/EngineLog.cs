@@ -48,6 +48,9 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(111, LogLevel.Warning, "Registered files are io_uring's alone: on epoll sockets go by their descriptors.")]
     public partial void NothingRegistered();
 
+    [LoggerMessage(112, LogLevel.Warning, "Registered buffers are io_uring's alone: on epoll files are read into other memory.")]
+    public partial void NothingPinned();
+
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 

@@ -222,6 +222,7 @@ public sealed partial class Reactor
         try
         {
             Backend = _createBackend();
+            Pools.LendFrom(Backend.Arena);
             NowMs = Backend.NowMs;
             Timers = new TimerWheel(NowMs);
             Errands = new ErrandTable(NowMs);

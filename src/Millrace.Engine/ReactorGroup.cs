@@ -156,6 +156,11 @@ public sealed class ReactorGroup : IAsyncDisposable
         {
             log.NothingRegistered();
         }
+
+        if (options.RegisteredBufferBytes > 0)
+        {
+            log.NothingPinned();
+        }
     }
 
     /// <summary>

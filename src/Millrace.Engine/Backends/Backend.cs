@@ -1,3 +1,4 @@
+using Millrace.Engine.Buffers;
 using Millrace.Engine.Listening;
 using Millrace.Interop.Sockets;
 
@@ -19,6 +20,9 @@ internal abstract unsafe class Backend : IDisposable
 
     /// <summary>From how many bytes on sends are worth <see cref="SubmitZeroCopySend"/>.</summary>
     public virtual long ZeroCopyBytesLeast => long.MaxValue;
+
+    /// <summary>Memory that operations are faster with than with other memory, the backend's own; null where none is.</summary>
+    public virtual Arena? Arena => null;
 
     /// <summary>Milliseconds of a clock that never goes back.</summary>
     public virtual long NowMs => Environment.TickCount64;

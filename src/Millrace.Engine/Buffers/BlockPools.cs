@@ -26,6 +26,8 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
 
     private readonly long _bytesMax = bytesMax > 0 ? bytesMax : long.MaxValue;
 
+    private Arena? _arena;
+
     /// <summary>Blocks lent and not yet returned.</summary>
     public int Lent { get; private set; }
 
@@ -37,6 +39,9 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
 
     /// <summary>Whether three quarters of what may be lent are.</summary>
     public bool IsNearlyExhausted => LentBytes > _bytesMax / 4 * 3;
+
+    /// <summary>From here on blocks come from this memory first, where it is not null.</summary>
+    public void LendFrom(Arena? arena) => _arena = arena;
 
     /// <exception cref="InsufficientMemoryException">More would be lent than may be, or than there is.</exception>
     public Block Rent(int minBytes)
@@ -104,14 +109,23 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
 
     private byte* Allocate(int bytes)
     {
-        byte* address = bytes < ChunkBytes ? (byte*)NativeMemory.AlignedAlloc((nuint)bytes, PageBytes) : Map(bytes);
+        byte* address = _arena is null ? null : _arena.TryTake(bytes);
+        if (address is null)
+        {
+            address = bytes < ChunkBytes ? (byte*)NativeMemory.AlignedAlloc((nuint)bytes, PageBytes) : Map(bytes);
+        }
+
         HeldBytes += bytes;
         return address;
     }
 
     private void Free(byte* address, int bytes)
     {
-        if (bytes < ChunkBytes)
+        if (_arena?.Holds(address, (nuint)bytes) == true)
+        {
+            _arena.GiveBack(address, bytes);
+        }
+        else if (bytes < ChunkBytes)
         {
             NativeMemory.AlignedFree(address);
         }

@@ -4,6 +4,7 @@ namespace Millrace.Interop.IoUring;
 internal enum Opcode : byte
 {
     Nop = 0,
+    ReadFixed = 4,
     PollAdd = 6,
     SendMessage = 9,
     Accept = 13,

@@ -5,6 +5,7 @@ namespace Millrace.Interop.IoUring;
 /// <summary><c>enum io_uring_register_op</c>: the registrations used here.</summary>
 internal enum RegisterOpcode : uint
 {
+    Buffers = 0,
     UnregisterFiles = 3,
     Files = 13,
     IoWorkerLimits = 19,

@@ -29,6 +29,9 @@ internal struct Sqe
     /// <summary><c>buf_group</c> with <see cref="SqeFlags.BufferSelect"/>.</summary>
     [FieldOffset(40)] public ushort BufferGroup;
 
+    /// <summary><c>buf_index</c>: which of the registered buffers an operation's memory lies in.</summary>
+    [FieldOffset(40)] public ushort BufferIndex;
+
     [FieldOffset(42)] public ushort Personality;
     [FieldOffset(44)] public int FileIndex;
     [FieldOffset(48)] public ulong Address3;
@@ -60,4 +63,7 @@ internal static class IoPriority
     public const ushort AcceptMultishot = 1 << 0;
     public const ushort ReceivePollFirst = 1 << 0;
     public const ushort ReceiveMultishot = 1 << 1;
+
+    /// <summary><c>IORING_RECVSEND_FIXED_BUF</c>, of zero-copy sends.</summary>
+    public const ushort SendRegisteredBuffer = 1 << 2;
 }

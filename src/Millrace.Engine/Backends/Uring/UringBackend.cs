@@ -32,6 +32,7 @@ internal sealed unsafe partial class UringBackend : Backend
             options.BusyPoll.RequireOfRing(_ring);
             _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
             _files = options.RegisteredFiles ? new FileTable(_ring, FileTable.CountFor(options)) : null;
+            Arena = RegisterMemory(_ring, options.RegisteredBufferBytes);
             _wake = new WakeEvent();
         }
         catch
@@ -39,6 +40,7 @@ internal sealed unsafe partial class UringBackend : Backend
             _files?.Dispose();
             _buffers?.Dispose();
             _ring.Dispose();
+            Arena?.Dispose();
             throw;
         }
 
@@ -84,8 +86,12 @@ internal sealed unsafe partial class UringBackend : Backend
     public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
         FillSend(NewSocketEntry(Opcode.SendMessage, socket, token), message, count: 1);
 
-    public override void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        FillSend(NewSocketEntry(Opcode.SendZeroCopy, socket, token), data, bytes);
+    public override void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes)
+    {
+        Sqe* entry = NewSocketEntry(Opcode.SendZeroCopy, socket, token);
+        entry->IoPriority = IsRegistered(data, bytes) ? IoPriority.SendRegisteredBuffer : IoPriority.None;
+        FillSend(entry, data, bytes);
+    }
 
     public override void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
         FillSend(NewSocketEntry(Opcode.SendMessageZeroCopy, socket, token), message, count: 1);
@@ -98,7 +104,8 @@ internal sealed unsafe partial class UringBackend : Backend
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {
-        Sqe* entry = NewEntry(Opcode.Read, file, token);
+        Opcode opcode = IsRegistered(destination, (nuint)bytes) ? Opcode.ReadFixed : Opcode.Read;
+        Sqe* entry = NewEntry(opcode, file, token);
         entry->Address = (ulong)destination;
         entry->Length = (uint)bytes;
         entry->Offset = (ulong)offset;
@@ -157,6 +164,7 @@ internal sealed unsafe partial class UringBackend : Backend
         _files?.Dispose();
         _buffers.Dispose();
         _ring.Dispose();
+        Arena?.Dispose();
         _wake.Dispose();
         NativeMemory.Free(_wakeCount);
     }

@@ -29,6 +29,9 @@ internal enum UringObstacle
     /// <summary>It is there without the table of files that was asked for, or with one that keeps what is closed.</summary>
     Files,
 
+    /// <summary>It is there without the registered buffers that were asked for.</summary>
+    Memory,
+
     /// <summary>Something ran out (memory to lock, descriptors): no absence, and never a reason for another backend.</summary>
     Scarcity,
 
@@ -47,7 +50,7 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
 
     /// <summary>Whether epoll may take over: the host has no io_uring for us, and asking again would not help.</summary>
     public bool IsAbsence => Obstacle is not (UringObstacle.Scarcity or UringObstacle.Poller
-        or UringObstacle.BusyPolling or UringObstacle.Files or UringObstacle.Unknown);
+        or UringObstacle.BusyPolling or UringObstacle.Files or UringObstacle.Memory or UringObstacle.Unknown);
 
     public string Message => $"{Cause}: {Remedy}.";
 
@@ -113,6 +116,14 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     /// </summary>
     public static UringRefusal ForFiles(string what) => new(
         UringObstacle.Files, 0, $"io_uring of this kernel does not do with registered files what it should ({what})", FilesRemedy);
+
+    /// <summary>Of a kernel that does not pin so much memory for this process.</summary>
+    public static UringRefusal ForMemory(int errno) => errno == Errno.ENOMEM
+        ? new(
+            UringObstacle.Scarcity, errno, "io_uring found no memory to lock for registered buffers",
+            $"{Remedies.LockedMemory}, or ask for smaller ones")
+        : new(
+            UringObstacle.Memory, errno, $"io_uring registers no buffers ({Errno.Describe(errno)})", "do without registered buffers");
 
     public static UringRefusal KernelTooOld() => ForSetup(Errno.EINVAL);
 

@@ -1,0 +1,55 @@
+using Millrace.Engine.Tests.Connections;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Engine.Tests.Stages;
+
+namespace Millrace.Engine.Tests.Pinned;
+
+[Trait("Backend", "io_uring")]
+public class PinnedEchoTests : EchoTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+[Trait("Backend", "io_uring")]
+public class PinnedOutputTests : OutputTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+[Trait("Backend", "io_uring")]
+public class PinnedFileReadTests : FileReadTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+[Trait("Backend", "io_uring")]
+public class PinnedChaosTests : ChaosTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+[Trait("Backend", "io_uring")]
+public class PinnedStageTests : StageTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+[Trait("Backend", "io_uring")]
+public class PinnedStoppingTests : StoppingTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+[Trait("Backend", "io_uring")]
+public class PinnedReactorGroupTests : ReactorGroupTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+#if !DEBUG
+[Trait("Backend", "io_uring")]
+public class PinnedAllocationTests : AllocationTests
+{
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+#endif
