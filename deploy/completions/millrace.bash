@@ -82,6 +82,7 @@ _millrace_flags() {
       '--receive-buffer-size'
       '--one-shot-receive'
       '--zero-copy-send'
+      '--registered-buffers'
       '--registered-files'
       '--file-workers'
       '--backlog'
@@ -190,6 +191,7 @@ _millrace_value() {
     '--receive-buffer-size') place=needed ;;
     '--one-shot-receive') place=behind choices+=('on' 'off') ;;
     '--zero-copy-send') place=needed ;;
+    '--registered-buffers') place=needed ;;
     '--registered-files') place=behind choices+=('on' 'off') ;;
     '--file-workers') place=needed ;;
     '--backlog') place=needed ;;

@@ -108,6 +108,7 @@ _millrace() {
       '--receive-buffer-size=[Size of one of these buffers]:BYTES: '
       '--one-shot-receive=[Ask the kernel for each piece of what arrives, instead of once for all that a connection brings]::on|off:(on off)'
       '--zero-copy-send=[Send so many bytes and more from the memory they stand in, without a copy; 0 for none]:BYTES: '
+      '--registered-buffers=[Memory of each reactor that the kernel pins once\: files are read into it, and sent from it by --zero-copy-send; 0 for none]:BYTES: '
       '--registered-files=[Have each reactor find its sockets in a table of its own, and not in the one that all threads share]::on|off:(on off)'
       '--file-workers=[Kernel threads of a reactor that read what is not in the page cache]:N: '
       '--backlog=[Connections that the kernel queues before they are accepted, cut to net.core.somaxconn]:N: '

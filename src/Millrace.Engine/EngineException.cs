@@ -39,5 +39,5 @@ public sealed class EngineException : Exception
     internal UringRefusal? Refusal { get; }
 
     /// <summary>Whether the kernel had no memory for what was asked: less of it, or later, may do.</summary>
-    internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM };
+    internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM, Obstacle: not UringObstacle.Memory };
 }

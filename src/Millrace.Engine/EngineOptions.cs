@@ -73,9 +73,9 @@ public sealed record EngineOptions
 
     /// <summary>
     /// Bytes of memory of each reactor that the kernel pins once, when it starts (<c>IORING_REGISTER_BUFFERS</c>): files are read into it,
-    /// and with <see cref="ZeroCopySendBytes"/> sent from it, without its pages being looked up each time. 0: none; up to 1 GiB, rounded up
-    /// to 256 KiB. What does not fit goes by other memory, as without. It counts as locked (RLIMIT_MEMLOCK) for who lacks CAP_IPC_LOCK:
-    /// starting fails where the limit is too low. Ignored on epoll, with a line in the log.
+    /// and with <see cref="ZeroCopySendBytes"/> what lies there in one piece is sent without its pages being pinned each time. 0: none; up
+    /// to 1 GiB, rounded up to 256 KiB. What does not fit goes by other memory, as without. It counts as locked (RLIMIT_MEMLOCK) for who
+    /// lacks CAP_IPC_LOCK: starting fails where the limit is too low. Ignored on epoll, with a line in the log.
     /// </summary>
     public int RegisteredBufferBytes { get; init; }
 

@@ -36,15 +36,11 @@ public sealed partial class Reactor
         AssertHome();
         Counters.Accepted++;
         ClientAddress? peer = PeerOf(socket, listener);
-        if (listener.FarControl is { } control && peer is { IsLoopback: false })
-        {
-            _ = Backend.OfferCongestionControl(socket, control);
-        }
-
         // Behind the drain deadline nobody would end it: those that were there have been reset.
         Ticket ticket = _giveUpAtMs == long.MaxValue ? _turnstile.Enter(CountsPeers(listener) ? peer : null) : default;
         if (ticket.Admission == Admission.Served)
         {
+            Pace(socket, listener, peer);
             Connections.Rent().Open(socket, listener, listener.Handler, ticket);
             return;
         }
@@ -110,6 +106,15 @@ public sealed partial class Reactor
     {
         Counters.Refused++;
         _turnstile.Tell(Log, NowMs);
+    }
+
+    /// <summary>Before anything is sent: where a control that paces takes over later, what went before was not paced.</summary>
+    private void Pace(int socket, ListenerCore listener, ClientAddress? peer)
+    {
+        if (listener.FarControl is { } control && peer is { IsLoopback: false })
+        {
+            _ = Backend.OfferCongestionControl(socket, control);
+        }
     }
 
     private bool CountsPeers(ListenerCore listener) =>

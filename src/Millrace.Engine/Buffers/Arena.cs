@@ -5,8 +5,8 @@ namespace Millrace.Engine.Buffers;
 
 /// <summary>
 /// Memory that is mapped in one piece, so that the kernel can be told of all of it once. <see cref="BlockPools"/> has its larger blocks
-/// from here, as long as there are any; what is given back is for blocks of the same size. Reactor thread only; freed by the backend that made
-/// it, when the kernel knows it no more: what is given back behind that is only counted.
+/// from here, as long as there are any; what is given back is for blocks of the same size. Reactor thread only; freed by the backend that
+/// made it, when the kernel knows it no more: what is given back behind that is only counted.
 /// </summary>
 internal sealed unsafe class Arena : IDisposable
 {

@@ -68,6 +68,12 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
         {
             if (minBytes <= Sizes[i].Bytes)
             {
+                if (_arena is not null && _arena.TryTake(Sizes[i].Bytes) is var pinned && pinned is not null)
+                {
+                    HeldBytes += Sizes[i].Bytes;
+                    return new Block(pinned, Sizes[i].Bytes);
+                }
+
                 return new Block(_free[i].TryPop(out nint free) ? (byte*)free : Allocate(Sizes[i].Bytes), Sizes[i].Bytes);
             }
         }
@@ -81,6 +87,13 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
         Lent--;
         LentBytes -= block.Bytes;
         _loans.TakeBack((nint)block.Address);
+        if (_arena is not null && _arena.Holds(block.Address, (nuint)block.Bytes))
+        {
+            _arena.GiveBack(block.Address, block.Bytes);
+            HeldBytes -= block.Bytes;
+            return;
+        }
+
         for (int i = 0; i < Sizes.Length; i++)
         {
             if (block.Bytes == Sizes[i].Bytes && _free[i].Count < Sizes[i].Kept)
@@ -109,23 +122,14 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
 
     private byte* Allocate(int bytes)
     {
-        byte* address = _arena is null ? null : _arena.TryTake(bytes);
-        if (address is null)
-        {
-            address = bytes < ChunkBytes ? (byte*)NativeMemory.AlignedAlloc((nuint)bytes, PageBytes) : Map(bytes);
-        }
-
+        byte* address = bytes < ChunkBytes ? (byte*)NativeMemory.AlignedAlloc((nuint)bytes, PageBytes) : Map(bytes);
         HeldBytes += bytes;
         return address;
     }
 
     private void Free(byte* address, int bytes)
     {
-        if (_arena?.Holds(address, (nuint)bytes) == true)
-        {
-            _arena.GiveBack(address, bytes);
-        }
-        else if (bytes < ChunkBytes)
+        if (bytes < ChunkBytes)
         {
             NativeMemory.AlignedFree(address);
         }

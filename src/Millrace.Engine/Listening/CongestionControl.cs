@@ -37,6 +37,10 @@ internal static class CongestionControl
     /// </summary>
     public static int Offer(int socket, string name) => Set(socket, name);
 
+    /// <summary>Whether no process needs a right to use it.</summary>
+    public static bool IsAnybodys(string name) =>
+        TryRead("tcp_allowed_congestion_control")?.Split(' ').Contains(name, StringComparer.Ordinal) == true;
+
     /// <summary>What a socket has; null where that cannot be told.</summary>
     public static string? Of(int socket)
     {

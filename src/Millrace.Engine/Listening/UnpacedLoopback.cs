@@ -10,26 +10,30 @@ namespace Millrace.Engine.Listening;
 /// </summary>
 internal static class UnpacedLoopback
 {
-    /// <summary>Part of every kernel, and anybody's.</summary>
+    /// <summary>Part of every kernel, and anybody's unless net.ipv4.tcp_allowed_congestion_control was changed.</summary>
     private const string Unpaced = "reno";
 
-    /// <summary>Changes the sockets of an address, where their control paces and peers of this machine come there.</summary>
+    /// <summary>
+    /// Changes the sockets of an address, where their control paces and peers of this machine come there. That control must be one that
+    /// anybody may use: a process that gave up its rights could not give it to connections any more.
+    /// </summary>
     /// <returns>What connections of other machines are to be given; null where nothing was changed.</returns>
     public static string? Arrange(ReadOnlySpan<int> sockets, EndPoint endPoint)
     {
         if (endPoint is not IPEndPoint { Address: IPAddress address } || !IsReachedByLoopback(address)
-            || CongestionControl.Of(sockets[0]) is not { } own || !Paces(own))
+            || CongestionControl.Of(sockets[0]) is not { } own || !Paces(own) || !CongestionControl.IsAnybodys(own))
         {
             return null;
         }
 
+        bool isChanged = false;
         foreach (int socket in sockets)
         {
             // Whichever kept its own has connections that are paced, as all were before.
-            _ = CongestionControl.Offer(socket, Unpaced);
+            isChanged |= CongestionControl.Offer(socket, Unpaced) >= 0;
         }
 
-        return own;
+        return isChanged ? own : null;
     }
 
     /// <summary>bbr, and those that were made of it: bbr2, bbr3, bbrplus. With others only a queue of the sort <c>fq</c> paces.</summary>

@@ -29,9 +29,6 @@ internal struct Sqe
     /// <summary><c>buf_group</c> with <see cref="SqeFlags.BufferSelect"/>.</summary>
     [FieldOffset(40)] public ushort BufferGroup;
 
-    /// <summary><c>buf_index</c>: which of the registered buffers an operation's memory lies in.</summary>
-    [FieldOffset(40)] public ushort BufferIndex;
-
     [FieldOffset(42)] public ushort Personality;
     [FieldOffset(44)] public int FileIndex;
     [FieldOffset(48)] public ulong Address3;

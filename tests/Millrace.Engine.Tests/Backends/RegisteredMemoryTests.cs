@@ -88,7 +88,8 @@ public unsafe class RegisteredMemoryTests() : BackendTest(BackendKind.IoUring)
     public void Of_what_is_refused_cause_and_remedy_are_told()
     {
         UringRefusal refusal = UringRefusal.ForMemory(Errno.ENOMEM);
-        Assert.Equal((UringObstacle.Scarcity, false), (refusal.Obstacle, refusal.IsAbsence));
+        Assert.Equal((UringObstacle.Memory, false), (refusal.Obstacle, refusal.IsAbsence));
+        Assert.False(new EngineException(refusal).IsShortOfMemory);
         Assert.Equal(
             "io_uring found no memory to lock for registered buffers: raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use "
                 + "fewer reactors, or ask for smaller ones.",

@@ -4,5 +4,5 @@ namespace Millrace.Engine.Tests.Kit;
 internal static class PinnedOptions
 {
     public static EngineOptions Pinned(this EngineOptions options) =>
-        options.ZeroCopy() with { RegisteredBufferBytes = 1 << 20 };
+        options.ZeroCopy() with { RegisteredBufferBytes = 1 << 19 };
 }

@@ -236,6 +236,12 @@ internal sealed class ScriptedBackend : Backend
         return peer.Length;
     }
 
+    public override int OfferCongestionControl(int socket, string name)
+    {
+        Told(new Submission(name, socket));
+        return 0;
+    }
+
     public override long SendProgress(int socket) => Taken;
 
     protected override unsafe void Dispose(bool disposing)

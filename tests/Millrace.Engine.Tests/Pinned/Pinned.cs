@@ -17,6 +17,14 @@ public class PinnedOutputTests : OutputTests
 }
 
 [Trait("Backend", "io_uring")]
+public class PinnedEndingTests : EndingTests
+{
+    internal override bool SendsCopies => false;
+
+    internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
+}
+
+[Trait("Backend", "io_uring")]
 public class PinnedFileReadTests : FileReadTests
 {
     internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();

@@ -16,7 +16,6 @@ internal static class RingAbi
         ("Sqe.OperationFlags", "offsetof(struct io_uring_sqe, msg_flags)", 28),
         ("Sqe.UserData", "offsetof(struct io_uring_sqe, user_data)", 32),
         ("Sqe.BufferGroup", "offsetof(struct io_uring_sqe, buf_group)", 40),
-        ("Sqe.BufferIndex", "offsetof(struct io_uring_sqe, buf_index)", 40),
         ("Sqe.Personality", "offsetof(struct io_uring_sqe, personality)", 42),
         ("Sqe.FileIndex", "offsetof(struct io_uring_sqe, file_index)", 44),
         ("Sqe.Address3", "offsetof(struct io_uring_sqe, addr3)", 48),

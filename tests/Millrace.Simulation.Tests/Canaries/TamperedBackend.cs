@@ -67,6 +67,8 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override int PeerAddress(int socket, Span<byte> address) => kernel.PeerAddress(socket, address);
 
+    public override int OfferCongestionControl(int socket, string name) => kernel.OfferCongestionControl(socket, name);
+
     public override int UnacknowledgedBytes(int socket) => kernel.UnacknowledgedBytes(socket);
 
     public override long SendProgress(int socket) => kernel.SendProgress(socket);

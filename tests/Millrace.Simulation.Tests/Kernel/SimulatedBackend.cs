@@ -165,6 +165,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     public override int PeerAddress(int socket, Span<byte> address) =>
         At(socket) is SimulatedSocket connection ? connection.WriteAddress(address) : -Errno.EBADF;
 
+    public override int OfferCongestionControl(int socket, string name) => At(socket) is SimulatedSocket ? 0 : -Errno.EBADF;
+
     /// <summary>How a connection came in; null for what is none.</summary>
     public Admission? AdmissionOf(int socket) => (At(socket) as SimulatedSocket)?.Admission;
 

@@ -6,9 +6,9 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Backends.Uring;
 
 /// <content>
-/// Memory that the kernel has pinned once (IORING_REGISTER_BUFFERS): reads into it and zero-copy sends from it do not look its pages up
-/// and pin them each time. It is the ring's only buffer, of index 0, which entries name by being zeroed. The kernel lets it go with the
-/// ring, or when the last packet that it stands in was acknowledged.
+/// Memory that the kernel has pinned once (IORING_REGISTER_BUFFERS): zero-copy sends from it do not look its pages up and pin them each
+/// time, and reads into it meet no fault. It is the ring's only buffer, of index 0, which entries name by being zeroed. The kernel lets it
+/// go with the ring, or when the last packet that it stands in was acknowledged.
 /// </content>
 internal sealed unsafe partial class UringBackend
 {

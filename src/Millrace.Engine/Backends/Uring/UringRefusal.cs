@@ -117,10 +117,10 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     public static UringRefusal ForFiles(string what) => new(
         UringObstacle.Files, 0, $"io_uring of this kernel does not do with registered files what it should ({what})", FilesRemedy);
 
-    /// <summary>Of a kernel that does not pin so much memory for this process.</summary>
+    /// <summary>Of a kernel that does not pin so much memory for this process: smaller rings would be no help.</summary>
     public static UringRefusal ForMemory(int errno) => errno == Errno.ENOMEM
         ? new(
-            UringObstacle.Scarcity, errno, "io_uring found no memory to lock for registered buffers",
+            UringObstacle.Memory, errno, "io_uring found no memory to lock for registered buffers",
             $"{Remedies.LockedMemory}, or ask for smaller ones")
         : new(
             UringObstacle.Memory, errno, $"io_uring registers no buffers ({Errno.Describe(errno)})", "do without registered buffers");
