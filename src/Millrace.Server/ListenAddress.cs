@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
+using Millrace.Engine.Listening;
 using Millrace.StaticFiles;
 
 namespace Millrace.Server;
@@ -60,7 +61,7 @@ internal static class ListenAddress
     /// <summary>How a browser is told the address.</summary>
     public static string ToUrl(EndPoint endPoint, string scheme = "http") => endPoint switch
     {
-        IPEndPoint ip when ip.Address.Equals(IPAddress.IPv6Any) || ip.Address.Equals(IPAddress.Any) =>
+        IPEndPoint ip when SocketEndPoint.IsAny(ip) =>
             string.Create(CultureInfo.InvariantCulture, $"{scheme}://localhost:{ip.Port}/ (all interfaces)"),
         IPEndPoint ip => $"{scheme}://{ip}/",
         _ => $"{UnixPrefix}{endPoint}",

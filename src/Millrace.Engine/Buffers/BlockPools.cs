@@ -68,17 +68,24 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
         {
             if (minBytes <= Sizes[i].Bytes)
             {
-                if (_arena is not null && _arena.TryTake(Sizes[i].Bytes) is var pinned && pinned is not null)
-                {
-                    HeldBytes += Sizes[i].Bytes;
-                    return new Block(pinned, Sizes[i].Bytes);
-                }
-
-                return new Block(_free[i].TryPop(out nint free) ? (byte*)free : Allocate(Sizes[i].Bytes), Sizes[i].Bytes);
+                return new Block(TakeOf(i), Sizes[i].Bytes);
             }
         }
 
         return new Block(Allocate(minBytes), minBytes);
+    }
+
+    private byte* TakeOf(int size)
+    {
+        int bytes = Sizes[size].Bytes;
+        byte* pinned = _arena is null ? null : _arena.TryTake(bytes);
+        if (pinned is not null)
+        {
+            HeldBytes += bytes;
+            return pinned;
+        }
+
+        return _free[size].TryPop(out nint free) ? (byte*)free : Allocate(bytes);
     }
 
     public void Return(Block block)

@@ -46,8 +46,7 @@ internal sealed class ListenerCore(
     public bool ClientsAreTold { get; init; }
 
     /// <summary>Whether all connect to the very address that is listened on; to "any" they come by several.</summary>
-    public bool IsOneAddress { get; init; } =
-        endPoint is not IPEndPoint ip || !(ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
+    public bool IsOneAddress { get; init; } = !SocketEndPoint.IsAny(endPoint);
 
     /// <summary>
     /// Whether its sockets take pages of files by reference: TCP does, a unix socket is sent to by bounded copies. Those that were

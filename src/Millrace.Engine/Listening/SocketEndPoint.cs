@@ -40,6 +40,10 @@ internal static class SocketEndPoint
         return length < 0 ? null : Decode(bytes[..length], family);
     }
 
+    /// <summary>Whether it stands for all addresses of this machine.</summary>
+    public static bool IsAny(EndPoint endPoint) =>
+        endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
+
     /// <summary>An IPv4 address that is written as one of IPv6 (RFC 4291, section 2.5.5.2) as what it is; others as they are.</summary>
     public static EndPoint? Unmapped(EndPoint? endPoint) => endPoint is IPEndPoint { Address.IsIPv4MappedToIPv6: true } mapped
         ? new IPEndPoint(mapped.Address.MapToIPv4(), mapped.Port)

@@ -20,7 +20,7 @@ internal static class UnpacedLoopback
     /// <returns>What connections of other machines are to be given; null where nothing was changed.</returns>
     public static string? Arrange(ReadOnlySpan<int> sockets, EndPoint endPoint)
     {
-        if (endPoint is not IPEndPoint { Address: IPAddress address } || !IsReachedByLoopback(address)
+        if (!IsReachedByLoopback(endPoint)
             || CongestionControl.Of(sockets[0]) is not { } own || !Paces(own) || !CongestionControl.IsAnybodys(own))
         {
             return null;
@@ -39,6 +39,6 @@ internal static class UnpacedLoopback
     /// <summary>bbr, and those that were made of it: bbr2, bbr3, bbrplus. With others only a queue of the sort <c>fq</c> paces.</summary>
     internal static bool Paces(string control) => control.StartsWith("bbr", StringComparison.Ordinal);
 
-    private static bool IsReachedByLoopback(IPAddress address) =>
-        IPAddress.IsLoopback(address) || address.Equals(IPAddress.Any) || address.Equals(IPAddress.IPv6Any);
+    private static bool IsReachedByLoopback(EndPoint endPoint) =>
+        SocketEndPoint.IsAny(endPoint) || (endPoint is IPEndPoint ip && IPAddress.IsLoopback(ip.Address));
 }

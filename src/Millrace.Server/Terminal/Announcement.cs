@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.NetworkInformation;
 using System.Net.Sockets;
 using Millrace.Engine;
+using Millrace.Engine.Listening;
 using Millrace.Server.Https;
 using Millrace.Server.Serving;
 using Millrace.StaticFiles;
@@ -69,7 +70,7 @@ internal sealed record Announcement(
         foreach (ServedAddress address in Addresses)
         {
             string redirects = address.Redirects ? " (redirects to HTTPS)" : "";
-            bool isAny = IsAny(address.EndPoint);
+            bool isAny = SocketEndPoint.IsAny(address.EndPoint);
             yield return (isAny || address.EndPoint is UnixDomainSocketEndPoint ? "Here" : "Address", UrlOf(address) + redirects);
             if (isAny && lan is not null)
             {
@@ -88,7 +89,7 @@ internal sealed record Announcement(
         }
 
         yield return ("Mode", Mode);
-        yield return ("Hint", Addresses.Any(static address => IsAny(address.EndPoint) || address.EndPoint is not IPEndPoint)
+        yield return ("Hint", Addresses.Any(static address => SocketEndPoint.IsAny(address.EndPoint) || address.EndPoint is not IPEndPoint)
             ? "Ctrl+C stops."
             : "Ctrl+C stops. Only this machine is let in; '--listen 8080' lets others in too.");
     }
@@ -107,10 +108,7 @@ internal sealed record Announcement(
 
     private static string ForHost(HostedSite told) => told.Name.Length == 0 ? "" : $" for {told.Name}";
 
-    private static bool IsAny(EndPoint endPoint) =>
-        endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
-
-    private static string UrlOf(ServedAddress address) => IsAny(address.EndPoint)
+    private static string UrlOf(ServedAddress address) => SocketEndPoint.IsAny(address.EndPoint)
         ? $"{address.Scheme}://localhost:{((IPEndPoint)address.EndPoint).Port}/"
         : ListenAddress.ToUrl(address.EndPoint, address.Scheme);
 

@@ -115,12 +115,6 @@ public abstract class RoomContractTests(BackendKind kind, bool isPolled = false)
         }
     }
 
-    private static byte[] Wait(Task<byte[]> task)
-    {
-        Assert.True(task.Wait(EngineTest.Patience), "The peer still reads.");
-        return task.Result;
-    }
-
     private static void CheckRounds(ReadOnlySpan<byte> bytes)
     {
         for (int at = 0; at < bytes.Length; at += Bytes)

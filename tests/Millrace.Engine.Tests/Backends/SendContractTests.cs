@@ -165,12 +165,6 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false,
         *message = new MessageHeader { Vectors = native, VectorCount = (nuint)vectors.Count };
         return message;
     }
-
-    private static T Wait<T>(Task<T> task)
-    {
-        Assert.True(task.Wait(EngineTest.Patience), "The peer still reads.");
-        return task.Result;
-    }
 }
 
 [Trait("Backend", "io_uring")]

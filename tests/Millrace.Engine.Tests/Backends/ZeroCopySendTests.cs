@@ -92,18 +92,4 @@ public unsafe class ZeroCopySendTests() : BackendTest(BackendKind.IoUring)
 
         kernel.Backend.CloseSocket(pair.Ours);
     }
-
-    private static void ExpectResultAndNotice(DirectBackend kernel, int bytes)
-    {
-        Completion result = kernel.Next(SendToken);
-        Assert.Equal((bytes, false), (result.Result, result.IsTerminal));
-        Assert.True(kernel.Next(SendToken).IsTerminal);
-        kernel.ExpectNothing(SendToken);
-    }
-
-    private static T Wait<T>(Task<T> task)
-    {
-        Assert.True(task.Wait(EngineTest.Patience), "The peer still reads.");
-        return task.Result;
-    }
 }

@@ -1,11 +1,11 @@
 using System.Net;
-using System.Net.NetworkInformation;
 using System.Net.Sockets;
 using System.Text;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Listening;
 
@@ -56,8 +56,7 @@ public class CongestionControlTests : EngineTest
     [InlineData("::", 0)]
     public async Task Those_of_other_machines_have_the_kernels(string any, int perClient)
     {
-        IPAddress? own = OwnAddress();
-        Assert.SkipWhen(own is null, "This machine has no address but the loopback's.");
+        IPAddress own = MachineAddress.Require();
         EngineOptions options = Options(new Limits { ConnectionsPerClient = perClient });
         Listener listener = await ServeAsync(TellAsync, options, new IPEndPoint(IPAddress.Parse(any), 0));
         using Client client = await Client.ConnectAsync(new IPEndPoint(own, ((IPEndPoint)listener.EndPoint).Port));
@@ -124,11 +123,6 @@ public class CongestionControlTests : EngineTest
 
     private static int SetOf(Socket socket, string name) => SocketCalls.SetOption(
         (int)socket.Handle, SocketOptionNumber.LevelTcp, SocketOptionNumber.CongestionControl, Encoding.ASCII.GetBytes(name));
-
-    private static IPAddress? OwnAddress() => NetworkInterface.GetAllNetworkInterfaces()
-        .SelectMany(static device => device.GetIPProperties().UnicastAddresses)
-        .Select(static entry => entry.Address)
-        .FirstOrDefault(static address => address.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(address));
 
     /// <summary>Sends what the connection has, in 16 bytes.</summary>
     private static async Task TellAsync(Connection connection)

@@ -1,7 +1,6 @@
 using System.Net;
-using System.Net.NetworkInformation;
-using System.Net.Sockets;
 using Millrace.Server.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Server.Tests.Service;
 
@@ -28,8 +27,7 @@ public class CongestionControlTests
     public async Task Without_it_only_connections_of_this_machine_are_not_paced()
     {
         Tool.Require("ss");
-        IPAddress? own = OwnAddress();
-        Assert.SkipWhen(own is null, "This machine has no address but the loopback's.");
+        IPAddress own = MachineAddress.Require();
         await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "0.0.0.0:0", "--seccomp", "on");
         string kernels = Names("tcp_congestion_control")[0];
         string near = kernels.StartsWith("bbr", StringComparison.Ordinal) ? "reno" : kernels;
@@ -97,11 +95,6 @@ public class CongestionControlTests
         (await Tool.RunAsync(Publication.Program, "--congestion-control", text)).AssertRefused(2, "is no congestion control", "1 to 15");
 
     private static string[] Names(string setting) => File.ReadAllText(Settings + setting).Trim().Split(' ');
-
-    private static IPAddress? OwnAddress() => NetworkInterface.GetAllNetworkInterfaces()
-        .SelectMany(static device => device.GetIPProperties().UnicastAddresses)
-        .Select(static entry => entry.Address)
-        .FirstOrDefault(static address => address.AddressFamily == AddressFamily.InterNetwork && !IPAddress.IsLoopback(address));
 
     /// <summary>What the kernel says of the server's side of a connection.</summary>
     private static async Task<string> SeenAsync(Uri url)

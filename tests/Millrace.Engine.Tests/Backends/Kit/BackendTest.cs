@@ -25,6 +25,22 @@ public abstract class BackendTest(BackendKind kind, bool isPolled = false, bool 
     /// <summary>On this thread, which is the one to use it.</summary>
     internal DirectBackend Open(EngineOptions? options = null) => new(Create(options ?? Small));
 
+    /// <summary>What a peer has read on a thread of its own.</summary>
+    internal static T Wait<T>(Task<T> task)
+    {
+        Assert.True(task.Wait(EngineTest.Patience), "The peer still reads.");
+        return task.Result;
+    }
+
+    /// <summary>The end of a send without a copy, of all that was handed over.</summary>
+    internal static void ExpectResultAndNotice(DirectBackend kernel, int bytes)
+    {
+        Completion result = kernel.Next(SendToken);
+        Assert.Equal((bytes, false), (result.Result, result.IsTerminal));
+        Assert.True(kernel.Next(SendToken).IsTerminal);
+        kernel.ExpectNothing(SendToken);
+    }
+
     private Backend Create(EngineOptions options)
     {
         options = isRegistered ? options.Registered() : options;
