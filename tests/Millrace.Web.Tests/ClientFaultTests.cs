@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Web.Tests.Kit;
 
@@ -53,7 +52,7 @@ public class ClientFaultTests : SiteFixture
         int requests = 8 * LargeSize / size;
         await wire.SendAsync(string.Concat(Enumerable.Repeat($"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: {way}\r\n\r\n", requests)));
 
-        await WaitUntilAsync(() => site.ConnectionsAsync(), 0);
+        await site.EmptiedAsync();
 
         (byte[] bytes, WireEnd end) = await wire.ReadToEndAsync();
         Assert.Equal(WireEnd.Reset, end);
@@ -73,17 +72,7 @@ public class ClientFaultTests : SiteFixture
             }
         }
 
-        await WaitUntilAsync(() => site.ConnectionsAsync(), 0);
-    }
-
-    private static async Task WaitUntilAsync(Func<Task<int>> count, int expected)
-    {
-        long startedAt = Stopwatch.GetTimestamp();
-        while (await count() != expected)
-        {
-            Assert.True(Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromSeconds(60), $"It never was {expected}.");
-            await Task.Delay(10);
-        }
+        await site.EmptiedAsync();
     }
 
     private static async Task FetchAllAsync(RunningSite site, Random dice)

@@ -1,3 +1,4 @@
+using Millrace.Engine;
 using Millrace.Web.Tests.Kit;
 
 namespace Millrace.Web.Tests;
@@ -41,6 +42,23 @@ public class KeepAliveTests : SiteFixture
             Assert.Equal("close", answer.Field("Connection"));
             await wire.AssertEndsAsync();
         }
+    }
+
+    /// <summary>What they have said is taken for their end: thousands of them would otherwise each take a place for so long.</summary>
+    [Theory]
+    [InlineData("HTTP/1.1", "Connection: close\r\n", 1)]
+    [InlineData("HTTP/1.1", "Connection: close\r\n", 3_000_000)]
+    [InlineData("HTTP/1.0", "", 1_000)]
+    public async Task Who_has_said_that_it_sends_nothing_more_is_not_waited_for(string version, string field, int size)
+    {
+        Folder.AddSized(size);
+        RunningSite site = await StartAsync(engine: new EngineOptions { Reactors = 1, Limits = new Limits { Linger = TimeSpan.FromHours(1) } });
+        Wire wire = await site.ConnectAsync();
+        await wire.SendAsync($"GET {SiteFolder.Target(size)} {version}\r\nHost: a\r\n{field}\r\n");
+
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(size));
+        await wire.AssertEndsAsync();
+        await site.EmptiedAsync();
     }
 
     [Fact]

@@ -39,6 +39,11 @@ internal abstract unsafe class Backend : IDisposable
     /// </summary>
     public abstract void SubmitReceive(OperationToken token, int socket);
 
+    /// <summary>
+    /// The same, ending with the first bytes where the backend can: for who may want no more of them, and is spared the cancel.
+    /// </summary>
+    public virtual void SubmitReceiveOnce(OperationToken token, int socket) => SubmitReceive(token, socket);
+
     /// <summary>Sends all of it, or as much as possible before an error.</summary>
     public abstract void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes);
 
@@ -99,8 +104,8 @@ internal abstract unsafe class Backend : IDisposable
     public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);
 
     /// <summary>
-    /// Sends at once what a non-blocking socket has room for, in a segment with what follows: the count, or -errno; -EAGAIN where it has
-    /// none.
+    /// Sends at once what a non-blocking socket has room for, in a segment with what follows, which may be its end: the count, or -errno;
+    /// -EAGAIN where it has none.
     /// </summary>
     public virtual nint SendBeforeMore(int socket, MessageHeader* message) => TransferCalls.SendMessageBeforeMore(socket, message);
 

@@ -83,6 +83,7 @@ public sealed partial class Connection
     {
         Phase = ConnectionPhase.Flushing;
         _discardBytesLeft = Limits.LingerBytes;
+        _peerIsThrough &= _input.Count == 0 && _outermostStage is null;
         DiscardInput();
         FlushLast();
     }
@@ -93,6 +94,7 @@ public sealed partial class Connection
         _receiveCancelled = false;
         _operationsCancelled = false;
         _endsIdle = false;
+        _peerIsThrough = false;
         _fault = 0;
     }
 
@@ -155,7 +157,11 @@ public sealed partial class Connection
     private void BeginLinger()
     {
         Phase = ConnectionPhase.Lingering;
-        if (_receiveEnd == ReceiveEnd.None && !_outputBroken)
+        if (_peerIsThrough && !_outputBroken)
+        {
+            BeginClose();
+        }
+        else if (_receiveEnd == ReceiveEnd.None && !_outputBroken)
         {
             // Asked before our end is queued: it counts as a byte.
             bool hasAll = _endsIdle && Backend.UnacknowledgedBytes(_socket) == 0;

@@ -19,6 +19,7 @@ public sealed partial class Connection
     private bool WantsReceive =>
         !_receiveArmed
         && !_receiveParked
+        && !_peerIsThrough
         && (Phase == ConnectionPhase.Serving
             || (Phase is ConnectionPhase.Flushing or ConnectionPhase.Lingering && _discardBytesLeft >= 0))
         && _receiveEnd == ReceiveEnd.None
@@ -94,6 +95,7 @@ public sealed partial class Connection
     /// <summary>Nobody reads any more. A peer that goes on is held up while it still takes the answer, and cut off behind it.</summary>
     private void Discard(int count)
     {
+        _peerIsThrough = false;
         _discardBytesLeft -= count;
         if (_discardBytesLeft >= 0)
         {
@@ -141,7 +143,15 @@ public sealed partial class Connection
         _receiveArmed = true;
         _receiveCancelled = false;
         _operationsInFlight++;
-        Backend.SubmitReceive(Token(OperationKind.Receive), _socket);
+        if (_receivedBytes == 0)
+        {
+            // Some clients have one request only: nothing is to be taken back then before the close.
+            Backend.SubmitReceiveOnce(Token(OperationKind.Receive), _socket);
+        }
+        else
+        {
+            Backend.SubmitReceive(Token(OperationKind.Receive), _socket);
+        }
     }
 
     /// <summary>

@@ -48,7 +48,14 @@ public sealed partial class Connection
         {
             _endsIdle &= plainBytes == 0;
             WatchSend();
-            SubmitSend();
+            if (EndsWithThis)
+            {
+                SendWithEnd();
+            }
+            else
+            {
+                SubmitSend();
+            }
         }
         else
         {

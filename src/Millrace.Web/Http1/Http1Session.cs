@@ -217,6 +217,12 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !bench.IsDraining;
         bool includesBody = head.Method != Method.Head;
+        if (!head.KeepAlive && head.Body == BodyFraming.None)
+        {
+            // A client must not send more behind that (RFC 9112, section 9.6).
+            connection.ExpectNoMore();
+        }
+
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
         if (status == plan.Status)
         {

@@ -15,6 +15,12 @@ internal sealed class IgnoresGenerations(SimulatedBackend kernel) : TamperedBack
         base.SubmitReceive(token, socket);
     }
 
+    public override void SubmitReceiveOnce(OperationToken token, int socket)
+    {
+        _present[token.Slot] = token.Generation;
+        base.SubmitReceiveOnce(token, socket);
+    }
+
     protected override void Tamper(List<Completion> completions)
     {
         foreach (ref Completion completion in CollectionsMarshal.AsSpan(completions))

@@ -3,7 +3,7 @@ using Millrace.Simulation.Tests.Kernel;
 
 namespace Millrace.Simulation.Tests.Canaries;
 
-/// <summary>A reactor that forgets to receive again when a multishot receive has ended without an error.</summary>
+/// <summary>A reactor that forgets to receive again when a receive has ended without an error.</summary>
 internal sealed class LosesAReceive(SimulatedBackend kernel) : TamperedBackend(kernel)
 {
     private readonly HashSet<OperationToken> _ended = [];

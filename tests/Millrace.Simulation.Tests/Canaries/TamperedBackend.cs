@@ -25,6 +25,8 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override void SubmitReceive(OperationToken token, int socket) => kernel.SubmitReceive(token, socket);
 
+    public override void SubmitReceiveOnce(OperationToken token, int socket) => kernel.SubmitReceiveOnce(token, socket);
+
     public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
         kernel.SubmitSend(token, socket, data, bytes);
 

@@ -37,6 +37,9 @@ internal sealed unsafe class Operation(OperationToken token, SimulatedSocket? so
     /// <summary>It sends nothing: it ends when the socket takes something.</summary>
     public bool AwaitsRoom { get; init; }
 
+    /// <summary>A receive that ends with the first bytes.</summary>
+    public bool IsOnce { get; init; }
+
     public int File { get; private set; }
 
     public long Offset { get; private set; }

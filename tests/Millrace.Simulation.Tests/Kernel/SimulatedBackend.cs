@@ -68,15 +68,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
         _world.Fail(Trace.Nobody, $"A connect was submitted for {socket}: a server has nobody to connect to.");
 
-    public override void SubmitReceive(OperationToken token, int socket)
-    {
-        if (At(socket) is SimulatedSocket)
-        {
-            Seat(token.Slot, socket);
-        }
+    public override void SubmitReceive(OperationToken token, int socket) => SubmitReceive(token, socket, once: false);
 
-        Submit(new Operation(token, TenantOf(token, socket)) { Target = socket });
-    }
+    public override void SubmitReceiveOnce(OperationToken token, int socket) => SubmitReceive(token, socket, once: true);
 
     public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
     {
@@ -250,6 +244,16 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         IsClosed = true;
         Slab.Dispose();
         _simulation.Conductor.Leave(this);
+    }
+
+    private void SubmitReceive(OperationToken token, int socket, bool once)
+    {
+        if (At(socket) is SimulatedSocket)
+        {
+            Seat(token.Slot, socket);
+        }
+
+        Submit(new Operation(token, TenantOf(token, socket)) { Target = socket, IsOnce = once });
     }
 
     private object? At(int descriptor) => _descriptors.At(descriptor);

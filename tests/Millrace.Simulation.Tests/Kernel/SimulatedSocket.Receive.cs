@@ -56,7 +56,7 @@ internal sealed partial class SimulatedSocket
         Uplink.Consume(count);
         ReceivedBytes += count;
         _peer.Kick();
-        bool more = !_world.Strikes(FaultKind.MultishotEnded, Number);
+        bool more = !_receive!.IsOnce && !_world.Strikes(FaultKind.MultishotEnded, Number);
         _kernel.PostReceived(_receive!, count, id, more);
         if (!more)
         {

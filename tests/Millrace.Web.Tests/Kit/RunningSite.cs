@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine;
@@ -112,6 +113,17 @@ internal sealed class RunningSite
         }
 
         return count;
+    }
+
+    /// <summary>Every connection has ended, or the test fails.</summary>
+    public async Task EmptiedAsync()
+    {
+        long startedAt = Stopwatch.GetTimestamp();
+        while (await ConnectionsAsync() is not 0 and int left)
+        {
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromSeconds(60), $"There are {left} connections left.");
+            await Task.Delay(10);
+        }
     }
 
     /// <summary>What the server complained of so far, which was expected: otherwise it fails the test.</summary>

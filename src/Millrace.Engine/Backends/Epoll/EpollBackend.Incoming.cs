@@ -15,7 +15,7 @@ internal sealed partial class EpollBackend
     private void Arm(in Work work, EpollSocketState kind)
     {
         ref EpollSocket socket = ref _sockets.Of(work.Fd);
-        int result = socket.Has(EpollSocketState.Watched) ? 0 : Watch(ref socket, work.Fd, kind);
+        int result = socket.Has(EpollSocketState.Watched) ? 0 : Watch(ref socket, work.Fd, kind & EpollSocketState.Listening);
         if (result < 0)
         {
             Complete(work.Token, result);
@@ -24,6 +24,7 @@ internal sealed partial class EpollBackend
 
         Debug.Assert(!socket.IsArmed, "A socket accepts or receives once at a time.");
         socket.Incoming = work.Token;
+        socket.State = (socket.State & ~EpollSocketState.Once) | (kind & EpollSocketState.Once);
         _sockets.Note(work.Token, work.Fd);
         QueueIfReady(ref socket, work.Fd);
     }
@@ -92,6 +93,12 @@ internal sealed partial class EpollBackend
                 completion.BufferId = id;
                 completion.Data = buffer;
                 NoteShort(ref socket, received);
+                if (socket.Has(EpollSocketState.Once))
+                {
+                    completion.Flags = CompletionFlags.HasBuffer;
+                    socket.Incoming = default;
+                }
+
                 continue;
             }
 

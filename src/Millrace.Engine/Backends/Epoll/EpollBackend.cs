@@ -77,6 +77,9 @@ internal sealed partial class EpollBackend : Backend
     public override void SubmitReceive(OperationToken token, int socket) =>
         _work.Enqueue(new Work { Kind = WorkKind.Receive, Fd = socket, Token = token });
 
+    public override void SubmitReceiveOnce(OperationToken token, int socket) =>
+        _work.Enqueue(new Work { Kind = WorkKind.ReceiveOnce, Fd = socket, Token = token });
+
     public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
         _work.Enqueue(new Work { Kind = WorkKind.Send, Fd = socket, Token = token, Memory = data, Bytes = bytes });
 
@@ -155,6 +158,9 @@ internal sealed partial class EpollBackend : Backend
                 break;
             case WorkKind.Receive:
                 Arm(work, EpollSocketState.None);
+                break;
+            case WorkKind.ReceiveOnce:
+                Arm(work, EpollSocketState.Once);
                 break;
             case WorkKind.Send:
                 Send(work.Fd, new PendingSend(work.Token, (byte*)work.Memory, work.Bytes));

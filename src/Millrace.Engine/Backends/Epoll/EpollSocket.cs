@@ -56,4 +56,7 @@ internal enum EpollSocketState : ushort
 
     /// <summary>Its connect is on its way.</summary>
     Connecting = 256,
+
+    /// <summary>Its receive ends with the first bytes.</summary>
+    Once = 512,
 }

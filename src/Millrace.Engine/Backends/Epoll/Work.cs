@@ -5,6 +5,7 @@ internal enum WorkKind : byte
     Accept,
     Connect,
     Receive,
+    ReceiveOnce,
     Send,
     SendMessage,
     AwaitRoom,

@@ -72,13 +72,9 @@ internal sealed unsafe partial class UringBackend : Backend
         entry->Offset = (ulong)bytes;
     }
 
-    public override void SubmitReceive(OperationToken token, int socket)
-    {
-        Sqe* entry = NewSocketEntry(Opcode.Receive, socket, token);
-        entry->Flags |= SqeFlags.BufferSelect;
-        entry->IoPriority = _receivePriority;
-        entry->BufferGroup = ReceiveBuffers.Group;
-    }
+    public override void SubmitReceive(OperationToken token, int socket) => SubmitReceive(token, socket, _receivePriority);
+
+    public override void SubmitReceiveOnce(OperationToken token, int socket) => SubmitReceive(token, socket, IoPriority.None);
 
     public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
         FillSend(NewSocketEntry(Opcode.Send, socket, token), data, bytes);
@@ -167,6 +163,14 @@ internal sealed unsafe partial class UringBackend : Backend
         Arena?.Dispose();
         _wake.Dispose();
         NativeMemory.Free(_wakeCount);
+    }
+
+    private void SubmitReceive(OperationToken token, int socket, ushort priority)
+    {
+        Sqe* entry = NewSocketEntry(Opcode.Receive, socket, token);
+        entry->Flags |= SqeFlags.BufferSelect;
+        entry->IoPriority = priority;
+        entry->BufferGroup = ReceiveBuffers.Group;
     }
 
     private static void FillSend(Sqe* entry, void* what, nuint count)
