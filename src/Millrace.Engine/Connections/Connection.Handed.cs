@@ -27,6 +27,12 @@ public sealed partial class Connection
     /// </summary>
     internal long HandedBytes => _takenBytes - PlainBytesOf(_sending?.Bytes ?? 0);
 
+    /// <summary>
+    /// Bytes of these that the peer has taken: what the kernel has may be on its way for long. A system call. With stages it is rather too
+    /// few than too many, for all that they add to the others.
+    /// </summary>
+    internal long AcknowledgedBytes() => _takenBytes - ((_sending?.Bytes ?? 0) + _sentBytes - BytesTaken());
+
     /// <summary>Whether nothing that is written can reach the peer any more.</summary>
     internal bool HasLostOutput => IsOutputLost;
 

@@ -136,7 +136,7 @@ internal sealed partial class Http2Session
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
         PlainHead.Write(ref writer, status, date: default);
         stream.Exchange?.Answer(status, includesBody ? ExchangeBody.Text : ExchangeBody.None);
-        EndHead(ref writer, room, update, stream.Id, includesBody ? FrameFlags.None : FrameFlags.EndStream);
+        EndHead(ref writer, room, update, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
         EndWith(stream, includesBody ? PlainHead.BodyOf(status) : default, kept: null);
     }
 
@@ -163,7 +163,7 @@ internal sealed partial class Http2Session
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
         AnswerHead.Write(ref writer, plan, _bench.Scratch, state, body);
         stream.Exchange?.Answer(plan, state, includesBody: (flags & FrameFlags.EndStream) == 0);
-        EndHead(ref writer, room, update, stream.Id, flags);
+        EndHead(ref writer, room, update, stream, flags);
     }
 
     /// <summary>Writes a head that was held until the first bytes of its body were there.</summary>
@@ -183,7 +183,7 @@ internal sealed partial class Http2Session
             stream.Head.WriteUncertain(ref writer, body.Left == body.Ready ? body.Left : BodyDescription.UnknownBytes);
         }
 
-        EndHead(ref writer, room, update, stream.Id, flags);
+        EndHead(ref writer, room, update, stream, flags);
         stream.Head.Release();
     }
 
@@ -195,7 +195,7 @@ internal sealed partial class Http2Session
         return room;
     }
 
-    private void EndHead(ref FieldBlockWriter writer, Span<byte> room, int update, int streamId, FrameFlags flags)
+    private void EndHead(ref FieldBlockWriter writer, Span<byte> room, int update, Http2Stream stream, FrameFlags flags)
     {
         writer.Lines(_bench.DateBlock);
         ResponseHeadResult result = writer.Finish(out int bytes);
@@ -208,13 +208,15 @@ internal sealed partial class Http2Session
         bytes += update;
         if (bytes <= FrameHeader.DefaultLengthMax)
         {
-            FrameWriter.HeadersHeader(room, bytes, flags | FrameFlags.EndHeaders, streamId);
+            FrameWriter.HeadersHeader(room, bytes, flags | FrameFlags.EndHeaders, stream.Id);
             _connection.Advance(FrameHeader.Size + bytes);
         }
         else
         {
-            WriteInPieces(room.Slice(FrameHeader.Size, bytes).ToArray(), streamId, flags);
+            WriteInPieces(room.Slice(FrameHeader.Size, bytes).ToArray(), stream.Id, flags);
         }
+
+        stream.EndsAt = _connection.WrittenBytes;
     }
 
     /// <summary>Rules can give an answer fields without end; then it allocates.</summary>
@@ -249,7 +251,7 @@ internal sealed partial class Http2Session
         _connection.Advance(FrameHeader.Size);
         _connection.Write(body);
         _sendWindow -= body.Length;
-        _sentBytes += body.Length;
-        stream.Exchange?.AddBody(body.Length, _connection.WrittenBytes);
+        _dataEndsAt = _connection.WrittenBytes;
+        stream.Exchange?.AddBody(body.Length, _dataEndsAt);
     }
 }

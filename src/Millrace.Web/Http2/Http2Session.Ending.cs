@@ -26,7 +26,12 @@ internal sealed partial class Http2Session
     private long _noticedAtMs;
     private long _lookAtMs;
     private long _lookedAtMs;
-    private long _sentAtLook;
+
+    /// <summary>
+    /// How much of the output the client had taken at the last look, up to the last data in it: taking the answers to its own PINGs is no
+    /// progress.
+    /// </summary>
+    private long _takenBytes;
 
     private static ReadOnlySpan<byte> DrainPing => "draining"u8;
 
@@ -277,9 +282,9 @@ internal sealed partial class Http2Session
         else if (!_isWatched)
         {
             _isWatched = true;
-            BeginWatch(_windowWatch, _sentBytes);
+            BeginWatch(_windowWatch, _takenBytes);
         }
-        else if (_windowWatch.IsTooSlow(NowMs, _sentBytes))
+        else if (_windowWatch.IsTooSlow(NowMs, _takenBytes))
         {
             Fail(Http2Error.EnhanceYourCalm);
         }
@@ -288,28 +293,35 @@ internal sealed partial class Http2Session
     /// <summary>Whether the client has taken as much as it must since the last look, of all streams together.</summary>
     private bool IsTaking()
     {
-        long bytes = _sentBytes - _sentAtLook;
+        long before = _takenBytes;
+        _takenBytes = Math.Max(before, Math.Min(_connection.AcknowledgedBytes(), _dataEndsAt));
+        long bytes = _takenBytes - before;
         long ms = NowMs - _lookedAtMs;
-        (_sentAtLook, _lookedAtMs) = (_sentBytes, NowMs);
+        _lookedAtMs = NowMs;
         return bytes > 0 && bytes * 1000 >= ms * _connection.Reactor.Limits.WriteBytesPerSecond;
     }
 
     /// <summary>
     /// A stream that waits for its own window now and for the connection's at the next look has waited all the while, unless others were
-    /// sent: else who closes the two by turns would not be seen by either watch.
+    /// taken: else who closes the two by turns would not be seen by either watch.
     /// </summary>
     private static bool IsHeldUpByClient(SendState state, bool isTaking) =>
         state == SendState.StreamWindow || (!isTaking && state is SendState.ConnectionWindow or SendState.ReadAhead);
 
+    /// <summary>
+    /// A client opens a window for what it has got. While the last of the stream is on its way to it, behind what others were sent, it is
+    /// asked to take that, and no more.
+    /// </summary>
     private bool IsTooSlow(Http2Stream stream)
     {
+        long taken = Math.Min(_takenBytes, stream.EndsAt);
         if (stream.IsWatched)
         {
-            return stream.WindowWatch!.IsTooSlow(NowMs, stream.SentBytes);
+            return stream.WindowWatch!.IsTooSlow(NowMs, taken);
         }
 
         stream.IsWatched = true;
-        BeginWatch(stream.WindowWatch ??= new RateWatch(), stream.SentBytes);
+        BeginWatch(stream.WindowWatch ??= new RateWatch(), taken);
         return false;
     }
 

@@ -24,7 +24,9 @@ internal sealed partial class Http2Session
 
     private long _sendWindow = DefaultWindowBytes;
     private long _initialWindow = DefaultWindowBytes;
-    private long _sentBytes;
+
+    /// <summary>Where in the output the last frame of data ends.</summary>
+    private long _dataEndsAt;
     private long _readAhead;
     private int _readsEnded;
     private bool _waitForReadAhead;
@@ -67,8 +69,8 @@ internal sealed partial class Http2Session
         stream.SendWindow -= count;
         stream.SentBytes += count;
         _sendWindow -= count;
-        _sentBytes += count;
-        stream.Exchange?.AddBody(count, _connection.WrittenBytes);
+        stream.EndsAt = _dataEndsAt = _connection.WrittenBytes;
+        stream.Exchange?.AddBody(count, _dataEndsAt);
 
         // A client may tell of each frame that it has taken it, for the stream and for the connection. However small: who answers each so
         // keeps getting small ones. That it is not too slow is for the watches to see.

@@ -39,6 +39,9 @@ internal sealed class Http2Stream
 
     public long SentBytes { get; set; }
 
+    /// <summary>Where in the output the last of it ends that was written, by <see cref="Engine.Connection.WrittenBytes"/>.</summary>
+    public long EndsAt { get; set; }
+
     /// <summary>Whether the whole answer is in the output, or none is due.</summary>
     public bool IsAnswered { get; set; }
 
@@ -131,7 +134,7 @@ internal sealed class Http2Stream
         Exchange = null;
         State = SendState.Idle;
         IsAnswered = IsReceived = IsGone = IsWatched = HasRead = false;
-        SentBytes = ReceivedBytes = 0;
+        SentBytes = ReceivedBytes = EndsAt = 0;
         Attempts = ReadAheadBytes = 0;
     }
 }

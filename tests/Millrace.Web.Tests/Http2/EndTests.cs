@@ -154,6 +154,52 @@ public class EndTests : Http2Test
     }
 
     [Fact]
+    public async Task Taking_answers_to_PINGs_is_no_progress()
+    {
+        Http2Wire client = await OpenStallingAsync(1 << 20);
+        await client.SendAsync(Frame.Headers(1, Block.Get(Large)));
+        Task end = client.AssertFailsAsync(Http2Error.EnhanceYourCalm);
+        int pings = 0;
+        for (; !end.IsCompleted; pings += 10)
+        {
+            await client.SendAsync([.. Enumerable.Repeat(Frame.Ping(new byte[8]), 10)]);
+            await Task.WhenAny(end, Task.Delay(20, TestContext.Current.CancellationToken));
+        }
+
+        await end;
+
+        // Beyond the allowance for them it would be the same error.
+        Assert.InRange(pings, 20, new Http2Limits().IdleFramesMax - 1);
+    }
+
+    /// <summary>It is opened when its data has come, which waits behind more than a client of this speed takes in that time.</summary>
+    [Fact]
+    public async Task A_streams_window_may_stay_closed_while_its_data_is_on_its_way()
+    {
+        Http2Wire client = await OpenSlowAsync(opensWindows: true, window: 400);
+        await client.SendAsync(
+            Frame.WindowUpdate(0, LargeBytes), Frame.Headers(1, Block.Get(Large)), Frame.WindowUpdate(1, LargeBytes));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        await client.SendAsync(Frame.Headers(3, Block.Get(Small)));
+        await ReadSlowlyAsync(client, 1);
+
+        (await client.ReadAnswerAsync(3)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task So_may_the_connections()
+    {
+        Http2Wire client = await OpenSlowAsync(opensWindows: false, window: LargeBytes);
+        await client.SendAsync(Frame.WindowUpdate(0, LargeBytes - 65_535), Frame.Headers(1, Block.Get(Large)));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        await client.SendAsync(Frame.Headers(3, Block.Get(Large)));
+        await ReadSlowlyAsync(client, 1);
+        await client.SendAsync(Frame.WindowUpdate(0, LargeBytes));
+
+        (await client.ReadAnswerAsync(3)).AssertIsWhole(SiteFolder.Bytes(LargeBytes));
+    }
+
+    [Fact]
     public async Task A_client_that_is_reset_leaves_nothing_behind()
     {
         for (int i = 0; i < 10; i++)
@@ -180,12 +226,31 @@ public class EndTests : Http2Test
         Assert.NotEmpty(site.TakeComplaints());
     }
 
-    private async Task<Http2Wire> OpenStallingAsync(uint window)
+    private Task<Http2Wire> OpenStallingAsync(uint window) => OpenWatchedAsync(Short, opensWindows: false, window, receiveBufferBytes: 0);
+
+    /// <summary>A client whose answers wait in the output.</summary>
+    private Task<Http2Wire> OpenSlowAsync(bool opensWindows, uint window) =>
+        OpenWatchedAsync(TimeSpan.FromSeconds(1), opensWindows, window, receiveBufferBytes: 4096);
+
+    private async Task<Http2Wire> OpenWatchedAsync(TimeSpan stall, bool opensWindows, uint window, int receiveBufferBytes)
     {
         Folder.AddSized(1000);
         Folder.AddSized(LargeBytes);
-        var engine = new EngineOptions { Reactors = 1, Limits = new Limits { WriteStall = Short } };
-        RunningSite site = await StartAsync(engine: engine);
-        return await Http2Wire.OpenAsync(site, opensWindows: false, 0, (SettingId.InitialWindowSize, window));
+        RunningSite site = await StartAsync(
+            limits: new WebLimits { UnsentBytesMax = 2 * LargeBytes },
+            engine: new EngineOptions { Reactors = 1, Limits = new Limits { WriteStall = stall } });
+        return await Http2Wire.OpenAsync(site, opensWindows, receiveBufferBytes, (SettingId.InitialWindowSize, window));
+    }
+
+    /// <summary>Reads a large answer, without silence, in more than twice the time that a closed window has.</summary>
+    private static async Task ReadSlowlyAsync(Http2Wire client, int streamId)
+    {
+        while (!client.Of(streamId).IsOver)
+        {
+            await client.TakeAsync(await client.ReadFrameAsync());
+            await Task.Delay(200, TestContext.Current.CancellationToken);
+        }
+
+        client.Of(streamId).ToAnswer().AssertIsWhole(SiteFolder.Bytes(LargeBytes));
     }
 }
