@@ -48,7 +48,8 @@ public sealed record Limits
 
     /// <summary>
     /// How long an ended connection waits for the peer's own end, discarding what still comes: a close with unread bytes
-    /// is a reset, which can destroy the answer before the peer has read it (RFC 9112, 9.6).
+    /// is a reset, which can destroy the answer before the peer has read it (RFC 9112, 9.6). Peers that have said that they send nothing
+    /// more are not waited for: what they have not read yet is the kernel's alone.
     /// </summary>
     public TimeSpan Linger { get; init; } = TimeSpan.FromSeconds(2);
 

@@ -83,7 +83,7 @@ public sealed partial class Connection
     {
         Phase = ConnectionPhase.Flushing;
         _discardBytesLeft = Limits.LingerBytes;
-        _peerIsThrough &= _input.Count == 0 && _outermostStage is null;
+        _peerIsThrough &= _input.Count == 0;
         DiscardInput();
         FlushLast();
     }
@@ -157,12 +157,13 @@ public sealed partial class Connection
     private void BeginLinger()
     {
         Phase = ConnectionPhase.Lingering;
-        if (_peerIsThrough && !_outputBroken)
+        if (MayEndAtOnce)
         {
             BeginClose();
         }
         else if (_receiveEnd == ReceiveEnd.None && !_outputBroken)
         {
+            _peerIsThrough = false;
             // Asked before our end is queued: it counts as a byte.
             bool hasAll = _endsIdle && Backend.UnacknowledgedBytes(_socket) == 0;
             Backend.ShutdownSend(_socket);

@@ -28,10 +28,15 @@ public sealed partial class Connection
     internal long HandedBytes => _takenBytes - PlainBytesOf(_sending?.Bytes ?? 0);
 
     /// <summary>
-    /// Bytes of these that the peer has taken: what the kernel has may be on its way for long. A system call. With stages it is rather too
-    /// few than too many, for all that they add to the others.
+    /// Bytes of these that the peer has acknowledged: what the kernel has may be on its way for long. Two system calls. Rather too few than
+    /// too many, with stages because they make more bytes of those that are on their way.
     /// </summary>
-    internal long AcknowledgedBytes() => _takenBytes - ((_sending?.Bytes ?? 0) + _sentBytes - BytesTaken());
+    internal long AcknowledgedBytes()
+    {
+        // Of a send under way only the first tells what was acknowledged; kernels that do not count it (as gVisor) know the second.
+        long acknowledged = Math.Max(BytesTaken(), _sentBytes - Math.Max(0, Backend.UnacknowledgedBytes(_socket)));
+        return _takenBytes - ((_sending?.Bytes ?? 0) + _sentBytes - acknowledged);
+    }
 
     /// <summary>Whether nothing that is written can reach the peer any more.</summary>
     internal bool HasLostOutput => IsOutputLost;

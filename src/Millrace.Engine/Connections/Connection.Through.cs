@@ -19,14 +19,25 @@ public sealed partial class Connection
     {
         Reactor.AssertHome();
         AssertTenant();
-        _peerIsThrough = true;
+        // Where there are stages, theirs may have more to say: close_notify, say.
+        _peerIsThrough = _outermostStage is null;
     }
+
+    /// <summary>
+    /// Not while the group stops: the linger shows that the answer has arrived, before the process ends and perhaps its network with it.
+    /// </summary>
+    private bool MayEndAtOnce => _peerIsThrough && !_outputBroken && !Reactor.IsDraining;
 
     /// <summary>Whether nothing is left to do behind the batch that is to be sent now but to close.</summary>
     private bool EndsWithThis =>
-        _peerIsThrough && Phase == ConnectionPhase.Flushing && _filling is null && _operationsInFlight == 0 && !_sending!.HasPages;
+        MayEndAtOnce
+        && Phase == ConnectionPhase.Flushing
+        && _filling is null
+        && _operationsInFlight == 0
+        && !_sending!.HasPages
+        && _sending.Bytes < Backend.ZeroCopyBytesLeast;
 
-    /// <summary>Sends as much as goes at once. What is left goes like any other, and so does an error, which that send will name.</summary>
+    /// <summary>Sends as much as goes at once. What is left goes like any other, also where an error has kept it back.</summary>
     private unsafe void SendWithEnd()
     {
         nint sent = Backend.SendBeforeMore(_socket, _sending!.AsMessage());

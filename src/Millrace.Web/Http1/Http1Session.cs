@@ -217,9 +217,10 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !bench.IsDraining;
         bool includesBody = head.Method != Method.Head;
-        if (!head.KeepAlive && head.Body == BodyFraming.None)
+        if (!head.KeepAlive && head.Body == BodyFraming.None && head.Method is Method.Get or Method.Head)
         {
-            // A client must not send more behind that (RFC 9112, section 9.6).
+            // Behind "close" a client must not send more (RFC 9112, section 9.6), and in HTTP/1.0 there is nothing more (RFC 1945, section
+            // 1.3). Other methods may have a body that is not announced.
             connection.ExpectNoMore();
         }
 

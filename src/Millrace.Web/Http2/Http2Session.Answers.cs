@@ -251,6 +251,7 @@ internal sealed partial class Http2Session
         _connection.Advance(FrameHeader.Size);
         _connection.Write(body);
         _sendWindow -= body.Length;
+        _sentBytes += body.Length;
         _dataEndsAt = _connection.WrittenBytes;
         stream.Exchange?.AddBody(body.Length, _dataEndsAt);
     }

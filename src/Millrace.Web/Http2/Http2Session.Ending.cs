@@ -26,12 +26,13 @@ internal sealed partial class Http2Session
     private long _noticedAtMs;
     private long _lookAtMs;
     private long _lookedAtMs;
+    private long _sentAtLook;
 
     /// <summary>
-    /// How much of the output the client had taken at the last look, up to the last data in it: taking the answers to its own PINGs is no
-    /// progress.
+    /// How much of the output the client had taken at the last look, up to the last data in it: the answers to its own PINGs behind that
+    /// are no progress.
     /// </summary>
-    private long _takenBytes;
+    private long _acknowledgedBytes;
 
     private static ReadOnlySpan<byte> DrainPing => "draining"u8;
 
@@ -259,7 +260,7 @@ internal sealed partial class Http2Session
         {
             Http2Stream stream = _streams.All[i];
             waitsForConnection |= stream.State == SendState.ConnectionWindow;
-            if (stream.State == SendState.StreamWindow && IsTooSlow(stream))
+            if (stream.State == SendState.StreamWindow && IsTooSlow(stream, isTaking))
             {
                 End(stream, Http2Error.Cancel);
             }
@@ -282,20 +283,26 @@ internal sealed partial class Http2Session
         else if (!_isWatched)
         {
             _isWatched = true;
-            BeginWatch(_windowWatch, _takenBytes);
+            BeginWatch(_windowWatch, _sentBytes);
         }
-        else if (_windowWatch.IsTooSlow(NowMs, _takenBytes))
+        else if (isTaking && IsOnItsWay(_dataEndsAt, _sentBytes - _sentAtLook))
+        {
+            _windowWatch.Resume(NowMs, _sentBytes);
+        }
+        else if (_windowWatch.IsTooSlow(NowMs, _sentBytes))
         {
             Fail(Http2Error.EnhanceYourCalm);
         }
+
+        _sentAtLook = _sentBytes;
     }
 
     /// <summary>Whether the client has taken as much as it must since the last look, of all streams together.</summary>
     private bool IsTaking()
     {
-        long before = _takenBytes;
-        _takenBytes = Math.Max(before, Math.Min(_connection.AcknowledgedBytes(), _dataEndsAt));
-        long bytes = _takenBytes - before;
+        long before = _acknowledgedBytes;
+        _acknowledgedBytes = Math.Max(before, Math.Min(_connection.AcknowledgedBytes(), _dataEndsAt));
+        long bytes = _acknowledgedBytes - before;
         long ms = NowMs - _lookedAtMs;
         _lookedAtMs = NowMs;
         return bytes > 0 && bytes * 1000 >= ms * _connection.Reactor.Limits.WriteBytesPerSecond;
@@ -309,20 +316,30 @@ internal sealed partial class Http2Session
         state == SendState.StreamWindow || (!isTaking && state is SendState.ConnectionWindow or SendState.ReadAhead);
 
     /// <summary>
-    /// A client opens a window for what it has got. While the last of the stream is on its way to it, behind what others were sent, it is
-    /// asked to take that, and no more.
+    /// A client opens a window for what it has got: while it takes what is before that, the clock stands still. Only between two looks at
+    /// which it was on its way, or who opens a little before each would be waited for without end.
     /// </summary>
-    private bool IsTooSlow(Http2Stream stream)
+    private bool IsOnItsWay(long endsAt, long sentSinceLook) => sentSinceLook == 0 && _acknowledgedBytes < endsAt;
+
+    private bool IsTooSlow(Http2Stream stream, bool isTaking)
     {
-        long taken = Math.Min(_takenBytes, stream.EndsAt);
-        if (stream.IsWatched)
+        bool isTooSlow = false;
+        if (!stream.IsWatched)
         {
-            return stream.WindowWatch!.IsTooSlow(NowMs, taken);
+            stream.IsWatched = true;
+            BeginWatch(stream.WindowWatch ??= new RateWatch(), stream.SentBytes);
+        }
+        else if (isTaking && IsOnItsWay(stream.EndsAt, stream.SentBytes - stream.SentAtLook))
+        {
+            stream.WindowWatch!.Resume(NowMs, stream.SentBytes);
+        }
+        else
+        {
+            isTooSlow = stream.WindowWatch!.IsTooSlow(NowMs, stream.SentBytes);
         }
 
-        stream.IsWatched = true;
-        BeginWatch(stream.WindowWatch ??= new RateWatch(), taken);
-        return false;
+        stream.SentAtLook = stream.SentBytes;
+        return isTooSlow;
     }
 
     private void BeginWatch(RateWatch watch, long bytes) =>

@@ -24,6 +24,7 @@ internal sealed partial class Http2Session
 
     private long _sendWindow = DefaultWindowBytes;
     private long _initialWindow = DefaultWindowBytes;
+    private long _sentBytes;
 
     /// <summary>Where in the output the last frame of data ends.</summary>
     private long _dataEndsAt;
@@ -69,6 +70,7 @@ internal sealed partial class Http2Session
         stream.SendWindow -= count;
         stream.SentBytes += count;
         _sendWindow -= count;
+        _sentBytes += count;
         stream.EndsAt = _dataEndsAt = _connection.WrittenBytes;
         stream.Exchange?.AddBody(count, _dataEndsAt);
 

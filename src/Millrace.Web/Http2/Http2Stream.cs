@@ -39,6 +39,9 @@ internal sealed class Http2Stream
 
     public long SentBytes { get; set; }
 
+    /// <summary>These at the last look at its window.</summary>
+    public long SentAtLook { get; set; }
+
     /// <summary>Where in the output the last of it ends that was written, by <see cref="Engine.Connection.WrittenBytes"/>.</summary>
     public long EndsAt { get; set; }
 
@@ -134,7 +137,7 @@ internal sealed class Http2Stream
         Exchange = null;
         State = SendState.Idle;
         IsAnswered = IsReceived = IsGone = IsWatched = HasRead = false;
-        SentBytes = ReceivedBytes = EndsAt = 0;
+        SentBytes = SentAtLook = ReceivedBytes = EndsAt = 0;
         Attempts = ReadAheadBytes = 0;
     }
 }

@@ -81,6 +81,32 @@ public class ThroughTests
         await script.ExpectClosedAsync(7);
     }
 
+    /// <summary>When the process has ended, its network may be gone with what the kernel still had to send.</summary>
+    [Fact]
+    public async Task While_the_group_stops_the_answer_is_seen_to_arrive()
+    {
+        await using Script script = await Script.StartAsync();
+        Submission receive = await script.ConnectAsync(7, AnswerLastAsync);
+        Task stop = script.Reactor.StopAsync(EngineTest.Patience);
+        await script.ConnectionsAsync();
+        script.Kernel.Deliver(receive, Request, CompletionFlags.None);
+        script.Kernel.Complete(await script.Kernel.ExpectAsync("send"), Answer.Length);
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(await script.Kernel.ExpectAsync("receive"), 0);
+        await script.Kernel.ExpectAsync("close");
+        await stop.Within();
+    }
+
+    [Fact]
+    public async Task Where_sends_are_to_be_made_without_a_copy_this_one_is()
+    {
+        await using Script script = await Script.StartAsync();
+        script.Kernel.ZeroCopyFrom = Answer.Length;
+        script.Kernel.Deliver(await script.ConnectAsync(7, AnswerLastAsync), Request, CompletionFlags.None);
+        script.Kernel.Complete(await script.Kernel.ExpectAsync("zero-copy send"), Answer.Length);
+        await script.ExpectClosedAsync(7);
+    }
+
     [Fact]
     public async Task The_next_peer_of_the_slot_is_not_taken_for_one()
     {

@@ -76,7 +76,7 @@ internal sealed class ScriptedBackend : Backend
     public void LetGo()
     {
         _letsGo = true;
-        _signal.Release();
+        Wake();
     }
 
     public void AdvanceClock(long ms)

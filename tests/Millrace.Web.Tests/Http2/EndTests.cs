@@ -144,6 +144,23 @@ public class EndTests : Http2Test
         Assert.True(sent > 3);
     }
 
+    /// <summary>Others' bytes are not its own: else one download would keep any number of streams open.</summary>
+    [Fact]
+    public async Task Nor_is_it_beside_a_download()
+    {
+        Http2Wire client = await OpenStallingAsync(0);
+        await client.SendAsync(Frame.WindowUpdate(0, LargeBytes), Frame.Headers(1, Block.Get(Large)), Frame.Headers(3, Block.Get(Large)));
+        Task<Exchange> reset = client.ReadAsync(3);
+        for (int sent = 0; !reset.IsCompleted && sent < LargeBytes; sent += 2_000)
+        {
+            await client.SendAsync(Frame.WindowUpdate(1, 2_000), Frame.WindowUpdate(3, 1));
+            await Task.WhenAny(reset, Task.Delay(20, TestContext.Current.CancellationToken));
+        }
+
+        Assert.Equal(Http2Error.Cancel, (await reset).Reset);
+        Assert.False(client.Of(1).IsOver);
+    }
+
     [Fact]
     public async Task A_connection_whose_window_stays_closed_is_ended()
     {
