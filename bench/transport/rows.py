@@ -45,6 +45,7 @@ JSON_BYTES = len('{"message":"Hello, World!"}')
 
 ROWS = [
     Row("plaintext", "/plaintext", LINE_BYTES),
+    Row("awaited", "/awaited", LINE_BYTES),
     Row("json", "/json", JSON_BYTES),
     Row("10k", "/10k", 10_240),
     Row("https", "/plaintext", LINE_BYTES, Wire.HTTPS1),

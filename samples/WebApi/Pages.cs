@@ -2,7 +2,7 @@ using System.Text;
 
 namespace WebApi;
 
-/// <summary>The answers that bench/kestrel asks for: a line, a small object, ten kilobytes.</summary>
+/// <summary>The answers that bench/kestrel asks for: a line, at once or after a wait, a small object, ten kilobytes.</summary>
 internal static class Pages
 {
     private static readonly byte[] Line = "Hello, World!"u8.ToArray();
@@ -12,6 +12,11 @@ internal static class Pages
     {
         app.MapGet("/plaintext", static (HttpContext context) => Send(context.Response, Line));
         app.MapGet("/10k", static (HttpContext context) => Send(context.Response, TenKilobytes));
+        app.MapGet("/awaited", static async (HttpContext context) =>
+        {
+            await Task.Yield(); // As who asks a database: it goes on on the thread pool.
+            await Send(context.Response, Line);
+        });
         app.MapGet("/json", static () => new Greeting("Hello, World!"));
     }
 

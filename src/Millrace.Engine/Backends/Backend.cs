@@ -6,8 +6,9 @@ namespace Millrace.Engine.Backends;
 
 /// <summary>
 /// The seam between a reactor and a kernel: operations are submitted under a token and completed, in any order, by
-/// <see cref="Turn"/>. Everything but <see cref="Wake"/> and <see cref="AcceptQueued"/> belongs to the reactor's thread. Memory handed
-/// over with an operation stays the kernel's until that operation's terminal completion was returned, and its descriptor stays open.
+/// <see cref="Turn"/>. Everything but <see cref="Wake"/>, <see cref="AcceptQueued"/> and <see cref="SendNow"/> belongs to the reactor's
+/// thread. Memory handed over with an operation stays the kernel's until that operation's terminal completion was returned, and its
+/// descriptor stays open.
 /// <para>An abstract class rather than a struct generic: see docs/adr/0001-backend-seam.md for the figures.</para>
 /// </summary>
 internal abstract unsafe class Backend : IDisposable
@@ -108,6 +109,9 @@ internal abstract unsafe class Backend : IDisposable
     /// -EAGAIN where it has none.
     /// </summary>
     public virtual nint SendBeforeMore(int socket, MessageHeader* message) => TransferCalls.SendMessageBeforeMore(socket, message);
+
+    /// <summary>As <see cref="SendBeforeMore"/>, and nothing needs to follow. Any thread.</summary>
+    public virtual nint SendNow(int socket, MessageHeader* message) => TransferCalls.SendMessage(socket, message);
 
     /// <summary>
     /// The same of a file's pages, by reference: they must stay as they are for as long as the peer has not acknowledged them.

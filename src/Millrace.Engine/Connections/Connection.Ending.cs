@@ -143,7 +143,7 @@ public sealed partial class Connection
             BeginClose();
         }
 
-        if (Phase == ConnectionPhase.Closing && IsSocketFree)
+        if (Phase == ConnectionPhase.Closing && IsSocketFree && TryCallIn())
         {
             CloseSocket();
         }

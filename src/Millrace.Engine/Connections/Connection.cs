@@ -81,6 +81,7 @@ public sealed partial class Connection
         _listener = listener;
         _ticket = ticket;
         OpenEnding();
+        OpenLending();
         OpenFootprint();
         Phase = ConnectionPhase.Serving;
         OpenInput();

@@ -57,6 +57,40 @@ public class ChurnTests
         Assert.Empty(application.Log.AboveDebug);
     }
 
+    /// <summary>Written by threads of the pool, while sockets are closed under them and their numbers are given to the next.</summary>
+    [Theory, EachTransport]
+    public async Task Answers_of_other_threads_reach_their_own_client_while_others_reset(TransportKind transport)
+    {
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, static async context =>
+        {
+            string answer = string.Concat(Enumerable.Repeat(context.Request.Path.Value, 8_000));
+            await Task.Delay(1);
+            await context.Response.WriteAsync(answer);
+        });
+        int before = Descriptors.CountSockets();
+        int next = 0;
+        await Task.WhenAll(Enumerable.Range(0, 8).Select(_ => Task.Run(async () =>
+        {
+            int mine;
+            while ((mine = Interlocked.Increment(ref next)) <= Connections / 2)
+            {
+                using RawClient client = await application.ConnectAsync();
+                if (mine % 2 == 0)
+                {
+                    await client.SendAsync("GET /reset HTTP/1.1\r\nHost: mill\r\n\r\n");
+                    await Task.Delay(mine % 3);
+                    client.Reset();
+                }
+                else
+                {
+                    Assert.Equal(string.Concat(Enumerable.Repeat($"/{mine}", 8_000)), (await client.GetAsync($"/{mine}")).Body);
+                }
+            }
+        })));
+
+        await Descriptors.ReturnToAsync(before);
+    }
+
     [Theory, EachTransport]
     public async Task Kestrels_own_meter_counts_connections_in_and_out(TransportKind transport)
     {

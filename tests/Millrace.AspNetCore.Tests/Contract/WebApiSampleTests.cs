@@ -41,6 +41,7 @@ public class WebApiSampleTests
     private static async Task AskPagesAsync(HttpClient client)
     {
         Assert.Equal("Hello, World!", await client.GetStringAsync("/plaintext"));
+        Assert.Equal("Hello, World!", await client.GetStringAsync("/awaited"));
         Assert.Equal(new Greeting("Hello, World!"), await client.GetFromJsonAsync<Greeting>("/json"));
         Assert.Equal(10_240, (await client.GetByteArrayAsync("/10k")).Length);
     }

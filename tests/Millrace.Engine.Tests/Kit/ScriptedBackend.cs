@@ -133,6 +133,16 @@ internal sealed class ScriptedBackend : Backend
     public override unsafe nint SendBeforeMore(int socket, MessageHeader* message) =>
         Called("send before more", socket, BytesOf(message));
 
+    /// <summary>Shut by a test that wants a send of another thread to last.</summary>
+    public ManualResetEventSlim Gate { get; } = new(initialState: true);
+
+    public override unsafe nint SendNow(int socket, MessageHeader* message)
+    {
+        nint result = Called("send now", socket, BytesOf(message));
+        Assert.True(Gate.Wait(EngineTest.Patience));
+        return result;
+    }
+
     public override nint SendFile(int socket, int file, long offset, nuint bytes)
     {
         byte[] content = new byte[(int)bytes];
@@ -252,6 +262,7 @@ internal sealed class ScriptedBackend : Backend
         }
 
         _signal.Dispose();
+        Gate.Dispose();
     }
 
     private void Tell(string verb, OperationToken token, int socket, byte[]? bytes = null)

@@ -46,9 +46,11 @@ internal sealed partial class TransportConnection
             }
 
             ReadOnlySequence<byte> bytes = result.Buffer;
-            if (!bytes.IsEmpty)
+            ReadOnlySequence<byte> left = _reactor.IsHome ? bytes : bytes.Slice(_connection.SendElsewhere(bytes));
+            if (!left.IsEmpty)
             {
-                WriteReferences(bytes);
+                await _reactor.SwitchTo();
+                WriteReferences(left);
                 FlushOutcome outcome = await _connection.FlushAsync();
                 Unpin();
                 if (outcome == FlushOutcome.Closed)

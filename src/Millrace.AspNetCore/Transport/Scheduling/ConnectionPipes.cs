@@ -17,6 +17,7 @@ internal sealed class ConnectionPipes
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
     private readonly TurnEndScheduler _transport;
+    private readonly PipeScheduler _sender;
     private readonly (PipeOptions Input, PipeOptions Output) _onPool;
 
     public ConnectionPipes(Reactor reactor, MemoryPool<byte> memory, EndPointSettings settings)
@@ -25,6 +26,7 @@ internal sealed class ConnectionPipes
         Memory = memory;
         _settings = settings;
         _transport = new TurnEndScheduler(reactor);
+        _sender = settings.Terminator is null ? new SendScheduler(reactor) : _transport;
         _onPool = OptionsFor(PipeScheduler.ThreadPool);
     }
 
@@ -60,7 +62,7 @@ internal sealed class ConnectionPipes
     {
         return (
             Options(application, _transport, _settings.ReadBufferBytesMax),
-            Options(_transport, application, _settings.WriteBufferBytesMax));
+            Options(_sender, application, _settings.WriteBufferBytesMax));
 
         PipeOptions Options(PipeScheduler reader, PipeScheduler writer, long bytesMax) => new(
             Memory, reader, writer, pauseWriterThreshold: bytesMax, resumeWriterThreshold: bytesMax / 2, useSynchronizationContext: false);

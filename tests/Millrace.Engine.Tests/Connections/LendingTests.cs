@@ -1,0 +1,156 @@
+using System.Buffers;
+using Millrace.Engine.Stages;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Engine.Tests.Stages;
+using Millrace.Interop;
+
+namespace Millrace.Engine.Tests.Connections;
+
+/// <summary>Sends of other threads, which the reactor lends the socket to.</summary>
+public class LendingTests
+{
+    private static readonly byte[] Answer = Pattern.Make(5, 5_000);
+
+    [Fact]
+    public async Task Who_writes_elsewhere_sends_by_himself()
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        Assert.Equal(Answer.Length, await served.SendElsewhereAsync(new(Answer)));
+        Submission sent = await script.Kernel.ExpectAsync("send now");
+        Assert.Equal(7, sent.Socket);
+        Assert.Equal(Answer, sent.Bytes);
+        Assert.True(script.Kernel.IsQuiet);
+    }
+
+    [Fact]
+    public async Task Many_parts_go_out_in_order()
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        Assert.Equal(Answer.Length, await served.SendElsewhereAsync(Part.Chain(Answer.Chunk(100))));
+        var sent = new List<byte>();
+        while (sent.Count < Answer.Length)
+        {
+            sent.AddRange((await script.Kernel.ExpectAsync("send now")).Bytes);
+        }
+
+        Assert.Equal(Answer, sent);
+    }
+
+    [Theory]
+    [InlineData(1_000, 1_000)]
+    [InlineData(-Errno.EAGAIN, 0)]
+    [InlineData(-Errno.EPIPE, 0)]
+    public async Task What_does_not_go_is_left_to_be_sent_at_home(int result, long expected)
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        script.Kernel.Calls.Enqueue(result);
+        script.Kernel.Calls.Enqueue(-Errno.EAGAIN);
+        Assert.Equal(expected, await served.SendElsewhereAsync(new(Answer)));
+    }
+
+    /// <summary>They have to see the bytes first, and are the reactor's own.</summary>
+    [Fact]
+    public async Task Where_there_are_stages_nothing_is_lent()
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7, static _ => [new XorStage()]);
+        Assert.Equal(0, await served.SendElsewhereAsync(new(Answer)));
+        Assert.True(script.Kernel.IsQuiet);
+    }
+
+    /// <summary>The number of a descriptor that is closed is the next connection's: its peer would be sent this one's bytes.</summary>
+    [Fact]
+    public async Task A_socket_that_is_lent_is_closed_when_it_is_given_back()
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        script.Kernel.Gate.Reset();
+        Task<long> sending = served.SendElsewhereAsync(new(Answer));
+        await script.Kernel.ExpectAsync("send now");
+
+        await served.AbortAsync();
+        Submission cancelled = await script.Kernel.ExpectAsync("cancel");
+        script.Kernel.Complete(cancelled, -Errno.ECANCELED);
+        Assert.Equal(1, await script.ConnectionsAsync());
+        Assert.True(script.Kernel.IsQuiet);
+
+        script.Kernel.Gate.Set();
+        Assert.Equal(Answer.Length, await sending.Within());
+        await script.Kernel.ExpectAsync("reset");
+        await script.Kernel.ExpectAsync("close");
+
+        Assert.Equal(0, await served.SendElsewhereAsync(new(Answer)));
+        Assert.True(script.Kernel.IsQuiet);
+    }
+
+    [Fact]
+    public async Task The_slots_next_socket_can_be_lent_again()
+    {
+        await using Script script = await Script.StartAsync();
+        await using (Served first = await Served.ConnectAsync(script, 7))
+        {
+            await first.AbortAsync();
+            script.Kernel.Complete(await script.Kernel.ExpectAsync("cancel"), -Errno.ECANCELED);
+            await script.Kernel.ExpectAsync("reset");
+            await script.Kernel.ExpectAsync("close");
+        }
+
+        Assert.Equal(0, await script.ConnectionsAsync());
+        await using Served second = await Served.ConnectAsync(script, 8);
+        Assert.Equal(Answer.Length, await second.SendElsewhereAsync(new(Answer)));
+        Assert.Equal(8, (await script.Kernel.ExpectAsync("send now")).Socket);
+    }
+
+    /// <summary>A connection whose handler does nothing by itself, until this is disposed.</summary>
+    private sealed class Served(Script script) : IAsyncDisposable
+    {
+        private readonly TaskCompletionSource _stay = new();
+        private Connection _connection = null!;
+
+        public static async Task<Served> ConnectAsync(
+            Script script, int socket, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+        {
+            var served = new Served(script);
+            await script.ConnectAsync(socket, served.StayAsync, stages);
+            return served;
+        }
+
+        public Task<long> SendElsewhereAsync(ReadOnlySequence<byte> bytes) =>
+            Task.Run(() => _connection.SendElsewhere(bytes)).Within();
+
+        public Task AbortAsync() => script.Reactor.PostAsync(() => _connection.Abort()).Within();
+
+        public ValueTask DisposeAsync()
+        {
+            _stay.TrySetResult();
+            return default;
+        }
+
+        private Task StayAsync(Connection connection)
+        {
+            _connection = connection;
+            return _stay.Task;
+        }
+    }
+
+    private sealed class Part : ReadOnlySequenceSegment<byte>
+    {
+        public static ReadOnlySequence<byte> Chain(IEnumerable<byte[]> pieces)
+        {
+            Part? first = null;
+            Part? last = null;
+            foreach (byte[] piece in pieces)
+            {
+                var next = new Part { Memory = piece, RunningIndex = last is null ? 0 : last.RunningIndex + last.Memory.Length };
+                last?.Next = next;
+                first ??= next;
+                last = next;
+            }
+
+            return new ReadOnlySequence<byte>(first!, 0, last!, last!.Memory.Length);
+        }
+    }
+}
