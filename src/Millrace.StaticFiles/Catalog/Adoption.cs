@@ -10,12 +10,16 @@ namespace Millrace.StaticFiles.Catalog;
 /// <param name="files">Through which its files are opened and looked at.</param>
 internal sealed class Adoption(CatalogSnapshot snapshot, AssetFiles files)
 {
+    private TurnLooks? _looks;
     private int _requestsInFlight;
     private bool _isSuperseded;
 
     public CatalogSnapshot Snapshot => snapshot;
 
     public AssetFiles Files => files;
+
+    /// <summary>At the files whose descriptors the snapshot holds.</summary>
+    public TurnLooks Looks => _looks ??= new TurnLooks(files);
 
     /// <summary>A request starts to use an asset of this snapshot. Each needs its <see cref="EndRequest"/>.</summary>
     public void BeginRequest()

@@ -73,17 +73,15 @@ internal readonly struct BodySource
     /// whether the bytes read in between are of one version. By size and time of modification: what changes the inode only (a rename
     /// over it takes a link away) changes no content.
     /// </summary>
-    public BodyChange Change()
-    {
-        if (Files.Look(Descriptor, out FileState now) < 0)
-        {
-            return BodyChange.Rewritten;
-        }
+    public BodyChange Change() => ChangeTo(Files.Look(Descriptor, out FileState now), now);
 
-        return now.Size == Size && now.ModifiedAtNs == _modifiedAtNs ? BodyChange.None
-            : now.Size > Size ? BodyChange.Grown
-            : BodyChange.Rewritten;
-    }
+    /// <summary>
+    /// As <see cref="Change()"/>, for bytes of a read that the adopter's reactor has been told of in this turn, or in one before: a look
+    /// that another answer has had done in this turn will do.
+    /// </summary>
+    public BodyChange Change(long turn) => _adoption is null || _ownsDescriptor
+        ? Change()
+        : ChangeTo(_adoption.Looks.Look(Descriptor, turn, out FileState now), now);
 
     /// <summary>The same source with the file's state as it is now. It stands in for this one: they are closed once.</summary>
     public BodySource Renewed() => Files.Look(Descriptor, out FileState now) < 0
@@ -99,6 +97,12 @@ internal readonly struct BodySource
 
         _adoption?.EndRequest();
     }
+
+    private BodyChange ChangeTo(int looked, in FileState now) =>
+        looked < 0 ? BodyChange.Rewritten
+        : now.Size == Size && now.ModifiedAtNs == _modifiedAtNs ? BodyChange.None
+        : now.Size > Size ? BodyChange.Grown
+        : BodyChange.Rewritten;
 
     private static AssetFiles FilesOf(Adoption? adoption) => adoption?.Files ?? AssetFiles.System;
 

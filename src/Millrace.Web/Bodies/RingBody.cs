@@ -6,7 +6,7 @@ namespace Millrace.Web.Bodies;
 
 /// <summary>
 /// A body that one read brings: it lands straight behind the head, and only then does anything go out. So a file that has changed in
-/// place since the catalogue was made is noticed (a statx behind the read), and sent as it is now by <see cref="ChangedBody"/>.
+/// place since the catalogue was made is noticed (a statx behind the reads of a turn), and sent as it is now by <see cref="ChangedBody"/>.
 /// </summary>
 internal static class RingBody
 {
@@ -21,7 +21,8 @@ internal static class RingBody
         {
             int size = (int)source.Size;
             int read = await ReadAsync(connection, source, 0, size, size + 1);
-            return read == Unreadable ? UnreadableBody.Answer(connection, head) : (read == size && source.Change() == BodyChange.None)
+            return read == Unreadable ? UnreadableBody.Answer(connection, head)
+                : (read == size && source.Change(connection.Reactor.Counters.Turns) == BodyChange.None)
                 || await ChangedBody.SendAsync(connection, source, head, read);
         }
         finally
@@ -42,7 +43,7 @@ internal static class RingBody
                 return UnreadableBody.Answer(connection, head);
             }
 
-            if (read == bytes && source.Change() != BodyChange.Rewritten)
+            if (read == bytes && source.Change(connection.Reactor.Counters.Turns) != BodyChange.Rewritten)
             {
                 return true;
             }
