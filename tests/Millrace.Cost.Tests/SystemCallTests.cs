@@ -20,6 +20,9 @@ public class SystemCallTests
     /// </summary>
     private const double StrayMax = 0.3;
 
+    /// <summary>What a request calls it calls in every round; what strays more than that in one does not in each.</summary>
+    private const int RoundsMost = 3;
+
     [Theory]
     [InlineData("io_uring", "", 10_000, "io_uring_enter 2")]
     [InlineData("io_uring", "", 100_000, "io_uring_enter 2")]
@@ -31,47 +34,63 @@ public class SystemCallTests
     [InlineData("epoll", "", 10_000, "epoll_wait 2, recvfrom 1, sendto 1")]
     [InlineData("epoll", "", 200_000, "epoll_wait 2, recvfrom 1, sendfile 1, sendmsg 1")]
     [InlineData("epoll", Flags.Ring, 10_000, "epoll_wait 3, preadv2 2, recvfrom 1, sendto 1, statx 1")]
-    public async Task A_request_is_answered_by_these_calls(string backend, string flags, int size, string calls) =>
-        Assert.Equal(calls, await CallsAsync(backend, flags, size, inOneWrite: 1, Over1));
+    public Task A_request_is_answered_by_these_calls(string backend, string flags, int size, string calls) =>
+        AssertCallsAsync(calls, backend, flags, size, inOneWrite: 1, Over1);
 
     [Theory]
     [InlineData("io_uring", "io_uring_enter 2")]
     [InlineData("epoll", "epoll_wait 2, recvfrom 1, sendto 1")]
-    public async Task Sixteen_requests_that_come_together_are_answered_together(string backend, string calls) =>
-        Assert.Equal(calls, await CallsAsync(backend, "", 1000, inOneWrite: 16, Over1));
+    public Task Sixteen_requests_that_come_together_are_answered_together(string backend, string calls) =>
+        AssertCallsAsync(calls, backend, "", 1000, inOneWrite: 16, Over1);
 
     [Theory]
     [InlineData("io_uring", 1, "io_uring_enter 2")]
     [InlineData("io_uring", 16, "io_uring_enter 2")]
     [InlineData("epoll", 1, "epoll_wait 2, recvfrom 1, sendto 1")]
     [InlineData("epoll", 16, "epoll_wait 2, recvfrom 1, sendto 1")]
-    public async Task Streams_of_one_connection_are_answered_by_these_calls(string backend, int streams, string calls) =>
-        Assert.Equal(calls, await CallsAsync(backend, "", 1000, streams, static url => new Http2Connection(url, "/file.bin")));
+    public Task Streams_of_one_connection_are_answered_by_these_calls(string backend, int streams, string calls) =>
+        AssertCallsAsync(calls, backend, "", 1000, streams, static url => new Http2Connection(url, "/file.bin"));
 
     /// <summary>Beside the waits, whose number depends on what comes together.</summary>
     [Theory]
     [InlineData("")]
     [InlineData("--registered-files")]
-    public async Task A_connection_is_taken_and_closed_by_these_calls(string flags) =>
-        Assert.Equal("close 1, getpeername 1", await WithServerAsync("io_uring", flags, 1000, static async (url, reactor) =>
+    public Task A_connection_is_taken_and_closed_by_these_calls(string flags) =>
+        WithServerAsync("io_uring", flags, 1000, static async (url, reactor) =>
         {
             Connect(url, reactor, Requests);
-            IReadOnlyDictionary<string, int> counted = await CallCount.OfAsync(reactor, () => Connect(url, reactor, Requests));
-            return Named(counted.Where(static call => call.Key != "io_uring_enter"));
-        }));
+            await AssertCallsAsync("close 1, getpeername 1", async () =>
+            {
+                IReadOnlyDictionary<string, int> counted = await CallCount.OfAsync(reactor, () => Connect(url, reactor, Requests));
+                return Named(counted.Where(static call => call.Key != "io_uring_enter"));
+            });
+        });
 
     private static Http1Connection Over1(Uri server) => new(server, "/file.bin", "", 200);
 
     /// <summary>The calls for each write of requests.</summary>
-    private static Task<string> CallsAsync(string backend, string flags, int size, int inOneWrite, Func<Uri, KeptConnection> connect) =>
+    private static Task AssertCallsAsync(
+        string calls, string backend, string flags, int size, int inOneWrite, Func<Uri, KeptConnection> connect) =>
         WithServerAsync(backend, flags, size, async (url, reactor) =>
         {
             using KeptConnection connection = connect(url);
             Ask(connection, reactor, inOneWrite, Requests * 2);
-            return Named(await CallCount.OfAsync(reactor, () => Ask(connection, reactor, inOneWrite, Requests)));
+            await AssertCallsAsync(
+                calls, async () => Named(await CallCount.OfAsync(reactor, () => Ask(connection, reactor, inOneWrite, Requests))));
         });
 
-    private static async Task<string> WithServerAsync(string backend, string flags, int size, Func<Uri, ServerThread, Task<string>> count)
+    private static async Task AssertCallsAsync(string calls, Func<Task<string>> round)
+    {
+        string counted = await round();
+        for (int rounds = 1; rounds < RoundsMost && counted != calls; rounds++)
+        {
+            counted = await round();
+        }
+
+        Assert.Equal(calls, counted);
+    }
+
+    private static async Task WithServerAsync(string backend, string flags, int size, Func<Uri, ServerThread, Task> count)
     {
         Tool.Require("strace");
         using var folder = new TempFolder();
@@ -80,7 +99,7 @@ public class SystemCallTests
             Publication.Program,
             [folder.Root, .. Flags.OneReactor(backend, flags)],
             "Serving ");
-        return await count(server.Url, ServerThreads.Reactor(server));
+        await count(server.Url, ServerThreads.Reactor(server));
     }
 
     /// <summary>How many there were for each of what was done, the most frequent first.</summary>

@@ -13,8 +13,14 @@ public class SendingTests : TransportTest
         Options.WatchForStalls = false;
         (Peer peer, ConnectionContext connection) = await PairAsync();
         using var busy = new ManualResetEventSlim();
+        using var done = new ManualResetEventSlim();
         Reactor reactor = (await Factory.Reactors.StartedAsync(CancellationToken.None)).Reactors[0];
-        reactor.Post(static busy => ((ManualResetEventSlim)busy!).Wait(), busy);
+        Task holding = reactor.PostAsync(() =>
+        {
+            busy.Set();
+            done.Wait();
+        });
+        await Task.Run(busy.Wait).Within();
         try
         {
             await WriteOnPoolAsync(connection, "answer".Ascii());
@@ -22,7 +28,8 @@ public class SendingTests : TransportTest
         }
         finally
         {
-            busy.Set();
+            done.Set();
+            await holding.Within();
         }
     }
 
