@@ -12,7 +12,8 @@ public sealed record Limits
     /// <summary>
     /// Connections of one client: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber has. 0: as many as there
     /// may be. A quarter of all, so that none can keep all others out, and proxies, carriers' NATs and load tests are below it;
-    /// who serves the public directly may go down to some hundreds. Unix sockets have no address and are not counted.
+    /// who serves the public directly may go down to some hundreds. Unix sockets have no address and are not counted; nor is a connection
+    /// any more whose last answer the kernel has, which sends it, of a bounded buffer, behind the close.
     /// </summary>
     public int ConnectionsPerClient { get; init; } = 16_384;
 

@@ -9,6 +9,8 @@ public enum TransportScheduling
     /// </summary>
     Inline,
 
-    /// <summary>On the thread pool, as with the sockets transport. Only the input and output itself are the reactor's.</summary>
+    /// <summary>
+    /// On the thread pool, as with the sockets transport. The reactor brings what is received, and sends what a socket had no room for.
+    /// </summary>
     ThreadPool,
 }

@@ -4,7 +4,7 @@ namespace Millrace.Engine;
 
 /// <content>
 /// How far the output has come, counted in the bytes that the handler wrote, whatever stages make of them: for who has to know when an
-/// answer is with the kernel, and how much of one that was cut.
+/// answer is with the kernel, and how much of one that was cut. Bytes sent elsewhere (<see cref="SendElsewhere"/>) are in none of these.
 /// </content>
 public sealed partial class Connection
 {

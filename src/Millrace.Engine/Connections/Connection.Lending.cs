@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using Millrace.Interop;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine;
@@ -18,6 +19,11 @@ public sealed partial class Connection
     private int _loan;
 
     /// <summary>
+    /// What has broken the connection, told to who sent elsewhere: the kernel tells it once, and a plain end or EPIPE from then on.
+    /// </summary>
+    private volatile int _errnoElsewhere;
+
+    /// <summary>
     /// Sends what goes without a wait, and returns how many bytes that was. None where there are stages, to which the bytes go first;
     /// where the socket has no room, is closed or about to be; or after an error, which the next send at home tells. Any thread, one at a
     /// time, while the handler has not returned and nothing that it wrote is unsent.
@@ -30,24 +36,62 @@ public sealed partial class Connection
             return 0;
         }
 
-        long sent = 0;
-        ReadOnlySequence<byte> left = bytes;
-        while (!left.IsEmpty && SendParts(left) is > 0 and var count)
+        try
         {
-            sent += count;
-            left = left.Slice(count);
+            return SendLent(bytes);
         }
+        finally
+        {
+            GiveBack();
+        }
+    }
 
+    private void OpenLending()
+    {
+        _loan = Loan.None;
+        _errnoElsewhere = 0;
+    }
+
+    private void GiveBack()
+    {
         if (Interlocked.CompareExchange(ref _loan, Loan.None, Loan.Lent) != Loan.Lent)
         {
             Volatile.Write(ref _loan, Loan.Refused);
             Reactor.Post(static connection => ((Connection)connection!).Progress(), this);
         }
+    }
+
+    /// <summary>All of it, until the socket has no room, breaks, or is called in.</summary>
+    private long SendLent(in ReadOnlySequence<byte> bytes)
+    {
+        long sent = 0;
+        ReadOnlySequence<byte> left = bytes;
+        while (!left.IsEmpty && Volatile.Read(ref _loan) == Loan.Lent)
+        {
+            nint result = SendParts(left);
+            if (result <= 0)
+            {
+                NoteErrorElsewhere((int)-result);
+                break;
+            }
+
+            sent += result;
+            left = left.Slice(result);
+        }
 
         return sent;
     }
 
-    private void OpenLending() => _loan = Loan.None;
+    private void NoteErrorElsewhere(int errno)
+    {
+        if (errno is not (0 or Errno.EAGAIN or Errno.EINTR or Errno.ENOBUFS or Errno.ENOMEM or Errno.EPIPE))
+        {
+            _errnoElsewhere = errno;
+        }
+    }
+
+    /// <summary>What broke the connection, where the kernel says that it is at its end: it may have told somebody else.</summary>
+    private int ToldElsewhere(int errno) => errno is 0 or Errno.EPIPE && _errnoElsewhere is not 0 and var told ? told : errno;
 
     /// <summary>No longer to be had by others; false while one has it, who gives it back and has the end go on.</summary>
     private bool TryCallIn()
@@ -75,26 +119,30 @@ public sealed partial class Connection
         IoVector* vectors = stackalloc IoVector[PartsMost];
         var pins = default(Pins);
         int count = 0;
-        foreach (ReadOnlyMemory<byte> part in bytes)
+        try
         {
-            if (count == PartsMost)
+            foreach (ReadOnlyMemory<byte> part in bytes)
             {
-                break;
+                if (count == PartsMost)
+                {
+                    break;
+                }
+
+                pins[count] = part.Pin();
+                vectors[count] = new IoVector { Address = (byte*)pins[count].Pointer, Bytes = (nuint)part.Length };
+                count++;
             }
 
-            pins[count] = part.Pin();
-            vectors[count] = new IoVector { Address = (byte*)pins[count].Pointer, Bytes = (nuint)part.Length };
-            count++;
+            var message = new MessageHeader { Vectors = vectors, VectorCount = (nuint)count };
+            return Backend.SendNow(_socket, &message);
         }
-
-        var message = new MessageHeader { Vectors = vectors, VectorCount = (nuint)count };
-        nint sent = Backend.SendNow(_socket, &message);
-        for (int i = 0; i < count; i++)
+        finally
         {
-            pins[i].Dispose();
+            foreach (ref MemoryHandle pin in pins[..count])
+            {
+                pin.Dispose();
+            }
         }
-
-        return sent;
     }
 
     [InlineArray(PartsMost)]

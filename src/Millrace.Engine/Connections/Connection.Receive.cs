@@ -115,6 +115,7 @@ public sealed partial class Connection
 
     private void TakeReceiveError(int errno)
     {
+        errno = ToldElsewhere(errno);
         switch (errno)
         {
             case 0:

@@ -101,7 +101,7 @@ public sealed partial class Connection
         else if (-result is not (0 or Errno.EINTR))
         {
             // ECANCELED here is our own close; EPIPE and ECONNRESET are the peer's.
-            NoteFault(-result);
+            NoteFault(ToldElsewhere(-result));
             BreakOutput();
             Progress();
             return;

@@ -177,6 +177,7 @@ internal sealed partial class Http2Session
         if (_streams.Count == 1)
         {
             _lookAtMs = NowMs + _lookMs;
+            _isWatched = false;
         }
 
         return stream;

@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Millrace.AspNetCore.Tests.Transport.Kit;
 using Millrace.Engine;
@@ -34,10 +36,17 @@ public class SendingTests : TransportTest
     }
 
     /// <summary>The socket has no room for it, so that the reactor sends what is left, and the next bytes wait behind that.</summary>
-    [Fact]
-    public async Task What_the_pool_writes_faster_than_the_peer_reads_comes_whole_and_in_order()
+    [Theory]
+    [InlineData(TransportScheduling.Inline, false)]
+    [InlineData(TransportScheduling.Inline, true)]
+    [InlineData(TransportScheduling.ThreadPool, false)]
+    [InlineData(TransportScheduling.ThreadPool, true)]
+    public async Task What_the_pool_writes_faster_than_the_peer_reads_comes_whole_and_in_order(TransportScheduling scheduling, bool isUnix)
     {
-        (Peer peer, ConnectionContext connection) = await PairAsync(receiveBufferBytes: 4096);
+        using var folder = new TemporaryFolder();
+        Options.Scheduling = scheduling;
+        EndPoint? endPoint = isUnix ? new UnixDomainSocketEndPoint(folder.File("socket")) : null;
+        (Peer peer, ConnectionContext connection) = await PairAsync(endPoint, receiveBufferBytes: 4096);
         byte[] all = new byte[8 * 1024 * 1024];
         new Random(7).NextBytes(all);
         Task writing = Task.Run(async () =>
@@ -76,6 +85,68 @@ public class SendingTests : TransportTest
         byte[] received = await peer.ReceiveToEndAsync();
         Assert.Equal(Enumerable.Range(0, 2 * Turns), received.Chunk(4).Select(static chunk => BitConverter.ToInt32(chunk)));
         await writing.Within();
+    }
+
+    /// <summary>
+    /// Our pump ends on the pool there as well, with its last send: it may be faster than the end that was asked for, which the reactor is
+    /// told of.
+    /// </summary>
+    [Fact]
+    public async Task An_abort_on_the_pool_is_a_reset_also_right_behind_the_last_bytes()
+    {
+        IConnectionListener listener = await BindAsync();
+        Reactor reactor = (await Factory.Reactors.StartedAsync(CancellationToken.None)).Reactors[0];
+        for (int i = 0; i < 300; i++)
+        {
+            Peer peer = await ConnectAsync(listener.EndPoint);
+            ConnectionContext connection = await AcceptAsync(listener);
+            peer.Socket.Shutdown(SocketShutdown.Send);
+            await connection.ConnectionClosed.FiredAsync();
+
+            using var busy = new ManualResetEventSlim();
+            Task holding = reactor.PostAsync(() =>
+            {
+                busy.Set();
+                Thread.Sleep(1);
+            });
+            await Task.Run(async () =>
+            {
+                busy.Wait();
+                await connection.Transport.Output.WriteAsync("last words".Ascii());
+                connection.Abort(new ConnectionAbortedException("enough"));
+                await connection.DisposeAsync();
+            }).Within();
+            await holding.Within();
+            await peer.ExpectResetAsync();
+        }
+    }
+
+    [Fact]
+    public async Task Who_stops_while_the_pool_writes_ends()
+    {
+        IConnectionListener listener = await BindAsync();
+        var writing = new List<Task>();
+        var reading = new List<Task>();
+        for (int i = 0; i < 8; i++)
+        {
+            Peer peer = await ConnectAsync(listener.EndPoint);
+            ConnectionContext connection = await AcceptAsync(listener);
+            reading.Add(Assert.ThrowsAnyAsync<SocketException>(peer.ReceiveToEndAsync));
+            writing.Add(Task.Run(async () =>
+            {
+                while (!(await connection.Transport.Output.WriteAsync(new byte[10_000])).IsCompleted)
+                {
+                    await Task.Yield();
+                }
+
+                await connection.DisposeAsync();
+            }));
+        }
+
+        await Task.Delay(100);
+        await listener.UnbindAsync().AsTask().Within();
+        await Factory.DisposeAsync().AsTask().Within();
+        await Task.WhenAll([.. writing, .. reading]).Within();
     }
 
     private static Task WriteOnPoolAsync(ConnectionContext connection, ReadOnlyMemory<byte> bytes) => Task.Run(async () =>

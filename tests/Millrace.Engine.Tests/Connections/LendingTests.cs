@@ -51,6 +51,64 @@ public class LendingTests
         Assert.Equal(expected, await served.SendElsewhereAsync(new(Answer)));
     }
 
+    /// <summary>The kernel tells once what broke a connection: to who sends, here, and to the reactor that it has ended.</summary>
+    [Theory]
+    [InlineData(Errno.ETIMEDOUT, true)]
+    [InlineData(Errno.ECONNRESET, false)]
+    public async Task What_breaks_the_connection_is_known_at_home_when_another_thread_was_told(int errno, bool isFault)
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        script.Kernel.Calls.Enqueue(-errno);
+        Assert.Equal(0, await served.SendElsewhereAsync(new(Answer)));
+        await script.Kernel.ExpectAsync("send now");
+
+        Task<ReadOutcome> read = await served.BeginReadAsync();
+        script.Kernel.Complete(served.Receive, 0);
+        Assert.Equal(ReadOutcome.Reset, await read.Within());
+        Assert.Equal(isFault ? Errno.Describe(-errno) : null, served.Fault);
+    }
+
+    [Fact]
+    public async Task What_broke_the_connection_is_known_also_to_a_send_at_home()
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        script.Kernel.Calls.Enqueue(-Errno.ETIMEDOUT);
+        Assert.Equal(0, await served.SendElsewhereAsync(new(Answer)));
+        await script.Kernel.ExpectAsync("send now");
+
+        Task<FlushOutcome> flush = await served.BeginFlushAsync(Answer);
+        script.Kernel.Complete(await script.Kernel.ExpectAsync("send"), -Errno.EPIPE);
+        Assert.Equal(FlushOutcome.Closed, await flush.Within());
+        Assert.Equal(Errno.Describe(-Errno.ETIMEDOUT), served.Fault);
+    }
+
+    [Fact]
+    public async Task Memory_that_cannot_be_pinned_does_not_keep_the_socket()
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        await Assert.ThrowsAsync<NotSupportedException>(() => served.SendElsewhereAsync(new(new Unpinnable().Memory)));
+        Assert.Equal(Answer.Length, await served.SendElsewhereAsync(new(Answer)));
+        await script.Kernel.ExpectAsync("send now");
+        await served.AbortAsync();
+        script.Kernel.Complete(await script.Kernel.ExpectAsync("cancel"), -Errno.ECANCELED);
+        await script.Kernel.ExpectAsync("reset");
+        await script.Kernel.ExpectAsync("close");
+    }
+
+    [Fact]
+    public async Task Empty_parts_are_passed_over()
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        Assert.Equal(Answer.Length, await served.SendElsewhereAsync(Part.Chain([[], Answer[..100], [], [], Answer[100..], []])));
+        Assert.Equal(Answer, (await script.Kernel.ExpectAsync("send now")).Bytes);
+        Assert.Equal(0, await served.SendElsewhereAsync(Part.Chain([[], []])));
+        Assert.True(script.Kernel.IsQuiet);
+    }
+
     /// <summary>They have to see the bytes first, and are the reactor's own.</summary>
     [Fact]
     public async Task Where_there_are_stages_nothing_is_lent()
@@ -110,16 +168,29 @@ public class LendingTests
         private readonly TaskCompletionSource _stay = new();
         private Connection _connection = null!;
 
+        /// <summary>That is armed.</summary>
+        public Submission Receive { get; private set; } = null!;
+
+        public string? Fault => _connection.Fault;
+
         public static async Task<Served> ConnectAsync(
             Script script, int socket, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
         {
             var served = new Served(script);
-            await script.ConnectAsync(socket, served.StayAsync, stages);
+            served.Receive = await script.ConnectAsync(socket, served.StayAsync, stages);
             return served;
         }
 
         public Task<long> SendElsewhereAsync(ReadOnlySequence<byte> bytes) =>
             Task.Run(() => _connection.SendElsewhere(bytes)).Within();
+
+        public Task<Task<ReadOutcome>> BeginReadAsync() => script.Reactor.AskAsync(() => _connection.ReadAsync().AsTask());
+
+        public Task<Task<FlushOutcome>> BeginFlushAsync(byte[] bytes) => script.Reactor.AskAsync(() =>
+        {
+            _connection.Write(bytes);
+            return _connection.FlushAsync().AsTask();
+        });
 
         public Task AbortAsync() => script.Reactor.PostAsync(() => _connection.Abort()).Within();
 
@@ -133,6 +204,19 @@ public class LendingTests
         {
             _connection = connection;
             return _stay.Task;
+        }
+    }
+
+    private sealed class Unpinnable : MemoryManager<byte>
+    {
+        public override Span<byte> GetSpan() => new byte[10];
+
+        public override MemoryHandle Pin(int elementIndex = 0) => throw new NotSupportedException();
+
+        public override void Unpin() => throw new NotSupportedException();
+
+        protected override void Dispose(bool disposing)
+        {
         }
     }
 

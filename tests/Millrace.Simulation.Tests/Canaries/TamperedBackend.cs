@@ -39,6 +39,8 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override nint SendBeforeMore(int socket, MessageHeader* message) => kernel.SendBeforeMore(socket, message);
 
+    public override nint SendNow(int socket, MessageHeader* message) => kernel.SendNow(socket, message);
+
     public override nint SendFile(int socket, int file, long offset, nuint bytes) => kernel.SendFile(socket, file, offset, bytes);
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>

@@ -25,6 +25,10 @@ internal sealed unsafe partial class SimulatedBackend
         return SendAtOnce(socket, content.AsSpan(0, RandomAccess.Read(pages, content, offset)));
     }
 
+    /// <summary>A call of another thread's: a run would not be the same twice.</summary>
+    public override nint SendNow(int socket, MessageHeader* message) =>
+        throw new NotSupportedException("The simulation has one thread.");
+
     private int SendAtOnce(int socket, ReadOnlySpan<byte> bytes) =>
         At(socket) is SimulatedSocket connection ? connection.SendAtOnce(bytes) : -Errno.EBADF;
 }

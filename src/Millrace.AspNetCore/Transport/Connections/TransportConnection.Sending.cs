@@ -19,6 +19,8 @@ internal sealed partial class TransportConnection
         try
         {
             await SendToEndAsync();
+            // An end that was asked for elsewhere comes before ours, and is on its way there.
+            await _reactor.SwitchTo();
         }
 #pragma warning disable CA1031 // Whatever it is ends this connection, and is told to the application.
         catch (Exception unexpected)

@@ -12,7 +12,8 @@ namespace Millrace.AspNetCore.Transport.Connections;
 
 /// <summary>
 /// A connection of the engine as Kestrel knows connections: two pipes, between which and the engine two pumps run on the reactor's
-/// thread. It is the handler of its connection, and ends when both pumps have. What Kestrel may call, it may call from any thread.
+/// thread, but for what is written elsewhere and sent from there. It is the handler of its connection, and ends when both pumps have.
+/// What Kestrel may call, it may call from any thread.
 /// </summary>
 internal sealed partial class TransportConnection : ConnectionContext,
     IConnectionIdFeature,
@@ -101,7 +102,12 @@ internal sealed partial class TransportConnection : ConnectionContext,
         Task sending = SendAsync();
         await receiving;
         await sending;
-        // From here on the engine's connection may be another peer's.
+        if (_reactor.IsHome)
+        {
+            // What was asked for may be on its way still, and from here on the engine's connection may be another peer's.
+            End();
+        }
+
         _isOver = true;
         _socket.Dispose();
     }

@@ -41,7 +41,7 @@ internal sealed class HomeScheduler(Reactor reactor, IOccupant occupant) : PipeS
         }
         else
         {
-            // Rare: what comes from the peer is brought by the reactor, so that this is somebody who cancels a wait.
+            // Somebody cancels a wait, or what was written elsewhere was sent there and a flush waits for that.
             Post(action, state);
         }
     }
