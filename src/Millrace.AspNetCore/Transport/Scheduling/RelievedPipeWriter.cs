@@ -4,7 +4,7 @@ using System.Threading.Tasks.Sources;
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
 /// <summary>
-/// A pipe's writer whose flush can be told not to wait. What it waits for the reactor has to send, so that one who blocks the reactor with a
+/// A pipe's writer whose flush can be told not to wait. The reactor sends what it waits for, and one who blocks the reactor with a
 /// flush, as a synchronous write of much does, would wait for ever: his bytes are kept in the pipe instead, above its bound.
 /// </summary>
 /// <param name="inner">The writer of a pipe that schedules its writer by <paramref name="home"/>.</param>
