@@ -170,6 +170,24 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
+    public async Task What_was_received_in_part_when_the_server_ended_does_not_read_as_all()
+    {
+        Options.MaxReadBufferSize = 1;
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        await peer.SendAsync(new byte[100_000]);
+        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+        await Factory.DisposeAsync().AsTask().Within();
+        await Assert.ThrowsAsync<ConnectionResetException>(async () =>
+        {
+            ReadResult result;
+            while (!(result = await connection.Transport.Input.ReadAsync().Within()).IsCompleted)
+            {
+                connection.Transport.Input.AdvanceTo(result.Buffer.End);
+            }
+        });
+    }
+
+    [Fact]
     public async Task An_answer_that_was_sent_survives_the_end_of_the_server()
     {
         // A slow peer: most of it is in our kernel yet, which a reset would have dropped.

@@ -75,6 +75,25 @@ internal sealed partial class TransportConnection
         }
     }
 
+    /// <summary>
+    /// Both pumps are through. An end that was asked for elsewhere may be on its way still, and from here on the engine's connection may be
+    /// another peer's.
+    /// </summary>
+    private async Task EndAtHomeAsync()
+    {
+        try
+        {
+            await _reactor.SwitchTo();
+            End();
+        }
+        catch (ObjectDisposedException) when (_reactor.HasEnded)
+        {
+            // Past its deadline it leaves connections that nobody has ended: there is no home to come to, and it has said so.
+        }
+
+        _isOver = true;
+    }
+
     /// <summary>Reactor thread: both pumps are released from what they wait for.</summary>
     private void End()
     {

@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using Microsoft.AspNetCore.Connections;
 using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Transport.Connections;
@@ -84,6 +85,12 @@ internal sealed partial class TransportConnection
             if (flushed.IsCompleted || flushed.IsCanceled)
             {
                 break;
+            }
+
+            if (!_reactor.IsHome)
+            {
+                // It has ended meanwhile, and the connection with it, which nobody else had ended.
+                return new ConnectionResetException("The connection was reset: its reactor has ended.");
             }
         }
 

@@ -19,12 +19,10 @@ internal sealed partial class TransportConnection
         try
         {
             await SendToEndAsync();
-            // An end that was asked for elsewhere comes before ours, and is on its way there.
-            await _reactor.SwitchTo();
         }
         catch (ObjectDisposedException) when (_reactor.HasEnded)
         {
-            // Past its deadline it leaves connections that nobody has ended: there is no home to come to, and it has said so.
+            // Nobody is there to send any more.
         }
 #pragma warning disable CA1031 // Whatever it is ends this connection, and is told to the application.
         catch (Exception unexpected)

@@ -102,13 +102,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
         Task sending = SendAsync();
         await receiving;
         await sending;
-        if (_reactor.IsHome)
-        {
-            // What was asked for may be on its way still, and from here on the engine's connection may be another peer's.
-            End();
-        }
-
-        _isOver = true;
         _socket.Dispose();
+        await EndAtHomeAsync();
     }
 }
