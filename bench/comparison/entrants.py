@@ -88,6 +88,8 @@ def known() -> list[Entrant]:
         millrace("millrace"),
         millrace("millrace-epoll", "--backend epoll"),
         millrace("millrace-uncoded", "--compress off"),
+        millrace("millrace-copied", "--sendfile off"),
+        millrace("millrace-kept", "--bake-max 128m"),
         front("millrace-kestrel", "kestrel"),
         front("millrace-pipe", "pipe"),
         # The sizes that decide, moved so that a file of any row's size goes this way.

@@ -104,6 +104,10 @@ _DEPLOYED_NOTE = (
     "background as it comes, which the others do not do and no client here takes; `millrace-uncoded` has `--compress off`. The load "
     "looks at each body, which takes it some time. `MapStaticAssets` is not here: it sends the lengths and tags of its own build, so that "
     "a longer version is cut, a shorter one is a 500, and one of the same length has the tag of another.")
+_LARGE_NOTE = (
+    "`millrace` sends by reference all but as much as the receive queue of a client on the same machine may hold "
+    "([ADR 0016](adr/0016-files-by-reference.md)); the others send all of it so, also what somebody writes over meanwhile. "
+    "`millrace-copied` has `--sendfile off`, and `millrace-kept`, with `--bake-max 128m`, has the file in memory of its own.")
 _COLD_NOTE = (
     f"All {cold.FILES:,} files are taken out of the page cache before each window, and none is asked for twice, so that each answer waits "
     "for the disk, or for what the machine's host has of it in memory. Waits is the time of the server's core for each request in which "
@@ -136,5 +140,7 @@ ROWS = [
     Row("cold", "80 KB, from the disk", "", (64,), COLD, root=Root.COLD, note=_COLD_NOTE),
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
     Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
-    Row("100m", "100 MB", "100m.bin", servers=("limit", "limit-sendfile", *PEERS, "millrace", "millrace-epoll", "millrace-kestrel")),
+    Row("100m", "100 MB", "100m.bin", servers=(
+        "limit", "limit-sendfile", *PEERS, "millrace", "millrace-epoll", "millrace-copied", "millrace-kept", "millrace-kestrel"),
+        note=_LARGE_NOTE),
 ]

@@ -61,6 +61,7 @@ _millrace_flags() {
       '--bake-max'
       '--bake-memory'
       '--ring-max'
+      '--sendfile'
       '--hash-max'
       '--descriptors'
       '--entries-max'
@@ -170,6 +171,7 @@ _millrace_value() {
     '--bake-max') place=needed ;;
     '--bake-memory') place=needed choices+=('auto') ;;
     '--ring-max') place=needed ;;
+    '--sendfile') place=behind choices+=('on' 'off') ;;
     '--hash-max') place=needed ;;
     '--descriptors') place=needed choices+=('auto') ;;
     '--entries-max') place=needed ;;

@@ -2,7 +2,7 @@
 
 set -g __millrace_commands 'check' 'init' 'schema' 'precompress' 'doctor' 'probe' 'completions' 'man'
 set -g __millrace_with_value '--config' '-l' '--listen' '--host' '--reactors' '--backend' '--cert' '--key' '--key-password' '--client-ca' '--tls-key-log' '--trusted-proxy' '--client-field' '--unix-mode' '--access-log' '--access-log-format' '--admin' '--admin-host' '--otlp' '--index' '--dotfiles' '--error-page' '--charset' '--mime' '--cache-control' '--header' '--auth' '--realm' '--redirect' '--rewrite' '--compress-memory' '--watch' '--bake-max' '--bake-memory' '--ring-max' '--hash-max' '--descriptors' '--entries-max' '--connections' '--connections-per-client' '--buffer-memory' '--keep-alive-timeout' '--head-timeout' '--head-max' '--receive-timeout' '--receive-rate' '--send-timeout' '--send-rate' '--drain' '--submission-entries' '--completion-entries' '--completions-per-turn' '--receive-buffers' '--receive-buffer-size' '--zero-copy-send' '--registered-buffers' '--file-workers' '--backlog' '--refusals' '--submission-polling' '--busy-poll' '--congestion-control' '--user' '--timeout'
-set -g __millrace_with_word '--https' '--https-redirect' '--hsts' '--proxy-protocol' '--clean-urls' '--listing' '--cors' '--security-headers' '--site-files' '--compress' '--one-shot-receive' '--registered-files' '--shared-submission-polling' '--prefer-busy-poll' '--pin-reactors' '--stall-watch' '--seccomp'
+set -g __millrace_with_word '--https' '--https-redirect' '--hsts' '--proxy-protocol' '--clean-urls' '--listing' '--cors' '--security-headers' '--site-files' '--compress' '--sendfile' '--one-shot-receive' '--registered-files' '--shared-submission-polling' '--prefer-busy-poll' '--pin-reactors' '--stall-watch' '--seccomp'
 
 # __millrace_in COMMAND...: whether the line is about one of these; '' is serving.
 function __millrace_in
@@ -149,6 +149,8 @@ complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--bake-max\'' -l bake-max -r -f -d 'Largest file kept in memory, in bytes'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--bake-memory\'' -l bake-memory -r -f -a 'auto' -d 'Memory for files kept in memory, in bytes; auto is 256 MiB, or a quarter of what there is'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--ring-max\'' -l ring-max -r -f -d 'Largest file that is read in one go, in bytes; larger ones are streamed'
+complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_lacks \'--sendfile\'' -l sendfile -f -a 'on off' -d 'Send large streamed files without a copy, all but their ends'
+complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_behind \'--sendfile\'' -f -a 'on off'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--hash-max\'' -l hash-max -r -f -d 'How much is read to make entity tags of content, in bytes, the smallest files first'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--descriptors\'' -l descriptors -r -f -a 'auto' -d 'Descriptors held open for files; auto is half of the process\'s limit'
 complete -c millrace -n '__millrace_in \'\' \'check\' \'doctor\'; and __millrace_takes \'--entries-max\'' -l entries-max -r -f -d 'Directory entries a walk of the root may meet'

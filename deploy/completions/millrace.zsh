@@ -87,6 +87,7 @@ _millrace() {
       '--bake-max=[Largest file kept in memory, in bytes]:BYTES: '
       '--bake-memory=[Memory for files kept in memory, in bytes; auto is 256 MiB, or a quarter of what there is]:BYTES:(auto)'
       '--ring-max=[Largest file that is read in one go, in bytes; larger ones are streamed]:BYTES: '
+      '--sendfile=[Send large streamed files without a copy, all but their ends]::on|off:(on off)'
       '--hash-max=[How much is read to make entity tags of content, in bytes, the smallest files first]:BYTES: '
       '--descriptors=[Descriptors held open for files; auto is half of the process'\''s limit]:N:(auto)'
       '--entries-max=[Directory entries a walk of the root may meet]:N: '

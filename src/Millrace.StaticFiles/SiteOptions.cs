@@ -126,6 +126,13 @@ public sealed record SiteOptions
     public int RingBytesMax { get; init; } = 256 * 1024;
 
     /// <summary>
+    /// Whether streamed files may be sent by reference, all but their ends, where the way to the client lets them. Default true. Off where
+    /// files are written over in place while clients of the same machine pass on what they receive without having read it (splice).
+    /// Over Kestrel, which sees every byte, it changes nothing.
+    /// </summary>
+    public bool SendFile { get; init; } = true;
+
+    /// <summary>
     /// What may be read of files at start to make their entity tags from their content, in bytes, the smallest files first.
     /// Default 4 GiB: seconds of a fast disk. Beyond, a tag comes from size and modification time, which differ between replicas.
     /// </summary>

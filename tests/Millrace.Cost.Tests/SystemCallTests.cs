@@ -66,6 +66,27 @@ public class SystemCallTests
             });
         });
 
+    /// <summary>All but as much as a peer on the same machine may leave unread, a MiB at a time at most.</summary>
+    [Theory]
+    [InlineData("io_uring", "", true)]
+    [InlineData("epoll", "", true)]
+    [InlineData("io_uring", "--sendfile off", false)]
+    [InlineData("epoll", "--sendfile off", false)]
+    public Task A_large_file_is_sent_without_a_copy(string backend, string flags, bool isSent) =>
+        WithServerAsync(backend, flags, 150_000_000, async (url, reactor) =>
+        {
+            using KeptConnection connection = Over1(url);
+            IReadOnlyDictionary<string, int> counted = await CallCount.OfAsync(reactor, () => connection.Ask(1));
+            if (isSent)
+            {
+                Assert.InRange(counted.GetValueOrDefault("sendfile"), 50, 10_000);
+            }
+            else
+            {
+                Assert.Equal(0, counted.GetValueOrDefault("sendfile"));
+            }
+        });
+
     private static Http1Connection Over1(Uri server) => new(server, "/file.bin", "", 200);
 
     /// <summary>The calls for each write of requests.</summary>

@@ -53,7 +53,7 @@ public class BodyTests : SiteFixture
         Assert.Equal(BodyStrategy.Baked, StrategyOf(65_536));
         Assert.Equal(BodyStrategy.Ring, StrategyOf(65_537));
         Assert.Equal(BodyStrategy.Ring, StrategyOf(262_144));
-        Assert.Equal(BodyStrategy.Stream, StrategyOf(262_145));
+        Assert.Equal(BodyStrategy.SendFile, StrategyOf(262_145));
         Assert.Equal(5, site.Catalog.DescriptorsHeld);
 
         BodyStrategy StrategyOf(int size)

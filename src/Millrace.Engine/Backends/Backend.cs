@@ -118,6 +118,15 @@ internal abstract unsafe class Backend : IDisposable
     /// </summary>
     public virtual nint SendFile(int socket, int file, long offset, nuint bytes) => TransferCalls.SendFile(socket, file, offset, bytes);
 
+    /// <summary>
+    /// How many bytes of a file from <paramref name="offset"/> on can be had without a wait for a disk, as far as one knows who does not
+    /// look at each page: 0 also where nobody can know.
+    /// </summary>
+    public virtual long CachedBytes(int file, long offset, long bytes) => CachedPages.Count(file, offset, bytes);
+
+    /// <summary>When the pages of files that others may write to are sent.</summary>
+    public virtual FilePageTerms FilePages => FilePageTerms.OfHost;
+
     public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);
 
     /// <summary>Makes the coming close a reset.</summary>

@@ -138,6 +138,32 @@ internal sealed unsafe class OutputBatch : IDisposable
         }
     }
 
+    /// <summary>
+    /// Appends pages of a file that is mapped nowhere, as the last of this batch: they go out by reference (see <see cref="WritePages"/>)
+    /// or are dropped, and no stage ever sees them.
+    /// </summary>
+    public void WriteFile(int file, long offset, long count)
+    {
+        Debug.Assert(offset >= 0 && count > 0);
+
+        // The offset stands where others have an address, as if the file began at the first byte of all memory.
+        AddVector((byte*)offset, count);
+        _pages.Add(new PagePart(_vectorCount - 1, file, null) { IsMapped = false });
+        _next = _limit = null;
+        _lastVectorIsOpen = false;
+        Bytes += count;
+    }
+
+    /// <summary>Takes back what is unsent of the file that was written last, and says how many bytes that were.</summary>
+    public long DropFile()
+    {
+        Debug.Assert(HasPages && !FirstPagesAreMapped && _pages[^1].Vector == _vectorCount - 1);
+        long dropped = (long)_vectors[--_vectorCount].Bytes;
+        _pages.RemoveAt(_pages.Count - 1);
+        Bytes -= dropped;
+        return dropped;
+    }
+
     /// <summary>Takes the last bytes back. Their memory is neither reused nor returned before <see cref="Reset"/>.</summary>
     public void Retract(long count)
     {
@@ -200,6 +226,9 @@ internal sealed unsafe class OutputBatch : IDisposable
         IoVector part = _vectors[pages.Vector];
         return (pages.File, part.Address - pages.FileStart, part.Bytes);
     }
+
+    /// <summary>Whether the first unsent pages are in memory too, and could be copied.</summary>
+    public bool FirstPagesAreMapped => _pages[_firstPages].IsMapped;
 
     /// <summary>The first <paramref name="count"/> unsent bytes were sent.</summary>
     public void Consume(long count)
@@ -280,7 +309,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         _lastVectorIsOpen = false;
     }
 
-    private void AddVector(byte* address, int count)
+    private void AddVector(byte* address, long count)
     {
         if (_vectorCount == _vectorCapacity)
         {
@@ -306,5 +335,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         }
 
         public byte* FileStart => (byte*)Start;
+
+        public bool IsMapped { get; init; } = true;
     }
 }

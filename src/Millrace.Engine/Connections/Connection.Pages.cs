@@ -32,7 +32,7 @@ public sealed partial class Connection
     {
         // A unix socket copies all the same, and what it takes at a time is bounded (see ListenerCore.SendBytesMax).
         _takesPages = _listener!.TakesPages;
-        _sendIsOfPages = _awaitsRoom = _isFull = _roomIsUntried = false;
+        _sendIsOfPages = _awaitsRoom = _isFull = _roomIsUntried = _filePagesAreRefused = false;
     }
 
     private unsafe void SendPages(OperationToken token)
@@ -55,11 +55,7 @@ public sealed partial class Connection
 
         if (isAll && result == bytesBefore)
         {
-            (int file, long offset, nuint bytes) = _sending.FirstPages();
-            nint asked = (nint)nuint.Min(bytes, PagesBytesPerTurn);
-            nint sent = Backend.SendFile(_socket, file, offset, (nuint)asked);
-            Debug.Assert(sent != 0, "A file of pages ends before its mapping does.");
-            _isFull = sent > 0 && sent < asked;
+            nint sent = SendFirstPages();
             result = sent > 0 || bytesBefore == 0 ? result + sent : result;
         }
 
@@ -72,6 +68,21 @@ public sealed partial class Connection
             _roomIsUntried = false;
             Backend.SubmitResult(token, (int)result);
         }
+    }
+
+    private nint SendFirstPages()
+    {
+        (int file, long offset, nuint bytes) = _sending!.FirstPages();
+        if (!_sending.FirstPagesAreMapped)
+        {
+            return SendFilePages(file, offset, (long)bytes);
+        }
+
+        nint asked = (nint)nuint.Min(bytes, PagesBytesPerTurn);
+        nint sent = Backend.SendFile(_socket, file, offset, (nuint)asked);
+        Debug.Assert(sent != 0, "A file of pages ends before its mapping does.");
+        _isFull = sent > 0 && sent < asked;
+        return sent;
     }
 
     private void AwaitRoom(OperationToken token)
@@ -92,6 +103,12 @@ public sealed partial class Connection
         }
 
         _sendIsOfPages = false;
+        if (_filePagesAreRefused)
+        {
+            DropRefusedFile();
+            return result;
+        }
+
         if (_awaitsRoom)
         {
             _awaitsRoom = false;

@@ -131,7 +131,9 @@ internal sealed unsafe class AssetLoader(
 
     private Asset OnFile(in LoadedFile file, int fd)
     {
-        BodyStrategy strategy = file.State.Size <= options.RingBytesMax ? BodyStrategy.Ring : BodyStrategy.Stream;
+        BodyStrategy strategy = file.State.Size <= options.RingBytesMax ? BodyStrategy.Ring
+            : options.SendFile ? BodyStrategy.SendFile
+            : BodyStrategy.Stream;
         if (!shares.HasDescriptor)
         {
             return Asset.OnFile(file, strategy, Asset.NoDescriptor);

@@ -108,7 +108,7 @@ internal readonly struct BodySource
 
     private static BodyOpening TryOpen(CatalogSnapshot snapshot, Asset asset, Adoption? adoption, out BodySource source)
     {
-        if (asset.Strategy == BodyStrategy.Stream && asset.Descriptor != Asset.NoDescriptor)
+        if (asset.Strategy is BodyStrategy.Stream or BodyStrategy.SendFile && asset.Descriptor != Asset.NoDescriptor)
         {
             return TryOpenHeld(adoption, asset, out source);
         }

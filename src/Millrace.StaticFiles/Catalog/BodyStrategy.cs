@@ -11,4 +11,7 @@ internal enum BodyStrategy : byte
 
     /// <summary>In the file; sent in chunks.</summary>
     Stream,
+
+    /// <summary>As <see cref="Stream"/>; where the way to the peer lets them, pages go by reference.</summary>
+    SendFile,
 }

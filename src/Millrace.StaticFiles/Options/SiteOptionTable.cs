@@ -183,6 +183,8 @@ internal static class SiteOptionTable
             (options, text) => options with { BakedBytesTotalMax = text == "auto" ? null : OptionText.Size(text) }),
         Size("ring-max", "Largest file that is read in one go, in bytes; larger ones are streamed.", "256k",
             (options, text) => options with { RingBytesMax = OptionText.IntSize(text) }),
+        Switch("sendfile", "Send large streamed files without a copy, all but their ends.", "on",
+            (options, isOn) => options with { SendFile = isOn }),
         Size("hash-max", "How much is read to make entity tags of content, in bytes, the smallest files first.", "4g",
             (options, text) => options with { HashedBytesTotalMax = OptionText.Size(text) }),
         Count("descriptors", "Descriptors held open for files; auto is half of the process's limit.", "auto",

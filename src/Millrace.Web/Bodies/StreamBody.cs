@@ -35,8 +35,23 @@ internal static class StreamBody
         Connection connection, BodySource source, long first, long bytes, SentHead? head = null)
     {
         long end = first + bytes;
+        long pagesEnd = source.Asset.Strategy == BodyStrategy.SendFile ? end - connection.CopiedBytesBehindFilePages : first;
+        long pagesEndAt = -1;
         for (long offset = first; offset < end;)
         {
+            if (connection.TakesFilePages(source.Descriptor, offset, pagesEnd - offset))
+            {
+                head = null;
+                long sent = await connection.SendFilePagesAsync(source.Descriptor, offset, pagesEnd - offset);
+                if (sent < 0)
+                {
+                    return false;
+                }
+
+                offset += sent;
+                pagesEndAt = sent > 0 ? connection.WrittenBytes : pagesEndAt;
+            }
+
             int wanted = (int)Math.Min(ChunkBytes, end - offset);
             int count = await RingBody.ReadAsync(connection, source, offset, enough: 1, wanted);
             if (count == RingBody.Unreadable && offset == first && head is { } unsent)
@@ -51,7 +66,7 @@ internal static class StreamBody
             }
 
             offset += count;
-            if (offset == end && source.Change() == BodyChange.Rewritten)
+            if (offset == end && !await IsOneVersionAsync(connection, source, pagesEndAt))
             {
                 // Not whole yet, and so it will not be taken for whole.
                 connection.Abort();
@@ -66,4 +81,8 @@ internal static class StreamBody
 
         return true;
     }
+
+    /// <summary>Whether what the peer has, or will read, is all of the version that the head is about.</summary>
+    private static async ValueTask<bool> IsOneVersionAsync(Connection connection, BodySource source, long pagesEndAt) =>
+        (pagesEndAt < 0 || await connection.AcknowledgedAsync(pagesEndAt)) && source.Change() != BodyChange.Rewritten;
 }

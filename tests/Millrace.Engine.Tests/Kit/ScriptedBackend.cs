@@ -150,6 +150,14 @@ internal sealed class ScriptedBackend : Backend
         return Called("send file", socket, content[..RandomAccess.Read(pages, content, offset)]);
     }
 
+    /// <summary>How much of a file is at hand, one look after the other. None: all of it.</summary>
+    public ConcurrentQueue<long> Cached { get; } = new();
+
+    public override long CachedBytes(int file, long offset, long bytes) =>
+        Cached.TryDequeue(out long cached) ? Math.Min(cached, bytes) : bytes;
+
+    public override FilePageTerms FilePages { get; } = new(BytesLeast: 1_000, PeerQueueBytes: 20_000, OwnQueueBytes: 10_000);
+
     private nint Called(string verb, int socket, byte[] bytes)
     {
         int result = Calls.TryDequeue(out int scripted) ? Math.Min(scripted, bytes.Length) : bytes.Length;
@@ -233,7 +241,10 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>Who the next peers are, in the order of their sockets; nobody when it is empty.</summary>
     public ConcurrentQueue<byte[]> Peers { get; } = new();
 
-    public override int UnacknowledgedBytes(int socket) => 0;
+    public override int UnacknowledgedBytes(int socket) => Unacknowledged;
+
+    /// <summary>Bytes of those sent that no peer has acknowledged.</summary>
+    public int Unacknowledged { get; set; }
 
     public override int PeerAddress(int socket, Span<byte> address)
     {

@@ -41,6 +41,10 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override nint SendNow(int socket, MessageHeader* message) => kernel.SendNow(socket, message);
 
+    public override FilePageTerms FilePages => kernel.FilePages;
+
+    public override long CachedBytes(int file, long offset, long bytes) => kernel.CachedBytes(file, offset, bytes);
+
     public override nint SendFile(int socket, int file, long offset, nuint bytes) => kernel.SendFile(socket, file, offset, bytes);
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>

@@ -45,6 +45,9 @@ internal enum FaultKind
     /// <summary>A file read that takes seconds, or a minute: the disk, or a network file system, has a pause.</summary>
     SlowDisk,
 
+    /// <summary>Pages of a file that are not at hand, or not all of them.</summary>
+    ColdFile,
+
     /// <summary>ENOTCONN for the address of a peer that is gone already.</summary>
     NoPeerAddress,
 

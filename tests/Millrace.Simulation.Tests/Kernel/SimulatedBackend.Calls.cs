@@ -1,12 +1,17 @@
-using Microsoft.Win32.SafeHandles;
+using Millrace.Engine.Backends;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
+using Millrace.Simulation.Tests.Faults;
+using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Kernel;
 
 /// <content>What is sent by calls, at once: the pages of real files, and what stands before them.</content>
 internal sealed unsafe partial class SimulatedBackend
 {
+    /// <summary>Little enough for the files there are.</summary>
+    public override FilePageTerms FilePages { get; } = new(BytesLeast: 50_000, PeerQueueBytes: 20_000, OwnQueueBytes: 270_000);
+
     public override nint SendBeforeMore(int socket, MessageHeader* message)
     {
         using var all = new MemoryStream();
@@ -21,9 +26,12 @@ internal sealed unsafe partial class SimulatedBackend
     public override nint SendFile(int socket, int file, long offset, nuint bytes)
     {
         byte[] content = new byte[(int)bytes];
-        using var pages = new SafeFileHandle(file, ownsHandle: false);
-        return SendAtOnce(socket, content.AsSpan(0, RandomAccess.Read(pages, content, offset)));
+        int count = _world.Disk.ReadPages(file, content, offset);
+        return count > 0 ? SendAtOnce(socket, content.AsSpan(0, count)) : count;
     }
+
+    public override long CachedBytes(int file, long offset, long bytes) =>
+        _world.Strikes(FaultKind.ColdFile, Trace.Kernel) ? _world.Dice.Below((int)bytes) : bytes;
 
     /// <summary>A call of another thread's: a run would not be the same twice.</summary>
     public override nint SendNow(int socket, MessageHeader* message) =>

@@ -103,6 +103,17 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
         }
     }
 
+    /// <summary>The same of a body's own pages, or of a file that is not being read but sent: it stays as it is.</summary>
+    public unsafe int ReadPages(int descriptor, Span<byte> destination, long offset)
+    {
+        int result = LookReal(descriptor, out FileState state);
+        int count = (int)Math.Clamp(state.Size - offset, 0, destination.Length);
+        fixed (byte* first = destination)
+        {
+            return result < 0 || count == 0 ? result : (int)FileCalls.PositionalRead(RealOf(descriptor), first, (nuint)count, offset);
+        }
+    }
+
     /// <summary>What the run has left open is closed behind it.</summary>
     public void CloseAll()
     {

@@ -22,7 +22,7 @@ internal sealed class SimulatedSites : IDisposable
     /// <summary>Around every border between two ways of sending, of all hosts.</summary>
     private static readonly int[] Sizes =
     [
-        0, 1, 99, 100, 101, 800, 2_000, 2_001, 5_000, 16_384, 16_385, 40_000, 65_536, 65_537, 150_000, 262_144, 600_000,
+        0, 1, 99, 100, 101, 800, 2_000, 2_001, 5_000, 16_384, 16_385, 40_000, 65_536, 65_537, 150_000, 262_144, 400_000, 600_000,
     ];
 
     /// <summary>Dates are part of answers, and their length in HPACK depends on them: a seed replays in any process.</summary>

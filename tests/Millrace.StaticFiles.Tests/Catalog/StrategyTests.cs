@@ -27,7 +27,10 @@ public sealed class StrategyTests : IDisposable
         Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/100").Strategy);
         Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/101").Strategy);
         Assert.Equal(BodyStrategy.Ring, catalog.Current.Asset("/200").Strategy);
-        Assert.Equal(BodyStrategy.Stream, catalog.Current.Asset("/201").Strategy);
+        Assert.Equal(BodyStrategy.SendFile, catalog.Current.Asset("/201").Strategy);
+        using var copying = AssetCatalog.Open(options with { SendFile = false });
+        Assert.Equal(BodyStrategy.Ring, copying.Current.Asset("/200").Strategy);
+        Assert.Equal(BodyStrategy.Stream, copying.Current.Asset("/201").Strategy);
         foreach (int size in new[] { 0, 100, 101, 200, 201 })
         {
             Assert.Equal(new string('x', size), catalog.Current.Body($"/{size}"));
@@ -45,9 +48,9 @@ public sealed class StrategyTests : IDisposable
         using var none = AssetCatalog.Open(defaults with { BakedBytesTotalMax = 0 });
 
         Assert.Equal(BodyStrategy.Baked, catalog.Current.Asset("/baked").Strategy);
-        Assert.Equal(BodyStrategy.Stream, catalog.Current.Asset("/stream").Strategy);
+        Assert.Equal(BodyStrategy.SendFile, catalog.Current.Asset("/stream").Strategy);
         Assert.Equal(BodyStrategy.Ring, none.Current.Asset("/ring").Strategy);
-        Assert.Equal(BodyStrategy.Stream, none.Current.Asset("/baked").Strategy);
+        Assert.Equal(BodyStrategy.SendFile, none.Current.Asset("/baked").Strategy);
         Assert.InRange(defaults.ResolveBakedBytesTotalMax(), 1, 256L * 1024 * 1024);
     }
 

@@ -14,7 +14,7 @@ public sealed class CompressionPassTests : IDisposable
     [Theory]
     [InlineData("Baked", 100_000, 0, 10)]
     [InlineData("Ring", 0, 100_000, 10)]
-    [InlineData("Stream", 0, 0, 10)]
+    [InlineData("SendFile", 0, 0, 10)]
     [InlineData("on demand", 0, 0, 0)]
     public void A_text_gets_its_variants_wherever_its_bytes_are(string how, int bakedBytesMax, int ringBytesMax, int descriptorsMax)
     {

@@ -41,6 +41,7 @@ public class SiteOptionTableTests
     [InlineData("bake-max", "4096", "BakedBytesMax: 4096")]
     [InlineData("bake-memory", "2T", "BakedBytesTotalMax: 2199023255552")]
     [InlineData("ring-max", "0", "RingBytesMax: 0")]
+    [InlineData("sendfile", "off", "SendFile: False")]
     [InlineData("hash-max", "10M", "HashedBytesTotalMax: 10485760")]
     [InlineData("descriptors", "100", "DescriptorsMax: 100")]
     [InlineData("entries-max", "5", "EntriesMax: 5")]
@@ -186,6 +187,7 @@ public class SiteOptionTableTests
             ["rewrite"] = "/a /b",
             ["site-files"] = "off",
             ["compress"] = "off",
+            ["sendfile"] = "off",
             ["watch"] = "off",
         };
         HashSet<string> set = [];

@@ -1,0 +1,126 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using Millrace.Engine.Connections;
+using Millrace.Interop;
+
+namespace Millrace.Engine;
+
+/// <content>
+/// Sends a site's own file by reference, which others may write to while its pages are queued: so not its end, behind which somebody has to
+/// look whether it is still the same (docs/adr/0016-files-by-reference.md). Not a page that a disk would have to bring.
+/// </content>
+public sealed partial class Connection
+{
+    /// <summary>When who is waited for is looked at again.</summary>
+    private const int AcknowledgedLookMs = 16;
+
+    /// <summary>For so long nobody looks again at pages that were at hand: what was touched lately is forgotten last.</summary>
+    private const int CachedMs = 500;
+
+    private bool _filePagesAreRefused;
+    private long _refusedFileBytes;
+    private long _cachedEnd;
+    private long _cachedUntilMs;
+
+    /// <summary>How many bytes behind a file's pages are to be copies; the largest number where there are no pages at all.</summary>
+    internal long CopiedBytesBehindFilePages =>
+        _takesPages && _outermostStage is null ? Backend.FilePages.CopiedBytesBehind : long.MaxValue;
+
+    /// <summary>Whether so much of a file is at hand that it is sent by reference, rather than read.</summary>
+    internal bool TakesFilePages(int file, long offset, long bytes) =>
+        _takesPages
+        && _outermostStage is null
+        && bytes >= Backend.FilePages.BytesLeast
+        && Backend.CachedBytes(file, offset, Backend.FilePages.BytesLeast) == Backend.FilePages.BytesLeast;
+
+    /// <summary>
+    /// Flushes what was written, and pages of a file behind it, as long as they are at hand. Returns how many bytes of the file are with
+    /// the kernel: of the others nothing is said, a read will tell. -1 when nothing can reach the peer any more.
+    /// </summary>
+    /// <remarks>
+    /// Who writes to the file afterwards changes what the peer reads, until it has read it: see <see cref="AcknowledgedAsync"/>. The file
+    /// is the caller's, and may be closed when this has ended.
+    /// </remarks>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    internal async ValueTask<long> SendFilePagesAsync(int file, long offset, long bytes)
+    {
+        Filling().WriteFile(file, offset, bytes);
+        _refusedFileBytes = _cachedUntilMs = 0;
+        return await FlushAsync() == FlushOutcome.Closed ? -1 : bytes - _refusedFileBytes;
+    }
+
+    /// <summary>
+    /// Waits until the peer has acknowledged the output up to <paramref name="writtenBytes"/>, and by how much more a local one may have
+    /// left unread: nobody looks at a page that was sent before that place any more. False when the peer takes too long, or is gone.
+    /// </summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    internal async ValueTask<bool> AcknowledgedAsync(long writtenBytes)
+    {
+        long enough = writtenBytes + Backend.FilePages.PeerQueueBytes;
+        if (AcknowledgedBytes() >= enough)
+        {
+            return true;
+        }
+
+        var watch = new RateWatch();
+        watch.Begin(Reactor.NowMs, Reactor.WriteStallMs, Limits.WriteBytesPerSecond, BytesTaken());
+        do
+        {
+            try
+            {
+                await Reactor.Delay(TimeSpan.FromMilliseconds(AcknowledgedLookMs));
+            }
+            catch (OperationCanceledException)
+            {
+                return false;
+            }
+
+            if (MayBeAcknowledged && watch.IsTooSlow(Reactor.NowMs, BytesTaken()))
+            {
+                Reactor.Counters.Stalled++;
+                return false;
+            }
+        }
+        while (MayBeAcknowledged && AcknowledgedBytes() < enough);
+        return MayBeAcknowledged;
+    }
+
+    private bool MayBeAcknowledged => !IsOutputLost && _receiveEnd != ReceiveEnd.Reset;
+
+    /// <summary>
+    /// As much of the file as a turn may send and as is at hand. What cannot be sent so is refused, which is no fault of the connection:
+    /// whoever reads the file instead is told what it was.
+    /// </summary>
+    private nint SendFilePages(int file, long offset, long bytes)
+    {
+        long asked = CachedBytes(file, offset, Math.Min(bytes, PagesBytesPerTurn));
+        nint sent = asked == 0 ? 0 : Backend.SendFile(_socket, file, offset, (nuint)asked);
+        _filePagesAreRefused = sent == 0 || -sent is Errno.EINVAL or Errno.ENOSYS or Errno.EPERM or Errno.EIO;
+        _isFull = sent > 0 && sent < asked;
+        return _filePagesAreRefused ? 0 : sent;
+    }
+
+    private long CachedBytes(int file, long offset, long bytes)
+    {
+        if (Reactor.NowMs >= _cachedUntilMs)
+        {
+            _cachedEnd = offset;
+            _cachedUntilMs = Reactor.NowMs + CachedMs;
+        }
+
+        if (_cachedEnd < offset + bytes)
+        {
+            _cachedEnd += Backend.CachedBytes(file, _cachedEnd, offset + bytes - _cachedEnd);
+        }
+
+        return Math.Min(bytes, _cachedEnd - offset);
+    }
+
+    private void DropRefusedFile()
+    {
+        Debug.Assert(_refusedFileBytes == 0);
+        _filePagesAreRefused = false;
+        _refusedFileBytes = _sending!.DropFile();
+        _takenBytes -= _refusedFileBytes;
+    }
+}
