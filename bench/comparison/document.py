@@ -130,13 +130,26 @@ def _chapter(title: str, paragraphs: list[str]) -> list[str]:
 
 def _conditions(collection: Collection) -> str:
     lines = []
-    for source, conditions in collection.conditions:
+    sources = [source for source, _ in collection.conditions]
+    for file, (source, conditions) in enumerate(collection.conditions):
+        places = collection.places(file)
+        if not places:
+            continue
         changed = " with changes that are not committed" if conditions.get("dirty") else ""
         versions = ", ".join(f"{name} {_version(conditions[name])}" for name in VERSIONS if name in conditions)
         lines.append(
             f"- `{source.value}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
-            f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s; {versions}.")
+            f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s; {versions}."
+            + (f" Of it are {_named(places)}." if sources.count(source) > 1 else ""))
     return "\n".join(lines)
+
+
+def _named(places: list[Place]) -> str:
+    """Rows with their numbers of connections, each row once for the cores it had."""
+    kinds = dict.fromkeys((place.row, place.shared) for place in places)
+    return "; ".join(
+        f"{row} x {', '.join(str(place.connections) for place in places if (place.row, place.shared) == (row, shared))}{shared}"
+        for row, shared in kinds)
 
 
 def _version(said: object) -> str:

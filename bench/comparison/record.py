@@ -65,7 +65,7 @@ def _version(command: list[str]) -> str:
 class Collection:
     """What one or more files hold, of any source. `late`: bench/kestrel's percentiles at a fixed rate, as if they were costs.
 
-    `sizes`: up to which a file goes which way.
+    `sizes`: up to which a file goes which way. `conditions`: one of each file, in their order.
     """
 
     conditions: list[tuple[Source, dict[str, object]]] = field(default_factory=list)
@@ -74,6 +74,11 @@ class Collection:
     calls: list[CallCount] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, str] = field(default_factory=dict)
+
+    def places(self, file: int) -> list[Place]:
+        """Those whose figures are of the file with this number, in its order."""
+        source, _ = self.conditions[file]
+        return list(dict.fromkeys(cell.place for cell in self.cells[source] if cell.round // ROUNDS_MAX == file))
 
 
 def read(paths: list[Path]) -> Collection:

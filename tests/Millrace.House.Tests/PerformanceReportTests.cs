@@ -148,6 +148,20 @@ public sealed class PerformanceReportTests : IDisposable
         Assert.Contains($"| at most 1.06 x limit (1.12 passes) | {ratio} |", ReportOf(first, second), StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void Each_commit_is_named_with_the_rows_that_are_of_it_and_none_whose_rows_are_all_of_others()
+    {
+        string page = ReportOf(
+            Stored("gone", "gone", Cell("millrace", 0, 10, row: "1k")),
+            Stored("old", "old", Cell("millrace", 0, 10), Cell("millrace", 0, 10, row: "1k"), Cell("millrace", 0, 10, row: "304")),
+            Stored("new", "new", Cell("millrace", 0, 10, row: "1k"), Cell("millrace", 0, 10, row: "404")));
+
+        Assert.DoesNotContain("commit gone", page, StringComparison.Ordinal);
+        Assert.Matches("commit old:.* Of it are 10k x 64; 304 x 64\\.", page);
+        Assert.Matches("commit new:.* Of it are 1k x 64; 404 x 64\\.", page);
+        Assert.DoesNotContain("Of it are", Report(Cell("millrace", 0, 10)), StringComparison.Ordinal);
+    }
+
     private string Readme => Path.Combine(_folder, "README.md");
 
     private string Documents => Path.Combine(_folder, "docs");
