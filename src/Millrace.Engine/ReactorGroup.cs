@@ -70,6 +70,9 @@ public sealed class ReactorGroup : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
+
+        // Read now, while there are descriptors and rights.
+        _ = FilePageTerms.OfHost;
         EngineException? shortage = null;
         foreach ((EngineOptions sizes, int pauseMs) in RingSizes.Attempts(options))
         {

@@ -121,6 +121,9 @@ public class SystemCallTests
         Tool.Require("strace");
         using var folder = new TempFolder();
         folder.Add("file.bin", size);
+
+        // As most files are: what was written just now is copied.
+        File.SetLastWriteTimeUtc(Path.Combine(folder.Root, "file.bin"), DateTime.UtcNow - TimeSpan.FromHours(1));
         await using ServerProcess server = await ServerProcess.StartAsync(
             Publication.Program,
             [folder.Root, .. Flags.OneReactor(backend, flags)],

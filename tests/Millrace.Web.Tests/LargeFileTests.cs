@@ -3,8 +3,8 @@ using Millrace.Web.Tests.Kit;
 namespace Millrace.Web.Tests;
 
 /// <summary>
-/// Files so large that all but their ends are sent by reference: whole and in parts, next to copies of the same; and written over while their
-/// own pages are on the way.
+/// Files so large that all but their ends are sent by reference: whole and in parts, next to copies of the same; and written over while
+/// their own pages are on the way.
 /// </summary>
 public class LargeFileTests : SiteFixture
 {
@@ -58,8 +58,8 @@ public class LargeFileTests : SiteFixture
     }
 
     /// <summary>
-    /// The writer comes early, while the client has its own kernel's queue full of pages, and when the server is done with it: what the client
-    /// takes for whole is one version.
+    /// The writer comes early, while the client has its own kernel's queue full of pages, and when the server is done with it: what the
+    /// client takes for whole is one version.
     /// </summary>
     [Theory]
     [InlineData(0)]
@@ -88,11 +88,35 @@ public class LargeFileTests : SiteFixture
         }
     }
 
+    /// <summary>Longer than before, as a log is to which was only written behind its end: but this one was not.</summary>
+    [Fact]
+    public async Task Written_over_by_a_longer_version_it_does_not_look_whole()
+    {
+        Wire wire = await ServeAsync();
+        await wire.SendAsync($"GET {SiteFolder.Target(Size)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        _ = await wire.ReadHeadAsync();
+        await Task.Delay(200);
+        Folder.Overwrite(SiteFolder.Target(Size), [.. Other, 1]);
+        Assert.Equal(WireEnd.Reset, (await wire.ReadToEndAsync()).End);
+    }
+
+    /// <summary>What is written to all the time is copied, and what was announced of it is sent.</summary>
+    [Fact]
+    public async Task One_that_grows_arrives_as_announced()
+    {
+        Wire wire = await ServeAsync(age: TimeSpan.Zero);
+        await wire.SendAsync($"GET {SiteFolder.Target(Size)} HTTP/1.1\r\nHost: a\r\n\r\n");
+        Answer head = await wire.ReadHeadAsync();
+        Folder.SetLength(SiteFolder.Target(Size), Size + 5);
+        Assert.Equal($"{Size}", head.Field("Content-Length"));
+        Assert.True((await wire.ReadBytesAsync(Size)).AsSpan().SequenceEqual(Content));
+    }
+
     [Fact]
     public async Task A_client_that_goes_away_leaves_nothing_behind()
     {
         Folder.AddSized(1000);
-        Folder.Add(SiteFolder.Target(Size), Content);
+        AddLarge();
         RunningSite site = await StartAsync(options => options with { DescriptorsMax = 0 });
         for (int i = 0; i < 10; i++)
         {
@@ -106,10 +130,17 @@ public class LargeFileTests : SiteFixture
         // The fixture looks for descriptors, blocks and leases that are still out.
     }
 
-    private async Task<Wire> ServeAsync(bool sendFile = true, int receiveBufferBytes = 0)
+    /// <summary>As a rule as old as one that nobody is at.</summary>
+    private void AddLarge(TimeSpan? age = null)
+    {
+        Folder.Add(SiteFolder.Target(Size), Content);
+        File.SetLastWriteTimeUtc(Folder.PathOf(SiteFolder.Target(Size)), DateTime.UtcNow - (age ?? TimeSpan.FromHours(1)));
+    }
+
+    private async Task<Wire> ServeAsync(bool sendFile = true, int receiveBufferBytes = 0, TimeSpan? age = null)
     {
         Folder.AddSized(1000);
-        Folder.Add(SiteFolder.Target(Size), Content);
+        AddLarge(age);
         return await (await StartAsync(options => options with { SendFile = sendFile })).ConnectAsync(receiveBufferBytes);
     }
 }

@@ -144,6 +144,9 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>A count that grows while the peer takes what was sent, to tell a slow reader from a stopped one.</summary>
     public virtual long SendProgress(int socket) => SocketProgress.Measure(socket);
 
+    /// <summary>Whether the peer can be sent nothing any more, as far as the kernel knows already.</summary>
+    public virtual bool IsOver(int socket) => SocketProgress.IsOver(socket);
+
     public void Dispose()
     {
         Dispose(disposing: true);

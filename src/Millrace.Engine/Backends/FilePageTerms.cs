@@ -12,33 +12,32 @@ namespace Millrace.Engine.Backends;
 /// <param name="OwnQueueBytes">What a socket of our own usually has under way at most.</param>
 internal sealed record FilePageTerms(long BytesLeast, long PeerQueueBytes, long OwnQueueBytes)
 {
-    /// <summary>The kernel's default since Linux 6.16; it was 6 MiB before.</summary>
-    private const long PeerQueueBytesWhereUnknown = 32 * 1024 * 1024;
-
     /// <summary>
-    /// Of the kernel's settings: what it lets a receive queue grow to by itself, or gives to a program that asks for it, which is the
-    /// double. A program may have more with SO_RCVBUFFORCE, or in a network namespace with settings of its own: that is not known here.
+    /// Of the kernel's settings when the process began: what it lets a receive queue grow to by itself, or gives to a program that asks for
+    /// it, which is the double. Where one of them cannot be read (in a network namespace before Linux 6.11, say) nothing is sent so. A
+    /// program may have more with SO_RCVBUFFORCE, or in a network namespace with settings of its own: that is not known here.
     /// </summary>
     public static FilePageTerms OfHost { get; } = new(
         BytesLeast: 1024 * 1024,
-        PeerQueueBytes: Math.Max(
-            LastNumberOf("/proc/sys/net/ipv4/tcp_rmem") ?? PeerQueueBytesWhereUnknown,
-            2 * (LastNumberOf("/proc/sys/net/core/rmem_max") ?? 0)),
+        PeerQueueBytes: Math.Max(LastNumberOf("/proc/sys/net/ipv4/tcp_rmem"), 2 * LastNumberOf("/proc/sys/net/core/rmem_max")),
         OwnQueueBytes: 4 * 1024 * 1024);
+
+    /// <summary>More than any file has, and no overflow.</summary>
+    private const long Unknown = long.MaxValue / 8;
 
     /// <summary>So many bytes behind the last page are to be copies: then nobody has to be waited for, as a rule.</summary>
     public long CopiedBytesBehind => PeerQueueBytes + OwnQueueBytes;
 
-    private static long? LastNumberOf(string setting)
+    private static long LastNumberOf(string setting)
     {
         try
         {
             string last = File.ReadAllText(setting).TrimEnd().Split('\t', ' ')[^1];
-            return long.TryParse(last, CultureInfo.InvariantCulture, out long bytes) ? bytes : null;
+            return long.TryParse(last, CultureInfo.InvariantCulture, out long bytes) ? bytes : Unknown;
         }
         catch (Exception error) when (error is IOException or UnauthorizedAccessException)
         {
-            return null;
+            return Unknown;
         }
     }
 }

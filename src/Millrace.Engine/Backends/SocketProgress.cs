@@ -13,6 +13,16 @@ internal static class SocketProgress
     /// <summary>Offset of <c>tcpi_bytes_acked</c> in <c>struct tcp_info</c> (linux/tcp.h), there since kernel 4.1.</summary>
     private const int BytesAckedOffset = 120;
 
+    /// <summary>TCP_CLOSE (linux/tcp_states.h), as <c>tcpi_state</c>, the first byte of <c>struct tcp_info</c>.</summary>
+    private const byte Closed = 7;
+
+    /// <summary>Whether the connection is no more: reset, or given up by the kernel, also where no receive or send would tell.</summary>
+    public static bool IsOver(int socket)
+    {
+        Span<byte> state = stackalloc byte[1];
+        return SocketCalls.GetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.TcpInfo, state) == 1 && state[0] == Closed;
+    }
+
     public static long Measure(int socket)
     {
         Span<byte> info = stackalloc byte[BytesAckedOffset + sizeof(ulong)];

@@ -14,7 +14,7 @@ public sealed partial class Connection
     /// <summary>When who is waited for is looked at again.</summary>
     private const int AcknowledgedLookMs = 16;
 
-    /// <summary>For so long nobody looks again at pages that were at hand: what was touched lately is forgotten last.</summary>
+    /// <summary>For so long nobody looks again at all pages that were at hand: what was touched lately is forgotten last.</summary>
     private const int CachedMs = 500;
 
     private bool _filePagesAreRefused;
@@ -56,6 +56,7 @@ public sealed partial class Connection
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     internal async ValueTask<bool> AcknowledgedAsync(long writtenBytes)
     {
+        Debug.Assert(UnflushedBytes == 0, "What waits for this may go out with what was flushed before.");
         long enough = writtenBytes + Backend.FilePages.PeerQueueBytes;
         if (AcknowledgedBytes() >= enough)
         {
@@ -85,7 +86,7 @@ public sealed partial class Connection
         return MayBeAcknowledged;
     }
 
-    private bool MayBeAcknowledged => !IsOutputLost && _receiveEnd != ReceiveEnd.Reset;
+    private bool MayBeAcknowledged => !IsOutputLost && _receiveEnd != ReceiveEnd.Reset && !Backend.IsOver(_socket);
 
     /// <summary>
     /// As much of the file as a turn may send and as is at hand. What cannot be sent so is refused, which is no fault of the connection:
@@ -95,14 +96,22 @@ public sealed partial class Connection
     {
         long asked = CachedBytes(file, offset, Math.Min(bytes, PagesBytesPerTurn));
         nint sent = asked == 0 ? 0 : Backend.SendFile(_socket, file, offset, (nuint)asked);
-        _filePagesAreRefused = sent == 0 || -sent is Errno.EINVAL or Errno.ENOSYS or Errno.EPERM or Errno.EIO;
+        _filePagesAreRefused = sent == 0 || (sent < 0 && !IsOfSocket((int)-sent));
         _isFull = sent > 0 && sent < asked;
         return _filePagesAreRefused ? 0 : sent;
     }
 
     private long CachedBytes(int file, long offset, long bytes)
     {
-        if (Reactor.NowMs >= _cachedUntilMs)
+        if (Reactor.NowMs < _cachedUntilMs && _cachedEnd > offset)
+        {
+            // Not for the page: on XFS sendfile waits for who writes to the file, and this one does not.
+            if (Backend.CachedBytes(file, offset, 1) == 0)
+            {
+                return 0;
+            }
+        }
+        else
         {
             _cachedEnd = offset;
             _cachedUntilMs = Reactor.NowMs + CachedMs;
@@ -115,6 +124,10 @@ public sealed partial class Connection
 
         return Math.Min(bytes, _cachedEnd - offset);
     }
+
+    /// <summary>Whether an error is the connection's, or passes. A file may have any other: its file system decides.</summary>
+    private static bool IsOfSocket(int errno) =>
+        errno is Errno.EAGAIN or Errno.EINTR or Errno.ENOMEM or Errno.EPIPE or (>= Errno.ENETDOWN and <= Errno.EHOSTUNREACH);
 
     private void DropRefusedFile()
     {

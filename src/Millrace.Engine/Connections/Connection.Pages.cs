@@ -116,7 +116,7 @@ public sealed partial class Connection
             return Math.Min(result, 0);
         }
 
-        if (-result is Errno.EINVAL or Errno.ENOSYS or Errno.EPERM && Phase != ConnectionPhase.Closing)
+        if (-result is Errno.EINVAL or Errno.ENOSYS or Errno.EPERM && _sending!.FirstPagesAreMapped && Phase != ConnectionPhase.Closing)
         {
             _takesPages = false;
             return 0;

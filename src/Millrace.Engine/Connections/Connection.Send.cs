@@ -165,7 +165,7 @@ public sealed partial class Connection
         _sendInFlight = true;
         _operationsInFlight++;
         OperationToken token = Token(OperationKind.Send);
-        if (_takesPages && _sending!.HasPages)
+        if (_sending!.HasPages && (_takesPages || !_sending.FirstPagesAreMapped))
         {
             SendPages(token);
             return;

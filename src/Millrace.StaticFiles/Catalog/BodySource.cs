@@ -83,6 +83,9 @@ internal readonly struct BodySource
         ? Change()
         : ChangeTo(_adoption.Looks.Look(Descriptor, turn, out FileState now), now);
 
+    /// <summary>Whether nobody has written to the file for so long before it was opened, by its time of modification.</summary>
+    public bool HasBeenQuietFor(TimeSpan time) => WallClock.NowNs - _modifiedAtNs >= time.Ticks * 100;
+
     /// <summary>The same source with the file's state as it is now. It stands in for this one: they are closed once.</summary>
     public BodySource Renewed() => Files.Look(Descriptor, out FileState now) < 0
         ? this

@@ -16,6 +16,9 @@ internal static class StreamBody
     /// <summary>One chunk being sent, its head before it, and the next one read behind: no more is ever unsent.</summary>
     private const int UnsentBytesMax = ChunkBytes + (32 * 1024);
 
+    /// <summary>Long enough for whoever writes bit by bit to have written again.</summary>
+    private static readonly TimeSpan PagesQuiet = TimeSpan.FromMinutes(1);
+
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public static async ValueTask<bool> SendAsync(Connection connection, BodySource source, SentHead head, long first, long bytes)
     {
@@ -35,7 +38,7 @@ internal static class StreamBody
         Connection connection, BodySource source, long first, long bytes, SentHead? head = null)
     {
         long end = first + bytes;
-        long pagesEnd = source.Asset.Strategy == BodyStrategy.SendFile ? end - connection.CopiedBytesBehindFilePages : first;
+        long pagesEnd = MaySendPages(source) ? end - connection.CopiedBytesBehindFilePages : first;
         long pagesEndAt = -1;
         for (long offset = first; offset < end;)
         {
@@ -48,11 +51,19 @@ internal static class StreamBody
                     return false;
                 }
 
-                offset += sent;
+                // Who refuses what is at hand refuses the rest.
+                pagesEnd = sent > 0 ? pagesEnd : first;
                 pagesEndAt = sent > 0 ? connection.WrittenBytes : pagesEndAt;
+                offset += sent;
             }
 
             int wanted = (int)Math.Min(ChunkBytes, end - offset);
+            if (offset + wanted == end && pagesEndAt >= 0 && !await connection.AcknowledgedAsync(pagesEndAt))
+            {
+                connection.Abort();
+                return false;
+            }
+
             int count = await RingBody.ReadAsync(connection, source, offset, enough: 1, wanted);
             if (count == RingBody.Unreadable && offset == first && head is { } unsent)
             {
@@ -66,7 +77,7 @@ internal static class StreamBody
             }
 
             offset += count;
-            if (offset == end && !await IsOneVersionAsync(connection, source, pagesEndAt))
+            if (offset == end && !IsOneVersion(source, hasSentPages: pagesEndAt >= 0))
             {
                 // Not whole yet, and so it will not be taken for whole.
                 connection.Abort();
@@ -82,7 +93,20 @@ internal static class StreamBody
         return true;
     }
 
-    /// <summary>Whether what the peer has, or will read, is all of the version that the head is about.</summary>
-    private static async ValueTask<bool> IsOneVersionAsync(Connection connection, BodySource source, long pagesEndAt) =>
-        (pagesEndAt < 0 || await connection.AcknowledgedAsync(pagesEndAt)) && source.Change() != BodyChange.Rewritten;
+    /// <summary>Not those of a file that somebody is at: a log that grows, say, is not to look like one that was written over.</summary>
+    private static bool MaySendPages(in BodySource source) =>
+        source.Asset.Strategy == BodyStrategy.SendFile && source.HasBeenQuietFor(PagesQuiet);
+
+    /// <summary>
+    /// Whether what the peer has, or will read, is all of the version that the head is about. Nothing is awaited between the last read and
+    /// this: what was read might go out meanwhile.
+    /// </summary>
+    private static bool IsOneVersion(in BodySource source, bool hasSentPages) => source.Change() switch
+    {
+        BodyChange.None => true,
+
+        // Only what is behind it was written, or all of it and more.
+        BodyChange.Grown => !hasSentPages,
+        _ => false,
+    };
 }

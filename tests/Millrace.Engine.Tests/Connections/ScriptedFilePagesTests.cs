@@ -61,6 +61,7 @@ public sealed class ScriptedFilePagesTests : IDisposable
     {
         await using Script script = await Script.StartAsync();
         script.Kernel.Cached.Enqueue(Bytes);
+        script.Kernel.Cached.Enqueue(1);
         script.Kernel.Cached.Enqueue(0);
         script.Kernel.Calls.Enqueue(4);
         script.Kernel.Calls.Enqueue(10_000);
@@ -70,6 +71,22 @@ public sealed class ScriptedFilePagesTests : IDisposable
         script.Kernel.Complete(await script.Kernel.ExpectAsync("await room"), 4);
         CheckFile(await script.Kernel.ExpectAsync("send file"), 10_100, Bytes - 10_100);
         await ExpectSentAndEndAsync(script, receive, Bytes - 100, written: 4 + Bytes - 100);
+    }
+
+    /// <summary>Or the file is locked by who writes to it, which sendfile would wait for.</summary>
+    [Fact]
+    public async Task Of_what_was_at_hand_just_now_the_first_page_is_looked_at_all_the_same()
+    {
+        await using Script script = await Script.StartAsync();
+        script.Kernel.Cached.Enqueue(Bytes);
+        script.Kernel.Cached.Enqueue(0);
+        script.Kernel.Calls.Enqueue(4);
+        script.Kernel.Calls.Enqueue(10_000);
+        Submission receive = await ConnectAsync(script);
+        await script.Kernel.ExpectAsync("send before more");
+        CheckFile(await script.Kernel.ExpectAsync("send file"), 100, 10_000);
+        script.Kernel.Complete(await script.Kernel.ExpectAsync("await room"), 4);
+        await ExpectSentAndEndAsync(script, receive, 10_000, written: 4 + 10_000);
     }
 
     [Fact]
@@ -96,6 +113,9 @@ public sealed class ScriptedFilePagesTests : IDisposable
     [InlineData(Errno.ENOSYS)]
     [InlineData(Errno.EPERM)]
     [InlineData(Errno.EIO)]
+    [InlineData(Errno.EOPNOTSUPP)]
+    [InlineData(116)]
+    [InlineData(117)]
     public async Task A_file_that_the_kernel_does_not_send_is_left_to_a_read(int errno)
     {
         await using Script script = await Script.StartAsync();
@@ -108,8 +128,24 @@ public sealed class ScriptedFilePagesTests : IDisposable
         await ExpectSentAndEndAsync(script, receive, 0, written: 4);
     }
 
+    /// <summary>The file has no place in memory that could be copied in its stead.</summary>
+    [Fact]
+    public async Task A_head_that_cannot_be_sent_so_ends_it()
+    {
+        await using Script script = await Script.StartAsync();
+        script.Kernel.Calls.Enqueue(-Errno.EINVAL);
+        Submission receive = await ConnectAsync(script);
+        await script.Kernel.ExpectAsync("send before more");
+        Assert.Equal(-1, await _sent.Task.Within());
+        Assert.Equal("cancel", (await script.Kernel.AnyAsync()).Verb);
+        script.Kernel.Complete(receive, -Errno.ECANCELED);
+        await script.ExpectClosedAsync(7);
+    }
+
     [Theory]
     [InlineData(Errno.EPIPE)]
+    [InlineData(Errno.ETIMEDOUT)]
+    [InlineData(Errno.EHOSTUNREACH)]
     [InlineData(Errno.ECONNRESET)]
     public async Task A_peer_that_is_gone_ends_it(int errno)
     {
@@ -154,7 +190,7 @@ public sealed class ScriptedFilePagesTests : IDisposable
         await script.ExpectClosedAsync(7);
     }
 
-    /// <summary>A local peer may have acknowledged pages and not read them: so many bytes behind them must be acknowledged as well.</summary>
+    /// <summary>A local peer may have acknowledged pages and not read them: as many bytes behind them must be acknowledged, too.</summary>
     [Fact]
     public async Task Pages_are_looked_at_until_a_whole_queue_behind_them_is_acknowledged()
     {
@@ -197,6 +233,19 @@ public sealed class ScriptedFilePagesTests : IDisposable
         script.Kernel.AdvanceClock(100);
         Assert.False(await outcome.Within());
         await script.ExpectClosedAsync(7);
+    }
+
+    /// <summary>No receive need be under way that would tell.</summary>
+    [Fact]
+    public async Task A_connection_that_is_over_is_not_waited_for()
+    {
+        await using Script script = await Script.StartAsync();
+        script.Kernel.Unacknowledged = 10_001;
+        (Submission receive, Task<bool> outcome) = await ConnectAndAwaitAsync(script);
+        script.Kernel.Over = true;
+        script.Kernel.AdvanceClock(100);
+        Assert.False(await outcome.Within());
+        await ExpectEndAsync(script, receive);
     }
 
     /// <summary>Sends 1,000 bytes of the file and 30,000 behind them.</summary>

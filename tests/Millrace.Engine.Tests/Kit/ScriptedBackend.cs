@@ -263,6 +263,10 @@ internal sealed class ScriptedBackend : Backend
         return 0;
     }
 
+    public bool Over { get; set; }
+
+    public override bool IsOver(int socket) => Over;
+
     public override long SendProgress(int socket) => Taken;
 
     protected override unsafe void Dispose(bool disposing)

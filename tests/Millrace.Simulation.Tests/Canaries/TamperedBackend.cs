@@ -79,6 +79,8 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override int UnacknowledgedBytes(int socket) => kernel.UnacknowledgedBytes(socket);
 
+    public override bool IsOver(int socket) => kernel.IsOver(socket);
+
     public override long SendProgress(int socket) => kernel.SendProgress(socket);
 
     /// <summary>Changes the completions of a turn.</summary>

@@ -150,6 +150,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         }
     }
 
+    public override bool IsOver(int socket) => At(socket) is not SimulatedSocket { IsDead: false };
+
     public override long SendProgress(int socket) => (At(socket) as SimulatedSocket)?.AcknowledgedBytes ?? 0;
 
     public override int UnacknowledgedBytes(int socket) => At(socket) is SimulatedSocket connection
