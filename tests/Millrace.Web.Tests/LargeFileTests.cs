@@ -88,23 +88,13 @@ public class LargeFileTests : SiteFixture
         }
     }
 
-    /// <summary>Longer than before, as a log is to which was only written behind its end: but this one was not.</summary>
-    [Fact]
-    public async Task Written_over_by_a_longer_version_it_does_not_look_whole()
+    /// <summary>A log, say: what was announced of it is sent, by reference or, if it was written to just now, as copies.</summary>
+    [Theory]
+    [InlineData(0)]
+    [InlineData(3600)]
+    public async Task One_that_grows_arrives_as_announced(int ageSeconds)
     {
-        Wire wire = await ServeAsync();
-        await wire.SendAsync($"GET {SiteFolder.Target(Size)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-        _ = await wire.ReadHeadAsync();
-        await Task.Delay(200);
-        Folder.Overwrite(SiteFolder.Target(Size), [.. Other, 1]);
-        Assert.Equal(WireEnd.Reset, (await wire.ReadToEndAsync()).End);
-    }
-
-    /// <summary>What is written to all the time is copied, and what was announced of it is sent.</summary>
-    [Fact]
-    public async Task One_that_grows_arrives_as_announced()
-    {
-        Wire wire = await ServeAsync(age: TimeSpan.Zero);
+        Wire wire = await ServeAsync(age: TimeSpan.FromSeconds(ageSeconds));
         await wire.SendAsync($"GET {SiteFolder.Target(Size)} HTTP/1.1\r\nHost: a\r\n\r\n");
         Answer head = await wire.ReadHeadAsync();
         Folder.SetLength(SiteFolder.Target(Size), Size + 5);

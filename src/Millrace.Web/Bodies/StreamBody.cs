@@ -77,9 +77,9 @@ internal static class StreamBody
             }
 
             offset += count;
-            if (offset == end && !IsOneVersion(source, hasSentPages: pagesEndAt >= 0))
+            if (offset == end && source.Change() == BodyChange.Rewritten)
             {
-                // Not whole yet, and so it will not be taken for whole.
+                // Not whole yet, and so it will not be taken for whole. Nothing may be awaited behind the read: it might go out meanwhile.
                 connection.Abort();
                 return false;
             }
@@ -93,20 +93,7 @@ internal static class StreamBody
         return true;
     }
 
-    /// <summary>Not those of a file that somebody is at: a log that grows, say, is not to look like one that was written over.</summary>
+    /// <summary>Not those of a file that somebody is at: what is copied he cannot change any more.</summary>
     private static bool MaySendPages(in BodySource source) =>
         source.Asset.Strategy == BodyStrategy.SendFile && source.HasBeenQuietFor(PagesQuiet);
-
-    /// <summary>
-    /// Whether what the peer has, or will read, is all of the version that the head is about. Nothing is awaited between the last read and
-    /// this: what was read might go out meanwhile.
-    /// </summary>
-    private static bool IsOneVersion(in BodySource source, bool hasSentPages) => source.Change() switch
-    {
-        BodyChange.None => true,
-
-        // Only what is behind it was written, or all of it and more.
-        BodyChange.Grown => !hasSentPages,
-        _ => false,
-    };
 }
