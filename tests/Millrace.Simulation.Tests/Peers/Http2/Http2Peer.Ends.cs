@@ -83,7 +83,7 @@ internal sealed partial class Http2Peer
             case Http2Error.EnhanceYourCalm when _floods && _hasRudeEnd:
             case Http2Error.EnhanceYourCalm when Temper == Temper.Trickles && _hasRudeEnd:
             case Http2Error.EnhanceYourCalm when _streams.Count > 0 && IsTooSlow(_takenBytes, _streams[0].BeganAtMs):
-            case Http2Error.SettingsTimeout when !IsEager || _floods:
+            case Http2Error.SettingsTimeout when !IsEager || _floods || (Temper == Temper.Trickles && _hasRudeEnd):
                 return null;
             default:
                 return "and nothing gave a reason";
