@@ -12,6 +12,7 @@ internal static class KernelHeaders
         "#define _GNU_SOURCE",
         "#include <errno.h>",
         "#include <limits.h>",
+        "#include <linux/bpf.h>",
         "#include <linux/filter.h>",
         "#include <linux/gfs2_ondisk.h>",
         "#include <linux/io_uring.h>",

@@ -1,6 +1,6 @@
 namespace Millrace.Interop.Tests.Abi;
 
-/// <summary>sys/socket.h, netinet/in.h, linux/tcp.h, sys/mman.h and errno.h.</summary>
+/// <summary>sys/socket.h, netinet/in.h, linux/tcp.h, linux/bpf.h, sys/mman.h and errno.h.</summary>
 internal static class SocketAbi
 {
     public static AbiEntry[] Structures =>
@@ -16,6 +16,9 @@ internal static class SocketAbi
         ("MessageHeader.Control", "offsetof(struct msghdr, msg_control)", 32),
         ("MessageHeader.ControlBytes", "offsetof(struct msghdr, msg_controllen)", 40),
         ("MessageHeader.Flags", "offsetof(struct msghdr, msg_flags)", 48),
+
+        // The kernel's build asserts that its own, which no header for programs has beside struct tcp_info, is the same.
+        ("SocketProgress.Closed", "BPF_TCP_CLOSE", 7),
         ("SocketProgress.BytesAckedOffset", "offsetof(struct tcp_info, tcpi_bytes_acked)", 120),
     ];
 
