@@ -1,4 +1,5 @@
 using System.Globalization;
+using Millrace.Interop.Files;
 
 namespace Millrace.Engine.Backends;
 
@@ -28,16 +29,6 @@ internal sealed record FilePageTerms(long BytesLeast, long PeerQueueBytes, long 
     /// <summary>So many bytes behind the last page are to be copies: then nobody has to be waited for, as a rule.</summary>
     public long CopiedBytesBehind => PeerQueueBytes + OwnQueueBytes;
 
-    private static long LastNumberOf(string setting)
-    {
-        try
-        {
-            string last = File.ReadAllText(setting).TrimEnd().Split('\t', ' ')[^1];
-            return long.TryParse(last, CultureInfo.InvariantCulture, out long bytes) ? bytes : Unknown;
-        }
-        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
-        {
-            return Unknown;
-        }
-    }
+    private static long LastNumberOf(string setting) =>
+        long.TryParse(KernelFile.TryRead(setting)?.Split('\t', ' ')[^1], CultureInfo.InvariantCulture, out long number) ? number : Unknown;
 }

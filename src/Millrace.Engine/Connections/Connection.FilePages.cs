@@ -23,13 +23,11 @@ public sealed partial class Connection
     private long _cachedUntilMs;
 
     /// <summary>How many bytes behind a file's pages are to be copies; the largest number where there are no pages at all.</summary>
-    internal long CopiedBytesBehindFilePages =>
-        _takesPages && _outermostStage is null ? Backend.FilePages.CopiedBytesBehind : long.MaxValue;
+    internal long CopiedBytesBehindFilePages => ShowsNobodyItsBytes ? Backend.FilePages.CopiedBytesBehind : long.MaxValue;
 
     /// <summary>Whether so much of a file is at hand that it is sent by reference, rather than read.</summary>
     internal bool TakesFilePages(int file, long offset, long bytes) =>
-        _takesPages
-        && _outermostStage is null
+        ShowsNobodyItsBytes
         && bytes >= Backend.FilePages.BytesLeast
         && Backend.CachedBytes(file, offset, Backend.FilePages.BytesLeast) == Backend.FilePages.BytesLeast;
 
@@ -65,7 +63,7 @@ public sealed partial class Connection
 
         var watch = new RateWatch();
         watch.Begin(Reactor.NowMs, Reactor.WriteStallMs, Limits.WriteBytesPerSecond, BytesTaken());
-        do
+        while (true)
         {
             try
             {
@@ -76,31 +74,39 @@ public sealed partial class Connection
                 return false;
             }
 
-            if (MayBeAcknowledged && watch.IsTooSlow(Reactor.NowMs, BytesTaken()))
+            if (!MayBeAcknowledged)
+            {
+                return false;
+            }
+
+            if (watch.IsTooSlow(Reactor.NowMs, BytesTaken()))
             {
                 Reactor.Counters.Stalled++;
                 return false;
             }
+
+            if (AcknowledgedBytes() >= enough)
+            {
+                return true;
+            }
         }
-        while (MayBeAcknowledged && AcknowledgedBytes() < enough);
-        return MayBeAcknowledged;
     }
+
+    /// <summary>Whether output goes to the kernel as it is, and that sends pages.</summary>
+    private bool ShowsNobodyItsBytes => _takesPages && _outermostStage is null;
 
     private bool MayBeAcknowledged => !IsOutputLost && _receiveEnd != ReceiveEnd.Reset && !Backend.IsOver(_socket);
 
     /// <summary>
-    /// As much of the file as a turn may send and as is at hand. What cannot be sent so is refused, which is no fault of the connection:
-    /// whoever reads the file instead is told what it was.
+    /// What cannot be sent of a file is refused, which is no fault of the connection: whoever reads it instead is told what it was.
     /// </summary>
-    private nint SendFilePages(int file, long offset, long bytes)
+    private nint RefuseWhatIsOfTheFile(nint sent)
     {
-        long asked = CachedBytes(file, offset, Math.Min(bytes, PagesBytesPerTurn));
-        nint sent = asked == 0 ? 0 : Backend.SendFile(_socket, file, offset, (nuint)asked);
         _filePagesAreRefused = sent == 0 || (sent < 0 && !IsOfSocket((int)-sent));
-        _isFull = sent > 0 && sent < asked;
         return _filePagesAreRefused ? 0 : sent;
     }
 
+    /// <summary>How much of a file is at hand, of so many bytes that may be sent now.</summary>
     private long CachedBytes(int file, long offset, long bytes)
     {
         if (Reactor.NowMs < _cachedUntilMs && _cachedEnd > offset)

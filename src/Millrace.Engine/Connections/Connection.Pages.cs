@@ -73,16 +73,13 @@ public sealed partial class Connection
     private nint SendFirstPages()
     {
         (int file, long offset, nuint bytes) = _sending!.FirstPages();
-        if (!_sending.FirstPagesAreMapped)
-        {
-            return SendFilePages(file, offset, (long)bytes);
-        }
-
-        nint asked = (nint)nuint.Min(bytes, PagesBytesPerTurn);
-        nint sent = Backend.SendFile(_socket, file, offset, (nuint)asked);
-        Debug.Assert(sent != 0, "A file of pages ends before its mapping does.");
+        bool isMapped = _sending.FirstPagesAreMapped;
+        long most = (long)nuint.Min(bytes, PagesBytesPerTurn);
+        long asked = isMapped ? most : CachedBytes(file, offset, most);
+        nint sent = asked == 0 ? 0 : Backend.SendFile(_socket, file, offset, (nuint)asked);
+        Debug.Assert(!isMapped || sent != 0, "A file of pages ends before its mapping does.");
         _isFull = sent > 0 && sent < asked;
-        return sent;
+        return isMapped ? sent : RefuseWhatIsOfTheFile(sent);
     }
 
     private void AwaitRoom(OperationToken token)

@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
@@ -39,7 +40,7 @@ internal static class CongestionControl
 
     /// <summary>Whether no process needs a right to use it.</summary>
     public static bool IsAnybodys(string name) =>
-        TryRead("tcp_allowed_congestion_control")?.Split(' ').Contains(name, StringComparer.Ordinal) == true;
+        KernelFile.TryRead(Settings + "tcp_allowed_congestion_control")?.Split(' ').Contains(name, StringComparer.Ordinal) == true;
 
     /// <summary>What a socket has; null where that cannot be told.</summary>
     public static string? Of(int socket)
@@ -86,20 +87,12 @@ internal static class CongestionControl
     }
 
     private static string Describe(int errno, string name) =>
-        Describe(errno, name, TryRead("tcp_available_congestion_control"), TryRead("tcp_allowed_congestion_control"));
+        Describe(
+            errno,
+            name,
+            KernelFile.TryRead(Settings + "tcp_available_congestion_control"),
+            KernelFile.TryRead(Settings + "tcp_allowed_congestion_control"));
 
     private static string Having(string verb, string? names) =>
         string.IsNullOrEmpty(names) ? "" : $", {verb} {names.Replace(" ", ", ", StringComparison.Ordinal)}";
-
-    private static string? TryRead(string setting)
-    {
-        try
-        {
-            return File.ReadAllText(Settings + setting).Trim();
-        }
-        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
-    }
 }

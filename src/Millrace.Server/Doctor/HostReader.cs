@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Runtime.InteropServices;
 using Millrace.Engine.Listening;
+using Millrace.Interop.Files;
 using Millrace.Server.Options;
 using Millrace.Server.Service;
 
@@ -17,16 +18,17 @@ internal static class HostReader
     public static async Task<HostFacts> ReadAsync(ServeOptions options, string? configuration)
     {
         (RootFacts root, UserFacts? user) = ReadAsUser(options, configuration);
-        string limits = TryRead("/proc/self/limits") ?? "";
+        string limits = KernelFile.TryRead("/proc/self/limits") ?? "";
         return new HostFacts
         {
-            KernelRelease = TryRead("/proc/sys/kernel/osrelease") ?? Environment.OSVersion.Version.ToString(),
+            KernelRelease = KernelFile.TryRead("/proc/sys/kernel/osrelease") ?? Environment.OSVersion.Version.ToString(),
             Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
             Engine = await EngineTrial.RunAsync(),
             Root = root,
             User = user,
             Processors = Environment.ProcessorCount,
-            ProcessorsOnline = ProcFormats.CountOf(TryRead("/sys/devices/system/cpu/online") ?? "") ?? Environment.ProcessorCount,
+            ProcessorsOnline =
+                ProcFormats.CountOf(KernelFile.TryRead("/sys/devices/system/cpu/online") ?? "") ?? Environment.ProcessorCount,
             QuotaCores = ReadQuota(),
             LockedBytesMax = MayLockAnything() ? null : ProcFormats.LimitOf(limits, "Max locked memory").Soft,
             DescriptorsSoft = ProcFormats.LimitOf(limits, "Max open files").Soft,
@@ -34,7 +36,7 @@ internal static class HostReader
             WatchesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_watches"),
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
-            CongestionControl = TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
+            CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ToldCongestionControl = options.Engine.CongestionControl,
             CongestionControlRefusal = options.Engine.CongestionControl is { } told ? CongestionControl.RefusalOf(told) : null,
             PollsDevices = !options.Engine.BusyPoll.IsOff,
@@ -62,30 +64,18 @@ internal static class HostReader
         }
     }
 
-    /// <summary>The content of a file of the kernel's, trimmed; null where it is not there or not to be read.</summary>
-    public static string? TryRead(string path)
-    {
-        try
-        {
-            return File.ReadAllText(path).Trim();
-        }
-        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
-    }
-
     /// <summary>Of this process's own cgroup: version 2 first, then the files of version 1.</summary>
     private static double? ReadQuota()
     {
-        string group = ProcFormats.UnifiedGroupOf(TryRead("/proc/self/cgroup") ?? "");
-        string? unified = TryRead($"/sys/fs/cgroup{group}/cpu.max") ?? TryRead("/sys/fs/cgroup/cpu.max");
+        string group = ProcFormats.UnifiedGroupOf(KernelFile.TryRead("/proc/self/cgroup") ?? "");
+        string? unified = KernelFile.TryRead($"/sys/fs/cgroup{group}/cpu.max") ?? KernelFile.TryRead("/sys/fs/cgroup/cpu.max");
         const string First = "/sys/fs/cgroup/cpu/cpu.cfs";
-        return ProcFormats.QuotaOf(unified ?? $"{TryRead($"{First}_quota_us")} {TryRead($"{First}_period_us")}");
+        return ProcFormats.QuotaOf(unified ?? $"{KernelFile.TryRead($"{First}_quota_us")} {KernelFile.TryRead($"{First}_period_us")}");
     }
 
-    private static bool MayLockAnything() => ProcFormats.HasCapability(TryRead("/proc/self/status") ?? "", LockCapability);
+    private static bool MayLockAnything() => ProcFormats.HasCapability(KernelFile.TryRead("/proc/self/status") ?? "", LockCapability);
 
     private static long? TryReadNumber(string path) =>
-        long.TryParse(TryRead(path), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number) ? number : null;
+        long.TryParse(KernelFile.TryRead(path), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number) ? number
+            : null;
 }

@@ -25,7 +25,7 @@ internal static class RootReader
 
             string path = Directory.ResolveLinkTarget(root, returnFinalTarget: true)?.FullName ?? Path.GetFullPath(root);
             _ = Directory.EnumerateFileSystemEntries(path).Any();
-            string mounts = HostReader.TryRead("/proc/self/mountinfo") ?? "";
+            string mounts = KernelFile.TryRead("/proc/self/mountinfo") ?? "";
             string fileSystem = ProcFormats.FileSystemOf(mounts, path.Length > 1 ? path.TrimEnd('/') : path);
             long directories = 1 + Directory.EnumerateDirectories(path, "*", Everything).LongCount();
             return new RootFacts(root, null, fileSystem, TryCachedRead(path), directories);

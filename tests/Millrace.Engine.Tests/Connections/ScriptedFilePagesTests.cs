@@ -63,12 +63,8 @@ public sealed class ScriptedFilePagesTests : IDisposable
         script.Kernel.Cached.Enqueue(Bytes);
         script.Kernel.Cached.Enqueue(1);
         script.Kernel.Cached.Enqueue(0);
-        script.Kernel.Calls.Enqueue(4);
-        script.Kernel.Calls.Enqueue(10_000);
-        Submission receive = await ConnectAsync(script);
-        await script.Kernel.ExpectAsync("send before more");
-        CheckFile(await script.Kernel.ExpectAsync("send file"), 100, 10_000);
-        script.Kernel.Complete(await script.Kernel.ExpectAsync("await room"), 4);
+        (Submission receive, Submission room) = await FillAsync(script);
+        script.Kernel.Complete(room, 4);
         CheckFile(await script.Kernel.ExpectAsync("send file"), 10_100, Bytes - 10_100);
         await ExpectSentAndEndAsync(script, receive, Bytes - 100, written: 4 + Bytes - 100);
     }
@@ -80,12 +76,8 @@ public sealed class ScriptedFilePagesTests : IDisposable
         await using Script script = await Script.StartAsync();
         script.Kernel.Cached.Enqueue(Bytes);
         script.Kernel.Cached.Enqueue(0);
-        script.Kernel.Calls.Enqueue(4);
-        script.Kernel.Calls.Enqueue(10_000);
-        Submission receive = await ConnectAsync(script);
-        await script.Kernel.ExpectAsync("send before more");
-        CheckFile(await script.Kernel.ExpectAsync("send file"), 100, 10_000);
-        script.Kernel.Complete(await script.Kernel.ExpectAsync("await room"), 4);
+        (Submission receive, Submission room) = await FillAsync(script);
+        script.Kernel.Complete(room, 4);
         await ExpectSentAndEndAsync(script, receive, 10_000, written: 4 + 10_000);
     }
 
@@ -95,12 +87,7 @@ public sealed class ScriptedFilePagesTests : IDisposable
         await using Script script = await Script.StartAsync();
         script.Kernel.Cached.Enqueue(Bytes);
         script.Kernel.Cached.Enqueue(0);
-        script.Kernel.Calls.Enqueue(4);
-        script.Kernel.Calls.Enqueue(10_000);
-        Submission receive = await ConnectAsync(script);
-        await script.Kernel.ExpectAsync("send before more");
-        CheckFile(await script.Kernel.ExpectAsync("send file"), 100, 10_000);
-        Submission room = await script.Kernel.ExpectAsync("await room");
+        (Submission receive, Submission room) = await FillAsync(script);
         script.Kernel.AdvanceClock(1_000);
         script.Kernel.Complete(room, 4);
         await ExpectSentAndEndAsync(script, receive, 10_000, written: 4 + 10_000);
@@ -196,8 +183,7 @@ public sealed class ScriptedFilePagesTests : IDisposable
     {
         await using Script script = await Script.StartAsync();
         script.Kernel.Unacknowledged = 10_001;
-        Task<(Submission Receive, Task<bool> Outcome)> connecting = ConnectAndAwaitAsync(script);
-        (Submission receive, Task<bool> outcome) = await connecting;
+        (Submission receive, Task<bool> outcome) = await ConnectAndAwaitAsync(script);
         script.Kernel.AdvanceClock(16);
         Assert.Equal(1, await script.ConnectionsAsync());
         Assert.False(outcome.IsCompleted, "The pages may still be in the peer's queue.");
@@ -265,6 +251,17 @@ public sealed class ScriptedFilePagesTests : IDisposable
         script.Kernel.Complete(send, send.Bytes.Length);
         await script.ConnectionsAsync();
         return (receive, outcome.Task);
+    }
+
+    /// <summary>Sends the head and 10,000 bytes of the file: then the socket is full, and waited for.</summary>
+    private async Task<(Submission Receive, Submission Room)> FillAsync(Script script)
+    {
+        script.Kernel.Calls.Enqueue(4);
+        script.Kernel.Calls.Enqueue(10_000);
+        Submission receive = await ConnectAsync(script);
+        await script.Kernel.ExpectAsync("send before more");
+        CheckFile(await script.Kernel.ExpectAsync("send file"), 100, 10_000);
+        return (receive, await script.Kernel.ExpectAsync("await room"));
     }
 
     private Task<Submission> ConnectAsync(Script script) => script.ConnectAsync(7, async connection =>

@@ -77,7 +77,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
     }
 
     /// <summary>Bytes of the file as it is now, or -errno.</summary>
-    public unsafe int Read(int descriptor, Span<byte> destination, long offset)
+    public int Read(int descriptor, Span<byte> destination, long offset)
     {
         if (descriptor >= FirstDescriptor && !_opened.ContainsKey(descriptor))
         {
@@ -93,14 +93,10 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
 
         if (state.Size > 0 && world.Strikes(FaultKind.FileShrinks, Trace.Kernel))
         {
-            state = Shrink(state);
+            Shrink(state);
         }
 
-        int count = (int)Math.Clamp(state.Size - offset, 0, destination.Length);
-        fixed (byte* first = destination)
-        {
-            return count == 0 ? 0 : (int)FileCalls.PositionalRead(RealOf(descriptor), first, (nuint)count, offset);
-        }
+        return ReadPages(descriptor, destination, offset);
     }
 
     /// <summary>The same of a body's own pages, or of a file that is not being read but sent: it stays as it is.</summary>
@@ -137,12 +133,11 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
 
     private int RealOf(int descriptor) => _opened.GetValueOrDefault(descriptor, descriptor);
 
-    private FileState Shrink(FileState state)
+    private void Shrink(FileState state)
     {
         FileState shrunk = state with { Size = world.Dice.Below((int)state.Size), ModifiedAtNs = state.ModifiedAtNs + 1_000_000 };
         _shrunk[state.Inode] = shrunk;
         _sizes.Add(shrunk.Size);
-        return shrunk;
     }
 
     private int DrawRefusal(params ReadOnlySpan<int> errors)
