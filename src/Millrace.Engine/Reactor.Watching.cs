@@ -44,6 +44,16 @@ public sealed partial class Reactor
     }
 
     /// <summary>
+    /// As <see cref="PostMovable"/>, but behind the present callback: whatever called that has looked at what it returned. Only where the
+    /// callback holds the reactor up does it come earlier, with the watch's next look. Reactor thread.
+    /// </summary>
+    internal void PostBehind(Action<object?> continuation, object? state)
+    {
+        AssertHome();
+        _mailbox.PostMovable(continuation, state);
+    }
+
+    /// <summary>
     /// Has the thread pool run what was posted by <see cref="PostMovable"/>. Again and again while it is held up: one may have been on its
     /// way into the box at the first time. Any thread.
     /// </summary>

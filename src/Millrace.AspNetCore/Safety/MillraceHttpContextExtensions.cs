@@ -22,8 +22,18 @@ public static class MillraceHttpContextExtensions
             LeaveUntilEnd(context);
         }
 
-        return Task.CompletedTask.ConfigureAwait(
-            Reactor.Current is null ? ConfigureAwaitOptions.None : ConfigureAwaitOptions.ForceYielding);
+        return (Reactor.Current is { } reactor ? PassToPool(reactor) : Task.CompletedTask).ConfigureAwait(ConfigureAwaitOptions.None);
+    }
+
+    /// <summary>
+    /// Completes on the thread pool once the reactor is done with the caller. If it could be before, a pool's thread that is quicker than
+    /// the way back to the nearest <c>await</c> would have that go on on the reactor: routing, with an endpoint that may block.
+    /// </summary>
+    private static Task PassToPool(Reactor reactor)
+    {
+        var passed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.PostBehind(static passed => ((TaskCompletionSource)passed!).SetResult(), passed);
+        return passed.Task;
     }
 
     private static void LeaveUntilEnd(HttpContext context)

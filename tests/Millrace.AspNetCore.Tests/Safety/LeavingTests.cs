@@ -47,6 +47,34 @@ public class LeavingTests
     }
 
     [Fact]
+    public async Task However_late_the_caller_looks_the_leave_of_what_it_called_is_not_over()
+    {
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static routes => routes.MapGet("/slow", static async context =>
+        {
+            Task leave = LeaveWithinAsync(context);
+            Thread.Sleep(20);
+            bool isOver = leave.IsCompleted;
+            await leave;
+            await context.Response.WriteAsync($"{isOver} {GuardedApplication.Where()}");
+        }));
+        using RawClient client = await guarded.ConnectAsync(reactor: 0);
+        Assert.Equal("False -1", (await client.GetAsync("/slow")).Body);
+    }
+
+    [Fact]
+    public async Task A_handler_that_blocks_until_what_it_called_has_left_costs_time_and_not_the_reactor()
+    {
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static routes => routes.MapGet("/wait", static context =>
+        {
+            LeaveWithinAsync(context).Wait();
+            return context.Response.WriteAsync(GuardedApplication.Where());
+        }));
+        using RawClient client = await guarded.ConnectAsync(reactor: 0);
+        Assert.Equal("0", (await client.GetAsync("/wait")).Body);
+        Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
+    }
+
+    [Fact]
     public async Task A_handler_that_has_left_is_not_brought_back_by_its_reads_and_writes()
     {
         var body = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -108,6 +136,8 @@ public class LeavingTests
         using RawClient client = await application.ConnectAsync();
         Assert.Equal("True", (await client.GetAsync()).Body);
     }
+
+    private static async Task LeaveWithinAsync(HttpContext context) => await context.LeaveReactor();
 
     private static Task Place(HttpContext context) =>
         context.Response.WriteAsync(GuardedApplication.Where() + (Thread.CurrentThread.IsThreadPoolThread ? " pool" : ""));
