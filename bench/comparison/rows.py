@@ -117,7 +117,7 @@ _COLD_NOTE = (
 
 # In the order of their worth: a run may have to end before the last.
 ROWS = [
-    Row("10k", "10 KB", "10k.txt", servers=EVERYBODY + STRATEGIES),
+    Row("10k", "10 KB", "10k.txt", (64, 512, 10_000), servers=EVERYBODY + STRATEGIES),
     Row("1k", "1 KB", "1k.txt"),
     Row("100k", "100 KB", "100k.bin", servers=EVERYBODY + STRATEGIES),
     Row("1m", "1 MB", "1m.bin", (16, 64, 512)),
@@ -139,7 +139,7 @@ ROWS = [
     Row("deploy", "10 KB pages, all of them deployed anew every half second", "", (64,), DEPLOYED, root=Root.DEPLOYED, note=_DEPLOYED_NOTE),
     Row("cold", "80 KB, from the disk", "", (64,), COLD, root=Root.COLD, note=_COLD_NOTE),
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
-    Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000)),
+    Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000, 10_000), cores=tuple(Cores)),
     Row("100m", "100 MB", "100m.bin", servers=(
         "limit", "limit-sendfile", *PEERS, "millrace", "millrace-epoll", "millrace-copied", "millrace-kept", "millrace-kestrel"),
         note=_LARGE_NOTE),
