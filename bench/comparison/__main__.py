@@ -26,6 +26,7 @@ from record import Record  # noqa: E402
 from results import Results  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
 from running import LOAD_CORE  # noqa: E402
+from scheduling import Groups  # noqa: E402
 from servers import BuildFailure  # noqa: E402
 
 WRITTEN_TO = ARTIFACTS / "run.json"
@@ -55,7 +56,7 @@ def announce(options: argparse.Namespace, meetings: list[Meeting]) -> None:
 def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     files.make(options.rows)
-    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "server")} | {"command": sys.argv[1:]}
+    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "server")} | {"command": sys.argv[1:], "groups": options.groups.value}
     written = Record(record.conditions(settings))
     for entrant in options.entrants:
         build(entrant, written.failures)
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
     os.sched_setaffinity(0, {LOAD_CORE})
 
     begun, held = time.monotonic(), []
-    with Field(max(meeting.connections for meeting in meetings)) as field:
+    with options.groups.held(), Field(max(meeting.connections for meeting in meetings)) as field:
         for index, meeting in enumerate(meetings):
             if options.minutes and time.monotonic() - begun > options.minutes * 60:
                 print(f"{options.minutes} minutes are over: {len(meetings) - len(held)} rows are left out.", flush=True)
@@ -148,6 +149,8 @@ def parse() -> argparse.Namespace:
                         help="in place of the rows' own; 10000 is possible")
     parser.add_argument("--cores", type=lambda text: [Cores(word) for word in text.split(",")], metavar="one,both",
                         help="in place of the rows' own: a core for the server and one for the load, or both shared")
+    parser.add_argument("--groups", type=Groups, default=Groups.ONE, metavar="one,apart",
+                        help="whether server and load are one group to the scheduler where they share cores (default one)")
     parser.add_argument("--seconds", type=positive, default=3, help="a measured window (default 3)")
     parser.add_argument("--rounds", type=positive, default=9, help="how often each server has its turn (default 9)")
     part = parser.add_mutually_exclusive_group()

@@ -22,6 +22,7 @@ HEADLINE = ("10k", 64)
 # One picture for each of these: a page of many would not be looked at.
 PICTURED = [("1k", 64), HEADLINE, ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
 VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "dotnet", "wrk")
+GROUPED = {"one": "one group", "apart": "two groups"}
 TITLES = {row.name: row.title for row in ROWS}
 NOTES = {row.name: row.note for row in ROWS}
 
@@ -139,9 +140,13 @@ def _conditions(collection: Collection) -> str:
         versions = ", ".join(f"{name} {_version(conditions[name])}" for name in VERSIONS if name in conditions)
         lines.append(
             f"- `{source.value}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
-            f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s; {versions}."
+            f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{_grouped(conditions)}; {versions}."
             + (f" Of it are {_named(places)}." if sources.count(source) > 1 else ""))
     return "\n".join(lines)
+
+
+def _grouped(conditions: dict[str, object]) -> str:
+    return f", server and load {GROUPED[conditions['groups']]} to the scheduler" if "groups" in conditions else ""
 
 
 def _named(places: list[Place]) -> str:

@@ -22,6 +22,7 @@ from ending import end_on_signals  # noqa: E402
 from places import ARTIFACTS  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
 from running import LOAD_CORE  # noqa: E402
+from scheduling import Groups  # noqa: E402
 from server import TRANSPORTS, Application, transports_of  # noqa: E402
 from warmth import warm_up  # noqa: E402
 
@@ -37,10 +38,11 @@ def main() -> int:
     os.sched_setaffinity(0, {LOAD_CORE})
 
     measured: list[Cell] = []
-    for cores in options.cores:
-        for row in options.rows:
-            measured += measure_row(row, cores, options)
-            write(options, measured)  # So that a run that is broken off leaves what it has.
+    with options.groups.held():
+        for cores in options.cores:
+            for row in options.rows:
+                measured += measure_row(row, cores, options)
+                write(options, measured)  # So that a run that is broken off leaves what it has.
 
     print(f"\n{table.markdown(measured, options.transports)}\n\nWritten to {os.path.relpath(options.out)} and, as a table, beside it")
     wanted = len(options.cores) * len(options.connections) * sum(len(transports_of(row, options.transports)) for row in options.rows)
@@ -91,6 +93,7 @@ def say(cell: Cell) -> None:
 
 def write(options: argparse.Namespace, measured: list[Cell]) -> None:
     settings = {name: getattr(options, name) for name in ("seconds", "rounds", "connections", "transports")}
+    settings["groups"] = options.groups.value
     options.out.with_suffix(".md").write_text(table.markdown(measured, options.transports) + "\n")
     options.out.write_text(json.dumps(
         {"conditions": report.conditions() | settings, "cells": [asdict(cell) for cell in measured]}, indent=2) + "\n")
@@ -105,6 +108,8 @@ def parse() -> argparse.Namespace:
                         help="the loads (default 64,512)")
     parser.add_argument("--cores", type=lambda text: [Cores(word) for word in text.split(",")], default=list(Cores), metavar="one,both",
                         help="how the two cores are shared out (default both ways)")
+    parser.add_argument("--groups", type=Groups, default=Groups.ONE, metavar="one,apart",
+                        help="whether server and load are one group to the scheduler where they share cores (default one)")
     parser.add_argument("--transports", type=several(TRANSPORTS), default=TRANSPORTS, metavar="NAME,...",
                         help=f"of {', '.join(TRANSPORTS)} only these")
     parser.add_argument("--build", action="append", default=[], type=another_build, metavar="NAME=FOLDER", dest="builds",

@@ -275,10 +275,12 @@ public sealed partial class Reactor
             return false;
         }
 
-        bool isBusy = _mailbox.IsAnnounced || _deferred.Count > 0 || HasParked;
-        long waitMs = isBusy ? 0 : WaitMs();
         Pulse.Rest();
-        ReadOnlySpan<Completion> completions = Backend.Turn(waitMs);
+        // Who posts looks behind his post whether it rests, and this behind its rest whether there is a post, each across a full fence (his
+        // is the mailbox's): one of the two sees the other.
+        Interlocked.MemoryBarrier();
+        bool isBusy = _mailbox.IsAnnounced || _deferred.Count > 0 || HasParked;
+        ReadOnlySpan<Completion> completions = Backend.Turn(isBusy ? 0 : WaitMs());
         Pulse.Rise();
         NowMs = Backend.NowMs;
         Counters.Turns++;
@@ -403,10 +405,10 @@ public sealed partial class Reactor
         return waitMs < 0 ? until : Math.Min(waitMs, until);
     }
 
-    /// <summary>At home nobody waits: the mailbox is looked into before the next wait.</summary>
+    /// <summary>While it is awake nothing is to be done: it looks into the mailbox before its next wait. Any thread.</summary>
     private void WakeUp()
     {
-        if (!IsHome)
+        if (Pulse.IsResting)
         {
             Backend.Wake();
         }

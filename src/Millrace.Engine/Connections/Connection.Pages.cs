@@ -13,7 +13,7 @@ namespace Millrace.Engine;
 public sealed partial class Connection
 {
     /// <summary>From here on two calls cost less than the copy. Whoever keeps bodies makes no pages of smaller ones.</summary>
-    private const int PagesBytesLeast = 128 * 1024;
+    private const int PagesBytesLeast = 64 * 1024;
 
     /// <summary>So much in a call: others want their turn, too.</summary>
     private const int PagesBytesPerTurn = 1024 * 1024;

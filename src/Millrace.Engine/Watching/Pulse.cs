@@ -15,6 +15,9 @@ internal sealed class Pulse(KeyValuePair<string, object?> tag = default, WatchBe
 
     public long Beats => Volatile.Read(ref _line.Beats);
 
+    /// <summary>Whether it waits in the kernel, or is about to, or has just come back from there. Any thread.</summary>
+    public bool IsResting => IsAtRest(Beats);
+
     public static bool IsAtRest(long beats) => (beats & 1) != 0;
 
     /// <summary>The next callback begins.</summary>

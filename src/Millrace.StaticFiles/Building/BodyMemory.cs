@@ -20,7 +20,7 @@ internal readonly unsafe struct BodyMemory
     public const int Alignment = 64;
 
     /// <summary>From here on connections send pages for less than a copy costs.</summary>
-    public const int PagedBytesLeast = 128 * 1024;
+    public const int PagedBytesLeast = 64 * 1024;
 
     /// <summary>Each is a mapping, of which a process has 65,530 (vm.max_map_count): most are for the others.</summary>
     private const int MappingsMax = 16 * 1024;

@@ -24,6 +24,7 @@ internal sealed class ScriptedBackend : Backend
     private readonly HashSet<nint> _lentBuffers = [];
     private volatile bool _letsGo;
     private long _nowMs = 1_000_000;
+    private int _wakes;
 
     public override string Name => "script";
 
@@ -36,6 +37,9 @@ internal sealed class ScriptedBackend : Backend
     public long ZeroCopyFrom { get; set; } = long.MaxValue;
 
     public override long ZeroCopyBytesLeast => ZeroCopyFrom;
+
+    /// <summary>How often it was to end its wait.</summary>
+    public int Wakes => Volatile.Read(ref _wakes);
 
     /// <summary>Receive buffers that were named by a completion and not returned.</summary>
     public int BuffersLent => _lentBuffers.Count;
@@ -219,6 +223,7 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>At any time, as that of other backends: who posts what ends a reactor may come to it when that has ended.</summary>
     public override void Wake()
     {
+        Interlocked.Increment(ref _wakes);
         try
         {
             _signal.Release();
