@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
     os.sched_setaffinity(0, {LOAD_CORE})
 
     begun, held = time.monotonic(), []
-    with options.groups.held(), Field(max(meeting.connections for meeting in meetings)) as field:
+    with options.groups.held(), Field() as field:
         for index, meeting in enumerate(meetings):
             if options.minutes and time.monotonic() - begun > options.minutes * 60:
                 print(f"{options.minutes} minutes are over: {len(meetings) - len(held)} rows are left out.", flush=True)

@@ -165,7 +165,7 @@ def _millrace(ground: Ground, port: int, flags: list[str]) -> list[str]:
 
 def _own(name: str, ground: Ground) -> str:
     """Several may be up at once, each with a folder of its own."""
-    return f"run-{name}-{ground.cores.value}-{ground.root.value}{'-coded' if ground.is_coded else ''}"
+    return f"run-{name}-{ground.cores.value}-{ground.root.value}-{ground.connections}{'-coded' if ground.is_coded else ''}"
 
 
 def _publish_fronts() -> None:

@@ -12,6 +12,7 @@ from running import ServerProcess, pinned
 
 # Connections that are closing, curl's, and files: what a server's table needs beyond the load's connections.
 SPARE = 2000
+USUAL_CONNECTIONS = 4096
 
 
 class Runner(ServerProcess):
@@ -40,9 +41,7 @@ class Runner(ServerProcess):
 class Field:
     """A context manager: whatever it started ends with it."""
 
-    def __init__(self, connections: int):
-        # A table of connections costs memory, even an empty one: more than the usual only where the run has more.
-        self._connections = max(4096, connections + SPARE)
+    def __init__(self) -> None:
         self._up: dict[tuple[str, Ground], Runner] = {}
 
     def __enter__(self) -> "Field":
@@ -52,9 +51,9 @@ class Field:
         for runner in self._up.values():
             runner.stop()
 
-    def runner(self, entrant: Entrant, row: Row, cores: Cores) -> Runner:
+    def runner(self, entrant: Entrant, row: Row, cores: Cores, connections: int) -> Runner:
         """The server, as it is or as it is started now; a StartFailure where it does not come up."""
-        ground = self._ground(entrant, row, cores)
+        ground = self._ground(entrant, row, cores, connections)
         runner = self._up.get((entrant.name, ground))
         if runner is not None and runner.has_exited():
             runner.stop()  # What it started may still be there.
@@ -66,20 +65,23 @@ class Field:
         return runner
 
     def clear(self, needed: set[tuple[str, Cores, bool]]) -> None:
-        """Ends those whom no later row needs: those too that have one file, or a root that is not the usual one.
+        """Ends those whom no later row needs: those too that have one file, a root that is not the usual one, or room for more connections.
 
         `needed`: of a server its name, its cores, and whether it is asked for coded files.
         """
         for key, runner in list(self._up.items()):
             is_needed = (runner.entrant.name, runner.ground.cores, runner.ground.is_coded) in needed
-            if not is_needed or runner.entrant.has_one_file or runner.ground.root is not Root.DISK:
+            is_usual = runner.ground.root is Root.DISK and runner.ground.connections == USUAL_CONNECTIONS
+            if not is_needed or runner.entrant.has_one_file or not is_usual:
                 runner.stop()
                 del self._up[key]
 
-    def _ground(self, entrant: Entrant, row: Row, cores: Cores) -> Ground:
+    def _ground(self, entrant: Entrant, row: Row, cores: Cores, connections: int) -> Ground:
+        # A table of connections costs memory, even an empty one: more than the usual only where there are more.
+        connections = max(USUAL_CONNECTIONS, connections + SPARE)
         if row.root is Root.DEPLOYED:
             # Who watches a folder would work at deployments under another's load.
-            return Ground(cores, row.root, row.is_coded, self._connections, own=f"{entrant.name}-site")
+            return Ground(cores, row.root, row.is_coded, connections, own=f"{entrant.name}-site")
         if entrant.has_one_file or row.root is not Root.DISK:
-            return Ground(cores, row.root, row.is_coded, self._connections, row.file, files.file_bytes(row))
-        return Ground(cores, row.root, row.is_coded, self._connections)
+            return Ground(cores, row.root, row.is_coded, connections, row.file, files.file_bytes(row))
+        return Ground(cores, row.root, row.is_coded, connections)

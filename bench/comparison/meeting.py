@@ -64,7 +64,7 @@ class Meeting:
             if entrant.name in written.failures:
                 continue
             try:
-                runner = field.runner(entrant, self.row, self.cores)
+                runner = field.runner(entrant, self.row, self.cores, self.connections)
             except StartFailure as failure:
                 written.failures[f"{self.row.name}, {entrant.name}"] = f"did not start\n{failure}"
                 print(f"{self.row.name:<10} {entrant.name:<17} did not start: {failure}", flush=True)

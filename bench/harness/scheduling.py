@@ -22,7 +22,7 @@ class Groups(Enum):
         """The kernel makes a group of each session (sched(7), autogroup), and a server leads one, so that it is found and ended as a whole:
         without a word it would be APART. What is started within is grouped so; the setting is the machine's, and put back.
 
-        Ends the program where that takes root.
+        Ends the program where it may not be written.
         """
         before = AUTOGROUP.read_text() if AUTOGROUP.exists() else None
         wanted = "1" if self is Groups.APART else "0"
@@ -31,10 +31,9 @@ class Groups(Enum):
             return
         try:
             AUTOGROUP.write_text(wanted)
-        except PermissionError:
-            sys.exit(f"{AUTOGROUP} has to be {wanted} for server and load to be {self.value} in the scheduler's eyes: as root, or set it before")
+        except OSError:
+            sys.exit(f"{AUTOGROUP} has to be {wanted} for server and load to be {self.value} in the scheduler's eyes: be root, or ask for the other")
         try:
             yield
         finally:
             AUTOGROUP.write_text(before)
-

@@ -139,9 +139,10 @@ public sealed record SiteOptions
     public long HashedBytesTotalMax { get; init; } = 4L * 1024 * 1024 * 1024;
 
     /// <summary>
-    /// The descriptors held open for files that are not in memory. Default (null): half of the process's limit
-    /// (RLIMIT_NOFILE), the other half is for connections. One version of the site takes at most half of it, so that the
-    /// next one finds its share while the one before is still being sent. Files beyond are opened per request.
+    /// The descriptors held open for files, and for what is kept in memory of those from 64 KiB on. Default (null): half of the process's
+    /// limit (RLIMIT_NOFILE), the other half is for connections. One version of the site takes at most half of it, so that the
+    /// next one finds its share while the one before is still being sent. Files beyond are opened per request, and what is kept is
+    /// copied.
     /// </summary>
     public int? DescriptorsMax { get; init; }
 

@@ -22,7 +22,9 @@ public static class MillraceHttpContextExtensions
             LeaveUntilEnd(context);
         }
 
-        return (Reactor.Current is { } reactor ? PassToPool(reactor) : Task.CompletedTask).ConfigureAwait(ConfigureAwaitOptions.None);
+        // Where nobody watches, who blocks for it would hold the reactor for ever: there the pool has it at once.
+        Task passage = Reactor.Current is { Pulse.IsWatched: true } reactor ? PassToPool(reactor) : Task.CompletedTask;
+        return passage.ConfigureAwait(Reactor.Current is null ? ConfigureAwaitOptions.None : ConfigureAwaitOptions.ForceYielding);
     }
 
     /// <summary>

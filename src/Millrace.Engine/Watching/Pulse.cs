@@ -13,6 +13,9 @@ internal sealed class Pulse(KeyValuePair<string, object?> tag = default, WatchBe
     private Line _line = new() { Beats = 1 };
     private long _roseAt;
 
+    /// <summary>Whether somebody looks at it, and has others run what waits for a reactor that is held up.</summary>
+    public bool IsWatched => bell is not null;
+
     public long Beats => Volatile.Read(ref _line.Beats);
 
     /// <summary>Whether it waits in the kernel, or is about to, or has just come back from there. Any thread.</summary>

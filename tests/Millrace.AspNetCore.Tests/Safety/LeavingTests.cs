@@ -1,7 +1,9 @@
+using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
 using Millrace.AspNetCore.Tests.Kit;
 using Millrace.AspNetCore.Tests.Safety.Kit;
+using Millrace.Engine.Watching;
 
 namespace Millrace.AspNetCore.Tests.Safety;
 
@@ -62,13 +64,32 @@ public class LeavingTests
     }
 
     [Fact]
-    public async Task A_handler_that_blocks_until_what_it_called_has_left_costs_time_and_not_the_reactor()
+    public async Task Who_leaves_when_it_has_held_the_reactor_up_already_is_on_the_pool()
     {
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static routes => routes.MapGet("/wait", static context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static routes => routes.MapGet("/late", static async context =>
         {
-            LeaveWithinAsync(context).Wait();
-            return context.Response.WriteAsync(GuardedApplication.Where());
+            ConfiguredTaskAwaitable leave = context.LeaveReactor();
+            Thread.Sleep(StallTracker.HeldUpMs * 3);
+            await leave;
+            await context.Response.WriteAsync(GuardedApplication.Where());
         }));
+        using RawClient client = await guarded.ConnectAsync(reactor: 0);
+        Assert.Equal("-1", (await client.GetAsync("/late")).Body);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task A_handler_that_blocks_until_what_it_called_has_left_costs_time_and_not_the_reactor(bool isWatched)
+    {
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(
+            1,
+            static routes => routes.MapGet("/wait", static context =>
+            {
+                LeaveWithinAsync(context).Wait();
+                return context.Response.WriteAsync(GuardedApplication.Where());
+            }),
+            isWatched);
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
         Assert.Equal("0", (await client.GetAsync("/wait")).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);

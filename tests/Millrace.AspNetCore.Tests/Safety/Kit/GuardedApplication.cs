@@ -24,7 +24,7 @@ internal sealed class GuardedApplication : IAsyncDisposable
 
     public ReactorGroup Group { get; }
 
-    public static async Task<GuardedApplication> StartAsync(int reactors, Action<WebApplication> routes)
+    public static async Task<GuardedApplication> StartAsync(int reactors, Action<WebApplication> routes, bool isWatched = true)
     {
         RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Millrace,
@@ -32,7 +32,11 @@ internal sealed class GuardedApplication : IAsyncDisposable
             host: host => host.ConfigureServices(services =>
             {
                 services.AddRouting();
-                services.Configure<MillraceTransportOptions>(options => options.ReactorCount = reactors);
+                services.Configure<MillraceTransportOptions>(options =>
+                {
+                    options.ReactorCount = reactors;
+                    options.WatchForStalls = isWatched;
+                });
             }),
             routes: each =>
             {
