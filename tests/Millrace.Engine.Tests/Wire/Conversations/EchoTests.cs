@@ -33,9 +33,14 @@ public class EchoTests : EngineTest
     [Fact]
     public async Task A_single_ipv6_address_takes_no_ipv4_peers()
     {
-        TestServer server = await Serve(Handlers.Echo, endPoint: new IPEndPoint(IPAddress.IPv6Loopback, 0));
-        var ipv4 = new IPEndPoint(IPAddress.Loopback, ((IPEndPoint)server.EndPoint).Port);
-        await Assert.ThrowsAsync<SocketException>(() => Connect(ipv4));
+        // Held, and not listened on: a port that is free in one family may be another test's listener in the other.
+        using var held = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        held.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        var ipv4 = (IPEndPoint)held.LocalEndPoint!;
+        await Serve(Handlers.Echo, endPoint: new IPEndPoint(IPAddress.IPv6Loopback, ipv4.Port));
+
+        SocketException error = await Assert.ThrowsAsync<SocketException>(() => Connect(ipv4));
+        Assert.Equal(SocketError.ConnectionRefused, error.SocketErrorCode);
     }
 
     [Fact]
