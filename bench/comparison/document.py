@@ -8,7 +8,7 @@ import contests
 import tables
 from goals import Source
 from places import REPOSITORY
-from record import Collection
+from record import Collection, version_in
 from results import Line, Place, Results
 from rows import ROWS, STRATEGIES
 
@@ -21,7 +21,7 @@ PREFIX = "performance-"
 HEADLINE = ("10k", 64)
 # One picture for each of these: a page of many would not be looked at.
 PICTURED = [("1k", 64), HEADLINE, ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
-VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "dotnet", "wrk")
+VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "lwan", "dotnet", "wrk")
 GROUPED = {"one": "one group", "apart": "two groups"}
 TITLES = {row.name: row.title for row in ROWS}
 NOTES = {row.name: row.note for row in ROWS}
@@ -137,7 +137,7 @@ def _conditions(collection: Collection) -> str:
         if not places:
             continue
         changed = " with changes that are not committed" if conditions.get("dirty") else ""
-        versions = ", ".join(f"{name} {_version(conditions[name])}" for name in VERSIONS if name in conditions)
+        versions = ", ".join(f"{name} {version_in(str(conditions[name]))}" for name in VERSIONS if conditions.get(name, "missing") != "missing")
         lines.append(
             f"- `{source.value}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
             f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{_grouped(conditions)}; {versions}."
@@ -155,8 +155,3 @@ def _named(places: list[Place]) -> str:
     return "; ".join(
         f"{row} x {', '.join(str(place.connections) for place in places if (place.row, place.shared) == (row, shared))}{shared}"
         for row, shared in kinds)
-
-
-def _version(said: object) -> str:
-    found = re.search(r"\d+(?:\.\d+)+", str(said))
-    return found[0] if found else str(said)

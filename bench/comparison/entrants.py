@@ -84,6 +84,8 @@ def known() -> list[Entrant]:
         Entrant("lighttpd", _lighttpd),
         Entrant("h2o", _h2o),
         Entrant("caddy", _caddy),
+        # Debian has none: it takes part where it was built from its source.
+        *([Entrant("lwan", _lwan)] if shutil.which("lwan") else []),
         front("map-static-assets", "map-static-assets"),
         millrace("millrace"),
         millrace("millrace-epoll", "--backend epoll"),
@@ -157,6 +159,11 @@ def _caddy(ground: Ground, port: int) -> list[str]:
         "port": port, "root": ground.folder, "precompressed": "precompressed gzip" if ground.is_coded else ""})
     # It keeps what it was told last in its home.
     return ["env", f"HOME={configuration.parent}", "caddy", "run", "--config", str(configuration), "--adapter", "caddyfile"]
+
+
+def _lwan(ground: Ground, port: int) -> list[str]:
+    configuration = configure(_own("lwan", ground), "lwan.conf", {"port": port, "root": ground.folder, "workers": ground.cores.count})
+    return ["lwan", "-c", str(configuration)]
 
 
 def _millrace(ground: Ground, port: int, flags: list[str]) -> list[str]:

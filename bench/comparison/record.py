@@ -13,7 +13,8 @@ from results import Place, Results, RowCell, summary
 ROUNDS_MAX = 1_000_000
 # What is compared, in the version that it calls itself.
 _VERSIONS = {
-    "lighttpd": ["lighttpd", "-v"], "h2o": ["h2o", "-v"], "caddy": ["caddy", "version"], "dotnet": ["dotnet", "--version"],
+    "lighttpd": ["lighttpd", "-v"], "h2o": ["h2o", "-v"], "caddy": ["caddy", "version"], "lwan": ["lwan", "--version"],
+    "dotnet": ["dotnet", "--version"],
 }
 
 
@@ -57,7 +58,12 @@ def _version(command: list[str]) -> str:
         said = report.said(command)
     except OSError:
         return "missing"
-    found = re.search(r"\d+(?:\.\d+)+", said)
+    return version_in(said)
+
+
+def version_in(said: str) -> str:
+    """With what git counts since, where no release was built."""
+    found = re.search(r"\d+(?:\.\d+)+(?:-\d+-g[0-9a-f]+)?", said)
     return found[0] if found else said
 
 
