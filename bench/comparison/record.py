@@ -39,14 +39,16 @@ class Record:
     def write(self, path: Path) -> None:
         """In one go: a run that is broken off leaves the last whole one."""
         partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps({
-            "conditions": self.conditions,
-            "failures": self.failures,
-            "summary": summary(Results(self.cells)),
-            "calls": [asdict(count) for count in self.calls],
-            "cells": [asdict(cell) for cell in self.cells],
-        }, indent=1) + "\n")
+        partial.write_text(
+            "{" + f'"conditions": {json.dumps(self.conditions, indent=1)},\n"failures": {json.dumps(self.failures, indent=1)},\n'
+            f'"summary": {_lines(summary(Results(self.cells)))},\n"calls": {_lines([asdict(count) for count in self.calls])},\n'
+            f'"cells": {_lines([asdict(cell) for cell in self.cells])}' + "}\n")
         partial.replace(path)
+
+
+def _lines(entries: list[dict[str, object]]) -> str:
+    """One each, so that files of two runs can be compared by eye."""
+    return "[\n" + ",\n".join(json.dumps(entry) for entry in entries) + "]"
 
 
 def conditions(settings: dict[str, object]) -> dict[str, object]:

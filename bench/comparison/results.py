@@ -1,6 +1,7 @@
 """Medians of a run, and ratios of what was measured in the same round."""
 
 import statistics
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 
 from cell import Cell
@@ -23,6 +24,15 @@ class RowCell(Cell):
     def read(stored: dict[str, object]) -> "RowCell":
         known = {field.name for field in fields(RowCell)}
         return RowCell(**{name: value for name, value in stored.items() if name in known})
+
+    @property
+    def load_us(self) -> float | None:
+        """Of the load's core for each request; none where the cores are shared.
+
+        What the kernel sends when a client has read is charged to the client's core, on the loopback.
+        """
+        is_known = self.cores == "one" and self.busy_share > 0
+        return self.core_us_per_request * self.load_busy_share / self.busy_share if is_known else None
 
     @property
     def place(self) -> "Place":
@@ -66,7 +76,7 @@ class Spread:
 
 # In the order of Line.
 _ALWAYS = ("user_us", "system_us", "interrupts_us", "requests_per_s")
-_SOMETIMES = ("p50_us", "p99_us", "p999_us", "waits_us")
+_SOMETIMES = ("load_us", "p50_us", "p99_us", "p999_us", "waits_us")
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,7 @@ class Line:
     interrupts_us: float
     requests_per_s: float
     is_load_bound: bool
+    load_us: float | None
     p50_us: float | None
     p99_us: float | None
     p999_us: float | None
@@ -108,8 +119,16 @@ class Results:
     def ratio(self, place: Place, server: str, other: str) -> Spread | None:
         """The server's cost over the other's, in the rounds that have both: a machine's speed drifts between rounds more than two servers
         differ."""
-        costs = {cell.round: cell.core_us_per_request for cell in self._of(place, other)}
-        ratios = [cell.core_us_per_request / costs[cell.round] for cell in self._of(place, server) if cell.round in costs]
+        return self._ratio(place, server, other, lambda cell: cell.core_us_per_request)
+
+    def ratio_with_load(self, place: Place, server: str, other: str) -> Spread | None:
+        """The same of what both cores, the server's and the load's, took for a request."""
+        return self._ratio(place, server, other, lambda cell: cell.core_us_per_request + cell.load_us if cell.load_us else None)
+
+    def _ratio(self, place: Place, server: str, other: str, cost: Callable[[RowCell], float | None]) -> Spread | None:
+        theirs = {cell.round: cost(cell) for cell in self._of(place, other)}
+        mine = {cell.round: cost(cell) for cell in self._of(place, server)}
+        ratios = [mine[round_] / theirs[round_] for round_ in mine if mine[round_] and theirs.get(round_)]
         return Spread.of(ratios) if ratios else None
 
     def _line(self, place: Place, server: str) -> Line:

@@ -12,7 +12,10 @@ TITLES = {row.name: row.title for row in ROWS}
 
 LEGEND = "\n".join([
     "CPU: time of the server's core for each request in microseconds, with what the kernel does for it; of both cores, the time of its",
-    "processes. x: that cost over limit's, and nginx's cost over this one; both are medians of the rounds' ratios, with their quartiles.",
+    "processes. Load: time of the load's core for each request. Over the loopback some of a server's work is there: what waits until the",
+    "client has room is sent by the kernel as the client makes it, on the client's core. So with large bodies a server that fills windows",
+    "later may cost its own core less, and both together more; `with the load's core` is the ratio of both cores' time.",
+    "x: CPU over limit's, and nginx's over this one; both are medians of the rounds' ratios, with their quartiles.",
     "Percentiles are of as much load as goes, so they say how evenly a server treats its connections. `>`: the load was the",
     "bottleneck, the server could do more; its cost stands. Calls: system calls for each request. Memory: of all its processes, after",
     "the load. `limit` reads no request and has no file: it is what the kernel alone costs.",
@@ -28,13 +31,15 @@ def losses(cells: dict[Source, list[RowCell]]) -> str:
             for line in results.lines(place):
                 ratio = results.ratio(place, OWN, line.server)
                 if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
+                    with_load = results.ratio_with_load(place, OWN, line.server)
                     row = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
                     server = f"{line.server} (old versions)" if _is_stale(line) else line.server
-                    seen.append((ratio.median, [row, str(place.connections), place.cores, server, spread(ratio)]))
+                    seen.append((ratio.median, [row, str(place.connections), place.cores, server, spread(ratio),
+                                               spread(with_load) if with_load else "-"]))
     if not seen:
         return "Nowhere in what was measured."
     rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]
-    return table(["row", "connections", "cores", "server", f"{OWN}'s cost over its cost"], rows)
+    return table(*_without_empty(["row", "connections", "cores", "server", f"{OWN}'s cost over its cost", "with the load's core"], rows))
 
 
 def memory(results: Results) -> str:
@@ -61,7 +66,7 @@ def judged(judgements: list[Judgement]) -> str:
 
 def place(results: Results, place: Place, calls: list[CallCount]) -> str:
     counted = {count.server: count.each for count in calls if Place(count.cores, count.row, count.connections) == place}
-    heads = ["server", "CPU us", "user", "system", "interrupts", *(f"x {control}" for control in CONTROLS),
+    heads = ["server", "CPU us", "user", "system", "interrupts", "load", *(f"x {control}" for control in CONTROLS),
              "requests/s", "p50 us", "p99 us", "p99.9 us", "waits us", "stale s", "calls", "memory MB", "rounds"]
     return table(*_without_empty(heads, [_line(results, line, counted) for line in results.lines(place)]))
 
@@ -82,6 +87,7 @@ def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
     return [
         line.server, _number(line.cost_us.median),
         *(_number(part) if line.place.cores == "one" else "-" for part in (line.user_us, line.system_us, line.interrupts_us)),
+        _number(line.load_us) if line.load_us is not None else "-",
         spread(limit) if limit else "-", spread(nginx.inverse) if nginx else "-",
         f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
         *(f"{time:,.0f}" if time is not None else "-" for time in (line.p50_us, line.p99_us, line.p999_us, line.waits_us)),

@@ -127,6 +127,19 @@ public sealed class PerformanceReportTests : IDisposable
     }
 
     [Fact]
+    public void What_is_done_on_the_loads_core_stands_beside_and_is_counted_where_another_is_ahead()
+    {
+        // 10 us at half of its core, and 20 of the load's; 8 at a quarter, and 32.
+        string page = Report(
+            Cell("millrace", 0, 10, row: "1m", more: "\"busy_share\": 0.5, \"load_busy_share\": 1.0"),
+            Cell("lwan", 0, 8, row: "1m", more: "\"busy_share\": 0.25, \"load_busy_share\": 1.0"));
+
+        Assert.Contains("| 1 MB | 64 | one | lwan | 1.25 (1.25–1.25) | 0.75 (0.75–0.75) |", page, StringComparison.Ordinal);
+        Assert.Equal(["32.00", "20.00"], Column(page, "load"));
+        Assert.DoesNotContain("| load |", Report(Cell("millrace", 0, 20)), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void A_plan_has_the_rows_that_were_asked_for_with_whom_they_compare()
     {
         const string Servers = "nginx,map-static-assets,nginx-threads,nginx-uncached,millrace,millrace-ring";
