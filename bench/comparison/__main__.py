@@ -35,8 +35,8 @@ WRITTEN_TO = ARTIFACTS / "run.json"
 def main() -> int:
     end_on_signals()
     options = parse()
-    if options.report:
-        return make_report(options.report, options.into)
+    if options.report is not None:
+        return make_report(options.report or record.kept(), options.into)
     meetings = plan(options)
     announce(options, meetings)
     return 0 if options.plan else run(options, meetings)
@@ -161,8 +161,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--plan", action="store_true", help="measure nothing: say what would be, and how long each row takes")
     parser.add_argument("--out", type=Path, default=WRITTEN_TO, metavar="FILE",
                         help="where the results go (default artifacts/bench/run.json)")
-    parser.add_argument("--report", type=Path, nargs="+", metavar="FILE",
-                        help="measure nothing: of files of this, bench/https and bench/kestrel, write docs/performance.md and its pictures")
+    parser.add_argument("--report", type=Path, nargs="*", metavar="FILE",
+                        help="measure nothing: of files of this, bench/https and bench/kestrel, write docs/performance.md and its pictures "
+                             "(default those in bench/results)")
     parser.add_argument("--into", type=lambda text: Path(text).resolve(), default=document.DOCUMENTS, metavar="FOLDER",
                         help="where performance.md is (default docs)")
     options = parser.parse_args()

@@ -114,11 +114,14 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
     for place in sorted(results.places, key=_rank):
         title = f"**{TITLES.get(place.row, place.row)}, {place.connections} connections{place.shared}**"
         parts += [title, *filter(None, [NOTES.get(place.row)]), tables.place(results, place, collection.calls)]
+    if Source.KESTREL in collection.cells:
+        parts += [tables.PACED]
     for source, control in ((Source.HTTPS, "nginx"), (Source.KESTREL, "sockets")):
         others = Results(collection.cells.get(source, []))
+        late = Results(collection.late if source is Source.KESTREL else [])
         for place in others.places:
             title = f"**`{source.value}`: {place.row}, {place.connections} connections{place.shared}**"
-            parts += [title, tables.elsewhere(others, place, control)]
+            parts += [title, tables.elsewhere(others, place, control, late)]
     if collection.failures:
         parts += ["### What could not be measured", "\n".join(
             f"- {name}: {', '.join(failure.strip().splitlines()[:2])}" for name, failure in collection.failures.items())]
@@ -137,7 +140,8 @@ def _conditions(collection: Collection) -> str:
         if not places:
             continue
         changed = " with changes that are not committed" if conditions.get("dirty") else ""
-        versions = ", ".join(f"{name} {version_in(str(conditions[name]))}" for name in VERSIONS if conditions.get(name, "missing") != "missing")
+        present = [name for name in VERSIONS if conditions.get(name, "missing") != "missing"]
+        versions = ", ".join(f"{name} {version_in(str(conditions[name]))}" for name in present)
         lines.append(
             f"- `{source.value}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
             f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{_grouped(conditions)}; {versions}."

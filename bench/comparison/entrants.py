@@ -12,7 +12,7 @@ import files
 import servers
 from cores import Cores
 from places import ARTIFACTS, REPOSITORY
-from rows import Root
+from rows import WORKERS, Root
 from servers import configure
 from variants import VARIANTS
 
@@ -97,6 +97,8 @@ def known() -> list[Entrant]:
         # The sizes that decide, moved so that a file of any row's size goes this way.
         *(millrace(f"millrace-{way}", flags) for way, flags in _WAYS.items()),
         *(millrace(f"millrace-epoll-{way}", f"--backend epoll {flags}") for way, flags in _WAYS.items()),
+        # Of the kernel's threads for what a file system does not read without one; it comes with 4.
+        *(millrace(f"millrace-workers-{count}", f"{_WAYS['ring']} --file-workers {count}") for count in WORKERS),
         *(millrace(each.name, each.flags, each.cores) for each in VARIANTS),
     ]
 

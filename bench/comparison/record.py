@@ -7,6 +7,7 @@ from pathlib import Path
 
 import report
 from goals import Source
+from places import RESULTS
 from results import Place, Results, RowCell, summary
 
 # More than a run has.
@@ -87,6 +88,11 @@ class Collection:
         """Those whose figures are of the file with this number, in its order."""
         source, _ = self.conditions[file]
         return list(dict.fromkeys(cell.place for cell in self.cells[source] if cell.round // ROUNDS_MAX == file))
+
+
+def kept() -> list[Path]:
+    """What docs/performance.md is made of, the oldest run first."""
+    return sorted(RESULTS.glob("*.json"), key=lambda path: str(json.loads(path.read_text())["conditions"]["date"]))
 
 
 def read(paths: list[Path]) -> Collection:

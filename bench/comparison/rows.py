@@ -56,7 +56,10 @@ WAYS = tuple(f"{backend}-{way}" for backend in ("millrace", "millrace-epoll") fo
 # Who looks at each request whether a file is another one now, as nginx does without its cache; and who codes nothing anew meanwhile.
 DEPLOYED = ("nginx", "nginx-copy", "nginx-uncached", "lighttpd", "h2o", "caddy",
             "millrace", "millrace-uncoded", "millrace-epoll", "millrace-kestrel")
-COLD = ("nginx", "nginx-copy", "nginx-threads", "lighttpd", "h2o", "caddy", "millrace-ring", "millrace-epoll-ring", "millrace-kestrel")
+# Caps of the kernel's own threads beside the one that it comes with.
+WORKERS = (1, 64)
+COLD = ("nginx", "nginx-copy", "nginx-threads", "lighttpd", "h2o", "caddy", "millrace-ring",
+        *(f"millrace-workers-{count}" for count in WORKERS), "millrace-epoll-ring", "millrace-kestrel")
 OPTIONS = ("millrace", *(variant.name for variant in VARIANTS))
 
 # Of the part that is asked for.
@@ -114,7 +117,8 @@ _COLD_NOTE = (
     f"All {cold.FILES:,} files are taken out of the page cache before each window, and none is asked for twice, so that each answer waits "
     "for the disk, or for what the machine's host has of it in memory. Waits is the time of the server's core for each request in which "
     "nothing of it could run: where it reads one file after another, nobody is served meanwhile; where many at once, less is waited for "
-    "each. `millrace-ring` keeps no bodies in memory (`--bake-max 0`) and reads each on the ring. `nginx-threads` is "
+    "each. `millrace-ring` keeps no bodies in memory (`--bake-max 0`) and reads each on the ring; `millrace-workers-1` and `-64` have "
+    "another number of `--file-workers`, which only matters where the file system needs a thread to read. `nginx-threads` is "
     "nginx with `aio threads`: it reads on threads of its own.")
 
 # In the order of their worth: a run may have to end before the last.

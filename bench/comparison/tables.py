@@ -21,6 +21,11 @@ LEGEND = "\n".join([
     "the load. `limit` reads no request and has no file: it is what the kernel alone costs.",
 ])
 
+PACED = "\n".join([
+    "Of `bench/kestrel`: `p99 us, paced` is what all transports have at the same rate, half of what sockets could do at most in that row;",
+    "beside it the median of the rounds' ratios.",
+])
+
 
 def losses(cells: dict[Source, list[RowCell]]) -> str:
     """Whatever is cheaper than the server as it comes, by the median of the ratios; the kernel's own cost is no server."""
@@ -71,15 +76,18 @@ def place(results: Results, place: Place, calls: list[CallCount]) -> str:
     return table(*_without_empty(heads, [_line(results, line, counted) for line in results.lines(place)]))
 
 
-def elsewhere(results: Results, place: Place, control: str) -> str:
-    """Of what other runs measured, which have not all of these figures."""
+def elsewhere(results: Results, place: Place, control: str, late: Results) -> str:
+    """Of what other runs measured, which have not all of these figures. `late`: with a percentile where the cost would be."""
+    percentiles = {line.server: f"{line.cost_us.median:,.0f}" for line in late.lines(place)}
     lines = []
     for line in results.lines(place):
-        ratio = results.ratio(place, line.server, control)
+        ratio, later = results.ratio(place, line.server, control), late.ratio(place, line.server, control)
         lines.append([
             line.server, _number(line.cost_us.median), spread(ratio.inverse) if ratio else "-",
-            f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}", str(line.rounds)])
-    return table(["server", "CPU us", f"x {control}", "requests/s", "rounds"], lines)
+            f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
+            percentiles.get(line.server, "-"), spread(later) if later else "-", str(line.rounds)])
+    return table(*_without_empty(
+        ["server", "CPU us", f"x {control}", "requests/s", "p99 us, paced", f"of {control}' p99", "rounds"], lines))
 
 
 def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:

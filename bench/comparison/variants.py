@@ -24,6 +24,9 @@ VARIANTS = [
     # The loopback is no device that can be polled: what it costs to ask for it, and nothing that it gains.
     Variant("millrace-busy-poll", "--busy-poll 50"),
     Variant("millrace-registered", "--registered-files"),
+    # How many completions are dealt with before the kernel is called again: fewer send earlier, more save calls. It comes with 256.
+    Variant("millrace-batch-16", "--completions-per-turn 16", cores=(Cores.ONE,)),
+    Variant("millrace-batch-4096", "--completions-per-turn 4096", cores=(Cores.ONE,)),
     # Bodies are read for each answer: so these three, of which each has what the one before has.
     Variant("millrace-unbaked", "--bake-max 0"),
     Variant("millrace-unbaked-zero-copy", "--bake-max 0 --zero-copy-send 4k"),

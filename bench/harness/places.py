@@ -7,6 +7,8 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent.parent
 REPOSITORY = BENCH.parent
 ARTIFACTS = REPOSITORY / "artifacts" / "bench"
+# Of the runs that the documents speak of.
+RESULTS = BENCH / "results"
 
 # One root for all, so that every server reads the same file system.
 SITE = ARTIFACTS / "site"

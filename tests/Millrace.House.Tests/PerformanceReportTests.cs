@@ -25,6 +25,29 @@ public sealed class PerformanceReportTests : IDisposable
     }
 
     [Fact]
+    public void The_page_says_what_the_kept_results_say()
+    {
+        string page = Path.Combine(Repository.Root, "docs", "performance.md");
+        string readme = Path.Combine(Repository.Root, "README.md");
+        Directory.CreateDirectory(Documents);
+        File.Copy(page, Path.Combine(Documents, "performance.md"));
+        File.Copy(readme, Readme);
+
+        Said("--into", Documents, "--report");
+
+        Assert.Equal(File.ReadAllText(page), File.ReadAllText(Path.Combine(Documents, "performance.md")));
+        Assert.Equal(File.ReadAllText(readme), File.ReadAllText(Readme));
+        string[] pictures = [.. Directory.GetFiles(Path.Combine(Documents, "images")).Select(Path.GetFileName).Order(StringComparer.Ordinal)!];
+        Assert.NotEmpty(pictures);
+        foreach (string picture in pictures)
+        {
+            Assert.Equal(
+                File.ReadAllText(Path.Combine(Repository.Root, "docs", "images", picture)),
+                File.ReadAllText(Path.Combine(Documents, "images", picture)));
+        }
+    }
+
+    [Fact]
     public void A_report_begins_with_who_is_ahead_and_judges_each_goal_by_the_median_of_the_rounds_ratios()
     {
         // Beside lighttpd the second round alone was won. That limit's first cell was thrown away leaves 11 / 10.
@@ -140,6 +163,19 @@ public sealed class PerformanceReportTests : IDisposable
     }
 
     [Fact]
+    public void Transports_stand_beside_sockets_with_their_paced_percentiles_and_one_that_was_not_reached_does_not_count()
+    {
+        string page = Report(
+            Transport("sockets", 0, 20, 900), Transport("millrace", 0, 10, 300), Transport("sockets", 1, 20, 1000),
+            Transport("millrace", 1, 8, 4000, "the rate was not reached"));
+
+        Assert.Contains("| millrace | 9.00 | 2.25 (2.12–2.38) | 1,000 | 300 | 0.33 (0.33–0.33) | 2 |", page, StringComparison.Ordinal);
+        Assert.Contains("| sockets | 20.00 | 1.00 (1.00–1.00) | 1,000 | 950 | 1.00 (1.00–1.00) | 2 |", page, StringComparison.Ordinal);
+        Assert.Contains("half of what sockets could do", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("half of what sockets could do", Report(Cell("millrace", 0, 20)), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void A_plan_has_the_rows_that_were_asked_for_with_whom_they_compare()
     {
         const string Servers = "nginx,map-static-assets,nginx-threads,nginx-uncached,millrace,millrace-ring";
@@ -242,6 +278,14 @@ public sealed class PerformanceReportTests : IDisposable
             return null;
         }
     }
+
+    private static string Transport(string name, int round, int costUs, int p99Us, string? pacedFault = null) => $$"""
+        {
+          "row": "plaintext", "cores": "one", "connections": 64, "transport": "{{name}}", "round": {{round}}, "core_us": {{costUs}},
+          "process_us": 1, "requests_per_s": 1000, "is_load_bound": false, "faults": [], "p99_us": {{p99Us}},
+          "paced_faults": [{{(pacedFault is null ? "" : $"\"{pacedFault}\"")}}]
+        }
+        """;
 
     private static string Cell(string server, int round, int costUs, string? fault = null, string row = "10k", string? more = null) => $$"""
         {
