@@ -96,9 +96,9 @@ def kept() -> list[Path]:
 
 
 def read(paths: list[Path]) -> Collection:
-    """Of a row that is in several files, all rounds count where the commit is the same; else the last file's."""
+    """Of a row that is in several files, all rounds count where what was measured is the same; else the last file's."""
     collection = Collection()
-    commits: dict[tuple[Source, Place], tuple[object, ...]] = {}
+    programs: dict[tuple[Source, Place], tuple[object, ...]] = {}
     for number, path in enumerate(paths):
         stored = json.loads(path.read_text())
         source = _source(stored)
@@ -112,9 +112,9 @@ def read(paths: list[Path]) -> Collection:
         for cell in cells + late:
             # Rounds of two runs are never the same: servers are compared within one.
             cell.round += number * ROUNDS_MAX
-        commit = (source, stored["conditions"]["commit"], stored["conditions"]["dirty"])
-        replaced = {cell.place for cell in cells if commits.get((source, cell.place), commit) != commit}
-        commits |= {(source, cell.place): commit for cell in cells}
+        program = (source, stored["conditions"].get("program", stored["conditions"]["commit"]), stored["conditions"]["dirty"])
+        replaced = {cell.place for cell in cells if programs.get((source, cell.place), program) != program}
+        programs |= {(source, cell.place): program for cell in cells}
         collection.cells[source] = [cell for cell in collection.cells.get(source, []) if cell.place not in replaced] + cells
         if source is Source.KESTREL:
             collection.late = [cell for cell in collection.late if cell.place not in replaced] + late

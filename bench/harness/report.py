@@ -14,6 +14,9 @@ from places import REPOSITORY
 
 LOAD_BOUND = "> the load generator was the bottleneck: the server can do more requests/s; its cost per request stands."
 
+# Servers, applications and peers; not how they are measured.
+MEASURED = ("src", "bench/limit", "bench/Millrace.Fronts", "bench/peers", "samples/WebApi")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -107,6 +110,7 @@ def conditions() -> dict[str, object]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": said(["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"]),
+        "program": program(),
         "dirty": said(["git", "-C", str(REPOSITORY), "status", "--porcelain"]) != "",
         "kernel": platform.release(),
         "cpu": next(line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
@@ -114,6 +118,11 @@ def conditions() -> dict[str, object]:
         "wrk": said(["wrk", "-v"]).splitlines()[0],
         "gcc": said(["gcc", "-dumpfullversion"]),
     }
+
+
+def program(commit: str = "HEAD") -> str:
+    """What is measured, by the names that git has for its content: what else a commit changes makes no other figures."""
+    return said(["git", "-C", str(REPOSITORY), "rev-parse", *(f"{commit}:{part}" for part in MEASURED)]).replace("\n", " ")
 
 
 def said(command: list[str]) -> str:

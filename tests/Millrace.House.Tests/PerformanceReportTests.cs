@@ -186,13 +186,16 @@ public sealed class PerformanceReportTests : IDisposable
     }
 
     [Theory]
-    [InlineData("0123456789abcdef", "1.10 (1.05–1.15)")]
-    [InlineData("another", "1.20 (1.20–1.20)")]
-    public void Rounds_of_several_files_count_where_the_commit_is_the_same_and_else_the_last_ones(string commit, string ratio)
+    [InlineData("0123456789abcdef", null, null, "1.10 (1.05–1.15)")]
+    [InlineData("another", null, null, "1.20 (1.20–1.20)")]
+    [InlineData("another", "1 2", "1 2", "1.10 (1.05–1.15)")]
+    [InlineData("another", "1 2", "1 3", "1.20 (1.20–1.20)")]
+    public void Rounds_of_several_files_count_where_the_same_was_measured_and_else_the_last_ones(
+        string commit, string? firstProgram, string? secondProgram, string ratio)
     {
         // Of the same number, but of other runs: 24 beside 10 is no ratio.
-        string first = Stored("first", "0123456789abcdef", Cell("limit", 0, 10), Cell("millrace", 0, 10));
-        string second = Stored("second", commit, Cell("limit", 0, 20), Cell("millrace", 0, 24));
+        string first = Stored("first", "0123456789abcdef", firstProgram, Cell("limit", 0, 10), Cell("millrace", 0, 10));
+        string second = Stored("second", commit, secondProgram, Cell("limit", 0, 20), Cell("millrace", 0, 24));
 
         Assert.Contains($"| at most 1.06 x limit (1.12 passes) | {ratio} |", ReportOf(first, second), StringComparison.Ordinal);
     }
@@ -217,13 +220,16 @@ public sealed class PerformanceReportTests : IDisposable
 
     private string Report(params string[] cells) => ReportOf(Stored("run", "0123456789abcdef", cells));
 
-    private string Stored(string name, string commit, params string[] cells)
+    private string Stored(string name, string commit, params string[] cells) => Stored(name, commit, null, cells);
+
+    private string Stored(string name, string commit, string? program, params string[] cells)
     {
         string file = Path.Combine(_folder, $"{name}.json");
         File.WriteAllText(file, $$"""
             {
               "conditions": {
-                "date": "2026-01-01T00:00:00", "commit": "{{commit}}", "dirty": false, "cpu": "a cpu", "kernel": "6.1",
+                "date": "2026-01-01T00:00:00", "commit": "{{commit}}",
+                {{(program is null ? "" : $"\"program\": \"{program}\",")}} "dirty": false, "cpu": "a cpu", "kernel": "6.1",
                 "rounds": 3, "seconds": 1, "sizes": { "bake-max": "64k", "ring-max": "256k" }
               },
               "failures": {}, "calls": [], "cells": [{{string.Join(",", cells)}}]
