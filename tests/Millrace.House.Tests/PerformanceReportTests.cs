@@ -98,11 +98,14 @@ public sealed class PerformanceReportTests : IDisposable
         string page = Report(
             Cell("millrace", 0, 10, row: "options"), Cell("millrace-polled", 0, 12, row: "options"), Cell("millrace", 1, 20, row: "options"),
             Cell("millrace-polled", 1, 32, row: "options"), Cell("millrace-bbr", 0, 9, row: "options"),
-            Cell("millrace-bbr", 1, 22, row: "options"));
+            Cell("millrace-bbr", 1, 22, row: "options"), Cell("millrace", 2, 10, row: "options"),
+            Cell("millrace-polled", 2, 14, row: "options"), Cell("millrace-one-shot", 0, 12, row: "options"),
+            Cell("millrace-one-shot", 1, 26, row: "options"));
 
         Assert.Contains("| option | 10 KB x 64 |", page, StringComparison.Ordinal);
         Assert.Contains("| `--submission-polling 20` | **1.40 (1.30–1.50)** |", page, StringComparison.Ordinal);
         Assert.Contains("| `--congestion-control bbr` | 1.00 (0.95–1.05) |", page, StringComparison.Ordinal);
+        Assert.Contains("| `--one-shot-receive` | 1.25 (1.23–1.27) |", page, StringComparison.Ordinal);
         Assert.DoesNotContain("`--pin-reactors` |", page, StringComparison.Ordinal);
     }
 
@@ -194,8 +197,8 @@ public sealed class PerformanceReportTests : IDisposable
         string commit, string? firstProgram, string? secondProgram, string ratio)
     {
         // Of the same number, but of other runs: 24 beside 10 is no ratio.
-        string first = Stored("first", "0123456789abcdef", firstProgram, Cell("limit", 0, 10), Cell("millrace", 0, 10));
-        string second = Stored("second", commit, secondProgram, Cell("limit", 0, 20), Cell("millrace", 0, 24));
+        string first = StoredOf("first", "0123456789abcdef", firstProgram, Cell("limit", 0, 10), Cell("millrace", 0, 10));
+        string second = StoredOf("second", commit, secondProgram, Cell("limit", 0, 20), Cell("millrace", 0, 24));
 
         Assert.Contains($"| at most 1.06 x limit (1.12 passes) | {ratio} |", ReportOf(first, second), StringComparison.Ordinal);
     }
@@ -220,9 +223,9 @@ public sealed class PerformanceReportTests : IDisposable
 
     private string Report(params string[] cells) => ReportOf(Stored("run", "0123456789abcdef", cells));
 
-    private string Stored(string name, string commit, params string[] cells) => Stored(name, commit, null, cells);
+    private string Stored(string name, string commit, params string[] cells) => StoredOf(name, commit, null, cells);
 
-    private string Stored(string name, string commit, string? program, params string[] cells)
+    private string StoredOf(string name, string commit, string? program, params string[] cells)
     {
         string file = Path.Combine(_folder, $"{name}.json");
         File.WriteAllText(file, $$"""
