@@ -36,7 +36,7 @@ def main() -> int:
     end_on_signals()
     options = parse()
     if options.report is not None:
-        return make_report(options.report or record.kept(), options.into)
+        return make_report(options.report, options.into)
     meetings = plan(options)
     announce(options, meetings)
     return 0 if options.plan else run(options, meetings)
@@ -127,7 +127,8 @@ def conclude(options: argparse.Namespace, meetings: list[Meeting], written: Reco
 
 def make_report(paths: list[Path], documents: Path) -> int:
     try:
-        for path in document.write(record.read(paths), documents):
+        files = record.stored_in(paths) if paths else record.kept()
+        for path in document.write(record.collect(files), documents):
             print(os.path.relpath(path))
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         sys.exit(f"run: --report: {error!r}")

@@ -9,9 +9,9 @@ from variants import FLAGS
 
 _SIZES = {row.name: row.size for row in ROWS if row.size}
 _CONNECTIONS = 64
-# Two rounds agree by chance as often as not.
-AGREEING_ROUNDS_MIN = 3
 _OPTION_ROWS = [row for row in ROWS if row.servers == OPTIONS]
+# Two rounds agree by chance as often as not.
+_AGREEING_ROUNDS_MIN = 3
 
 
 def options(results: Results) -> list[str]:
@@ -22,8 +22,8 @@ def options(results: Results) -> list[str]:
     lines = [[f"`{flags}`", *(_option(results.ratio(place, name, OWN)) for place in places)] for name, flags in FLAGS.items()]
     return [
         "What a request costs with the option over what it costs without, the median of the rounds' ratios with their quartiles; less is "
-        f"better, and bold where all but a quarter of at least {AGREEING_ROUNDS_MIN} rounds agree. The kernel's thread that polls is held to the server's core, so "
-        "with one core it takes from the server what it gives; of both cores, its time is the server's.",
+        f"better, and bold where all but a quarter of at least {_AGREEING_ROUNDS_MIN} rounds agree. The kernel's thread that polls is held "
+        "to the server's core, so with one core it takes from the server what it gives; of both cores, its time is the server's.",
         table(["option", *map(_heading, places)], [line for line in lines if set(line[1:]) != {"-"}])]
 
 
@@ -86,9 +86,7 @@ def _cost(costs: dict[str, float], name: str) -> str:
 
 
 def _option(ratio: Spread | None) -> str:
-    if ratio is None:
-        return "-"
-    agree = ratio.count >= AGREEING_ROUNDS_MIN and (ratio.high < 1 or ratio.low > 1)
+    agree = ratio is not None and ratio.count >= _AGREEING_ROUNDS_MIN and (ratio.high < 1 or ratio.low > 1)
     return f"**{spread(ratio)}**" if agree else spread(ratio)
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import report
 from goals import Source
@@ -40,16 +41,14 @@ class Record:
     def write(self, path: Path) -> None:
         """In one go: a run that is broken off leaves the last whole one."""
         partial = path.with_suffix(".partial")
-        partial.write_text(
-            "{" + f'"conditions": {json.dumps(self.conditions, indent=1)},\n"failures": {json.dumps(self.failures, indent=1)},\n'
-            f'"summary": {_lines(summary(Results(self.cells)))},\n"calls": {_lines([asdict(count) for count in self.calls])},\n'
-            f'"cells": {_lines([asdict(cell) for cell in self.cells])}' + "}\n")
+        partial.write_text(report.as_json({
+            "conditions": self.conditions,
+            "failures": self.failures,
+            "summary": summary(Results(self.cells)),
+            "calls": [asdict(count) for count in self.calls],
+            "cells": [asdict(cell) for cell in self.cells],
+        }))
         partial.replace(path)
-
-
-def _lines(entries: list[dict[str, object]]) -> str:
-    """One each, so that files of two runs can be compared by eye."""
-    return "[\n" + ",\n".join(json.dumps(entry) for entry in entries) + "]"
 
 
 def conditions(settings: dict[str, object]) -> dict[str, object]:
@@ -90,17 +89,20 @@ class Collection:
         return list(dict.fromkeys(cell.place for cell in self.cells[source] if cell.round // ROUNDS_MAX == file))
 
 
-def kept() -> list[Path]:
+def stored_in(paths: list[Path]) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in paths]
+
+
+def kept() -> list[dict[str, Any]]:
     """What docs/performance.md is made of, the oldest run first."""
-    return sorted(RESULTS.glob("*.json"), key=lambda path: str(json.loads(path.read_text())["conditions"]["date"]))
+    return sorted(stored_in(sorted(RESULTS.glob("*.json"))), key=lambda stored: str(stored["conditions"]["date"]))
 
 
-def read(paths: list[Path]) -> Collection:
+def collect(files: list[dict[str, Any]]) -> Collection:
     """Of a row that is in several files, all rounds count where what was measured is the same; else the last file's."""
     collection = Collection()
     programs: dict[tuple[Source, Place], tuple[object, ...]] = {}
-    for number, path in enumerate(paths):
-        stored = json.loads(path.read_text())
+    for number, stored in enumerate(files):
         source = _source(stored)
         collection.conditions.append((source, stored["conditions"]))
         late: list[RowCell] = []

@@ -1,7 +1,6 @@
 """Medians of a run, and ratios of what was measured in the same round."""
 
 import statistics
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 
 from cell import Cell
@@ -33,6 +32,11 @@ class RowCell(Cell):
         """
         is_known = self.cores == "one" and self.busy_share > 0
         return self.core_us_per_request * self.load_busy_share / self.busy_share if is_known else None
+
+    @property
+    def with_load_us(self) -> float | None:
+        """What both cores, the server's and the load's, took for each request."""
+        return self.core_us_per_request + self.load_us if self.load_us is not None else None
 
     @property
     def place(self) -> "Place":
@@ -116,20 +120,15 @@ class Results:
         servers = dict.fromkeys(cell.server for cell in self._good if cell.place == place)
         return sorted((self._line(place, server) for server in servers), key=lambda line: line.cost_us.median)
 
-    def ratio(self, place: Place, server: str, other: str) -> Spread | None:
+    def ratio(self, place: Place, server: str, other: str, cost: str = "core_us_per_request") -> Spread | None:
         """The server's cost over the other's, in the rounds that have both: a machine's speed drifts between rounds more than two servers
         differ."""
-        return self._ratio(place, server, other, lambda cell: cell.core_us_per_request)
-
-    def ratio_with_load(self, place: Place, server: str, other: str) -> Spread | None:
-        """The same of what both cores, the server's and the load's, took for a request."""
-        return self._ratio(place, server, other, lambda cell: cell.core_us_per_request + cell.load_us if cell.load_us else None)
-
-    def _ratio(self, place: Place, server: str, other: str, cost: Callable[[RowCell], float | None]) -> Spread | None:
-        theirs = {cell.round: cost(cell) for cell in self._of(place, other)}
-        mine = {cell.round: cost(cell) for cell in self._of(place, server)}
-        ratios = [mine[round_] / theirs[round_] for round_ in mine if mine[round_] and theirs.get(round_)]
+        mine, theirs = self._costs(place, server, cost), self._costs(place, other, cost)
+        ratios = [mine[round_] / theirs[round_] for round_ in mine if round_ in theirs]
         return Spread.of(ratios) if ratios else None
+
+    def _costs(self, place: Place, server: str, cost: str) -> dict[int, float]:
+        return {cell.round: value for cell in self._of(place, server) if (value := getattr(cell, cost)) is not None}
 
     def _line(self, place: Place, server: str) -> Line:
         mine = self._of(place, server)

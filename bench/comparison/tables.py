@@ -36,11 +36,10 @@ def losses(cells: dict[Source, list[RowCell]]) -> str:
             for line in results.lines(place):
                 ratio = results.ratio(place, OWN, line.server)
                 if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
-                    with_load = results.ratio_with_load(place, OWN, line.server)
                     row = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
                     server = f"{line.server} (old versions)" if _is_stale(line) else line.server
                     seen.append((ratio.median, [row, str(place.connections), place.cores, server, spread(ratio),
-                                               spread(with_load) if with_load else "-"]))
+                                               spread(results.ratio(place, OWN, line.server, "with_load_us"))]))
     if not seen:
         return "Nowhere in what was measured."
     rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]
@@ -83,9 +82,9 @@ def elsewhere(results: Results, place: Place, control: str, late: Results) -> st
     for line in results.lines(place):
         ratio, later = results.ratio(place, line.server, control), late.ratio(place, line.server, control)
         lines.append([
-            line.server, _number(line.cost_us.median), spread(ratio.inverse) if ratio else "-",
+            line.server, _number(line.cost_us.median), spread(ratio and ratio.inverse),
             f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
-            percentiles.get(line.server, "-"), spread(later) if later else "-", str(line.rounds)])
+            percentiles.get(line.server, "-"), spread(later), str(line.rounds)])
     return table(*_without_empty(
         ["server", "CPU us", f"x {control}", "requests/s", "p99 us, paced", f"of {control}' p99", "rounds"], lines))
 
@@ -96,7 +95,7 @@ def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
         line.server, _number(line.cost_us.median),
         *(_number(part) if line.place.cores == "one" else "-" for part in (line.user_us, line.system_us, line.interrupts_us)),
         _number(line.load_us) if line.load_us is not None else "-",
-        spread(limit) if limit else "-", spread(nginx.inverse) if nginx else "-",
+        spread(limit), spread(nginx and nginx.inverse),
         f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
         *(f"{time:,.0f}" if time is not None else "-" for time in (line.p50_us, line.p99_us, line.p999_us, line.waits_us)),
         _stale(line),
@@ -129,8 +128,8 @@ def _verdict(judged: Judgement) -> str:
     return f"{judged.verdict.value}: {reason}" if reason and judged.verdict is Verdict.UNKNOWN else judged.verdict.value
 
 
-def spread(seen: Spread) -> str:
-    return f"{seen.median:.2f} ({seen.low:.2f}–{seen.high:.2f})"
+def spread(seen: Spread | None) -> str:
+    return f"{seen.median:.2f} ({seen.low:.2f}–{seen.high:.2f})" if seen else "-"
 
 
 def _number(value: float) -> str:

@@ -83,12 +83,21 @@ def table(rows: list[Row], rounds: int) -> str:
 
 
 def write(path: Path, settings: dict[str, object], cells: list[Cell], rows: list[Row], failures: dict[str, str]) -> None:
-    path.write_text(json.dumps({
+    path.write_text(as_json({
         "conditions": conditions() | settings,
         "failures": failures,
         "summary": [asdict(row) for row in rows],
         "cells": [asdict(cell) for cell in cells],
-    }, indent=2) + "\n")
+    }))
+
+
+def as_json(sections: dict[str, object]) -> str:
+    """With a line for each entry of a list, so that files of two runs can be compared by eye."""
+    return "{" + ",\n".join(f"{json.dumps(name)}: {_section(content)}" for name, content in sections.items()) + "}\n"
+
+
+def _section(content: object) -> str:
+    return "[\n" + ",\n".join(map(json.dumps, content)) + "]" if isinstance(content, list) else json.dumps(content, indent=1)
 
 
 def _ratios(cost: dict[tuple[str, int, int], float], mine: list[Cell], other: str) -> list[float]:
@@ -120,9 +129,9 @@ def conditions() -> dict[str, object]:
     }
 
 
-def program(commit: str = "HEAD") -> str:
+def program() -> str:
     """What is measured, by the names that git has for its content: what else a commit changes makes no other figures."""
-    return said(["git", "-C", str(REPOSITORY), "rev-parse", *(f"{commit}:{part}" for part in MEASURED)]).replace("\n", " ")
+    return said(["git", "-C", str(REPOSITORY), "rev-parse", *(f"HEAD:{part}" for part in MEASURED)]).replace("\n", " ")
 
 
 def said(command: list[str]) -> str:

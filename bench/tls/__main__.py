@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import json
 import os
 import sys
 import textwrap
@@ -109,12 +108,12 @@ def write(options: argparse.Namespace, cells: list[RowCell], failures: dict[str,
     settings = {name: getattr(options, name) for name in ("seconds", "rounds", "servers", "server")}
     versions = {"openssl": report.said(["openssl", "version"]), "h2load": report.said(["h2load", "--version"])}
     (ARTIFACTS / "https.md").write_text(results.markdown(lines, options.rounds) + "\n")
-    (ARTIFACTS / "https.json").write_text(json.dumps({
+    (ARTIFACTS / "https.json").write_text(report.as_json({
         "conditions": report.conditions() | versions | settings,
         "failures": failures,
         "summary": [asdict(line) | {"is_met": line.is_met} for line in lines],
         "cells": [asdict(cell) for cell in cells],
-    }, indent=2) + "\n")
+    }))
 
 
 def conclude(options: argparse.Namespace, cells: list[RowCell], wanted: int, failures: dict[str, str]) -> int:

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import json
 import os
 import statistics
 import sys
@@ -95,8 +94,8 @@ def write(options: argparse.Namespace, measured: list[Cell]) -> None:
     settings = {name: getattr(options, name) for name in ("seconds", "rounds", "connections", "transports")}
     settings["groups"] = options.groups.value
     options.out.with_suffix(".md").write_text(table.markdown(measured, options.transports) + "\n")
-    options.out.write_text(json.dumps(
-        {"conditions": report.conditions() | settings, "cells": [asdict(cell) for cell in measured]}, indent=2) + "\n")
+    options.out.write_text(report.as_json(
+        {"conditions": report.conditions() | settings, "cells": [asdict(cell) for cell in measured]}))
 
 
 def parse() -> argparse.Namespace:
