@@ -14,8 +14,9 @@ from places import REPOSITORY
 
 LOAD_BOUND = "> the load generator was the bottleneck: the server can do more requests/s; its cost per request stands."
 
-# Servers, applications and peers; not how they are measured.
-MEASURED = ("src", "bench/limit", "bench/Millrace.Fronts", "bench/peers", "samples/WebApi")
+# Servers, applications and peers, and how they are built; not how they are measured.
+MEASURED = (
+    "src", "Directory.Build.props", "Directory.Packages.props", "bench/limit", "bench/Millrace.Fronts", "bench/peers", "samples/WebApi")
 
 
 @dataclass(frozen=True)
