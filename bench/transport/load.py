@@ -1,4 +1,4 @@
-"""The load: as much as goes (wrk, h2load), or at a fixed rate (pace, h2load), on the load's core."""
+"""The load: as much as goes (wrk, h2load), or at a fixed rate (pace), on the load's core."""
 
 import json
 import os
@@ -15,7 +15,8 @@ from window import LoadFailure
 SUMMARY = BENCH / "harness" / "summary.lua"
 PIPELINED = BENCH / "transport" / "pipelined.lua"
 PACE = ARTIFACTS / "pace"
-LOG = ARTIFACTS / "kestrel-requests.log"
+# What it calls the wires.
+PACED = {Wire.HTTP1: "http", Wire.HTTPS1: "https", Wire.HTTPS2: "https2"}
 
 
 @dataclass(frozen=True)
@@ -35,37 +36,18 @@ class Counted:
 def press(application: Application, row: Row, connections: int, seconds: int) -> Counted:
     """As many requests as go."""
     if row.wire is Wire.HTTPS2:
-        return _h2load(application, row, connections, seconds, [])
+        return _h2load(application, row, connections, seconds)
     return _wrk(application, row, connections, seconds)
 
 
 def pace(application: Application, row: Row, connections: int, seconds: int, rate: float) -> Counted:
-    """So many requests a second in all, and the 99th percentile of their times."""
-    if row.wire is Wire.HTTP1:
-        return _pace(application, row, connections, seconds, rate)
-    return _paced_h2load(application, row, connections, seconds, rate)
-
-
-def _pace(application: Application, row: Row, connections: int, seconds: int, rate: float) -> Counted:
+    """So many requests a second in all, and the 99th percentile of their times from when each was due."""
     said = _run(
         application,
-        [str(PACE), str(application.port), row.target, str(connections), f"{rate:.0f}", str(seconds), str(row.depth)],
+        [str(PACE), PACED[row.wire], str(application.port), row.target, str(connections), f"{rate:.0f}", str(seconds), str(row.depth)],
         dict(os.environ))
     counted = json.loads(said.stdout)
     return Counted(counted["requests"], counted["seconds"], 0, counted["p99_us"])
-
-
-def _paced_h2load(application: Application, row: Row, connections: int, seconds: int, rate: float) -> Counted:
-    """Its connections ask in step, and each waits for its answer before it asks again, so a server that stalls is asked less: the figure
-    is for comparing transports, and only where the rate was reached.
-    """
-    LOG.unlink(missing_ok=True)
-    counted = _h2load(application, row, connections, seconds, [f"--rps={rate / connections:.3f}", f"--log-file={LOG}"])
-    times = sorted(int(line.split("\t")[2]) for line in LOG.read_text().splitlines())
-    LOG.unlink()
-    if not times:
-        raise LoadFailure("h2load logged no request")
-    return Counted(counted.requests, counted.seconds, counted.errors, times[min(len(times) * 99 // 100, len(times) - 1)])
 
 
 def _wrk(application: Application, row: Row, connections: int, seconds: int) -> Counted:
@@ -81,12 +63,10 @@ def _wrk(application: Application, row: Row, connections: int, seconds: int) -> 
     return Counted(counted["requests"], counted["duration_us"] / 1e6, errors)
 
 
-def _h2load(application: Application, row: Row, connections: int, seconds: int, options: list[str]) -> Counted:
-    protocol = [] if row.wire is Wire.HTTPS2 else ["--h1"]
+def _h2load(application: Application, row: Row, connections: int, seconds: int) -> Counted:
     said = _run(
         application,
-        ["h2load", *protocol, f"-t{application.cores.count}", f"-c{connections}", f"-m{row.depth}",
-         f"-D{seconds}", *options, application.url],
+        ["h2load", f"-t{application.cores.count}", f"-c{connections}", f"-m{row.depth}", f"-D{seconds}", application.url],
         dict(os.environ))
     total = re.search(r"requests: .* (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", said.stdout)
     status = re.search(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", said.stdout)

@@ -1,0 +1,100 @@
+// HTTP/2 over TLS: several requests at once are streams. A client that asks always the same needs no table of fields: each head is the
+// same bytes (RFC 7541, 6.1 and 6.2.2), and of the answers only where a stream ends is read.
+
+#include "pace.h"
+#include <err.h>
+#include <string.h>
+
+enum frame { Data = 0, Headers = 1, ResetStream = 3, Settings = 4, GoAway = 7, WindowUpdate = 8 };
+enum flag { Ack = 1, EndStream = 1, EndHeaders = 4 };
+enum { IndexedGet = 0x82, IndexedHttps = 0x87, LiteralPath = 0x04, LiteralAuthority = 0x01, InitialWindowSize = 4 };
+enum { FieldBytesMax = TargetBytesMax + 32, WindowBytesMax = 0x7fffffff, FirstWindowBytes = 65535 };
+
+static const char Preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Authority[] = "127.0.0.1";
+static uint8_t fields[FieldBytesMax];
+static size_t fieldBytes;
+
+static void put_u32(uint8_t *at, uint32_t value) {
+    for (int i = 0; i < 4; i++) at[i] = value >> (24 - 8 * i);
+}
+
+static uint32_t get_u32(const uint8_t *at) { return (uint32_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3]; }
+
+static size_t put_frame(uint8_t *at, enum frame type, int flags, uint32_t stream, const uint8_t *payload, size_t count) {
+    put_u32(at, count << 8 | type);
+    at[4] = flags;
+    put_u32(at + 5, stream);
+    if (count) memcpy(at + FrameHeadBytes, payload, count);
+    return FrameHeadBytes + count;
+}
+
+static size_t put_literal(uint8_t *at, uint8_t name, const char *value) {
+    size_t count = strlen(value);
+    at[0] = name;
+    at[1] = count; // Not coded, and shorter than 127: it has a byte for its length.
+    memcpy(at + 2, value, count);
+    return 2 + count;
+}
+
+static void prepare(const char *target, int depth) {
+    (void)depth;
+    fields[0] = IndexedGet;
+    fields[1] = IndexedHttps;
+    fieldBytes = 2;
+    fieldBytes += put_literal(fields + fieldBytes, LiteralPath, target);
+    fieldBytes += put_literal(fields + fieldBytes, LiteralAuthority, Authority);
+}
+
+// Windows as large as can be, so that none has to be opened again: 2 GiB are more than a connection is measured with.
+static void begin(struct connection *c) {
+    uint8_t bytes[128], window[6] = {0, InitialWindowSize};
+    size_t count = sizeof Preface - 1;
+    memcpy(bytes, Preface, count);
+    put_u32(window + 2, WindowBytesMax);
+    count += put_frame(bytes + count, Settings, 0, 0, window, sizeof window);
+    put_u32(window, WindowBytesMax - FirstWindowBytes);
+    count += put_frame(bytes + count, WindowUpdate, 0, 0, window, 4);
+    wire_send(&c->wire, bytes, count);
+}
+
+static void ask(struct connection *c, int depth) {
+    uint8_t bytes[(FrameHeadBytes + FieldBytesMax) * DepthMax];
+    size_t count = 0;
+    for (int i = 0; i < depth; i++)
+        count += put_frame(bytes + count, Headers, EndStream | EndHeaders, 2 * (c->asked + i) + 1, fields, fieldBytes);
+    wire_send(&c->wire, bytes, count);
+}
+
+static void take_frame(struct connection *c) {
+    uint8_t type = c->frameHead[3], flags = c->frameHead[4];
+    uint32_t stream = get_u32(c->frameHead + 5);
+    if (type == Settings && !(flags & Ack)) {
+        uint8_t ack[FrameHeadBytes];
+        wire_send(&c->wire, ack, put_frame(ack, Settings, Ack, 0, NULL, 0));
+    }
+    if (type == ResetStream || type == GoAway) errx(1, "the server sent %s", type == GoAway ? "GOAWAY" : "RST_STREAM");
+    if (type == Headers && flags & EndStream) errx(1, "an answer has no body");
+    if (type == Data && flags & EndStream) is_answered(c, stream / 2);
+}
+
+static void take(struct connection *c, const uint8_t *bytes, size_t count) {
+    while (count) {
+        if (c->frameHeadBytes < FrameHeadBytes) {
+            size_t part = count < FrameHeadBytes - c->frameHeadBytes ? count : FrameHeadBytes - c->frameHeadBytes;
+            memcpy(c->frameHead + c->frameHeadBytes, bytes, part);
+            c->frameHeadBytes += part;
+            bytes += part;
+            count -= part;
+            c->payloadBytesLeft = get_u32(c->frameHead) >> 8;
+        }
+        size_t part = count < c->payloadBytesLeft ? count : c->payloadBytesLeft;
+        bytes += part;
+        count -= part;
+        c->payloadBytesLeft -= part;
+        if (c->frameHeadBytes < FrameHeadBytes || c->payloadBytesLeft) return;
+        take_frame(c);
+        c->frameHeadBytes = 0;
+    }
+}
+
+const struct protocol Https2 = {"https2", 1, "\x02h2", prepare, begin, ask, take};
