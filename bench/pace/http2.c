@@ -72,7 +72,9 @@ static void take_frame(struct connection *c) {
         uint8_t ack[FrameHeadBytes];
         wire_send(&c->wire, ack, put_frame(ack, Settings, Ack, 0, NULL, 0));
     }
-    if (type == ResetStream || type == GoAway) errx(1, "the server sent %s", type == GoAway ? "GOAWAY" : "RST_STREAM");
+    // Of a server that falls behind: it lets a connection have so many streams, Kestrel 100.
+    if (type == ResetStream) errx(1, "the server reset stream %u of a connection with %u requests", stream, c->asked);
+    if (type == GoAway) errx(1, "the server sent GOAWAY");
     if (type == Headers && flags & EndStream) errx(1, "an answer has no body");
     if (type == Data && flags & EndStream) is_answered(c, stream / 2);
 }
