@@ -17,8 +17,8 @@ from running import StartFailure
 from warmth import STEP_S, warm_up
 from window import LoadFailure, Window
 
-# For what is about a window and not in it: the load's start and end, and looks into /proc.
-OVERHEAD_S = 0.5
+# For what is about a window and not in it: the others' rest, the load's start and end, and looks into /proc.
+OVERHEAD_S = 0.7
 # Of load before the first round, for caches.
 WARM_S = 1
 # For who is compiled late until that is done. It takes longest in the first row; of another one only what is new in it is compiled.

@@ -19,12 +19,16 @@ def members(session: int) -> list[int]:
 
 
 def others_ran_s(session: int) -> float:
-    """CPU time since boot of all but the session, ourselves (with wrk) and the kernel's threads, which may work for the server."""
-    kernel_threads, us = 2, os.getpid()
+    """CPU time since boot of all but the session, ourselves (with wrk) and the kernel's threads, which may work for the server.
+
+    The other servers of a run are our children too, and others: what one has left to do behind its own window is not the next one's cost.
+    """
+    kernel_threads, us, ours = 2, os.getpid(), os.getsid(0)
     ticks = 0
     for pid, fields in _stats():
-        parent = int(fields[1])
-        if int(fields[3]) != session and not {pid, parent} & {kernel_threads, us}:
+        parent, of = int(fields[1]), int(fields[3])
+        is_ours = pid == us or (parent == us and of == ours)
+        if of != session and not is_ours and kernel_threads not in (pid, parent):
             # With the children that were waited for: what a compiler ran is not lost when it ends.
             ticks += sum(int(field) for field in fields[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")

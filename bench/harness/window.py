@@ -15,6 +15,10 @@ from running import LOAD_CORE, SERVER_CORE, ServerProcess
 BUSY_SHARE_MIN = 0.90
 # Of one core and the window. Above this the cores' times hold too much of somebody else's work.
 OTHERS_SHARE_MAX = 0.05
+# A window begins once others rest for so long: a server with 10,000 connections to close works on behind its own window. Who goes on for
+# longer than the patience is seen in the window.
+REST_S = 0.2
+REST_PATIENCE_S = 20
 
 Counted = TypeVar("Counted")
 
@@ -57,6 +61,15 @@ class CoreTimes:
         return self.busy / (self.busy + self.idle)
 
 
+def wait_until_others_rest(server: ServerProcess) -> None:
+    give_up = time.monotonic() + REST_PATIENCE_S
+    while time.monotonic() < give_up:
+        before = server.others_ran_s()
+        time.sleep(REST_S)
+        if server.others_ran_s() - before <= OTHERS_SHARE_MAX * REST_S:
+            return
+
+
 @dataclass(frozen=True)
 class Window:
     """While one load was on."""
@@ -67,6 +80,7 @@ class Window:
 
     @staticmethod
     def of(server: ServerProcess, load: Callable[[], Counted]) -> tuple[Counted, "Window"]:
+        wait_until_others_rest(server)
         server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
         others_before, started = server.others_ran_s(), time.monotonic()
         counted = load()

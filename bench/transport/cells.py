@@ -6,7 +6,7 @@ import load
 from cores import Cores
 from rows import Row
 from server import Application
-from window import LoadFailure, Window
+from window import LoadFailure, Window, wait_until_others_rest
 
 # Below this the paced load was held up by the server, and its percentile flatters.
 REACHED_SHARE_MIN = 0.97
@@ -59,6 +59,7 @@ def press(application: Application, row: Row, connections: int, seconds: int, ro
 def pace(application: Application, row: Row, cell: Cell, seconds: int, rate: float) -> None:
     """A window at a fixed rate; the percentile goes into the cell."""
     cell.rate = rate
+    wait_until_others_rest(application)
     try:
         counted = load.pace(application, row, cell.connections, seconds, rate)
     except LoadFailure as failure:
