@@ -15,9 +15,9 @@ from results import RowCell
 from rows import Root, Row
 from running import StartFailure
 from warmth import STEP_S, warm_up
-from window import LoadFailure, Window
+from window import LoadFailure, Window, wait_until_cores_rest
 
-# For what is about a window and not in it: the others' rest, the load's start and end, and looks into /proc.
+# For what is about a window and not in it: the cores' rest, the load's start and end, and looks into /proc.
 OVERHEAD_S = 0.7
 # Of load before the first round, for caches.
 WARM_S = 1
@@ -93,10 +93,12 @@ class Meeting:
 
     def _measure(self, runner: Runner, reply: Reply, round_: int, seconds: int) -> RowCell:
         cell = RowCell(runner.name, self.connections, round_, row=self.row.name, cores=self.cores.value, faults=list(reply.faults))
+        if self._is_for_disk:
+            # Who still reads would bring pages back into the cache that is emptied now.
+            wait_until_cores_rest()
         cell.faults += [] if cell.faults else load.prepare(self.row)
         if cell.faults:
             return cell
-        before = runner.processor_s()
         try:
             counted, window = Window.of(runner, lambda: load.press(runner, self.row, self.connections, reply, seconds))
         except LoadFailure as failure:
@@ -105,7 +107,7 @@ class Meeting:
         cell.take(window, counted.requests, counted.seconds)
         if self.cores is Cores.BOTH:
             # The load is on these cores too: what the server's processes had is all that can be told apart.
-            cell.core_us_per_request = (runner.processor_s() - before) * 1e6 / max(counted.requests, 1)
+            cell.core_us_per_request = window.processor_s * 1e6 / max(counted.requests, 1)
             cell.is_load_bound = False
         if self._is_for_disk:
             cell.waits_us = window.server_core.idle * 1e6 / max(counted.requests, 1) if self.cores is Cores.ONE else None

@@ -114,7 +114,7 @@ def collect(files: list[dict[str, Any]]) -> Collection:
         for cell in cells + late:
             # Rounds of two runs are never the same: servers are compared within one.
             cell.round += number * ROUNDS_MAX
-        program = (source, stored["conditions"].get("program", stored["conditions"]["commit"]), stored["conditions"]["dirty"])
+        program = (source, *_measured(stored["conditions"]))
         replaced = {cell.place for cell in cells if programs.get((source, cell.place), program) != program}
         programs |= {(source, cell.place): program for cell in cells}
         collection.cells[source] = [cell for cell in collection.cells.get(source, []) if cell.place not in replaced] + cells
@@ -129,6 +129,11 @@ def collect(files: list[dict[str, Any]]) -> Collection:
     measured = {f"{cell.row}, {cell.server}" for cell in collection.cells.get(Source.RUN, []) if not cell.faults}
     collection.failures = {name: failure for name, failure in collection.failures.items() if name not in measured}
     return collection
+
+
+def _measured(conditions: dict[str, object]) -> tuple[object, ...]:
+    """What was measured, and how."""
+    return conditions.get("program", conditions["commit"]), conditions.get("method", 1), conditions["dirty"]
 
 
 def _source(stored: dict[str, list]) -> Source:

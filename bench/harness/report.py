@@ -14,6 +14,10 @@ from places import REPOSITORY
 
 LOAD_BOUND = "> the load generator was the bottleneck: the server can do more requests/s; its cost per request stands."
 
+# How it is measured: another number where figures cannot stand beside those of before. 2, since a run's other servers count as others, and
+# what is paced is paced alike on all wires.
+METHOD = 2
+
 # Servers, applications and peers, and how they are built; not how they are measured.
 MEASURED = (
     "src", "Directory.Build.props", "Directory.Packages.props", "bench/limit", "bench/Millrace.Fronts", "bench/peers", "samples/WebApi")
@@ -121,6 +125,7 @@ def conditions() -> dict[str, object]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": said(["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"]),
         "program": program(),
+        "method": METHOD,
         "dirty": said(["git", "-C", str(REPOSITORY), "status", "--porcelain"]) != "",
         "kernel": platform.release(),
         "cpu": next(line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),

@@ -15,9 +15,10 @@ from running import LOAD_CORE, SERVER_CORE, ServerProcess
 BUSY_SHARE_MIN = 0.90
 # Of one core and the window. Above this the cores' times hold too much of somebody else's work.
 OTHERS_SHARE_MAX = 0.05
-# A window begins once others rest for so long: a server with 10,000 connections to close works on behind its own window. Who goes on for
-# longer than the patience is seen in the window.
+# A window begins once both cores have rested for so long, but for a tick of the kernel's clock on each: a server with 10,000 connections
+# to close works on behind its own window. Who goes on for longer than the patience is seen in the window.
 REST_S = 0.2
+REST_TICKS_MAX = 1
 REST_PATIENCE_S = 20
 
 Counted = TypeVar("Counted")
@@ -61,33 +62,40 @@ class CoreTimes:
         return self.busy / (self.busy + self.idle)
 
 
-def wait_until_others_rest(server: ServerProcess) -> None:
+def wait_until_cores_rest() -> None:
     give_up = time.monotonic() + REST_PATIENCE_S
     while time.monotonic() < give_up:
-        before = server.others_ran_s()
+        before = busy_ticks()
         time.sleep(REST_S)
-        if server.others_ran_s() - before <= OTHERS_SHARE_MAX * REST_S:
+        if all(now - then <= REST_TICKS_MAX for now, then in zip(busy_ticks(), before, strict=True)):
             return
+
+
+def busy_ticks() -> list[int]:
+    ticks_per_s = os.sysconf("SC_CLK_TCK")
+    return [round(CoreTimes.now(core).busy * ticks_per_s) for core in (SERVER_CORE, LOAD_CORE)]
 
 
 @dataclass(frozen=True)
 class Window:
-    """While one load was on."""
+    """While one load was on. `processor_s`: of the server's processes."""
 
     server_core: CoreTimes
     load_core: CoreTimes
     others_share: float
+    processor_s: float
 
     @staticmethod
     def of(server: ServerProcess, load: Callable[[], Counted]) -> tuple[Counted, "Window"]:
-        wait_until_others_rest(server)
+        wait_until_cores_rest()
         server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
-        others_before, started = server.others_ran_s(), time.monotonic()
+        processor_before, others_before, started = server.processor_s(), server.others_ran_s(), time.monotonic()
         counted = load()
         server_core = CoreTimes.now(SERVER_CORE).since(server_before)
         load_core = CoreTimes.now(LOAD_CORE).since(load_before)
+        processor_s = server.processor_s() - processor_before
         others_s = server.others_ran_s() - others_before
-        return counted, Window(server_core, load_core, others_s / (time.monotonic() - started))
+        return counted, Window(server_core, load_core, others_s / (time.monotonic() - started), processor_s)
 
     @property
     def is_load_bound(self) -> bool:
@@ -95,6 +103,14 @@ class Window:
 
     def faults(self, server: ServerProcess, is_for_disk: bool = False) -> list[str]:
         """`is_for_disk`: that both cores wait is what was asked for."""
+        faults = self.disturbances(server)
+        if not is_for_disk and max(self.server_core.busy_share, self.load_core.busy_share) < BUSY_SHARE_MIN:
+            faults.append(
+                f"neither core was busy: the server's {self.server_core.busy_share:.0%}, the load's {self.load_core.busy_share:.0%}")
+        return faults
+
+    def disturbances(self, server: ServerProcess) -> list[str]:
+        """What speaks against it whatever the load was."""
         faults = []
         if server.has_exited():
             faults.append("the server ended")
@@ -102,9 +118,6 @@ class Window:
             faults.append(f"{strange} listeners of others on the port")
         if strays := server.strays():
             faults.append(f"{', '.join(strays)}: the kernel may run them on the load's core")
-        if not is_for_disk and max(self.server_core.busy_share, self.load_core.busy_share) < BUSY_SHARE_MIN:
-            faults.append(
-                f"neither core was busy: the server's {self.server_core.busy_share:.0%}, the load's {self.load_core.busy_share:.0%}")
         if self.others_share > OTHERS_SHARE_MAX:
             faults.append(f"others ran for {self.others_share:.0%} of the window")
         return faults

@@ -29,8 +29,9 @@ static void learn_reply(void) {
     wire_send(&wire, requests, requestBytes);
     while (!is_whole(reply, replyBytes)) {
         if (replyBytes == sizeof reply) errx(1, "an answer is longer than %zu bytes", sizeof reply);
-        wire_wait(&wire);
-        replyBytes += wire_receive(&wire, reply + replyBytes, sizeof reply - replyBytes);
+        size_t received = wire_receive(&wire, reply + replyBytes, sizeof reply - replyBytes);
+        if (!received) wire_wait(&wire);
+        replyBytes += received;
     }
     if (strncmp(reply, "HTTP/1.1 200 ", 13)) errx(1, "answered with %.40s", reply);
     wire_close(&wire);
@@ -50,7 +51,7 @@ static void take(struct connection *c, const uint8_t *bytes, size_t count) {
     (void)bytes;
     for (c->partBytes += count; c->partBytes >= replyBytes; c->partBytes -= replyBytes) {
         if (c->asked == c->answered) errx(1, "more answers than requests: their lengths differ");
-        is_answered(c, c->answered++);
+        take_answer(c, c->answered);
     }
 }
 

@@ -19,7 +19,8 @@
 #include <time.h>
 
 enum { EventsMax = 256 };
-static const int64_t SecondNs = 1000000000, WarmUpNs = 1000000000;
+// What is due behind the end is asked and not counted, so that what is due shortly before it meets no idle server, and has time to come.
+static const int64_t SecondNs = 1000000000, WarmUpNs = 1000000000, TailNs = 500000000;
 static const struct protocol *const Protocols[] = {&Http1, &Https1, &Https2};
 
 static const struct protocol *protocol;
@@ -38,11 +39,12 @@ static void count(int64_t dueNs, int64_t nowNs) {
     if (dueNs >= countFromNs && dueNs < endNs && timesCount < timesMax) times[timesCount++] = (nowNs - dueNs) / 1000;
 }
 
-void is_answered(struct connection *c, uint32_t request) {
+void take_answer(struct connection *c, uint32_t request) {
     int64_t *dueNs = &c->dueNs[request % WaitingMax];
     if (request >= c->asked || !*dueNs) errx(1, "request %u is answered, and was not asked", request);
     count(*dueNs, receivedNs);
     *dueNs = 0;
+    c->answered++;
 }
 
 static void ask(struct connection *c, int64_t dueNs, int depth) {
@@ -51,8 +53,8 @@ static void ask(struct connection *c, int64_t dueNs, int depth) {
         if (*slot) errx(1, "a connection waits for an answer that %d others came behind", WaitingMax);
         *slot = dueNs;
     }
-    protocol->ask(c, depth);
     c->asked += depth;
+    protocol->ask(c, depth);
 }
 
 static void receive(struct connection *c) {
@@ -104,11 +106,12 @@ static int connect_all(int howMany) {
     return epoll;
 }
 
-// What was not answered by the end has waited until then at least.
+// What is not answered by now has waited until now at least.
 static void count_waiting(int howMany) {
+    int64_t nowNs = now_ns();
     for (int i = 0; i < howMany; i++)
         for (int j = 0; j < WaitingMax; j++)
-            if (connections[i].dueNs[j]) count(connections[i].dueNs[j], endNs);
+            if (connections[i].dueNs[j]) count(connections[i].dueNs[j], nowNs);
 }
 
 int main(int argc, char **argv) {
@@ -135,18 +138,17 @@ int main(int argc, char **argv) {
     countFromNs = startNs + WarmUpNs;
     endNs = countFromNs + seconds * SecondNs;
     double intervalNs = SecondNs * depth / rate;
+    uint32_t answered = 0; // by the end
     for (uint64_t turn = 0;; turn++) {
         int64_t dueNs = startNs + (int64_t)(turn * intervalNs);
-        if (dueNs >= endNs) break;
+        if (dueNs >= endNs && !answered) answered = timesCount;
+        if (dueNs >= endNs + TailNs) break;
         while (now_ns() < dueNs) wait_until(epoll, dueNs);
         // Late already: what has come in is looked at all the same, or a burst would look slower than it was.
         wait_until(epoll, 0);
         ask(&connections[turn % howMany], dueNs, depth);
     }
-    while (now_ns() < endNs) wait_until(epoll, endNs);
     wait_until(epoll, 0);
-
-    uint32_t answered = timesCount;
     count_waiting(howMany);
     if (!timesCount) errx(1, "nothing was counted");
     qsort(times, timesCount, sizeof *times, ascending);

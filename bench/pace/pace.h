@@ -13,16 +13,17 @@ struct wire {
     SSL *ssl;
 };
 
-// What a connection has in flight. A request has a number, counted from 0, and a time when it was due, which is 0 once it is answered.
+// A request has a number, counted from 0 for each connection, and a time when it was due, which is 0 once it is answered.
 struct connection {
     struct wire wire;
-    uint32_t asked;
+    uint32_t asked, answered; // how many
     int64_t dueNs[WaitingMax];
-    // HTTP/1.1: answers come in the order of requests.
-    uint32_t answered;
-    size_t partBytes; // of the answer that is coming in
-    // HTTP/2: the frame that is coming in.
-    uint8_t frameHead[FrameHeadBytes];
+    // HTTP/1.1: of the answer that is coming in.
+    size_t partBytes;
+    // HTTP/2: how many of those asked were sent, what each one's body has so far, and the frame that is coming in.
+    uint32_t sent;
+    uint32_t bodyBytes[WaitingMax];
+    uint8_t frameHead[FrameHeadBytes], payloadFirst;
     size_t frameHeadBytes, payloadBytesLeft;
 };
 
@@ -34,9 +35,9 @@ struct protocol {
     // Once, before any other: it may ask once by a connection of its own.
     void (*prepare)(const char *target, int depth);
     void (*begin)(struct connection *);
-    // Sends the requests of these numbers, from `c->asked` on.
+    // Sends the last `depth` of those that were asked, as soon as the server lets it.
     void (*ask)(struct connection *, int depth);
-    // Bytes have come; it says of each request that is answered with them.
+    // Bytes have come: each request that is answered with them goes to take_answer.
     void (*take)(struct connection *, const uint8_t *bytes, size_t count);
 };
 
@@ -50,8 +51,8 @@ void wire_send(struct wire *, const void *bytes, size_t count);
 size_t wire_receive(struct wire *, void *bytes, size_t room);
 // Whether more may be there that epoll does not tell of.
 int wire_holds_more(const struct wire *);
-// Until something can be received.
+// Until something can be received; what wire_receive has left must have been received before.
 void wire_wait(const struct wire *);
 void wire_close(struct wire *);
 
-void is_answered(struct connection *, uint32_t request);
+void take_answer(struct connection *, uint32_t request);

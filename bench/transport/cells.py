@@ -6,9 +6,9 @@ import load
 from cores import Cores
 from rows import Row
 from server import Application
-from window import LoadFailure, Window, wait_until_others_rest
+from window import LoadFailure, Window
 
-# Below this the paced load was held up by the server, and its percentile flatters.
+# Below this the server fell ever further behind: how far is a matter of the window's length.
 REACHED_SHARE_MIN = 0.97
 
 
@@ -37,7 +37,6 @@ class Cell:
 def press(application: Application, row: Row, connections: int, seconds: int, round_: int) -> Cell:
     """A window under as much load as goes."""
     cell = Cell(row.name, connections, application.cores.value, application.transport, round_)
-    process_before = application.processor_s()
     try:
         counted, window = Window.of(application, lambda: load.press(application, row, connections, seconds))
     except LoadFailure as failure:
@@ -46,7 +45,7 @@ def press(application: Application, row: Row, connections: int, seconds: int, ro
 
     requests = max(counted.requests, 1)
     cell.requests_per_s = counted.requests_per_s
-    cell.process_us = (application.processor_s() - process_before) * 1e6 / requests
+    cell.process_us = window.processor_s * 1e6 / requests
     if application.cores is Cores.ONE:
         cell.core_us = window.server_core.busy * 1e6 / requests
         cell.is_load_bound = window.is_load_bound
@@ -59,13 +58,13 @@ def press(application: Application, row: Row, connections: int, seconds: int, ro
 def pace(application: Application, row: Row, cell: Cell, seconds: int, rate: float) -> None:
     """A window at a fixed rate; the percentile goes into the cell."""
     cell.rate = rate
-    wait_until_others_rest(application)
     try:
-        counted = load.pace(application, row, cell.connections, seconds, rate)
+        counted, window = Window.of(application, lambda: load.pace(application, row, cell.connections, seconds, rate))
     except LoadFailure as failure:
         cell.paced_faults.append(str(failure))
         return
     cell.p99_us = counted.p99_us
+    cell.paced_faults = window.disturbances(application)
     if counted.errors:
         cell.paced_faults.append(f"{counted.errors} errors")
     if counted.requests_per_s < rate * REACHED_SHARE_MIN:

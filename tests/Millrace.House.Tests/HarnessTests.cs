@@ -1,5 +1,3 @@
-using System.ComponentModel;
-using System.Diagnostics;
 using System.Runtime.Versioning;
 
 namespace Millrace.House.Tests;
@@ -7,6 +5,8 @@ namespace Millrace.House.Tests;
 [SupportedOSPlatform("linux")]
 public class HarnessTests
 {
+    private const string Modules = "bench/harness";
+
     [Fact]
     public void What_another_server_of_a_run_does_is_what_others_do()
     {
@@ -21,56 +21,48 @@ public class HarnessTests
                 2: (0, 0, 64), 50: (2, 0, 128), 3000: (1, 3000, 256),
             }
             session._stats = lambda: [
-                (pid, ["S", str(parent), "0", str(of), *["0"] * 7, str(ticks), "0", "0", "0"]) for pid, (parent, of, ticks) in table.items()]
+                (pid, ["S", str(parent), "0", str(of), *["0"] * 7, str(ticks), "0", "0", "0"])
+                for pid, (parent, of, ticks) in table.items()]
             print(round(session.others_ran_s(server) * os.sysconf("SC_CLK_TCK")))
             """);
 
         Assert.Equal($"{4 + 8 + 256}", ran);
     }
 
-    [Fact]
-    public void A_window_begins_once_others_rest()
+    [Theory]
+    [InlineData("[0, 0], [1, 1]", 1)]
+    [InlineData("[0, 0], [2, 0], [2, 0], [3, 0]", 2)]
+    [InlineData("[0, 0], [0, 20], [0, 20], [0, 22], [0, 22], [0, 22]", 3)]
+    public void A_window_begins_once_both_cores_rest(string ticks, int waits)
     {
-        string slept = Said("""
+        string slept = Said($$"""
             import window
-            class Server:
-                def __init__(self): self.looks = iter([0, 0.2, 0.2, 0.39, 0.4, 0.4])
-                def others_ran_s(self): return next(self.looks)
-            slept = []
+            seen, slept = iter([{{ticks}}]), []
+            window.busy_ticks = lambda: next(seen)
             window.time.sleep = slept.append
-            window.wait_until_others_rest(Server())
+            window.wait_until_cores_rest()
             print(len(slept))
             """);
 
-        Assert.Equal("3", slept);
+        Assert.Equal($"{waits}", slept);
     }
 
-    private static string Said(string script)
+    [Fact]
+    public void Who_never_rests_is_waited_for_no_longer_than_the_patience()
     {
-        ProcessStartInfo start = new("python3", ["-B", "-c", script])
-        {
-            RedirectStandardError = true,
-            RedirectStandardOutput = true,
-        };
-        start.Environment["PYTHONPATH"] = Path.Combine(Repository.Root, "bench", "harness");
-        using Process? process = Begun(start);
-        Assert.SkipUnless(process is not null, "python3 is missing");
-        string said = process.StandardOutput.ReadToEnd();
-        string error = process.StandardError.ReadToEnd();
-        process.WaitForExit();
-        Assert.True(process.ExitCode == 0, error);
-        return said.Trim();
+        string slept = Said("""
+            import itertools, window
+            looks, clock = itertools.count(0, 10), [0.0]
+            window.busy_ticks = lambda: [next(looks), 0]
+            window.time.monotonic = lambda: clock[0]
+            def sleep(seconds): clock[0] += seconds
+            window.time.sleep = sleep
+            window.wait_until_cores_rest()
+            print(window.REST_PATIENCE_S <= clock[0] <= window.REST_PATIENCE_S + window.REST_S)
+            """);
+
+        Assert.Equal("True", slept);
     }
 
-    private static Process? Begun(ProcessStartInfo start)
-    {
-        try
-        {
-            return Process.Start(start);
-        }
-        catch (Win32Exception)
-        {
-            return null;
-        }
-    }
+    private static string Said(string script) => Python.Said(Modules, "-c", script).Trim();
 }

@@ -1,5 +1,3 @@
-using System.ComponentModel;
-using System.Diagnostics;
 using System.Runtime.Versioning;
 
 namespace Millrace.House.Tests;
@@ -191,13 +189,15 @@ public sealed class PerformanceReportTests : IDisposable
     [InlineData("another", null, null, "1.20 (1.20–1.20)")]
     [InlineData("another", "1 2", "1 2", "1.10 (1.05–1.15)")]
     [InlineData("another", "1 2", "1 3", "1.20 (1.20–1.20)")]
-    public void Rounds_of_several_files_count_where_the_same_was_measured_and_else_the_last_ones(
-        string commit, string? firstProgram, string? secondProgram, string ratio)
+    [InlineData("another", "1 2", "1 2", "1.20 (1.20–1.20)", 2)]
+    public void Rounds_of_several_files_count_where_the_same_was_measured_alike_and_else_the_last_ones(
+        string commit, string? firstProgram, string? secondProgram, string ratio, int? secondMethod = null)
     {
         // Of the same number, but of other runs: 24 beside 10 is no ratio.
         string first = StoredOf(
             "first", Commit("0123456789abcdef", firstProgram), RunSections, Cell("limit", 0, 10), Cell("millrace", 0, 10));
-        string second = StoredOf("second", Commit(commit, secondProgram), RunSections, Cell("limit", 0, 20), Cell("millrace", 0, 24));
+        string second = StoredOf(
+            "second", Commit(commit, secondProgram, secondMethod), RunSections, Cell("limit", 0, 20), Cell("millrace", 0, 24));
 
         Assert.Contains($"| at most 1.06 x limit (1.12 passes) | {ratio} |", ReportOf(first, second), StringComparison.Ordinal);
     }
@@ -248,28 +248,15 @@ public sealed class PerformanceReportTests : IDisposable
         return File.ReadAllText(Path.Combine(Documents, "performance.md"));
     }
 
-    private static string Commit(string name, string? program = null) =>
-        $"\"commit\": \"{name}\"{(program is null ? "" : $", \"program\": \"{program}\"")}";
+    private static string Commit(string name, string? program = null, int? method = null) =>
+        $"\"commit\": \"{name}\"{(program is null ? "" : $", \"program\": \"{program}\"")}{(method is null ? "" : $", \"method\": {method}")}";
 
     private static Dictionary<string, string> Pictures(string documents) =>
         Directory.GetFiles(Path.Combine(documents, "images"), "performance-*.svg")
             .ToDictionary(static path => Path.GetFileName(path), File.ReadAllText);
 
-    private static string Said(params string[] arguments)
-    {
-        string program = Path.Combine(Repository.Root, "bench", "comparison");
-        ProcessStartInfo start = new("python3", ["-B", program, .. arguments])
-        {
-            RedirectStandardError = true,
-            RedirectStandardOutput = true,
-        };
-        using Process? process = Begun(start);
-        Assert.SkipUnless(process is not null, "python3 is missing");
-        string said = process.StandardOutput.ReadToEnd() + process.StandardError.ReadToEnd();
-        process.WaitForExit();
-        Assert.True(process.ExitCode == 0, said);
-        return said;
-    }
+    private static string Said(params string[] arguments) =>
+        Python.Said("bench/harness", [Path.Combine(Repository.Root, "bench", "comparison"), .. arguments]);
 
     /// <summary>From the top down, of the only table that has it.</summary>
     private static string[] Column(string page, string head)
@@ -279,18 +266,6 @@ public sealed class PerformanceReportTests : IDisposable
         Assert.True(first >= 0, page);
         int index = Array.IndexOf(lines[first].Split('|', StringSplitOptions.TrimEntries), head);
         return [.. lines.Skip(first + 2).TakeWhile(line => line.StartsWith('|')).Select(line => line.Split('|')[index].Trim())];
-    }
-
-    private static Process? Begun(ProcessStartInfo start)
-    {
-        try
-        {
-            return Process.Start(start);
-        }
-        catch (Win32Exception)
-        {
-            return null;
-        }
     }
 
     private static string Transport(string name, int round, int costUs, int p99Us, string? pacedFault = null) => $$"""
