@@ -142,11 +142,17 @@ def _conditions(collection: Collection) -> str:
         changed = " with changes that are not committed" if conditions.get("dirty") else ""
         present = [name for name in VERSIONS if conditions.get(name, "missing") != "missing"]
         versions = ", ".join(f"{name} {version_in(str(conditions[name]))}" for name in present)
+        how = _grouped(conditions) + _rested(conditions)
         lines.append(
             f"- `{source.value}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
-            f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{_grouped(conditions)}; {versions}."
+            f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{how}; {versions}."
             + (f" Of it are {_named(places)}." if sources.count(source) > 1 else ""))
     return "\n".join(lines)
+
+
+def _rested(conditions: dict[str, object]) -> str:
+    """Of files from before windows waited, see report.METHOD: what a server had left to do behind its own was in the next one."""
+    return "" if int(str(conditions.get("method", 1))) >= 2 else ", no rest between windows"
 
 
 def _grouped(conditions: dict[str, object]) -> str:
