@@ -24,7 +24,9 @@ from running import LOAD_CORE  # noqa: E402
 from scheduling import Groups  # noqa: E402
 from server import TRANSPORTS, Application, transports_of  # noqa: E402
 from warmth import warm_up  # noqa: E402
+from window import LoadFailure  # noqa: E402
 
+# Of load at the fixed rate before the first round.
 PACED_STEP_S = 3
 
 
@@ -74,12 +76,17 @@ def warm_up_paced(applications: list[Application], row: Row, connections: int) -
     """Under a part of the load other code is hot than under all of it, and while it is compiled on the server's own core that core has
     other work for milliseconds at a time: that would be the percentile.
     """
-    for control in (application for application in applications if application.transport == table.CONTROL):
+    control = next((application for application in applications if application.transport == table.CONTROL), None)
+    if control is None:
+        return
+    try:
         rate = load.press(control, row, connections, PACED_STEP_S).requests_per_s / 2
-        for application in applications:
-            warm_up(
-                application, lambda seconds, application=application: load.pace(application, row, connections, seconds, rate).requests,
-                PACED_STEP_S)
+    except LoadFailure:
+        return  # The windows will say it.
+    for application in applications:
+        warm_up(
+            application, lambda seconds, application=application: load.pace(application, row, connections, seconds, rate).requests,
+            PACED_STEP_S)
 
 
 def measure_round(
