@@ -65,7 +65,5 @@ def pace(application: Application, row: Row, cell: Cell, seconds: int, rate: flo
         return
     cell.p99_us = counted.p99_us
     cell.paced_faults = window.disturbances(application)
-    if counted.errors:
-        cell.paced_faults.append(f"{counted.errors} errors")
     if counted.requests_per_s < rate * REACHED_SHARE_MIN:
         cell.paced_faults.append(f"{counted.requests_per_s:,.0f}/s of {rate:,.0f}/s were reached")
