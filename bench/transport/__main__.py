@@ -27,7 +27,7 @@ from warmth import warm_up  # noqa: E402
 from window import LoadFailure  # noqa: E402
 
 # Of load at the fixed rate before the first round.
-PACED_STEP_S = 3
+PACED_STEP_S = 5
 
 
 def main() -> int:
@@ -97,8 +97,9 @@ def measure_round(
     fresh = [cells.press(application, row, connections, options.seconds, round_) for application in order]
     peaks = [cell.requests_per_s for cell in earlier + fresh if cell.transport == table.CONTROL and not cell.faults]
     if row.is_paced and peaks:
-        for application, cell in zip(order, fresh, strict=True):
-            cells.pace(application, row, cell, options.seconds, statistics.median(peaks) / 2)
+        for _ in range(options.paced_windows):
+            for application, cell in zip(order, fresh, strict=True):
+                cells.pace(application, row, cell, statistics.median(peaks) / 2)
     for cell in fresh:
         say(cell)
     return fresh
@@ -106,15 +107,15 @@ def measure_round(
 
 def say(cell: Cell) -> None:
     core = f"{cell.core_us:7.2f} us of the core" if cell.core_us is not None else " " * 22
-    p99 = f"p99 {cell.p99_us:>7,} us at {cell.rate:,.0f}/s" if cell.p99_us is not None else ""
+    p99 = f"p99 {cell.p99_us:>9,.1f} us at {cell.rate:,.0f}/s" if cell.p99_us is not None else ""
     verdict = f"THROWN AWAY: {'; '.join(cell.faults)}" if cell.faults else ""
-    paced = f"p99 THROWN AWAY: {'; '.join(cell.paced_faults)}" if cell.paced_faults else ""
+    paced = f"paced THROWN AWAY: {'; '.join(cell.paced_faults)}" if cell.paced_faults else ""
     print(f"{cell.cores:<4} {cell.row:<12} x {cell.connections:<4} round {cell.round + 1}  {cell.transport:<15} {cell.requests_per_s:>9,.0f}/s"
           f" {core} {cell.process_us:7.2f} us of the process  {p99} {verdict} {paced}".rstrip(), flush=True)
 
 
 def write(options: argparse.Namespace, measured: list[Cell]) -> None:
-    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "connections", "transports")}
+    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "paced_windows", "connections", "transports")}
     settings["groups"] = options.groups.value
     options.out.with_suffix(".md").write_text(table.markdown(measured, options.transports) + "\n")
     options.out.write_text(report.as_json(
@@ -138,6 +139,8 @@ def parse() -> argparse.Namespace:
                         help="compare this one too: another build of samples/WebApi, published there, on Millrace; may be repeated")
     parser.add_argument("--seconds", type=positive, default=5, help="a measured window (default 5)")
     parser.add_argument("--rounds", type=positive, default=5, help="how often each transport has its turn (default 5)")
+    parser.add_argument("--paced-windows", type=positive, default=5, metavar="N",
+                        help="windows of a second at a fixed rate, in each round (default 5)")
     parser.add_argument("--out", type=Path, default=ARTIFACTS / "kestrel.json", metavar="FILE",
                         help="where the results go, a table beside them (default artifacts/bench/kestrel.json)")
     options = parser.parse_args()

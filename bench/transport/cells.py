@@ -1,5 +1,6 @@
 """One measurement of one transport, and what speaks against it."""
 
+import statistics
 from dataclasses import dataclass, field
 
 import load
@@ -10,13 +11,15 @@ from window import LoadFailure, Window
 
 # Below this the server fell ever further behind: how far is a matter of the window's length.
 REACHED_SHARE_MIN = 0.97
+# One stall of the machine's is the percentile of the window that it falls into: many short windows say what is usual, a long one does not.
+PACED_WINDOW_S = 1
 
 
 @dataclass
 class Cell:
     """`core_us`: the server's core, with all that the kernel does for it; only where the core is its own. `process_us`: its process.
 
-    `p99_us` is of a window of its own, at `rate` requests a second.
+    `p99_us` is the median of `p99s_us`, one of each window at `rate` requests a second that counts.
     """
 
     row: str
@@ -30,7 +33,8 @@ class Cell:
     is_load_bound: bool = False
     faults: list[str] = field(default_factory=list)
     rate: float | None = None
-    p99_us: int | None = None
+    p99_us: float | None = None
+    p99s_us: list[int] = field(default_factory=list)
     paced_faults: list[str] = field(default_factory=list)
 
 
@@ -55,15 +59,19 @@ def press(application: Application, row: Row, connections: int, seconds: int, ro
     return cell
 
 
-def pace(application: Application, row: Row, cell: Cell, seconds: int, rate: float) -> None:
-    """A window at a fixed rate; the percentile goes into the cell."""
+def pace(application: Application, row: Row, cell: Cell, rate: float) -> None:
+    """A window at a fixed rate; its percentile goes into the cell. One that does not count leaves its fault."""
     cell.rate = rate
     try:
-        counted, window = Window.of(application, lambda: load.pace(application, row, cell.connections, seconds, rate))
+        counted, window = Window.of(application, lambda: load.pace(application, row, cell.connections, PACED_WINDOW_S, rate))
     except LoadFailure as failure:
         cell.paced_faults.append(str(failure))
         return
-    cell.p99_us = counted.p99_us
-    cell.paced_faults = window.disturbances(application)
+    faults = window.disturbances(application)
     if counted.requests_per_s < rate * REACHED_SHARE_MIN:
-        cell.paced_faults.append(f"{counted.requests_per_s:,.0f}/s of {rate:,.0f}/s were reached")
+        faults.append(f"{counted.requests_per_s:,.0f}/s of {rate:,.0f}/s were reached")
+    if faults:
+        cell.paced_faults += faults
+        return
+    cell.p99s_us.append(counted.p99_us)
+    cell.p99_us = statistics.median(cell.p99s_us)

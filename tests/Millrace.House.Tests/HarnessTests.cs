@@ -64,5 +64,33 @@ public class HarnessTests
         Assert.Equal("True", slept);
     }
 
+    [Fact]
+    public void A_paced_percentile_is_the_median_of_the_windows_that_count()
+    {
+        // Of six windows one is disturbed, one has no answers and one is far behind: 100, 300 and 9,000 are left.
+        string percentile = Said("""
+            import os, sys
+            sys.path.insert(0, os.path.join(os.environ["PYTHONPATH"], "..", "transport"))
+            import cells, load, rows
+            class Quiet:
+                def disturbances(self, application): return []
+            class Disturbed:
+                def disturbances(self, application): return ["others ran"]
+            def counted(p99, requests=1000): return load.Counted(requests, 1, 0, p99)
+            windows = iter([
+                (counted(300), Quiet()), (counted(7), Disturbed()), (counted(9000), Quiet()), None, (counted(8, 500), Quiet()), (counted(100), Quiet())])
+            def of(application, work):
+                window = next(windows)
+                if window is None: raise cells.LoadFailure("the server has gone")
+                return window
+            cells.Window.of = of
+            cell = cells.Cell("plaintext", 64, "one", "millrace", 0)
+            for _ in range(6): cells.pace(None, rows.ROWS[0], cell, 1000)
+            print(cell.p99s_us, cell.p99_us, len(cell.paced_faults))
+            """);
+
+        Assert.Equal("[300, 9000, 100] 300 3", percentile);
+    }
+
     private static string Said(string script) => Python.Said(Modules, "-c", script).Trim();
 }
