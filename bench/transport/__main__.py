@@ -24,10 +24,6 @@ from running import LOAD_CORE  # noqa: E402
 from scheduling import Groups  # noqa: E402
 from server import TRANSPORTS, Application, transports_of  # noqa: E402
 from warmth import warm_up  # noqa: E402
-from window import LoadFailure  # noqa: E402
-
-# Of load at the fixed rate before the first round.
-PACED_STEP_S = 5
 
 
 def main() -> int:
@@ -63,55 +59,68 @@ def measure_row(row: Row, cores: Cores, options: argparse.Namespace) -> list[Cel
         for connections in options.connections:
             for application in applications:
                 warm_up(application, lambda seconds, application=application: load.press(application, row, connections, seconds).requests)
-            if row.is_paced:
-                warm_up_paced(applications, row, connections)
-            mine: list[Cell] = []
-            for round_ in range(options.rounds):
-                mine += measure_round(applications, row, connections, round_, mine, options)
-            measured += mine
+            rounds = [press_round(applications, row, connections, round_, options) for round_ in range(options.rounds)]
+            # By themselves: behind a window of all the load that goes, a shared machine is not what it is behind another one of half of it.
+            rate = rate_of(rounds)
+            if row.is_paced and rate is not None:
+                warm_up_paced(applications, row, connections, rate)
+                for fresh in rounds:
+                    pace_round(fresh, row, rate, options)
+            measured += [cell for fresh in rounds for cell in fresh.values()]
     return measured
 
 
-def warm_up_paced(applications: list[Application], row: Row, connections: int) -> None:
+# What each has in a round, in the order in which they had their turns.
+Round = dict[Application, Cell]
+
+
+def press_round(applications: list[Application], row: Row, connections: int, round_: int, options: argparse.Namespace) -> Round:
+    # Another one begins each round, so that none is always the one behind another.
+    turn = round_ % len(applications)
+    fresh: Round = {}
+    for application in applications[turn:] + applications[:turn]:
+        fresh[application] = cells.press(application, row, connections, options.seconds, round_)
+        say(fresh[application])
+    return fresh
+
+
+def rate_of(rounds: list[Round]) -> float | None:
+    """Half of what sockets could do at most."""
+    peaks = [
+        cell.requests_per_s for fresh in rounds for cell in fresh.values() if cell.transport == table.CONTROL and not cell.faults]
+    return statistics.median(peaks) / 2 if peaks else None
+
+
+def warm_up_paced(applications: list[Application], row: Row, connections: int, rate: float) -> None:
     """Under a part of the load other code is hot than under all of it, and while it is compiled on the server's own core that core has
     other work for milliseconds at a time: that would be the percentile.
     """
-    control = next((application for application in applications if application.transport == table.CONTROL), None)
-    if control is None:
-        return
-    try:
-        rate = load.press(control, row, connections, PACED_STEP_S).requests_per_s / 2
-    except LoadFailure:
-        return  # The windows will say it.
     for application in applications:
-        warm_up(
-            application, lambda seconds, application=application: load.pace(application, row, connections, seconds, rate).requests,
-            PACED_STEP_S)
+        warm_up(application, lambda seconds, application=application: load.pace(application, row, connections, seconds, rate).requests)
 
 
-def measure_round(
-        applications: list[Application], row: Row, connections: int, round_: int, earlier: list[Cell], options: argparse.Namespace) -> list[Cell]:
-    # Another one begins each round, so that none is always the one behind another.
-    turn = round_ % len(applications)
-    order = applications[turn:] + applications[:turn]
-    fresh = [cells.press(application, row, connections, options.seconds, round_) for application in order]
-    peaks = [cell.requests_per_s for cell in earlier + fresh if cell.transport == table.CONTROL and not cell.faults]
-    if row.is_paced and peaks:
-        for _ in range(options.paced_windows):
-            for application, cell in zip(order, fresh, strict=True):
-                cells.pace(application, row, cell, statistics.median(peaks) / 2)
-    for cell in fresh:
-        say(cell)
-    return fresh
+def pace_round(fresh: Round, row: Row, rate: float, options: argparse.Namespace) -> None:
+    for _ in range(options.paced_windows):
+        for application, cell in fresh.items():
+            cells.pace(application, row, cell, rate)
+    for cell in fresh.values():
+        say_paced(cell)
 
 
 def say(cell: Cell) -> None:
     core = f"{cell.core_us:7.2f} us of the core" if cell.core_us is not None else " " * 22
-    p99 = f"p99 {cell.p99_us:>9,.1f} us at {cell.rate:,.0f}/s" if cell.p99_us is not None else ""
     verdict = f"THROWN AWAY: {'; '.join(cell.faults)}" if cell.faults else ""
-    paced = f"paced THROWN AWAY: {'; '.join(cell.paced_faults)}" if cell.paced_faults else ""
-    print(f"{cell.cores:<4} {cell.row:<12} x {cell.connections:<4} round {cell.round + 1}  {cell.transport:<15} {cell.requests_per_s:>9,.0f}/s"
-          f" {core} {cell.process_us:7.2f} us of the process  {p99} {verdict} {paced}".rstrip(), flush=True)
+    print(f"{_place(cell)} {cell.requests_per_s:>9,.0f}/s {core} {cell.process_us:7.2f} us of the process  {verdict}".rstrip(), flush=True)
+
+
+def say_paced(cell: Cell) -> None:
+    p99 = f"p99 {', '.join(f'{p99_us:,}' for p99_us in cell.p99s_us)} us" if cell.p99s_us else ""
+    verdict = f"THROWN AWAY: {'; '.join(cell.paced_faults)}" if cell.paced_faults else ""
+    print(f"{_place(cell)} {cell.rate:>9,.0f}/s {p99} {verdict}".rstrip(), flush=True)
+
+
+def _place(cell: Cell) -> str:
+    return f"{cell.cores:<4} {cell.row:<12} x {cell.connections:<4} round {cell.round + 1}  {cell.transport:<15}"
 
 
 def write(options: argparse.Namespace, measured: list[Cell]) -> None:

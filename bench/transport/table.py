@@ -17,7 +17,7 @@ def markdown(cells: list[Cell], transports: list[str]) -> str:
             parts += [f"### {_TITLES[cores]}", "", *_costs(mine, transports, cores), "", *_speeds(mine, transports), ""]
     parts += [
         f"x: the median of the rounds' ratios of {CONTROL}' cost to this one's, in the CPU time of the first table; higher is better.",
-        "p99: of the answers' times at a rate of half of what sockets could do at most (the median of the rounds so far),",
+        "p99: of the answers' times at a rate of half of what sockets could do at most (the median of the rounds),",
         "the median of the rounds' medians of windows of a second.",
     ]
     return "\n".join(parts)
