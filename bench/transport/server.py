@@ -37,8 +37,8 @@ def build() -> None:
 
 
 def transports_of(row: Row, transports: list[str]) -> list[str]:
-    """The limit speaks no TLS and closes no connection."""
-    left_out = {LIMIT} if row.wire is not Wire.HTTP1 or row.life is not Life.KEPT else set()
+    """The limit speaks no TLS and closes no connection; and what is pipelined it sends one by one, so that it is none there."""
+    left_out = {LIMIT} if row.wire is not Wire.HTTP1 or row.life is not Life.KEPT or row.depth > 1 else set()
     if not row.wire.is_encrypted:
         left_out.add(TERMINATING)
     return [transport for transport in transports if transport not in left_out]
