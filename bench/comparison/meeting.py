@@ -102,7 +102,7 @@ class Meeting:
         try:
             counted, window = Window.of(runner, lambda: load.press(runner, self.row, self.connections, reply, seconds))
         except LoadFailure as failure:
-            cell.faults.append(f"the server ended; {failure}" if runner.has_exited() else str(failure))
+            cell.faults.append(str(failure))
             return cell
         cell.take(window, counted.requests, counted.seconds)
         if self.cores is Cores.BOTH:

@@ -90,7 +90,12 @@ class Window:
         wait_until_cores_rest()
         server_before, load_before = CoreTimes.now(SERVER_CORE), CoreTimes.now(LOAD_CORE)
         processor_before, others_before, started = server.processor_s(), server.others_ran_s(), time.monotonic()
-        counted = load()
+        try:
+            counted = load()
+        except LoadFailure as failure:
+            if server.has_exited():
+                raise LoadFailure(f"the server ended; {failure}") from failure
+            raise
         server_core = CoreTimes.now(SERVER_CORE).since(server_before)
         load_core = CoreTimes.now(LOAD_CORE).since(load_before)
         processor_s = server.processor_s() - processor_before
