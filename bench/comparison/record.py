@@ -107,9 +107,11 @@ def collect(files: list[dict[str, Any]]) -> Collection:
         collection.conditions.append((source, stored["conditions"]))
         late: list[RowCell] = []
         if source is Source.KESTREL:
-            cells = [_of_kestrel(cell, "core_us", cell["faults"]) for cell in stored["cells"]]
+            cells = [
+                _of_kestrel(cell, cell["core_us"] if cell["core_us"] is not None else cell["process_us"], cell["faults"])
+                for cell in stored["cells"]]
             # What speaks against one of several windows does not speak against the others.
-            late = [_of_kestrel(cell, "p99_us", [] if cell.get("p99s_us") else cell["paced_faults"])
+            late = [_of_kestrel(cell, cell["p99_us"], [] if cell.get("p99s_us") else cell["paced_faults"])
                     for cell in stored["cells"] if cell.get("p99_us")]
         else:
             cells = [RowCell.read(cell) for cell in stored["cells"]]
@@ -144,8 +146,7 @@ def _source(stored: dict[str, list]) -> Source:
     return Source.KESTREL if any("transport" in cell for cell in stored["cells"]) else Source.HTTPS
 
 
-def _of_kestrel(cell: dict[str, object], figure: str, faults: list[str]) -> RowCell:
-    cost = cell[figure] if cell[figure] is not None else cell["process_us"]
+def _of_kestrel(cell: dict[str, object], cost: float, faults: list[str]) -> RowCell:
     return RowCell(
         cell["transport"], cell["connections"], cell["round"], row=cell["row"], cores=cell["cores"],
         core_us_per_request=cost, requests_per_s=cell["requests_per_s"], is_load_bound=cell["is_load_bound"], faults=faults)
