@@ -93,6 +93,7 @@ public class HttpsTests
         using Wire broken = Wire.Open(plain);
         WireAnswer refusal = broken.Send("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"u8);
         Assert.Equal((400, "400 Bad Request\r\n"), (refusal.Status, Encoding.ASCII.GetString(refusal.Body)));
+        Assert.EndsWith("\r\n\r\n", await ReadToEndAsync(plain, "HEAD / HTTP/1.1\r\nHost: a b\r\n\r\n"), StringComparison.Ordinal);
         using HttpClient client = Trusting();
         using HttpResponseMessage page = await client.GetAsync(secure, TestContext.Current.CancellationToken);
         Assert.Equal("max-age=31536000", Assert.Single(page.Headers.GetValues("Strict-Transport-Security")));
@@ -222,6 +223,16 @@ public class HttpsTests
         using HttpClient client = Trusting();
         using HttpResponseMessage page = await client.GetAsync(server.Url, TestContext.Current.CancellationToken);
         Assert.Equal("max-age=60", Assert.Single(page.Headers.GetValues("Strict-Transport-Security")));
+    }
+
+    private static async Task<string> ReadToEndAsync(Uri url, string request)
+    {
+        using var client = new TcpClient();
+        await client.ConnectAsync(url.Host, url.Port).WaitAsync(Patience);
+        NetworkStream stream = client.GetStream();
+        await stream.WriteAsync(Encoding.ASCII.GetBytes(request), TestContext.Current.CancellationToken);
+        using var reader = new StreamReader(stream, Encoding.ASCII);
+        return await reader.ReadToEndAsync(TestContext.Current.CancellationToken).WaitAsync(Patience);
     }
 
     private static Task<ServerProcess> StartAtHomeAsync(TempFolder home, params string[] arguments) => ServerProcess.StartAsync(

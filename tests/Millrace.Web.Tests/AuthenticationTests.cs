@@ -52,6 +52,21 @@ public class AuthenticationTests : SiteFixture
     }
 
     [Fact]
+    public async Task Credentials_behind_fields_that_fill_the_head_are_judged()
+    {
+        Folder.AddSized(Size);
+        Wire wire = await (await StartAsync(WithPassword)).ConnectAsync();
+        string tag = $"If-None-Match: \"{new string('x', 15_500)}\"\r\n";
+        string credentials = $"Authorization: Basic {Convert.ToBase64String(Encoding.UTF8.GetBytes($"jane:{new string('x', 1000)}"))}\r\n";
+
+        // Two lines of a field are joined, an empty one with nothing between, and the credentials once for each who looks at them.
+        await wire.SendAsync(RequestWith(null, $"{tag}{tag}Authorization:\r\n{credentials}") + RequestWith("right"));
+
+        Assert.Equal(401, (await wire.ReadAnswerAsync()).Status);
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(Size));
+    }
+
+    [Fact]
     public async Task Clients_that_go_away_meanwhile_leave_nothing_behind()
     {
         Folder.AddSized(Size);

@@ -58,6 +58,11 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         {
             _refusal = !name.IsEmpty && name[0] == ':' ? AddPseudoField(name, value, staticIndex) : AddField(name, value, staticIndex);
         }
+        else if (_written == 0 && name.SequenceEqual(":method"u8) && !_pseudo.Has(PseudoField.Method))
+        {
+            // They come in any order, and how a refusal is answered depends on it.
+            _ = _pseudo.Add(name, value, staticIndex);
+        }
     }
 
     /// <summary>Judges the request when its block is at its end. Where it is refused, the head says what was understood at most.</summary>
@@ -76,6 +81,12 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         if (_refusal == FieldsRefusal.None)
         {
             _refusal = !TryWrite("\r\n"u8) ? FieldsRefusal.HeadTooLarge : RefusalOf(Head.Conclude());
+        }
+
+        if (_refusal != FieldsRefusal.None && _written == 0)
+        {
+            // No request line came of it, but whether the answer may have a body depends on its method.
+            Head.Method = Methods.Of(_pseudo.Of(PseudoField.Method));
         }
 
         return _refusal;

@@ -17,6 +17,9 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
     /// <summary>A file saved by an editor is quiet by the second look.</summary>
     private const int AttemptsMax = 3;
 
+    /// <summary>The state of no file, nor of one that is not there: whatever is seen next is something else.</summary>
+    private static readonly FileState ReadAgain = new() { Size = -1 };
+
     private static ReadOnlySpan<byte> HeadersPathZ => "_headers\0"u8;
 
     private static ReadOnlySpan<byte> RedirectsPathZ => "_redirects\0"u8;
@@ -47,7 +50,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
         if (previous is not null && (headers.Refused ?? redirects.Refused) is SkipReason reason)
         {
             skipped.Note(rootListed, headers.Refused is not null ? "/_headers"u8 : "/_redirects"u8, reason);
-            return (previous.Rules, reason == SkipReason.KeptChanging ? default : Look(root));
+            return (previous.Rules, reason == SkipReason.KeptChanging ? new RuleFileStates(ReadAgain, ReadAgain) : Look(root));
         }
 
         headers.ThrowIfRefused("_headers", options);
@@ -94,7 +97,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
 
                 if (read == before.Size && FileState.Read(fd, out FileState after) == 0 && after == before)
                 {
-                    return new RuleFile(bytes, before.IsSettledAt(lookedAtNs) ? before : default, null);
+                    return new RuleFile(bytes, before.IsSettledAt(lookedAtNs) ? before : ReadAgain, null);
                 }
             }
 

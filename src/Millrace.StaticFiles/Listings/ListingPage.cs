@@ -56,7 +56,8 @@ internal static class ListingPage
         int levelsUp = directoryPath.Count((byte)'/') - 1;
         while (!directoryPath.IsEmpty)
         {
-            int bytes = directoryPath.IndexOf((byte)'/') + 1;
+            int slash = directoryPath.IndexOf((byte)'/');
+            int bytes = slash < 0 ? directoryPath.Length : slash + 1;
             if (levelsUp > 0)
             {
                 page.Write("<a href=\""u8);

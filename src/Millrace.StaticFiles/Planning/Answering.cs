@@ -66,7 +66,8 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
 
     /// <summary>
     /// What a rule leads to, under the address that was asked for. So it is never redirected: a nicer address than the target's is still
-    /// not what the client asked for, and relative to that it would lead elsewhere, perhaps to the same rule again.
+    /// not what the client asked for, and relative to that it would lead elsewhere, perhaps to the same rule again. For the same reason a
+    /// directory is listed only where that address ends with a slash: the references of its page would else be to the directory above.
     /// </summary>
     private bool TryTarget(scoped in PlanRequest request, scoped ReadOnlySpan<byte> target, out Plan plan)
     {
@@ -79,7 +80,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
             return true;
         }
 
-        if (policy.Listing && directory is not null)
+        if (policy.Listing && directory is not null && _path[^1] == '/')
         {
             plan = List(request, directory);
             return true;

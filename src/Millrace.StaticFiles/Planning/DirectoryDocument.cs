@@ -16,13 +16,16 @@ internal static class DirectoryDocument
     /// <summary>What one snapshot keeps; listings beyond are made each time.</summary>
     private const long KeptBytesMax = 16 * 1024 * 1024;
 
+    /// <summary>And beside them, of pages under the addresses of rules. There may be any number, so the old ones make room for new ones.</summary>
+    private const long KeptElsewhereBytesMax = 4 * 1024 * 1024;
+
     private static readonly byte[] HtmlType = "text/html; charset=utf-8"u8.ToArray();
     private static readonly byte[] JsonType = "application/json"u8.ToArray();
     private static readonly ConditionalWeakTable<CatalogSnapshot, Shelf> Shelves = [];
 
     /// <param name="snapshot">A snapshot the caller has leased.</param>
     /// <param name="directory">A directory of it.</param>
-    /// <param name="urlPath">Its decoded path in the URL, with '/' at both ends.</param>
+    /// <param name="urlPath">The decoded path in the URL, with '/' at both ends; another than its own where a rule led there.</param>
     /// <param name="query">How to sort it, see <see cref="ListingOrder"/>.</param>
     /// <param name="asJson">Whether a program asks.</param>
     public static PlanDocument Of(
@@ -30,13 +33,20 @@ internal static class DirectoryDocument
     {
         ListingOrder order = ListingOrder.Parse(query);
         Shelf shelf = Shelves.GetOrCreateValue(snapshot);
-        var key = new Key(directory, order, asJson);
+
+        // A page says where it is: one under another address is not the directory's own.
+        bool isOwn = asJson || urlPath[..^1].SequenceEqual(directory.Path);
+        var key = new Key(directory, order, asJson, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
         if (!shelf.Documents.TryGetValue(key, out PlanDocument? document))
         {
             document = Make(snapshot, directory, urlPath, order, asJson);
-            if (Interlocked.Add(ref shelf.Bytes, document.Bytes.Length) <= KeptBytesMax)
+            if (isOwn)
             {
-                shelf.Documents[key] = document;
+                shelf.Keep(key, document);
+            }
+            else
+            {
+                shelf.KeepElsewhere(key, document);
             }
         }
 
@@ -54,10 +64,38 @@ internal static class DirectoryDocument
 
     private sealed class Shelf
     {
-        public readonly ConcurrentDictionary<Key, PlanDocument> Documents = new();
+        private long _bytes;
+        private long _bytesElsewhere;
 
-        public long Bytes;
+        public ConcurrentDictionary<Key, PlanDocument> Documents { get; } = new();
+
+        public void Keep(Key key, PlanDocument document)
+        {
+            if (Interlocked.Add(ref _bytes, document.Bytes.Length) <= KeptBytesMax)
+            {
+                Documents[key] = document;
+            }
+        }
+
+        public void KeepElsewhere(Key key, PlanDocument document)
+        {
+            if (Interlocked.Add(ref _bytesElsewhere, document.Bytes.Length) > KeptElsewhereBytesMax)
+            {
+                foreach (Key old in Documents.Keys.Where(static old => old.Elsewhere.Length > 0))
+                {
+                    _ = Documents.TryRemove(old, out _);
+                }
+
+                Interlocked.Exchange(ref _bytesElsewhere, document.Bytes.Length);
+            }
+
+            if (document.Bytes.Length <= KeptElsewhereBytesMax)
+            {
+                Documents[key] = document;
+            }
+        }
     }
 
-    private readonly record struct Key(SiteDirectory Directory, ListingOrder Order, bool AsJson);
+    /// <summary>Elsewhere: the address of a page that is not under the directory's own.</summary>
+    private readonly record struct Key(SiteDirectory Directory, ListingOrder Order, bool AsJson, string Elsewhere);
 }

@@ -53,6 +53,13 @@ internal static class FieldRefusals
             return new RuleProblem($"'{Shown(name)}' is not a field name.", "Write Name: value, the name of letters, digits and dashes.");
         }
 
+        if (name.Equals("Basic-Auth", StringComparison.OrdinalIgnoreCase))
+        {
+            return new RuleProblem(
+                "Basic-Auth is Netlify's way to ask for passwords; here they would be sent to everybody, and what it names is not protected.",
+                "Protect the site with a password file (--auth FILE), and take the passwords out.");
+        }
+
         return Owned.TryGetValue(name, out string? reason)
             ? new RuleProblem($"The field {name} is the server's own: {reason}.", "Leave it out.")
             : null;

@@ -207,7 +207,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         Plan plan = bench.Plan(post, head, input, _verdict);
         if (plan.NeedsVerification)
         {
-            _preparation = VerifyAsync(post.Site.Access!, bench.AuthorizationOf(head, input).ToArray());
+            _preparation = VerifyAsync(post.Site.Access!, bench.CopyCredentials(head, input));
             return Next.Prepare;
         }
 

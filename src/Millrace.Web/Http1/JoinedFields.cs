@@ -6,15 +6,16 @@ namespace Millrace.Web.Http1;
 /// Fields of a request as one value each: that of the only line, or all lines joined by a comma (RFC 9110, section 5.3), which is rare and
 /// then copied into memory of its own. One per reactor; the values hold until the next <see cref="Reset"/>.
 /// </summary>
-internal sealed class JoinedFields
+/// <param name="limits">Of the heads.</param>
+internal sealed class JoinedFields(HeadLimits limits)
 {
-    /// <summary>All values of a head together, with a comma and a space for each line, are never longer.</summary>
-    private readonly byte[] _memory = new byte[HeadLimits.Default.HeadBytesMax + (2 * HeadLimits.Default.FieldsMax)];
+    /// <summary>All values of a head together, each once, with a comma and a space for each line, are never longer.</summary>
+    private readonly byte[] _memory = new byte[limits.HeadBytesMax + (2 * limits.FieldsMax)];
     private int _used;
 
     public void Reset() => _used = 0;
 
-    /// <summary>The value of a field; empty where it is absent.</summary>
+    /// <summary>The value of a field, asked for once; empty where it is absent.</summary>
     public ReadOnlySpan<byte> Of(RequestHead head, ReadOnlySpan<byte> bytes, FieldName name)
     {
         if (!head.TryGet(name, out TextRange first))

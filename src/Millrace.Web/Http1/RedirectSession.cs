@@ -38,7 +38,7 @@ internal static class RedirectSession
         bench.Ledger?.Take(connection, exchange!, bench.Head, result);
         if (result.IsRefused)
         {
-            Refuse(connection, bench, HeadRefusals.StatusOf(result.Refusal), includesBody: true, exchange);
+            Refuse(connection, bench, HeadRefusals.StatusOf(result.Refusal), includesBody: bench.Head.Method != Method.Head, exchange);
         }
         else if (bench.Head.Authority.Length == 0)
         {

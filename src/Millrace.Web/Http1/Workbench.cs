@@ -21,7 +21,7 @@ internal sealed class Workbench : IDisposable
     private SitePost[] _posts;
     private readonly DateField _date;
     private readonly Boundary _boundary = new();
-    private readonly JoinedFields _joined = new();
+    private readonly JoinedFields _joined;
 
     public Workbench(
         Reactor reactor,
@@ -39,6 +39,7 @@ internal sealed class Workbench : IDisposable
         _posts = [.. hosts.Sites.Select(site => new SitePost(site, files))];
         Limits = limits;
         HeadLimits = limits.ToHeadLimits();
+        _joined = new JoinedFields(HeadLimits);
         Head = new RequestHead(limits.FieldsMax);
         KeepAliveMs = (long)limits.KeepAlive.TotalMilliseconds;
     }
@@ -120,8 +121,12 @@ internal sealed class Workbench : IDisposable
         return post.Site.Planner.Decide(request, post.Adopted.Snapshot, Scratch);
     }
 
-    public ReadOnlySpan<byte> AuthorizationOf(RequestHead head, ReadOnlySpan<byte> bytes) =>
-        _joined.Of(head, bytes, FieldName.Authorization);
+    /// <summary>For who verifies them. The plan that asked for it is of no use any more.</summary>
+    public byte[] CopyCredentials(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        _joined.Reset();
+        return CredentialsOf(head, bytes).ToArray();
+    }
 
     /// <summary>
     /// Has the site look whether what answers a request is still as it knows it. With copies: the input may move meanwhile.
@@ -180,8 +185,11 @@ internal sealed class Workbench : IDisposable
         }
 
         // The site may have been exchanged meanwhile: another one judges anew.
-        return verdict.Judge == access ? verdict.Admission : Admissions.Of(access.Decide(AuthorizationOf(head, bytes)));
+        return verdict.Judge == access ? verdict.Admission : Admissions.Of(access.Decide(CredentialsOf(head, bytes)));
     }
+
+    private ReadOnlySpan<byte> CredentialsOf(RequestHead head, ReadOnlySpan<byte> bytes) =>
+        _joined.Of(head, bytes, FieldName.Authorization);
 
     private static RequestMethod KindOf(Method method) => method switch
     {

@@ -252,6 +252,7 @@ internal sealed partial class Http2Session
         _connection.Write(body);
         _sendWindow -= body.Length;
         _sentBytes += body.Length;
+        EarnUpdates(body.Length);
         _dataEndsAt = _connection.WrittenBytes;
         stream.Exchange?.AddBody(body.Length, _dataEndsAt);
     }

@@ -61,7 +61,7 @@ internal sealed partial class Http2Session
         {
             Close(stream);
         }
-        else if (stream.ReceivedBytes > _bench.Limits.SkippedBodyBytesMax)
+        else if (stream.IsGivenUp)
         {
             End(stream, Http2Error.NoError);
         }

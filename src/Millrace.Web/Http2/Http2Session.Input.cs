@@ -302,6 +302,12 @@ internal sealed partial class Http2Session
             return EndRequest(stream);
         }
 
+        if (stream.IsGivenUp)
+        {
+            // What was under way when its window was closed.
+            return default;
+        }
+
         if (stream.ContentLength >= 0 && stream.ReceivedBytes > stream.ContentLength)
         {
             return Http2Fault.OfStream(Http2Error.ProtocolError);

@@ -16,6 +16,9 @@ internal sealed partial class Http2Session
     /// <summary>Bytes of files that are read, or being read, and not yet in the output. One chunk is always allowed.</summary>
     private const int ReadAheadBytesMax = 2 * OutgoingBody.ChunkBytes;
 
+    /// <summary>What a client that means well tells of at least, where more has come.</summary>
+    private const int UpdateBytesMin = 4 * 1024;
+
     /// <summary>The first read of a file that no window lets through yet: its answer's head does not wait for one.</summary>
     private const int FirstReadBytesMin = 4 * 1024;
 
@@ -74,9 +77,7 @@ internal sealed partial class Http2Session
         stream.EndsAt = _dataEndsAt = _connection.WrittenBytes;
         stream.Exchange?.AddBody(count, _dataEndsAt);
 
-        // A client may tell of each frame that it has taken it, for the stream and for the connection. However small: who answers each so
-        // keeps getting small ones. That it is not too slow is for the watches to see.
-        _idleFrames.Earn(2);
+        EarnUpdates(count);
         CountReadAhead(stream, Math.Max(0, stream.ReadAheadBytes - count));
         if (isLast)
         {
@@ -88,6 +89,13 @@ internal sealed partial class Http2Session
             _ready.Rotate(stream);
         }
     }
+
+    /// <summary>
+    /// A client may tell that it has taken each frame, and each 4 KiB of it (Go's does, where its reader takes so much at a time), for the
+    /// stream and for the connection. However small: who answers each so keeps getting small ones. That it is not too slow is for the
+    /// watches to see.
+    /// </summary>
+    private void EarnUpdates(int dataBytes) => _idleFrames.Earn(2 * ((dataBytes + UpdateBytesMin - 1) / UpdateBytesMin));
 
     private void Enqueue(Http2Stream stream)
     {

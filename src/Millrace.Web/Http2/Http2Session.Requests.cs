@@ -65,10 +65,12 @@ internal sealed partial class Http2Session
     }
 
     /// <summary>Coded it takes no more than decoded. What is a little too large is answered so; what is far too large, not read.</summary>
-    private Http2Fault AddToBlock(ReadOnlySpan<byte> fragment) =>
-        _block.TryAdd(fragment, 2 * _bench.HeadLimits.HeadBytesMax, _limits.ContinuationsMax + 1)
-            ? default
-            : Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
+    private Http2Fault AddToBlock(ReadOnlySpan<byte> fragment)
+    {
+        int bytesMax = 2 * _bench.HeadLimits.HeadBytesMax;
+        int continuationsMax = Math.Max(_limits.ContinuationsMax, bytesMax / FrameHeader.DefaultLengthMax);
+        return _block.TryAdd(fragment, bytesMax, 1 + continuationsMax) ? default : Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
+    }
 
     /// <summary>A block is decoded in any case: those behind it refer to its table (section 4.3).</summary>
     private Http2Fault TakeBlock(int streamId, FrameFlags flags, ReadOnlySpan<byte> block)
@@ -150,7 +152,7 @@ internal sealed partial class Http2Session
         stream.Exchange = BeginExchange(head, fields.Bytes, refusal);
         if (refusal != FieldsRefusal.None)
         {
-            AnswerPlain(stream, FieldsRefusals.StatusOf(refusal), includesBody: true);
+            AnswerPlain(stream, FieldsRefusals.StatusOf(refusal), includesBody: head.Method != Method.Head);
         }
         else if (_bench.IsOverloaded)
         {
@@ -232,7 +234,7 @@ internal sealed partial class Http2Session
         if (plan.NeedsVerification)
         {
             preparation ??= new Preparation(bytes.ToArray());
-            Prepare(stream, preparation, VerifyAsync(post.Site.Access!, preparation, _bench.AuthorizationOf(head, bytes).ToArray()));
+            Prepare(stream, preparation, VerifyAsync(post.Site.Access!, preparation, _bench.CopyCredentials(head, bytes)));
             return;
         }
 
@@ -299,7 +301,7 @@ internal sealed partial class Http2Session
     private Http2Fault EndRequest(Http2Stream stream)
     {
         stream.IsReceived = true;
-        if (stream.ContentLength >= 0 && stream.ReceivedBytes != stream.ContentLength)
+        if (!stream.IsGivenUp && stream.ContentLength >= 0 && stream.ReceivedBytes != stream.ContentLength)
         {
             return Http2Fault.OfStream(Http2Error.ProtocolError);
         }
@@ -311,7 +313,7 @@ internal sealed partial class Http2Session
     /// <summary>No more of its body is taken. Once it is answered the client is told that the rest is not wanted (section 8.1).</summary>
     private void GiveUpRequest(Http2Stream stream)
     {
-        stream.ReceivedBytes = Math.Max(stream.ReceivedBytes, _bench.Limits.SkippedBodyBytesMax + 1);
+        stream.IsGivenUp = true;
         CloseIfDone(stream);
     }
 }

@@ -54,6 +54,9 @@ internal sealed class Http2Stream
     /// <summary>What the request's head said of the length of its body; -1 for nothing.</summary>
     public long ContentLength { get; set; }
 
+    /// <summary>Whether no more of the request's body is taken, nor judged.</summary>
+    public bool IsGivenUp { get; set; }
+
     /// <summary>Bytes of the request's body that came, and were dropped.</summary>
     public long ReceivedBytes { get; set; }
 
@@ -136,7 +139,7 @@ internal sealed class Http2Stream
         Preparation = null;
         Exchange = null;
         State = SendState.Idle;
-        IsAnswered = IsReceived = IsGone = IsWatched = HasRead = false;
+        IsAnswered = IsReceived = IsGivenUp = IsGone = IsWatched = HasRead = false;
         SentBytes = SentAtLook = ReceivedBytes = EndsAt = 0;
         Attempts = ReadAheadBytes = 0;
     }

@@ -77,6 +77,37 @@ public sealed class RuleFilesTests : IDisposable
         await TempSite.UntilAsync(() => _site.OpenDescriptorCount() == 0);
     }
 
+    [Theory]
+    [InlineData("_headers", "/*\n X: y\n")]
+    [InlineData("_redirects", "/a /b 302!\n")]
+    public void One_that_is_deleted_as_soon_as_it_was_read_has_no_rules_any_more(string name, string text)
+    {
+        using AssetCatalog catalog = _site.Open();
+        SiteRules none = catalog.Current.Rules;
+        foreach (bool reloads in (bool[])[false, true])
+        {
+            _site.File(name, text);
+            catalog.Refresh("");
+            Assert.True(HasRules(catalog));
+            File.Delete(_site.PathOf(name));
+            if (reloads)
+            {
+                catalog.Reload();
+            }
+            else
+            {
+                catalog.Refresh("");
+            }
+
+            Assert.False(HasRules(catalog));
+        }
+
+        Assert.NotSame(none, catalog.Current.Rules);
+    }
+
+    private static bool HasRules(AssetCatalog catalog) =>
+        catalog.Current.Rules.HasRoutes(RulePhase.BeforeFiles) || catalog.Current.Rules.Fields("/f.txt").Contains("X: y");
+
     [Fact]
     public void One_that_cannot_be_read_later_leaves_the_rules_as_they_were_and_is_noted()
     {

@@ -278,4 +278,58 @@ public sealed class PlannerTests : IDisposable
         Assert.Equal(PlanStatus.PreconditionFailed, _site.Get("/dir/", "If-Match: \"x\"").Status);
         Assert.Equal((PlanStatus.PermanentRedirect, "dir/"), (_site.Get("/dir").Status, _site.Get("/dir").Field("Location")));
     }
+
+    [Fact]
+    public void A_directory_that_a_rule_leads_to_is_listed_under_an_address_that_ends_with_a_slash()
+    {
+        _site.Files.File("files/sub/a.txt", "a");
+        _site.Files.File("_redirects", "/dl/* /files/:splat 200\n");
+        _site.Options = _site.Options with { Listing = true };
+
+        // Its references would be to what is beside it.
+        Assert.Equal(PlanStatus.NotFound, _site.Get("/dl/sub").Status);
+        Assert.Equal(PlanStatus.NotFound, _site.Get("/dl/sub", "Accept: application/json").Status);
+        Assert.Contains("<bdi>sub/</bdi></h1>", TextOf(_site.Get("/dl/sub/")), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void A_listing_says_where_it_is_and_not_where_somebody_was_led_to_it_from()
+    {
+        _site.Files.File("files/sub/a.txt", "a");
+        _site.Files.File("_redirects", "/dl/* /files/:splat 200\n");
+        _site.Options = _site.Options with { Listing = true };
+        foreach (string path in (string[])["/dl/sub/", "/files/sub/", "/dl/sub/", "/files/sub/"])
+        {
+            Assert.Contains($"<title>{path}</title>", TextOf(_site.Get(path)), StringComparison.Ordinal);
+        }
+
+        Assert.Same(_site.Get("/files/sub/").Document, _site.Get("/files/sub/").Document);
+        Assert.Same(_site.Get("/dl/sub/").Document, _site.Get("/dl/sub/").Document);
+    }
+
+    [Fact]
+    public void Listings_under_the_addresses_of_rules_make_room_for_each_other_and_leave_the_directories_own()
+    {
+        for (int i = 0; i < 2000; i++)
+        {
+            _site.Files.File($"files/{i:D200}.txt", "a");
+        }
+
+        _site.Files.File("_redirects", "/* /files/ 200\n");
+        _site.Options = _site.Options with { Listing = true };
+        PlanDocument own = _site.Get("/files/").Document!;
+        PlanDocument first = _site.Get("/0/").Document!;
+        long bytes = 0;
+        for (int i = 1; bytes < 8 * 1024 * 1024; i++)
+        {
+            PlanDocument document = _site.Get($"/{i}/").Document!;
+            Assert.Same(document, _site.Get($"/{i}/").Document);
+            bytes += document.Bytes.Length;
+        }
+
+        Assert.Same(own, _site.Get("/files/").Document);
+        Assert.NotSame(first, _site.Get("/0/").Document);
+    }
+
+    private static string TextOf(Planned planned) => Encoding.UTF8.GetString(planned.Document!.Bytes);
 }

@@ -101,6 +101,7 @@ public class HeadersFileTests
     [InlineData("/*\n ETag: \"a\"\n X-Good: 1", 2, "server's own")]
     [InlineData("/*\n ! ETag\n X-Good: 1", 2, "server's own")]
     [InlineData("/*\n !\n X-Good: 1", 2, "not a field name")]
+    [InlineData("/*\n Basic-Auth: ada:secret\n X-Good: 1", 2, "is not protected")]
     [InlineData("/*\n Content-Type: html\n X-Good: 1", 2, "not a content type")]
     [InlineData("X-Early: 1\n/*\n X-Good: 1", 1, "No path")]
     [InlineData("*.js\n X-Lost: 1\n/*\n X-Good: 1", 1, "start with '/'")]

@@ -122,6 +122,23 @@ public class FloodTests : Http2Test
     }
 
     [Fact]
+    public async Task A_client_that_tells_of_each_4_KiB_it_has_taken_may_go_on()
+    {
+        // As Go's does where it is read 4 KiB at a time; a large file, and many that are one frame each.
+        const int Many = 200;
+        Folder.AddSized(4 * 1024 * 1024);
+        Folder.AddSized(16_000);
+        Http2Wire client = await Http2Wire.OpenAsync(await StartAsync(limits: Tight));
+        client.UpdateBytesMax = 4096;
+
+        (await client.GetAsync(1, SiteFolder.Target(4 * 1024 * 1024))).AssertIsWhole(SiteFolder.Bytes(4 * 1024 * 1024));
+        for (int i = 1; i <= Many; i++)
+        {
+            (await client.GetAsync((2 * i) + 1, SiteFolder.Target(16_000))).AssertIsWhole(SiteFolder.Bytes(16_000));
+        }
+    }
+
+    [Fact]
     public async Task A_client_that_does_not_read_what_it_causes_is_not_listened_to()
     {
         var limits = new WebLimits { UnsentBytesMax = 16 * 1024, Http2 = new Http2Limits { IdleFramesMax = int.MaxValue } };

@@ -87,6 +87,54 @@ public class RequestTests : Http2Test
         }
     }
 
+    [Theory]
+    [InlineData(9_000, "x", 414)]
+    [InlineData(40_000, "x", 414)]
+    [InlineData(10, "long", 431)]
+    public async Task HEAD_that_is_refused_is_answered_by_fields_alone(int pathBytes, string value, int status)
+    {
+        Http2Wire client = await OpenAsync();
+        byte[] block = Block.Request(
+            "HEAD", "/" + new string('x', pathBytes), $"x: {(value == "long" ? new string('x', 33_000) : value)}");
+        await SendInPiecesAsync(client, 1, block);
+
+        Answer answer = await client.ReadAnswerAsync(1);
+        Assert.Equal(status, answer.Status);
+        Assert.NotEqual("0", answer.Field("content-length"));
+        Assert.Empty(client.Of(1).DataBytes);
+    }
+
+    [Theory]
+    [InlineData(":path")]
+    [InlineData(":authority")]
+    public async Task HEAD_that_is_refused_before_its_method_has_come_is_answered_by_fields_alone(string name)
+    {
+        Http2Wire client = await OpenAsync();
+        await SendInPiecesAsync(client, 1, Block.Of((name, "/" + new string('x', 40_000)), (":method", "HEAD"), (":scheme", "http")));
+
+        Assert.InRange((await client.ReadAnswerAsync(1)).Status, 414, 431);
+        Assert.Empty(client.Of(1).DataBytes);
+    }
+
+    [Fact]
+    public async Task A_head_as_large_as_it_may_be_is_taken_in_as_many_frames_as_it_needs()
+    {
+        Http2Wire client = await OpenAsync(new WebLimits { HeadBytesMax = 256 * 1024 });
+        await SendInPiecesAsync(client, 1, Block.Get(Small, $"x: {new string('x', 250 * 1024)}"));
+
+        (await client.ReadAnswerAsync(1)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_field_on_several_lines_may_fill_a_head_of_any_size()
+    {
+        Http2Wire client = await OpenAsync(new WebLimits { HeadBytesMax = 64 * 1024 });
+        string tag = $"if-none-match: \"{new string('x', 17_000)}\"";
+        await SendInPiecesAsync(client, 1, Block.Get(Small, tag, tag));
+
+        (await client.ReadAnswerAsync(1)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
     [Fact]
     public async Task Answers_without_a_body_end_with_their_fields()
     {
@@ -158,6 +206,34 @@ public class RequestTests : Http2Test
         Frame reset = await client.ReadUntilAsync(FrameType.RstStream);
         Assert.Equal(Http2Error.NoError, reset.Error);
         (await client.GetAsync(3, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
+    [Fact]
+    public async Task A_request_that_was_given_up_is_not_judged_by_what_still_comes()
+    {
+        // The window of the answer is shut, so that it is on its way when its request's body is not waited for any more.
+        Http2Wire client = await OpenAsync(new WebLimits { ReceiveStall = TimeSpan.FromSeconds(1) }, opensWindows: false);
+        await client.SendAsync(Frame.Headers(1, Block.Get(Large, "content-length: 10"), FrameFlags.EndHeaders));
+        await Task.Delay(TimeSpan.FromSeconds(4), TestContext.Current.CancellationToken);
+        await client.SendAsync(
+            Frame.Data(1, new byte[10]), Frame.WindowUpdate(0, LargeBytes), Frame.WindowUpdate(1, LargeBytes));
+
+        (await client.ReadAnswerAsync(1)).AssertIsWhole(SiteFolder.Bytes(LargeBytes));
+    }
+
+    [Fact]
+    public async Task A_413_is_told_whole_though_the_body_still_comes()
+    {
+        Http2Wire client = await OpenAsync(opensWindows: false, settings: (SettingId.InitialWindowSize, 0u));
+        await client.SendAsync(
+            Frame.Headers(1, Block.Get(Small, "content-length: 70000"), FrameFlags.EndHeaders),
+            Frame.Data(1, new byte[16_384], FrameFlags.None));
+        await client.SettleAsync();
+        await client.SendAsync(Frame.WindowUpdate(1, 1000));
+        await client.ReadUntilAsync(FrameType.RstStream, static frame => frame is { StreamId: 1, Error: Http2Error.NoError });
+
+        Assert.True(client.Of(1).IsWhole);
+        Assert.Equal("413", client.Of(1).Fields[0].Value);
     }
 
     [Theory]
@@ -263,6 +339,21 @@ public class RequestTests : Http2Test
         client.Of(1).ToAnswer().AssertIsWhole(SiteFolder.Bytes(LargeBytes));
         (await client.ReadAsync(3)).ToAnswer().AssertIsWhole(SiteFolder.Bytes(1000));
         await client.Wire.AssertEndsAsync();
+    }
+
+    private static async Task SendInPiecesAsync(Http2Wire client, int streamId, byte[] block)
+    {
+        const int PieceBytesMax = 16_384;
+        int first = Math.Min(block.Length, PieceBytesMax);
+        bool isWhole = first == block.Length;
+        await client.SendAsync(Frame.Headers(
+            streamId, block.AsSpan(0, first), isWhole ? FrameFlags.EndHeaders | FrameFlags.EndStream : FrameFlags.EndStream));
+        for (int at = first; at < block.Length; at += PieceBytesMax)
+        {
+            int bytes = Math.Min(PieceBytesMax, block.Length - at);
+            bool isLast = at + bytes == block.Length;
+            await client.SendAsync(Frame.Continuation(streamId, block.AsSpan(at, bytes), isLast ? FrameFlags.EndHeaders : FrameFlags.None));
+        }
     }
 
     private static byte[] BlockOf(string fields) =>

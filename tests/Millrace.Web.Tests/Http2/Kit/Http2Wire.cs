@@ -27,6 +27,9 @@ internal sealed class Http2Wire(Wire wire) : IHpackSink
     /// <summary>Whether every byte that comes is allowed again at once.</summary>
     public bool OpensWindows { get; init; } = true;
 
+    /// <summary>How many bytes it allows at a time, where more have come; then also of streams that are at their end.</summary>
+    public int UpdateBytesMax { get; set; } = int.MaxValue;
+
     /// <summary>In the order in which their DATA came.</summary>
     public List<int> DataOrder { get; } = [];
 
@@ -187,12 +190,11 @@ internal sealed class Http2Wire(Wire wire) : IHpackSink
 
     private async Task OpenWindowsAsync(Frame data)
     {
-        if (OpensWindows && data.Payload.Length > 0)
+        for (int left = OpensWindows ? data.Payload.Length : 0; left > 0; left -= UpdateBytesMax)
         {
-            byte[] connection = Frame.WindowUpdate(0, (uint)data.Payload.Length);
-            await (data.IsLast
-                ? SendAsync(connection)
-                : SendAsync(connection, Frame.WindowUpdate(data.StreamId, (uint)data.Payload.Length)));
+            uint bytes = (uint)Math.Min(left, UpdateBytesMax);
+            byte[] connection = Frame.WindowUpdate(0, bytes);
+            await (data.IsLast && UpdateBytesMax == int.MaxValue ? SendAsync(connection) : SendAsync(connection, Frame.WindowUpdate(data.StreamId, bytes)));
         }
     }
 
