@@ -20,7 +20,8 @@ public sealed class MillraceTransportOptions : MillraceEndPointOptions
     /// <summary>
     /// Whether a thread watches for application code that blocks a reactor: it counts it, logs it with its endpoint, has other reactors
     /// take that reactor's new connections meanwhile and the thread pool its application's continuations, and resets the connection of a
-    /// handler that blocks its reactor on a read or a write that only this reactor could end.
+    /// handler that blocks its reactor on a read or a write that only this reactor could end: soon where that began in the callback which
+    /// is blocked, and after five seconds where it was under way before, as somebody else may be at it.
     /// </summary>
     /// <remarks>Defaults to true.</remarks>
     public bool WatchForStalls { get; set; } = true;

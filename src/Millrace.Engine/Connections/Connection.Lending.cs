@@ -93,6 +93,12 @@ public sealed partial class Connection
     /// <summary>What broke the connection, where the kernel says that it is at its end: it may have told somebody else.</summary>
     private int ToldElsewhere(int errno) => errno is 0 or Errno.EPIPE && _errnoElsewhere is not 0 and var told ? told : errno;
 
+    /// <summary>
+    /// Whether a receive's plain end is none. Who has the socket may have been told what broke it, and not have come to say so: a FIN
+    /// leaves a socket half open, a reset none. Otherwise what was received in part would look whole.
+    /// </summary>
+    private bool IsBrokenWhileLent() => Volatile.Read(ref _loan) is Loan.Lent or Loan.CalledIn && Backend.IsOver(_socket);
+
     /// <summary>No longer to be had by others; false while one has it, who gives it back and has the end go on.</summary>
     private bool TryCallIn()
     {

@@ -115,7 +115,10 @@ public sealed partial class Connection
 
     private void TakeReceiveError(int errno)
     {
+        // The loan first: who gives the socket back has said before what he was told.
+        bool isReset = errno == 0 && IsBrokenWhileLent();
         errno = ToldElsewhere(errno);
+        errno = errno == 0 && isReset ? Errno.ECONNRESET : errno;
         switch (errno)
         {
             case 0:

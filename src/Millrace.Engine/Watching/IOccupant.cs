@@ -5,8 +5,8 @@ namespace Millrace.Engine.Watching;
 /// </summary>
 internal interface IOccupant
 {
-    /// <summary>Whether it waits for something that only the reactor it occupies can bring: it would wait for ever.</summary>
-    bool WaitsForReactor { get; }
+    /// <summary>How sure it is that it waits for what only the reactor it occupies can bring: it would wait for ever.</summary>
+    OccupantWait Wait { get; }
 
     /// <summary>For who wonders what holds the reactor up.</summary>
     string Describe();

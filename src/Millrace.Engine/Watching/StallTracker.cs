@@ -49,6 +49,9 @@ internal sealed class StallTracker(Func<ThreadSight> lookAtThread)
     /// <summary>How long the present callback, or the one that a release has ended, was seen, by the clock.</summary>
     public long DurationMs { get; private set; }
 
+    /// <summary>Whether its thread was computing at the last look, or about to: it was not blocked.</summary>
+    public bool IsComputing { get; private set; }
+
     public StallStep Look(long beats, long nowMs)
     {
         long passedMs = Math.Min(nowMs - _lookedAtMs, PeriodMs);
@@ -76,6 +79,7 @@ internal sealed class StallTracker(Func<ThreadSight> lookAtThread)
         ThreadSight thread = lookAtThread();
         long? ranBeforeMs = _ranMs;
         _ranMs = thread.RanMs;
+        IsComputing = thread.IsRunnable;
         return thread.IsRunnable && ranBeforeMs is { } ranMs ? thread.RanMs - ranMs : passedMs;
     }
 

@@ -13,12 +13,20 @@ internal sealed class WatchedReactor
     /// </summary>
     private const int WaitLooks = 20;
 
+    /// <summary>
+    /// And so long where another may be the one who waits: five seconds. Who is blocked by something else for less keeps its connection,
+    /// and who waits would wait for ever.
+    /// </summary>
+    private const int DoubtfulWaitLooks = 1000;
+
     private readonly Reactor _reactor;
     private readonly Dealer _dealer;
     private readonly EngineLog _log;
     private readonly StallLine _line;
     private readonly StallTracker _tracker;
     private int _waitLooks;
+    private int _sureLooks;
+    private bool _hasFailed;
     private bool _isTold;
 
     public WatchedReactor(Reactor reactor, Dealer dealer, EngineLog log, StallLine line)
@@ -63,7 +71,7 @@ internal sealed class WatchedReactor
     {
         _reactor.Counters.HoldUps++;
         _reactor.IsHeldUp = true;
-        _waitLooks = 0;
+        ForgetWait();
         if (_line.Admit(nowMs, out long since))
         {
             _isTold = true;
@@ -84,12 +92,32 @@ internal sealed class WatchedReactor
 
         IOccupant? occupant = _reactor.Occupant;
         occupant?.Relieve();
-        _waitLooks = occupant is { WaitsForReactor: true } ? _waitLooks + 1 : 0;
-        if (_waitLooks == WaitLooks)
+        OccupantWait wait = occupant?.Wait ?? OccupantWait.None;
+        if (wait == OccupantWait.None)
         {
-            _reactor.Counters.WaitsFailed++;
-            occupant!.Fail(_tracker.DurationMs);
+            ForgetWait();
         }
+        else if (!_hasFailed && !_tracker.IsComputing && HasWaitedLong(wait))
+        {
+            // Where that throws, the next look tries again.
+            occupant!.Fail(_tracker.DurationMs);
+            _hasFailed = true;
+            _reactor.Counters.WaitsFailed++;
+        }
+    }
+
+    /// <summary>Each by its own count: a wait that began just now has had no time yet to be ended well.</summary>
+    private bool HasWaitedLong(OccupantWait wait)
+    {
+        _waitLooks++;
+        _sureLooks = wait == OccupantWait.Surely ? _sureLooks + 1 : 0;
+        return _sureLooks >= WaitLooks || _waitLooks >= DoubtfulWaitLooks;
+    }
+
+    private void ForgetWait()
+    {
+        _waitLooks = _sureLooks = 0;
+        _hasFailed = false;
     }
 
     private void End()

@@ -134,6 +134,60 @@ public class BlockingHandlerTests
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
     }
 
+    [Fact]
+    public async Task A_handler_that_blocks_for_something_else_while_a_read_is_under_way_keeps_its_connection()
+    {
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes =>
+            routes.MapPost("/read", async context =>
+            {
+                byte[] grain = new byte[5];
+                Task<int> read = context.Request.Body.ReadAsync(grain).AsTask();
+                await Task.Delay(10);
+                Assert.Equal("0", GuardedApplication.Where());
+                // Four times as long as somebody has who is blocked for the read.
+                Thread.Sleep(800);
+                await context.Response.WriteAsync($"got {await read}");
+            }));
+        using RawClient client = await guarded.ConnectAsync(reactor: 0);
+
+        await client.SendAsync(SlowBody);
+        await guarded.Application.Log.ExpectAsync("Released");
+        await client.SendAsync("grain");
+
+        Assert.Equal("got 5", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
+    }
+
+    [Fact]
+    public async Task A_wait_for_a_read_that_began_before_ends_with_an_exception_too()
+    {
+        var seen = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes =>
+            routes.MapPost("/read", async context =>
+            {
+                Task<int> read = context.Request.Body.ReadAsync(new byte[5]).AsTask();
+                await Task.Delay(10);
+                try
+                {
+                    _ = read.Result;
+                }
+#pragma warning disable CA1031 // Whatever it is, the test looks at it.
+                catch (Exception error)
+#pragma warning restore CA1031
+                {
+                    seen.SetResult(error);
+                    throw;
+                }
+            }));
+        using RawClient neighbour = await guarded.ConnectAsync(reactor: 0);
+        using RawClient client = await guarded.ConnectAsync(reactor: 0);
+
+        await client.SendAsync(SlowBody);
+        Assert.Contains("[RunOffReactor]", CauseOf(await seen.Task.Within()).Message, StringComparison.Ordinal);
+        Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
+        Assert.Equal(1, guarded.Group.Reactors[0].Counters.WaitsFailed);
+    }
+
     [Theory]
     [InlineData("in small writes")]
     [InlineData("in one write")]

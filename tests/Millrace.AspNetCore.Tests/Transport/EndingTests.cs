@@ -188,6 +188,21 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
+    public async Task A_connection_whose_receive_was_paused_when_the_server_ended_can_be_disposed_of_and_is_told_to_be_closed()
+    {
+        Options.MaxReadBufferSize = 1;
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        var closed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        using CancellationTokenRegistration told = connection.ConnectionClosed.Register(closed.SetResult);
+        await peer.SendAsync(new byte[100_000]);
+        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+        await Factory.DisposeAsync().AsTask().Within();
+        connection.Transport.Input.Complete();
+        await closed.Task.Within();
+        await connection.DisposeAsync().AsTask().Within();
+    }
+
+    [Fact]
     public async Task An_answer_that_was_sent_survives_the_end_of_the_server()
     {
         // A slow peer: most of it is in our kernel yet, which a reset would have dropped.

@@ -42,6 +42,21 @@ public class HomeMemoryPoolTests
     });
 
     [Fact]
+    public async Task Of_a_pool_whose_blocks_differ_one_is_lent_again_only_where_it_is_large_enough()
+    {
+        await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
+        using var pool = new HomeMemoryPool(group.Reactors[0], new FittingPool());
+        int[] lengths = await RunAsync(group.Reactors[0], () => ((int[])[16, 4096, 100]).Select(LengthOf).ToArray());
+        Assert.Equal((int[])[16, 4096, 4096], lengths);
+
+        int LengthOf(int bytes)
+        {
+            using IMemoryOwner<byte> block = pool.Rent(bytes);
+            return block.Memory.Length;
+        }
+    }
+
+    [Fact]
     public async Task Others_threads_rent_from_kestrels_and_return_there()
     {
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
@@ -105,6 +120,27 @@ public class HomeMemoryPoolTests
             },
             null);
         return ran.Task.WaitAsync(TimeSpan.FromSeconds(30), TestContext.Current.CancellationToken);
+    }
+
+    /// <summary>One whose blocks are as large as was asked for.</summary>
+    private sealed class FittingPool : MemoryPool<byte>
+    {
+        public override int MaxBufferSize => 65_536;
+
+        public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => new Owner(Math.Max(minBufferSize, 16));
+
+        protected override void Dispose(bool disposing)
+        {
+        }
+
+        private sealed class Owner(int bytes) : IMemoryOwner<byte>
+        {
+            public Memory<byte> Memory { get; } = new byte[bytes];
+
+            public void Dispose()
+            {
+            }
+        }
     }
 
     private sealed class CountedPool : MemoryPool<byte>

@@ -69,6 +69,27 @@ public class LendingTests
         Assert.Equal(isFault ? Errno.Describe(-errno) : null, served.Fault);
     }
 
+    [Theory]
+    [InlineData(true, ReadOutcome.Reset)]
+    [InlineData(false, ReadOutcome.End)]
+    public async Task An_end_while_another_thread_has_the_socket_is_a_reset_where_the_connection_is_no_more(bool isOver, ReadOutcome outcome)
+    {
+        await using Script script = await Script.StartAsync();
+        await using Served served = await Served.ConnectAsync(script, 7);
+        script.Kernel.Gate.Reset();
+        Task<long> sending = served.SendElsewhereAsync(new(Answer));
+        await script.Kernel.ExpectAsync("send now");
+
+        // Who sends was told of it, and has not come back with it.
+        script.Kernel.Over = isOver;
+        Task<ReadOutcome> read = await served.BeginReadAsync();
+        script.Kernel.Complete(served.Receive, 0);
+        Assert.Equal(outcome, await read.Within());
+
+        script.Kernel.Gate.Set();
+        await sending.Within();
+    }
+
     [Fact]
     public async Task What_broke_the_connection_is_known_also_to_a_send_at_home()
     {

@@ -97,7 +97,7 @@ public class HoldUpTests : EngineTest
     public async Task A_hold_up_is_counted_and_told_with_its_occupant_and_its_end()
     {
         await StartAsync(Options());
-        var occupant = new Occupant { WaitsForReactor = false };
+        var occupant = new Occupant { Wait = OccupantWait.None };
         await HoldUpAsync(Reactor, occupant);
         Assert.Equal(1, Reactor.Counters.HoldUps);
         Assert.InRange(Reactor.Counters.Stalls, 1, long.MaxValue);
@@ -112,12 +112,74 @@ public class HoldUpTests : EngineTest
     public async Task An_occupant_that_waits_for_its_reactor_is_failed_once()
     {
         await StartAsync(Options());
-        var occupant = new Occupant { WaitsForReactor = true };
+        var occupant = new Occupant { Wait = OccupantWait.Surely };
         await HoldUpAsync(Reactor, occupant);
         await Waiting.UntilAsync(() => occupant.Failures > 0, "the occupant is failed");
-        await Task.Delay(10 * StallTracker.PeriodMs, TestContext.Current.CancellationToken);
+        await Task.Delay(50 * StallTracker.PeriodMs, TestContext.Current.CancellationToken);
         Assert.Equal(1, occupant.Failures);
         Assert.Equal(1, Reactor.Counters.WaitsFailed);
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task An_occupant_that_cannot_be_failed_at_first_is_failed_at_the_next_look()
+    {
+        await StartAsync(Options());
+        var occupant = new Occupant { Wait = OccupantWait.Surely, Refusals = 2 };
+        await HoldUpAsync(Reactor, occupant);
+        await Waiting.UntilAsync(() => Reactor.Counters.WaitsFailed == 1, "the occupant is failed");
+        Assert.Equal(3, occupant.Failures);
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task An_occupant_that_computes_is_not_taken_for_one_that_waits()
+    {
+        await StartAsync(Options());
+        var occupant = new Occupant { Wait = OccupantWait.Surely };
+        var computed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Reactor.Post(
+            _ =>
+            {
+                Reactor.Occupant = occupant;
+                long began = Environment.TickCount64;
+                while (Environment.TickCount64 - began < 800)
+                {
+                    Thread.SpinWait(1000);
+                }
+
+                Reactor.Occupant = null;
+                computed.SetResult();
+            },
+            null);
+        await computed.Task.Within();
+        Assert.InRange(Reactor.Counters.Stalls, 1, long.MaxValue);
+        Assert.Equal(0, occupant.Failures);
+    }
+
+    [Fact]
+    public async Task A_wait_that_begins_after_a_doubtful_one_has_its_own_time()
+    {
+        await StartAsync(Options());
+        var occupant = new Occupant { Wait = OccupantWait.Perhaps };
+        await HoldUpAsync(Reactor, occupant);
+        await Task.Delay(100 * StallTracker.PeriodMs, TestContext.Current.CancellationToken);
+        int looks = occupant.Reliefs;
+        occupant.Wait = OccupantWait.Surely;
+        await Waiting.UntilAsync(() => occupant.Failures == 1, "the occupant is failed");
+        Assert.InRange(occupant.Reliefs - looks, 20, int.MaxValue);
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task An_occupant_that_perhaps_waits_is_failed_after_seconds()
+    {
+        await StartAsync(Options());
+        var occupant = new Occupant { Wait = OccupantWait.Perhaps };
+        await HoldUpAsync(Reactor, occupant);
+        await Task.Delay(200 * StallTracker.PeriodMs, TestContext.Current.CancellationToken);
+        Assert.Equal(0, occupant.Failures);
+        await Waiting.UntilAsync(() => occupant.Failures == 1, "the occupant is failed");
         _gate.Set();
     }
 
@@ -167,10 +229,18 @@ public class HoldUpTests : EngineTest
 
     private sealed class Occupant : IOccupant
     {
+        private volatile OccupantWait _wait;
         private int _failures;
         private int _reliefs;
 
-        public bool WaitsForReactor { get; init; }
+        public OccupantWait Wait
+        {
+            get => _wait;
+            set => _wait = value;
+        }
+
+        /// <summary>How often it cannot be failed.</summary>
+        public int Refusals { get; init; }
 
         public int Failures => Volatile.Read(ref _failures);
 
@@ -180,6 +250,12 @@ public class HoldUpTests : EngineTest
 
         public void Relieve() => Interlocked.Increment(ref _reliefs);
 
-        public void Fail(long heldUpMs) => Interlocked.Increment(ref _failures);
+        public void Fail(long heldUpMs)
+        {
+            if (Interlocked.Increment(ref _failures) <= Refusals)
+            {
+                throw new InvalidOperationException("Not now.");
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ internal sealed partial class TransportConnection
 
     private volatile ConnectionEnd? _end;
     private volatile bool _isOver;
+    private bool _hasReturnedPlace;
 
     /// <summary>
     /// Ends it at once: with a reset, unless a FIN is asked for by the settings, or by a null. That one comes in production, when the
@@ -25,12 +26,22 @@ internal sealed partial class TransportConnection
     void IConnectionLifetimeFeature.Abort() =>
         Abort(new ConnectionAbortedException("The connection was aborted by the application via IConnectionLifetimeFeature.Abort()."));
 
-    /// <summary>Nobody took the connection: it is reset, and both pumps end.</summary>
+    /// <summary>Nobody took the connection, and perhaps nobody disposes of it: it is reset, and both pumps end.</summary>
     public void Refuse()
     {
+        ReturnPlace();
         Abort(new ConnectionAbortedException("The listener has stopped."));
         _application.Input.Complete();
         _application.Output.Complete();
+    }
+
+    /// <summary>Once: one that is disposed of twice has one place.</summary>
+    private void ReturnPlace()
+    {
+        if (!Interlocked.Exchange(ref _hasReturnedPlace, true))
+        {
+            _settings.Places?.Return();
+        }
     }
 
     /// <summary>What the engine says of a connection that broke, logged as the peer's doing: never above Debug.</summary>
@@ -55,15 +66,6 @@ internal sealed partial class TransportConnection
             return;
         }
 
-        if (kind == EndKind.Reset)
-        {
-            _log.ConnectionWriteRst(ConnectionId, reason.Message);
-        }
-        else
-        {
-            _log.ConnectionWriteFin(ConnectionId, reason.Message);
-        }
-
         // Never at once: whoever ends it may be in the middle of something, and hold locks.
         if (_reactor.IsHome)
         {
@@ -72,6 +74,16 @@ internal sealed partial class TransportConnection
         else
         {
             _reactor.Post(EndHome, this);
+        }
+
+        // Behind it, as a logger that throws must not keep it from ending.
+        if (kind == EndKind.Reset)
+        {
+            _log.ConnectionWriteRst(ConnectionId, reason.Message);
+        }
+        else
+        {
+            _log.ConnectionWriteFin(ConnectionId, reason.Message);
         }
     }
 

@@ -18,7 +18,8 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
     private volatile bool _isTaking;
     private volatile IFeatureCollection? _request;
 
-    bool IOccupant.WaitsForReactor => _input is { IsWaiting: true } || _output is { IsWaiting: true };
+    OccupantWait IOccupant.Wait =>
+        (OccupantWait)Math.Max((int)(_input?.Wait ?? OccupantWait.None), (int)(_output?.Wait ?? OccupantWait.None));
 
     /// <summary>
     /// The features of the request that is being answered; with HTTP/1.1 the same object for all of a connection. Reactor thread.
@@ -31,17 +32,28 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
         }
     }
 
-    string IOccupant.Describe() => _request is { } request && RequestName.Of(request) is { } name
-        ? $"{name} (connection {ConnectionId})"
-        : $"connection {ConnectionId}";
+    string IOccupant.Describe()
+    {
+        string? name = null;
+        try
+        {
+            name = _request is { } request ? RequestName.Of(request) : null;
+        }
+#pragma warning disable CA1031 // The features may be the application's own, and are not made to be asked by another thread.
+        catch (Exception)
+#pragma warning restore CA1031
+        {
+        }
+
+        return name is null ? $"connection {ConnectionId}" : $"{name} (connection {ConnectionId})";
+    }
 
     void IOccupant.Relieve() => _output?.Relieve();
 
     void IOccupant.Fail(long heldUpMs)
     {
-        string reason = $"has held its reactor up for {heldUpMs} ms, blocked on a read or a write that only this reactor can end. "
+        string reason = $"has held its reactor up for {heldUpMs} ms, blocked, as it seems, on a read or a write that only this reactor can end. "
             + "Await it, or let the endpoint run on the thread pool with [RunOffReactor] or 'await context.LeaveReactor()'.";
-        _log.ReactorWaitFailed(ConnectionId, ((IOccupant)this).Describe(), reason);
         string message = $"The request {reason}";
         var aborted = new ConnectionAbortedException(message);
         BeginEnd(EndKind.Reset, aborted);
@@ -58,6 +70,7 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
 
         _output?.Break();
         BeginTellClosed();
+        _log.ReactorWaitFailed(ConnectionId, ((IOccupant)this).Describe(), reason);
     }
 
     void IApplicationPlace.Leave() => _home?.IsAway = true;

@@ -82,15 +82,15 @@ internal sealed partial class TransportConnection
             _isTaking = false;
             _input?.NoteInput();
             FlushResult flushed = await FlushInputAsync();
-            if (flushed.IsCompleted || flushed.IsCanceled)
-            {
-                break;
-            }
-
             if (!_reactor.IsHome)
             {
                 // It has ended meanwhile, and the connection with it, which nobody else had ended.
                 return new ConnectionResetException("The connection was reset: its reactor has ended.");
+            }
+
+            if (flushed.IsCompleted || flushed.IsCanceled)
+            {
+                break;
             }
         }
 

@@ -87,7 +87,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
 
     public override async ValueTask DisposeAsync()
     {
-        _settings.Places?.Return();
+        ReturnPlace();
         _application.Input.Complete();
         _application.Output.Complete();
         await _serving;

@@ -26,9 +26,14 @@ internal sealed class HomeMemoryPool(Reactor reactor, MemoryPool<byte> pool) : M
             return pool.Rent(minBufferSize);
         }
 
-        if (!_kept.TryPop(out Block? block))
+        // Kestrel's blocks are all of one size; another pool's need not be.
+        if (!_kept.TryPeek(out Block? block) || block.Memory.Length < minBufferSize)
         {
             block = new Block(this, pool.Rent(minBufferSize));
+        }
+        else
+        {
+            _ = _kept.Pop();
         }
 
         block.IsLent = true;

@@ -29,6 +29,9 @@ internal sealed class HomeScheduler(Reactor reactor, IOccupant occupant) : PipeS
     /// <summary>Whether it is this connection's application that holds the reactor up. Any thread.</summary>
     public bool IsHeldUpByOccupant => reactor.IsHeldUp && reactor.Occupant == occupant;
 
+    /// <summary>What a wait is that began when the reactor's pulse was there. Any thread; the reactor is held up.</summary>
+    public OccupantWait WaitSince(long beat) => beat == reactor.Pulse.Beats ? OccupantWait.Surely : OccupantWait.Perhaps;
+
     public override void Schedule(Action<object?> action, object? state)
     {
         if (_isAway)

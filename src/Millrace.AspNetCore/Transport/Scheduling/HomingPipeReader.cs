@@ -1,5 +1,6 @@
 using System.IO.Pipelines;
 using System.Threading.Tasks.Sources;
+using Millrace.Engine.Watching;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
@@ -17,12 +18,13 @@ internal sealed class HomingPipeReader(PipeReader inner, HomeScheduler home) : P
     private readonly HomeScheduler _home = home;
     private volatile bool _waitsAtHome;
     private volatile bool _waitsAway;
+    private long _waitBeat;
     private ManualResetValueTaskSourceCore<ReadResult> _arrival;
     private ValueTask<ReadResult> _away;
     private Action? _arrive;
 
     /// <summary>Whether the application waits for what only the reactor can bring. Any thread.</summary>
-    public bool IsWaiting => _waitsAtHome || _waitsAway;
+    public OccupantWait Wait => _waitsAtHome || _waitsAway ? _home.WaitSince(Volatile.Read(ref _waitBeat)) : OccupantWait.None;
 
     /// <summary>A wait that began at home is about to end. Reactor thread.</summary>
     public void NoteInput() => _waitsAtHome = false;
@@ -32,6 +34,7 @@ internal sealed class HomingPipeReader(PipeReader inner, HomeScheduler home) : P
         ValueTask<ReadResult> read = inner.ReadAsync(cancellationToken);
         if (_home.Reactor.IsHome)
         {
+            Volatile.Write(ref _waitBeat, _home.Reactor.Pulse.Beats);
             _waitsAtHome = !read.IsCompleted;
             return read;
         }
@@ -41,6 +44,8 @@ internal sealed class HomingPipeReader(PipeReader inner, HomeScheduler home) : P
             return read;
         }
 
+        // It may be on behalf of somebody who blocks the reactor for it: Task.Run(...).Result.
+        Volatile.Write(ref _waitBeat, _home.Reactor.Pulse.Beats);
         _waitsAway = true;
         _away = read;
         _arrival.Reset();

@@ -1,5 +1,6 @@
 using System.IO.Pipelines;
 using System.Threading.Tasks.Sources;
+using Millrace.Engine.Watching;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
@@ -28,11 +29,12 @@ internal sealed class RelievedPipeWriter(PipeWriter inner, HomeScheduler home) :
     private Action? _drained;
     private long _writtenBytes;
     private long _relievedFromBytes;
+    private long _waitBeat;
     private int _state;
     private volatile bool _isBroken;
 
     /// <summary>Whether the application waits for the reactor to send. Any thread.</summary>
-    public bool IsWaiting => Volatile.Read(ref _state) == Waiting;
+    public OccupantWait Wait => Volatile.Read(ref _state) == Waiting ? home.WaitSince(Volatile.Read(ref _waitBeat)) : OccupantWait.None;
 
     public override bool CanGetUnflushedBytes => inner.CanGetUnflushedBytes;
 
@@ -110,6 +112,7 @@ internal sealed class RelievedPipeWriter(PipeWriter inner, HomeScheduler home) :
 
         _flush.Reset();
         _drain = flush;
+        Volatile.Write(ref _waitBeat, home.Reactor.Pulse.Beats);
         var wait = new ValueTask<FlushResult>(this, _flush.Version);
         if (Interlocked.CompareExchange(ref _state, Waiting, Relieved) == Idle)
         {

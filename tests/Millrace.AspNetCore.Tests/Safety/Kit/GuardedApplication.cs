@@ -24,7 +24,7 @@ internal sealed class GuardedApplication : IAsyncDisposable
 
     public ReactorGroup Group { get; }
 
-    public static async Task<GuardedApplication> StartAsync(int reactors, Action<WebApplication> routes, bool isWatched = true)
+    public static async Task<GuardedApplication> StartAsync(int reactors, Action<WebApplication> routes, bool isWatched = true, bool comesHome = false)
     {
         RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Millrace,
@@ -36,6 +36,7 @@ internal sealed class GuardedApplication : IAsyncDisposable
                 {
                     options.ReactorCount = reactors;
                     options.WatchForStalls = isWatched;
+                    options.UseSynchronizationContext = comesHome;
                 });
             }),
             routes: each =>
