@@ -76,7 +76,9 @@ public sealed record CertificateFiles(string Certificate, string Key, string? Pa
             return $"The key in '{Key}' is not the one of the certificate in '{Certificate}'.";
         }
 
-        bool isEncrypted = File.ReadAllText(Key).Contains("ENCRYPTED", StringComparison.Ordinal);
+        byte[] key = CertificateText.ReadFile(Key, "key");
+        bool isEncrypted = key.AsSpan().IndexOf("ENCRYPTED"u8) >= 0;
+        CryptographicOperations.ZeroMemory(key);
         return isEncrypted && Password is null
                 ? $"The key in '{Key}' is encrypted: give its password, or decrypt it with 'openssl pkey -in FILE -out FILE'."
             : isEncrypted ? $"The key in '{Key}' does not open with the password that was given."

@@ -21,6 +21,9 @@ internal sealed unsafe partial class TlsStage
     private OutputBatch? _sink;
     private OutputBatch? _pending;
     private Exception? _sinkFailure;
+
+    /// <summary>What OpenSSL has said of itself since bytes came, and nobody has asked it to: alerts, answers to updates of keys.</summary>
+    private int _answers;
     private int _warmPlace = NotWarm;
     private RecordSizes _sizes;
     private RecordWalk _walk;
@@ -41,6 +44,7 @@ internal sealed unsafe partial class TlsStage
     {
         try
         {
+            _answers += _sink is null ? 1 : 0;
             Put(bytes);
             return true;
         }
@@ -121,6 +125,7 @@ internal sealed unsafe partial class TlsStage
     private void Work(ReadOnlySpan<byte> bytes)
     {
         int records = _walk.Advance(bytes);
+        _answers = 0;
         bool wasEstablished = _phase == Phase.Established;
         int reads = 0;
         fixed (byte* first = bytes)
@@ -141,7 +146,8 @@ internal sealed unsafe partial class TlsStage
             _receivedLeft = 0;
         }
 
-        int idleRecords = _phase == Phase.Established ? records - reads : 0;
+        // One record may hold thousands of messages that are each answered (RFC 5246, section 6.2.1).
+        int idleRecords = _phase == Phase.Established ? Math.Max(records - reads, wasEstablished ? _answers : 0) : 0;
         if (wasEstablished && idleRecords > 0 && !_idle.TrySpend(idleRecords, Connection.Reactor.NowMs))
         {
             Fail("more records came without data than a client needs");
@@ -266,12 +272,16 @@ internal sealed unsafe partial class TlsStage
     }
 
     /// <summary>
-    /// Another works now that has none. OpenSSL keeps what it has read and not decrypted; of what it has decrypted it does not ask, but of
-    /// that nothing is left: each read takes a whole record.
+    /// Another works now that has none. Not in the midst of a record: OpenSSL before 3.0.14, 3.1.6, 3.2.2 and 3.3.1 frees what it goes on
+    /// to read from where it has the head alone (CVE-2024-4741). Of what it has decrypted nothing is left: each read takes a whole record.
     /// </summary>
     public void GiveBuffersBack()
     {
-        _ = LibSsl.SSL_free_buffers(_ssl);
+        if (_walk.IsBetweenRecords)
+        {
+            _ = LibSsl.SSL_free_buffers(_ssl);
+        }
+
         _warmPlace = NotWarm;
     }
 

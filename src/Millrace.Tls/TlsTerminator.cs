@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Security.Cryptography;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.Engine.Stages;
@@ -72,7 +73,7 @@ public sealed class TlsTerminator : IDisposable
             Log.CertificatesReloaded(string.Join(", ", Certificates.Replace().Names));
             return true;
         }
-        catch (TlsException refusal)
+        catch (Exception refusal) when (refusal is TlsException or IOException or UnauthorizedAccessException or CryptographicException)
         {
             Log.CertificatesKept(refusal.Message);
             return false;

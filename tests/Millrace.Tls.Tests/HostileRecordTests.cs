@@ -49,6 +49,14 @@ public class HostileRecordTests : TlsTest
         await AssertFailsAsync([.. Enumerable.Range(0, 2 * IdleRecords.Most).SelectMany(_ => records.Seal(Handshake, hello))]);
     }
 
+    /// <summary>OpenSSL answers each, though it has come but once.</summary>
+    [Fact]
+    public async Task Attempts_to_renegotiate_in_one_record_are_counted_each()
+    {
+        using HandMadeTls12Records records = await BeginTls12Async();
+        await AssertFailsAsync(records.Seal(Handshake, [.. Enumerable.Repeat<byte[]>([1, 0, 0, 0], 2 * IdleRecords.Most).SelectMany(static hello => hello)]));
+    }
+
     /// <summary>OpenSSL would hold 128 KiB for it, for as long as the connection is idle.</summary>
     [Theory]
     [InlineData(0x01FF00)]

@@ -199,8 +199,13 @@ public class RecordTests : TlsTest
     {
         byte[] bytes = [22, 3, 1, 0, 3, 1, 2, 3, 23, 3, 3, 0, 0, 23, 3, 3, 1, 0, .. new byte[256], 21, 3, 3, 0, 2, 9];
         var walk = new RecordWalk();
+        Assert.True(walk.IsBetweenRecords);
         Assert.Equal(3, walk.Advance(bytes));
+        Assert.False(walk.IsBetweenRecords);
         Assert.Equal(1, walk.Advance([9]));
+        Assert.True(walk.IsBetweenRecords);
+        Assert.Equal(0, walk.Advance([23, 3, 3, 0, 9]));
+        Assert.False(walk.IsBetweenRecords);
         for (int piece = 1; piece < bytes.Length; piece++)
         {
             var cut = new RecordWalk();

@@ -11,6 +11,9 @@ internal struct RecordWalk
     private int _head;
     private int _left;
 
+    /// <summary>Whether nothing has come of a record that has not come whole.</summary>
+    public readonly bool IsBetweenRecords => _head == 0;
+
     /// <summary>Walks on. Returns how many records have ended here.</summary>
     public int Advance(ReadOnlySpan<byte> bytes)
     {
