@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import report
@@ -110,9 +111,8 @@ def collect(files: list[dict[str, Any]]) -> Collection:
             cells = [
                 _of_kestrel(cell, cell["core_us"] if cell["core_us"] is not None else cell["process_us"], cell["faults"])
                 for cell in stored["cells"]]
-            # What speaks against one of several windows does not speak against the others.
-            late = [_of_kestrel(cell, cell["p99_us"], [] if cell.get("p99s_us") else cell["paced_faults"])
-                    for cell in stored["cells"] if cell.get("p99_us")]
+            # What speaks against one of several windows does not speak against the others. Earlier runs had one, and stored no list.
+            late = [_of_kestrel(cell, median(cell["p99s_us"]), []) for cell in stored["cells"] if cell.get("p99s_us")]
         else:
             cells = [RowCell.read(cell) for cell in stored["cells"]]
         for cell in cells + late:

@@ -19,7 +19,7 @@ PACED_WINDOW_S = 1
 class Cell:
     """`core_us`: the server's core, with all that the kernel does for it; only where the core is its own. `process_us`: its process.
 
-    `p99_us` is the median of `p99s_us`, one of each window at `rate` requests a second that counts.
+    `p99s_us` has one of each window at `rate` requests a second that counts, and `paced_faults` what speaks against the others.
     """
 
     row: str
@@ -33,9 +33,12 @@ class Cell:
     is_load_bound: bool = False
     faults: list[str] = field(default_factory=list)
     rate: float | None = None
-    p99_us: float | None = None
     p99s_us: list[int] = field(default_factory=list)
     paced_faults: list[str] = field(default_factory=list)
+
+    @property
+    def p99_us(self) -> float | None:
+        return statistics.median(self.p99s_us) if self.p99s_us else None
 
 
 def press(application: Application, row: Row, connections: int, seconds: int, round_: int) -> Cell:
@@ -74,4 +77,3 @@ def pace(application: Application, row: Row, cell: Cell, rate: float) -> None:
         cell.paced_faults += faults
         return
     cell.p99s_us.append(counted.p99_us)
-    cell.p99_us = statistics.median(cell.p99s_us)
