@@ -24,6 +24,9 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
     private bool _hasPassedGate;
     private bool _hasPlace;
 
+    /// <summary>More than a handshake has; what comes behind one may be more.</summary>
+    private const int WaitingBytesMax = HelloGate.HelloBytesMax * 4;
+
     /// <summary>What came while others had their turn.</summary>
     private InputBuffer _waiting;
     private bool _isWaiting;
@@ -197,9 +200,9 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
 
     private void Wait(ReadOnlySpan<byte> bytes)
     {
-        if (_waiting.Count + bytes.Length > HelloGate.HelloBytesMax * 4)
+        if (_waiting.Count + bytes.Length > WaitingBytesMax)
         {
-            Fail("more came than a handshake has");
+            StepOutOfTurn(bytes);
             return;
         }
 
@@ -209,6 +212,25 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
             _isWaiting = true;
             _terminator.Counters.PutOff();
             _desk.Turns.Await(this);
+        }
+    }
+
+    /// <summary>
+    /// Who has sent the last of its handshake goes on with what it likes, in TLS 1.3 before it has heard anything of us, and that may be
+    /// much: what it waits for is cheap then. Its place among those who wait is of no use any more.
+    /// </summary>
+    private void StepOutOfTurn(ReadOnlySpan<byte> bytes)
+    {
+        _isWaiting = false;
+        MakeStep(_waiting.Bytes);
+        _waiting.Clear(Connection.Reactor.Pools);
+        if (_phase == Phase.Handshake)
+        {
+            Fail("more came than a handshake has");
+        }
+        else
+        {
+            Receive(bytes);
         }
     }
 

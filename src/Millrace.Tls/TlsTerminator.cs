@@ -49,6 +49,9 @@ public sealed class TlsTerminator : IDisposable
 
     internal TicketKeys TicketKeys { get; }
 
+    /// <summary>Whether a client is known by a certificate that was verified in its handshake, and is not in a resumed one.</summary>
+    internal bool VerifiesClients => _options.ClientCertificates != ClientCertificates.None && _options.ClientAuthoritiesFile is not null;
+
     internal KeyLog? KeyLog { get; }
 
     /// <summary>Reads certificates and keys.</summary>

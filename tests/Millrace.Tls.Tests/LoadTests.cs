@@ -107,6 +107,37 @@ public class LoadTests : TlsTest
         Assert.Equal(0, Terminator.Counters.HandshakesFailed);
     }
 
+    /// <summary>A client of TLS 1.3 sends as soon as it has sent the last of its handshake, which waits for its turn here.</summary>
+    [Fact]
+    public async Task What_comes_behind_handshakes_that_wait_is_taken_whatever_it_is()
+    {
+        const int Bytes = 400_000;
+        Listener listener = await ServeTlsAsync(
+            static async connection =>
+            {
+                int taken = 0;
+                while (taken < Bytes && await connection.ReadAsync() == ReadOutcome.Data)
+                {
+                    taken += connection.Input.Length;
+                    connection.Consume(connection.Input.Length);
+                }
+
+                connection.Write([(byte)(taken == Bytes ? 1 : 0)]);
+                await connection.FlushAsync();
+            },
+            TlsOptions() with { HandshakeTimePerTurn = TimeSpan.Zero });
+        await Task.WhenAll(Enumerable.Range(0, 150).Select(async _ =>
+        {
+            using Client client = await Client.ConnectAsync(listener.EndPoint);
+            using var stream = new SslStream(new NetworkStream(client.Socket));
+            await stream.AuthenticateAsClientAsync(Trusting()).Within();
+            await stream.WriteAsync(new byte[Bytes]).AsTask().Within();
+            Assert.Equal([1], await ReceiveAsync(stream, 1));
+        }));
+        Assert.True(Terminator.Counters.HandshakesPutOff > 0, "No handshake waited for its turn: the test proves nothing.");
+        Assert.Equal(0, Terminator.Counters.HandshakesFailed);
+    }
+
     [Fact]
     public async Task Half_handshakes_that_go_away_while_they_wait_leave_nothing()
     {

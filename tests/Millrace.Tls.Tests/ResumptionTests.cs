@@ -66,6 +66,25 @@ public class ResumptionTests : TlsTest
     [Theory]
     [InlineData("-tls1_2")]
     [InlineData("-tls1_3")]
+    public async Task Where_certificates_are_verified_who_resumes_is_given_no_other_ticket(string version)
+    {
+        TlsOptions options = TlsOptions() with
+        {
+            ClientCertificates = ClientCertificates.Optional,
+            ClientAuthoritiesFile = Pem.MakeSigned("client", "miller").Authority,
+        };
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, options);
+        string used = Pem.PathOf("used");
+        string next = Pem.PathOf("next");
+        await Tools.AskAsync(listener, Request, version, "-sess_out", used);
+        Assert.Contains(
+            "resumed=True", await Tools.AskAsync(listener, Request, version, "-sess_in", used, "-sess_out", next), StringComparison.Ordinal);
+        Assert.True(!File.Exists(next) || File.ReadAllBytes(next).AsSpan().SequenceEqual(File.ReadAllBytes(used)), "another ticket came");
+    }
+
+    [Theory]
+    [InlineData("-tls1_2")]
+    [InlineData("-tls1_3")]
     public async Task A_session_outlives_a_reload_of_certificates(string version)
     {
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);

@@ -53,18 +53,25 @@ internal static unsafe class Callbacks
     }
 
     /// <summary>
-    /// Tickets. In TLS 1.3 clients use each once (RFC 8446, section C.4): who resumed is given another, or would soon have none.
+    /// Tickets. In TLS 1.3 clients use each once (RFC 8446, section C.4): who resumed is given another, or would soon have none. Not where
+    /// certificates are verified: from one ticket to the next what was verified once would be good for ever (section 4.6.1).
     /// </summary>
     [UnmanagedCallersOnly]
     public static int OnTicketKey(nint ssl, byte* name, byte* vector, nint cipher, nint mac, int isIssue)
     {
-        TicketKeys keys = TlsStage.AtWork!.Terminator.TicketKeys;
+        TlsTerminator terminator = TlsStage.AtWork!.Terminator;
+        TicketKeys keys = terminator.TicketKeys;
         if (isIssue == 1)
         {
             return keys.Protect(name, vector, cipher, mac);
         }
 
         int opened = keys.Unprotect(name, vector, cipher, mac);
+        if (terminator.VerifiesClients)
+        {
+            return Math.Min(opened, TicketKeys.Opened);
+        }
+
         return opened == TicketKeys.Opened && LibSsl.SSL_version(ssl) == SslConstants.Tls13Version ? TicketKeys.OpenedAndRenew : opened;
     }
 
