@@ -16,7 +16,7 @@ internal static class DirectoryDocument
     /// <summary>What one snapshot keeps; listings beyond are made each time.</summary>
     private const long KeptBytesMax = 16 * 1024 * 1024;
 
-    /// <summary>And beside them, of pages under the addresses of rules. There may be any number, so the old ones make room for new ones.</summary>
+    /// <summary>And beside them, of pages under the addresses of rules. There may be any number, so old ones make room for new.</summary>
     private const long KeptElsewhereBytesMax = 4 * 1024 * 1024;
 
     private static readonly byte[] HtmlType = "text/html; charset=utf-8"u8.ToArray();

@@ -56,7 +56,7 @@ internal static class FieldRefusals
         if (name.Equals("Basic-Auth", StringComparison.OrdinalIgnoreCase))
         {
             return new RuleProblem(
-                "Basic-Auth is Netlify's way to ask for passwords; here they would be sent to everybody, and what it names is not protected.",
+                "Basic-Auth is how Netlify asks for passwords; here they would be sent to everybody, and the path is not protected.",
                 "Protect the site with a password file (--auth FILE), and take the passwords out.");
         }
 

@@ -52,8 +52,8 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
 
     void IOccupant.Fail(long heldUpMs)
     {
-        string reason = $"has held its reactor up for {heldUpMs} ms, blocked, as it seems, on a read or a write that only this reactor can end. "
-            + "Await it, or let the endpoint run on the thread pool with [RunOffReactor] or 'await context.LeaveReactor()'.";
+        string reason = $"has held its reactor up for {heldUpMs} ms, blocked, as it seems, on a read or a write that only this reactor "
+            + "can end. Await it, or let the endpoint run on the thread pool with [RunOffReactor] or 'await context.LeaveReactor()'.";
         string message = $"The request {reason}";
         var aborted = new ConnectionAbortedException(message);
         BeginEnd(EndKind.Reset, aborted);
