@@ -103,8 +103,7 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
 
     public override void Continue()
     {
-        MakeStep(_waiting.Bytes);
-        _waiting.Clear(Connection.Reactor.Pools);
+        StepWithWhatWaited();
         if (_hasEnded && _phase is Phase.Handshake or Phase.Established)
         {
             PassInEnd(ReceiveEnded(ReceiveEnd.Finished));
@@ -222,8 +221,7 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
     private void StepOutOfTurn(ReadOnlySpan<byte> bytes)
     {
         _isWaiting = false;
-        MakeStep(_waiting.Bytes);
-        _waiting.Clear(Connection.Reactor.Pools);
+        StepWithWhatWaited();
         if (_phase == Phase.Handshake)
         {
             Fail("more came than a handshake has");
@@ -232,6 +230,12 @@ internal sealed unsafe partial class TlsStage : ConnectionStage
         {
             Receive(bytes);
         }
+    }
+
+    private void StepWithWhatWaited()
+    {
+        MakeStep(_waiting.Bytes);
+        _waiting.Clear(Connection.Reactor.Pools);
     }
 
     private void MakeStep(ReadOnlySpan<byte> bytes)

@@ -13,8 +13,8 @@ internal sealed record Http2Limits
     public int StreamsMax { get; init; } = 100;
 
     /// <summary>
-    /// CONTINUATION frames behind one HEADERS frame. A head of the largest size needs two; who sends a flood of them, empty even, is
-    /// ended before the head is whole (CVE-2024-27316 and its kin).
+    /// CONTINUATION frames behind one HEADERS frame. A head of the usual largest size needs two, one of a larger limit as many as it may
+    /// fill; who sends a flood of them, empty even, is ended before the head is whole (CVE-2024-27316 and its kin).
     /// </summary>
     public int ContinuationsMax { get; init; } = 8;
 

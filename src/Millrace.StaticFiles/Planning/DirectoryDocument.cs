@@ -40,14 +40,7 @@ internal static class DirectoryDocument
         if (!shelf.Documents.TryGetValue(key, out PlanDocument? document))
         {
             document = Make(snapshot, directory, urlPath, order, asJson);
-            if (isOwn)
-            {
-                shelf.Keep(key, document);
-            }
-            else
-            {
-                shelf.KeepElsewhere(key, document);
-            }
+            shelf.Keep(key, document);
         }
 
         return document;
@@ -71,13 +64,17 @@ internal static class DirectoryDocument
 
         public void Keep(Key key, PlanDocument document)
         {
-            if (Interlocked.Add(ref _bytes, document.Bytes.Length) <= KeptBytesMax)
+            if (key.Elsewhere.Length > 0)
+            {
+                KeepElsewhere(key, document);
+            }
+            else if (Interlocked.Add(ref _bytes, document.Bytes.Length) <= KeptBytesMax)
             {
                 Documents[key] = document;
             }
         }
 
-        public void KeepElsewhere(Key key, PlanDocument document)
+        private void KeepElsewhere(Key key, PlanDocument document)
         {
             if (Interlocked.Add(ref _bytesElsewhere, document.Bytes.Length) > KeptElsewhereBytesMax)
             {
