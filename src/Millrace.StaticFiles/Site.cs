@@ -1,5 +1,4 @@
 using Microsoft.Extensions.Logging;
-using Millrace.Http;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Compression;
@@ -21,6 +20,7 @@ internal sealed class Site : IDisposable
     private readonly Timer _settling;
     private readonly string _root;
     private readonly TreeWatch _watch;
+    private readonly Revalidation _revalidation;
     private readonly BackgroundCompressor? _compressor;
 
     private Site(SiteOptions options, SiteLog log, TreeWatch watch, AssetCatalog catalog, BasicAuthentication? access)
@@ -31,6 +31,7 @@ internal sealed class Site : IDisposable
         Catalog = catalog;
         Access = access;
         Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
+        _revalidation = new Revalidation(catalog, Planner);
         _settling = new Timer(_ => LookAgain());
         Catalog.Changed += OnChanged;
         OnChanged();
@@ -101,7 +102,8 @@ internal sealed class Site : IDisposable
     /// <param name="targetPath">The path of a request's target, percent-encoded; taken over.</param>
     /// <param name="query">Its query without '?'; taken over.</param>
     /// <param name="accept">Its Accept field, which the fallback asks about; taken over.</param>
-    public Task RevalidateAsync(byte[] targetPath, byte[] query, byte[] accept) => Task.Run(() => Revalidate(targetPath, query, accept));
+    public Task RevalidateAsync(byte[] targetPath, byte[] query, byte[] accept) =>
+        Task.Run(() => Revalidate(targetPath, query, accept));
 
     public void Dispose()
     {
@@ -115,19 +117,9 @@ internal sealed class Site : IDisposable
 
     private void Revalidate(byte[] targetPath, byte[] query, byte[] accept)
     {
-        byte[] decoded = new byte[targetPath.Length];
-        if (TargetPath.Decode(targetPath, decoded, out ReadOnlySpan<byte> path) != PathResult.Ok)
-        {
-            return;
-        }
-
         try
         {
-            RefreshWhatIsStaleAt(path);
-            if (PathOfAnswer(targetPath, query, accept, path) is byte[] other)
-            {
-                RefreshWhatIsStaleAt(other);
-            }
+            _revalidation.Run(targetPath, query, accept);
         }
         catch (SiteException refusal)
         {
@@ -136,53 +128,6 @@ internal sealed class Site : IDisposable
         catch (ObjectDisposedException)
         {
             // The site was closed meanwhile: the request is planned with what is served in its place.
-        }
-    }
-
-    private void RefreshWhatIsStaleAt(ReadOnlySpan<byte> path)
-    {
-        CatalogSnapshot snapshot = Catalog.Adopt();
-        try
-        {
-            switch (snapshot.Check(path, out SiteDirectory? changed))
-            {
-                case Freshness.DirectoryChanged:
-                    Catalog.Refresh([new DirectoryChange(changed!.Path.ToArray())]);
-                    break;
-                case Freshness.RootChanged:
-                    Catalog.Reload();
-                    break;
-            }
-        }
-        finally
-        {
-            snapshot.Release();
-        }
-    }
-
-    /// <summary>
-    /// Where a page, a rule's target, the fallback or an error's page answers for the path: that file's own path, or null.
-    /// </summary>
-    private byte[]? PathOfAnswer(byte[] targetPath, byte[] query, byte[] accept, ReadOnlySpan<byte> path)
-    {
-        CatalogSnapshot snapshot = Catalog.Adopt();
-        try
-        {
-            var request = new PlanRequest
-            {
-                Method = RequestMethod.Get,
-                Path = targetPath,
-                Query = query,
-                Accept = accept,
-                Admission = Admission.Granted,
-            };
-            Asset? answer = Planner.Decide(request, snapshot, new PlanScratch()).Asset;
-            _ = snapshot.TryFind(path, out Asset? named, out _);
-            return answer is null || answer == named ? null : answer.Path.ToArray();
-        }
-        finally
-        {
-            snapshot.Release();
         }
     }
 

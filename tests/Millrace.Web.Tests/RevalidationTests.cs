@@ -32,6 +32,27 @@ public class RevalidationTests : SiteFixture
         Assert.Equal($"{file} as it is now", (await wire.GetAsync(target)).Text);
     }
 
+    [Theory]
+    [InlineData("/pages/about", "/pages/about.html")]
+    [InlineData("/some/where", "/app/index.html")]
+    [InlineData("/old?id=7", "/pages/new.html")]
+    [InlineData("/sub/missing.js", "/errors/404.html")]
+    public async Task A_file_that_comes_is_met_by_the_next_request_whatever_path_leads_to_it(string target, string file)
+    {
+        foreach (string name in (string[])["/pages/f.txt", "/app/f.txt", "/errors/f.txt", "/sub/f.txt"])
+        {
+            Folder.Add(name, SiteFolder.Bytes(10));
+        }
+
+        await Task.Delay(UntilSettled);
+        Wire wire = await (await StartAsync(Revalidating)).ConnectAsync();
+        Assert.Equal(404, (await wire.GetAsync(target)).Status);
+
+        Folder.Add(file, Encoding.ASCII.GetBytes($"{file} is here"));
+
+        Assert.Equal($"{file} is here", (await wire.GetAsync(target)).Text);
+    }
+
     [Fact]
     public async Task Requests_behind_one_another_are_answered_in_order()
     {

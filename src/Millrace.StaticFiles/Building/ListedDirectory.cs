@@ -37,6 +37,8 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Pl
 
     public int SkippedCount { get; set; }
 
+    public List<SitePath> Unserved { get; } = [];
+
     public List<ListedFile> Files { get; private set; } = [];
 
     public HashSet<SitePath> Subdirectories { get; } = [];
@@ -136,5 +138,6 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Pl
             HasSymlinks = HasSymlinks,
             EntryCount = EntryCount,
             SkippedCount = SkippedCount,
+            Unserved = [.. Unserved],
         };
 }

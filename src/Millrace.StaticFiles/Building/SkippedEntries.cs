@@ -21,6 +21,12 @@ internal sealed class SkippedEntries
     public void Note(ListedDirectory directory, ReadOnlySpan<byte> path, SkipReason reason, int error = 0)
     {
         directory.SkippedCount++;
+        bool isItsOwn = path.SequenceEqual(directory.Path.Bytes);
+        if (!isItsOwn && reason is not (SkipReason.DirectoryCycle or SkipReason.TooLarge or SkipReason.KeptChanging))
+        {
+            directory.Unserved.Add(SitePath.Of(path));
+        }
+
         if (_kept.Count < SkippedLog.KeptMax)
         {
             string text = path.IsEmpty ? "/" : Encoding.UTF8.GetString(path);

@@ -83,7 +83,11 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         DirectoryTable table = (previous?.Table ?? DirectoryTable.Empty).With(changed, walk.Left);
         SkippedLog log = (previous?.Skipped ?? SkippedLog.Empty).With(
             skipped.Kept, directory => walk.Left.Contains(directory) || walk.IsListed(directory));
-        var content = new SnapshotContent(root, table, rules, states, log, totals) { Unsettled = unsettled };
+        var content = new SnapshotContent(root, table, rules, states, log, totals)
+        {
+            IndexNames = _indexNames,
+            Unsettled = unsettled,
+        };
         return new SnapshotChange(content, dropped, [.. walk.Left]);
     }
 

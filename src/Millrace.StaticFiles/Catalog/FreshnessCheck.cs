@@ -1,3 +1,4 @@
+using Millrace.Interop.Files;
 using Millrace.StaticFiles.Building;
 
 namespace Millrace.StaticFiles.Catalog;
@@ -30,7 +31,8 @@ internal static class FreshnessCheck
         }
 
         SiteDirectory directory = NearestKnown(content.Table, decodedPath[..slash]);
-        if (!IsCurrent(directory, root) || !IsCurrent(AssetOf(directory, decodedPath), root))
+        ReadOnlySpan<byte> name = NextSegment(directory, decodedPath);
+        if (!IsCurrent(directory, root) || !IsCurrent(AssetOf(directory, decodedPath), root) || IsServedNow(directory, name, content))
         {
             changed = directory;
             return Freshness.DirectoryChanged;
@@ -61,8 +63,66 @@ internal static class FreshnessCheck
         return name.IsEmpty ? directory.Index : directory.Find(name);
     }
 
+    /// <summary>What the path goes on with behind a directory; empty for the directory itself.</summary>
+    private static ReadOnlySpan<byte> NextSegment(SiteDirectory directory, ReadOnlySpan<byte> decodedPath)
+    {
+        ReadOnlySpan<byte> rest = decodedPath[Math.Min(directory.Path.Length + 1, decodedPath.Length)..];
+        int slash = rest.IndexOf((byte)'/');
+        return slash < 0 ? rest : rest[..slash];
+    }
+
     private static bool IsCurrent(SiteDirectory directory, RootDirectory root) =>
-        directory.IsSettled && root.Look(directory.SitePath.RelativeZ, out FileState now) == 0 && now == directory.State;
+        directory.IsSettled
+        && root.Look(directory.SitePath.RelativeZ, out FileState now) == 0
+        && now == directory.State
+        && (directory.IsComplete || !Closes(root.OpenDirectory(directory.SitePath.RelativeZ)));
+
+    /// <summary>
+    /// Whether an entry that was passed over answers by now: of the name itself, or of a page or a coded sibling of that name. A link's
+    /// target may come, and a file system's error pass, without a change of the directory.
+    /// </summary>
+    private static bool IsServedNow(SiteDirectory directory, ReadOnlySpan<byte> name, SnapshotContent content)
+    {
+        for (int i = 0; i < directory.Unserved.Count; i++)
+        {
+            SitePath unserved = directory.Unserved[i];
+            bool isMeant = name.IsEmpty ? BelongsToIndex(unserved.Name, content.IndexNames) : BelongsTo(unserved.Name, name);
+            if (isMeant && CanBeServed(unserved, content.Root))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static bool BelongsToIndex(ReadOnlySpan<byte> entry, IReadOnlyList<byte[]> indexNames)
+    {
+        for (int i = 0; i < indexNames.Count; i++)
+        {
+            if (BelongsTo(entry, indexNames[i]))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static bool BelongsTo(ReadOnlySpan<byte> entry, ReadOnlySpan<byte> name) =>
+        entry.StartsWith(name) && (entry.Length == name.Length || entry[name.Length] == '.');
+
+    /// <summary>Opened only once it is known to be no FIFO and no device: those would notice.</summary>
+    private static bool CanBeServed(SitePath path, RootDirectory root) =>
+        root.Look(path.RelativeZ, out FileState now) == 0 && now.Type switch
+        {
+            FileType.Regular => Closes(root.OpenFile(path.RelativeZ)),
+            FileType.Directory => true,
+            _ => false,
+        };
+
+    /// <summary>Whether it could be opened.</summary>
+    private static bool Closes(int fd) => fd >= 0 && FileCalls.Close(fd) == 0;
 
     private static bool IsCurrent(Asset? asset, RootDirectory root)
     {

@@ -57,6 +57,12 @@ internal sealed class SiteDirectory
 
     public required int SkippedCount { get; init; }
 
+    /// <summary>
+    /// Its entries that could not be opened and may be one day without a change of the directory: symlinks to what is not there, files
+    /// that somebody else may read.
+    /// </summary>
+    public IReadOnlyList<SitePath> Unserved { get; init; } = [];
+
     /// <summary>Its files, ordered by name.</summary>
     public ReadOnlySpan<Asset> Assets => _assets;
 
@@ -71,6 +77,7 @@ internal sealed class SiteDirectory
         && HasSymlinks == other.HasSymlinks
         && EntryCount == other.EntryCount
         && SkippedCount == other.SkippedCount
+        && Unserved.SequenceEqual(other.Unserved)
         && Index == other.Index
         && _assets.AsSpan().SequenceEqual(other._assets)
         && Subdirectories.SequenceEqual(other.Subdirectories);

@@ -13,6 +13,9 @@ namespace Millrace.StaticFiles.Catalog;
 internal sealed record SnapshotContent(
     RootDirectory Root, DirectoryTable Table, SiteRules Rules, RuleFileStates? RuleFiles, SkippedLog Skipped, SnapshotTotals Totals)
 {
+    /// <summary>The names that answer for a directory, the first that exists.</summary>
+    public required IReadOnlyList<byte[]> IndexNames { get; init; }
+
     /// <summary>
     /// The files, of the directories listed for it, that were looked at so soon after their last change that their tags are weak: worth
     /// another look.

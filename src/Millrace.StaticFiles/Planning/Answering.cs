@@ -32,7 +32,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private Plan Error(scoped in PlanRequest request, int status, scoped ReadOnlySpan<byte> page)
     {
         FieldSet fields = snapshot.Rules.FieldsForError(_path);
-        if (page.IsEmpty || snapshot.TryFind(page, out Asset? asset, out _) != PathMatch.Asset)
+        if (page.IsEmpty || Find(page, out Asset? asset, out _) != PathMatch.Asset)
         {
             return Plan.Bare(status, PlanBody.StatusText, fields);
         }
@@ -44,7 +44,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private bool TryFile(scoped in PlanRequest request, out Plan plan)
     {
         ReadOnlySpan<byte> path = _path;
-        switch (snapshot.TryFind(path, out Asset? asset, out SiteDirectory? directory))
+        switch (Find(path, out Asset? asset, out SiteDirectory? directory))
         {
             case PathMatch.Asset when policy.CleanUrls && TryShorten(path, asset!, directory!, out ReadOnlySpan<byte> name):
                 plan = name.IsEmpty ? Redirect(request, "./"u8, default, default) : Redirect(request, default, name, default);
@@ -72,7 +72,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private bool TryTarget(scoped in PlanRequest request, scoped ReadOnlySpan<byte> target, out Plan plan)
     {
         plan = default;
-        _ = snapshot.TryFind(target, out Asset? asset, out SiteDirectory? directory);
+        _ = Find(target, out Asset? asset, out SiteDirectory? directory);
         asset ??= directory?.Index ?? (policy.CleanUrls ? PageFor(target) : null);
         if (asset is not null)
         {
@@ -94,7 +94,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         CleanUrl.TryShorten(path, asset, out name)
         && (name.IsEmpty
             ? directory.Index == asset
-            : snapshot.TryFind(path[..^CleanUrl.Extension.Length], out _, out _) == PathMatch.None);
+            : Find(path[..^CleanUrl.Extension.Length], out _, out _) == PathMatch.None);
 
     private bool TryCleanUrl(scoped in PlanRequest request, out Plan plan)
     {
@@ -114,7 +114,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private Asset? PageFor(scoped ReadOnlySpan<byte> path)
     {
         ReadOnlySpan<byte> file = CleanUrl.FileFor(path, scratch);
-        return !file.IsEmpty && snapshot.TryFind(file, out Asset? page, out _) == PathMatch.Asset ? page : null;
+        return !file.IsEmpty && Find(file, out Asset? page, out _) == PathMatch.Asset ? page : null;
     }
 
     private bool TryRule(scoped in PlanRequest request, RulePhase phase, out Plan plan)
@@ -165,7 +165,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         }
 
         if ((looksLikeFile && !Accept.NamesHtml(request.Accept))
-            || snapshot.TryFind(fallback, out Asset? asset, out _) != PathMatch.Asset)
+            || Find(fallback, out Asset? asset, out _) != PathMatch.Asset)
         {
             return false;
         }
@@ -209,6 +209,12 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
             PlanStatus.PartialContent => Plan.Partial(asset, fields, scratch.Ranges[..rangeCount]),
             _ => Error(request, status),
         };
+    }
+
+    private PathMatch Find(scoped ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)
+    {
+        scratch.PathsAsked?.Add(decodedPath.ToArray());
+        return snapshot.TryFind(decodedPath, out asset, out directory);
     }
 
     private Plan Redirect(

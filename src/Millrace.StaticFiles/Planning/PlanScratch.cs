@@ -20,6 +20,9 @@ internal sealed class PlanScratch
     private int _valueBytes;
     private int _fieldCount;
 
+    /// <summary>Where the paths that a plan depends on are written down, found or not; null, as a rule, for nowhere.</summary>
+    public HashSet<byte[]>? PathsAsked { get; init; }
+
     /// <summary>Where ranges are put.</summary>
     public Span<ByteRange> Ranges => _ranges;
 

@@ -14,7 +14,7 @@ namespace Millrace.StaticFiles.Watching;
 /// <remarks>
 /// <para>Opened before the catalogue, which it is given to; started with the catalogue; disposed before it. The lock is held for
 /// bookkeeping only, never while the catalogue is called: whoever holds the catalogue's lock may call in.</para>
-/// <para>What inotify does not tell: a write through a hard link outside the site, and a mount over a directory.</para>
+/// <para>What inotify does not tell: a write through another of a file's names, and a mount over a directory.</para>
 /// </remarks>
 internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 {

@@ -1,5 +1,8 @@
 using System.Buffers;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.AspNetCore.Tests.Transport.Kit;
+using Millrace.AspNetCore.Transport.Listening;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 
@@ -92,6 +95,34 @@ public class HomeMemoryPoolTests
         Assert.True(counted.IsDisposed);
     }
 
+    [Fact]
+    public async Task Of_reactors_that_were_given_it_ends_at_home_and_what_comes_back_later_is_given_back()
+    {
+        await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
+        var counted = new CountedPool();
+        var transport = new TransportReactors(
+            new MillraceTransportOptions { ReactorGroup = group }, new CountedPools(counted), NullLoggerFactory.Instance);
+        await transport.StartedAsync(CancellationToken.None);
+        MemoryPool<byte> pool = transport.Pools[0];
+        IMemoryOwner<byte> late = await RunAsync(group.Reactors[0], () =>
+        {
+            using IMemoryOwner<byte> kept = pool.Rent();
+            return pool.Rent();
+        });
+
+        await transport.DisposeAsync();
+
+        Assert.Null(Reactor.Current);
+        Assert.Same(group.Reactors[0], counted.DisposedBy);
+        Assert.Equal(1, counted.Lent);
+        await RunAsync(group.Reactors[0], () =>
+        {
+            late.Dispose();
+            return true;
+        });
+        Assert.Equal(0, counted.Lent);
+    }
+
     private static async Task AtHomeAsync(Action<MemoryPool<byte>> test)
     {
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
@@ -143,6 +174,11 @@ public class HomeMemoryPoolTests
         }
     }
 
+    private sealed class CountedPools(CountedPool pool) : IMemoryPoolFactory<byte>
+    {
+        public MemoryPool<byte> Create(MemoryPoolOptions? options = null) => pool;
+    }
+
     private sealed class CountedPool : MemoryPool<byte>
     {
         public int Lent { get; private set; }
@@ -157,7 +193,10 @@ public class HomeMemoryPoolTests
             return new Owner(this);
         }
 
-        protected override void Dispose(bool disposing) => IsDisposed = true;
+        /// <summary>The reactor on whose thread it was.</summary>
+        public Reactor? DisposedBy { get; private set; }
+
+        protected override void Dispose(bool disposing) => (IsDisposed, DisposedBy) = (true, Reactor.Current);
 
         private sealed class Owner(CountedPool pool) : IMemoryOwner<byte>
         {

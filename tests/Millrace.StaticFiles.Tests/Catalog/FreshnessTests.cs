@@ -124,6 +124,58 @@ public sealed class FreshnessTests : IDisposable
         Assert.Equal(Freshness.RootChanged, Check(catalog, "/f.txt").Freshness);
     }
 
+    [Theory]
+    [InlineData("link.txt", "/link.txt")]
+    [InlineData("folder/index.html", "/folder/")]
+    [InlineData("page.html", "/page")]
+    [InlineData("script.js.br", "/script.js")]
+    [InlineData("gone", "/gone/deep/f.txt")]
+    public async Task A_symlink_to_nothing_is_followed_again_as_soon_as_its_target_is_there(string link, string path)
+    {
+        _site.File("script.js", "x");
+        _site.File("folder/f.txt", "x");
+        _site.Symlink(link, (link.StartsWith("folder/", StringComparison.Ordinal) ? "../" : "") + "store/target");
+        _site.EmptyDirectory("store");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        Assert.Equal(Freshness.Current, Check(catalog, path).Freshness);
+
+        _site.File(link == "gone" ? "store/target/deep/f.txt" : "store/target", "there");
+
+        Assert.Equal(Freshness.DirectoryChanged, Check(catalog, path).Freshness);
+        Assert.Equal(Freshness.Current, Check(catalog, "/other.txt").Freshness);
+        await TempSite.SettleAsync();
+        catalog.Refresh("", "/folder");
+        Assert.Equal(Freshness.Current, Check(catalog, path).Freshness);
+    }
+
+    [Theory]
+    [InlineData("d/f.txt", "/d/f.txt")]
+    [InlineData("d", "/d/f.txt")]
+    public async Task What_nobody_else_could_read_is_looked_at_again_when_they_may(string closed, string path)
+    {
+        _site.File("d/f.txt", "x");
+        _site.Close(closed);
+        await TempSite.SettleAsync();
+        using AssetCatalog catalog = TestThread.AsNobody(() =>
+        {
+            AssetCatalog opened = _site.Open();
+            Assert.Equal(Freshness.Current, Check(opened, path).Freshness);
+            return opened;
+        });
+
+        // Who is not root has to change the rights, and with them a time; a server on the network need not.
+        if (!Environment.IsPrivilegedProcess)
+        {
+            TempSite.Unlock(_site.PathOf(closed));
+        }
+
+        Assert.Equal((Freshness.DirectoryChanged, "/d"), Check(catalog, path));
+
+        catalog.Refresh("/d");
+        Assert.Equal("x", catalog.Current.Body("/d/f.txt"));
+        Assert.Equal(Freshness.Current, Check(catalog, path).Freshness);
+    }
+
     private static (Freshness Freshness, string? Changed) Check(AssetCatalog catalog, string path)
     {
         Freshness freshness = catalog.Current.Check(Encoding.UTF8.GetBytes(path), out SiteDirectory? changed);

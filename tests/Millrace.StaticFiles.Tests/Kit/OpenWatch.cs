@@ -20,10 +20,13 @@ internal sealed unsafe class OpenWatch : IDisposable
         Assert.True(TestCalls.InotifyAddWatch(_fd, directory, InOpen) >= 0);
     }
 
-    /// <summary>The names opened so far; empty for the directory itself. Events are queued before an open returns.</summary>
-    public HashSet<string> OpenedNames()
+    /// <summary>The names opened so far; empty for the directory itself.</summary>
+    public HashSet<string> OpenedNames() => [.. Opened()];
+
+    /// <summary>Each opening since the last call, by its name. Events are queued before an open returns.</summary>
+    public List<string> Opened()
     {
-        var names = new HashSet<string>();
+        var names = new List<string>();
         byte[] buffer = new byte[16 * 1024];
         nint bytes;
         fixed (byte* bufferPtr = buffer)

@@ -20,6 +20,9 @@ internal sealed class TransportReactors(
     private MemoryPool<byte>[] _memory = [];
     private bool _isDisposed;
 
+    /// <summary>By reactor, once they have started.</summary>
+    internal IReadOnlyList<MemoryPool<byte>> Pools => _memory;
+
     /// <exception cref="EngineException">The host does not let reactors start; the message names cause and remedy.</exception>
     public async Task<ReactorGroup> StartedAsync(CancellationToken cancellation)
     {
@@ -62,15 +65,37 @@ internal sealed class TransportReactors(
                 await _group.DisposeAsync();
             }
 
-            foreach (MemoryPool<byte> memory in _memory.Where(static memory => memory != MemoryPool<byte>.Shared))
+            foreach ((Reactor reactor, MemoryPool<byte> memory) in (_group?.Reactors ?? []).Zip(_memory))
             {
-                memory.Dispose();
+                await DisposeAtHomeAsync(reactor, memory);
             }
         }
         finally
         {
             _gate.Release();
         }
+    }
+
+    /// <summary>
+    /// Reactors that were given go on, and with them connections of this server that end late: their blocks come back on the reactor's
+    /// thread. The caller is not to go on there.
+    /// </summary>
+    private static Task DisposeAtHomeAsync(Reactor reactor, MemoryPool<byte> memory)
+    {
+        if (memory == MemoryPool<byte>.Shared)
+        {
+            return Task.CompletedTask;
+        }
+
+        var disposed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.PostContinuation(
+            _ =>
+            {
+                memory.Dispose();
+                disposed.SetResult();
+            },
+            null);
+        return disposed.Task;
     }
 
     /// <summary>

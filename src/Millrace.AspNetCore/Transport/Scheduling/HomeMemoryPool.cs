@@ -9,13 +9,14 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// Kestrel's.
 /// </summary>
 /// <param name="reactor">Whose thread it is for.</param>
-/// <param name="pool">Kestrel's, of this reactor only; disposed with this one, once the reactor has ended.</param>
+/// <param name="pool">Kestrel's, of this reactor only; disposed with this one, on the reactor's thread or once it has ended.</param>
 internal sealed class HomeMemoryPool(Reactor reactor, MemoryPool<byte> pool) : MemoryPool<byte>
 {
     /// <summary>4 MiB of blocks of 4 KiB: what a turn in which a thousand connections answer has in use at once.</summary>
     private const int BlocksKept = 1024;
 
     private readonly Stack<Block> _kept = new();
+    private bool _isDisposed;
 
     public override int MaxBufferSize => pool.MaxBufferSize;
 
@@ -44,6 +45,7 @@ internal sealed class HomeMemoryPool(Reactor reactor, MemoryPool<byte> pool) : M
     {
         if (disposing)
         {
+            _isDisposed = true;
             while (_kept.TryPop(out Block? block))
             {
                 block.Owner.Dispose();
@@ -55,7 +57,7 @@ internal sealed class HomeMemoryPool(Reactor reactor, MemoryPool<byte> pool) : M
 
     private void TakeBack(Block block)
     {
-        if (reactor.IsHome && _kept.Count < BlocksKept)
+        if (reactor.IsHome && _kept.Count < BlocksKept && !_isDisposed)
         {
             _kept.Push(block);
         }

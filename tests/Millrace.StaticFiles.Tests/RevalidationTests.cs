@@ -1,0 +1,33 @@
+using Microsoft.Extensions.Logging.Abstractions;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests;
+
+/// <summary>What a site that nobody tells of changes asks of the disk.</summary>
+public sealed class RevalidationTests : IDisposable
+{
+    private readonly TempSite _site = TempSite.InMemory();
+
+    public void Dispose() => _site.Dispose();
+
+    [Fact]
+    public async Task A_directory_that_changed_is_listed_once_however_many_ask()
+    {
+        const int Askers = 32;
+        for (int i = 0; i < 2000; i++)
+        {
+            _site.File($"d/{i}.txt", "x");
+        }
+
+        await TempSite.SettleAsync();
+        using var site = Site.Open(_site.Options with { Watch = WatchMode.Revalidate }, NullLoggerFactory.Instance);
+        _site.File("d/new.txt", "x");
+        await TempSite.SettleAsync();
+        using var watch = new OpenWatch(_site.PathOf("d"));
+
+        await Task.WhenAll(Enumerable.Range(0, Askers).Select(_ => site.RevalidateAsync("/d/new.txt"u8.ToArray(), [], [])));
+
+        // inotify makes one of equal records that follow each other: what is opened besides the directory is the new file.
+        Assert.Equal(["", "new.txt"], watch.Opened());
+    }
+}
