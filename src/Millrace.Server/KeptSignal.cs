@@ -5,7 +5,8 @@ namespace Millrace.Server;
 /// <summary>
 /// A signal that asks for something to be done anew, on the thread that delivers signals, while the reactors serve on: SIGHUP, read
 /// everything; SIGUSR1, open logs, which were given other names (logrotate). One that comes while the sites are first being opened is kept
-/// until they are: what was read or opened by then may be old already. It never ends the process, as its default would.
+/// until they are: what was read or opened by then may be old already. Those that come while another waits are one with that. It never
+/// ends the process, as its default would.
 /// </summary>
 internal sealed class KeptSignal : IDisposable
 {
@@ -16,6 +17,7 @@ internal sealed class KeptSignal : IDisposable
     private readonly Lock _doing = new();
     private Action? _action;
     private bool _isAskedFor;
+    private int _waiting;
 
     public KeptSignal(PosixSignal signal) => _registration = PosixSignalRegistration.Create(signal, OnSignal);
 
@@ -41,10 +43,18 @@ internal sealed class KeptSignal : IDisposable
     private void OnSignal(PosixSignalContext context)
     {
         context.Cancel = true;
+        if (Interlocked.Exchange(ref _waiting, 1) != 0)
+        {
+            // The one that waits begins later than this signal came.
+            return;
+        }
+
         lock (_doing)
         {
-            _isAskedFor = _action is null;
-            _action?.Invoke();
+            Volatile.Write(ref _waiting, 0);
+            Action? action = Volatile.Read(ref _action);
+            _isAskedFor = action is null;
+            action?.Invoke();
         }
     }
 
@@ -52,9 +62,10 @@ internal sealed class KeptSignal : IDisposable
     {
         public void Dispose()
         {
+            // Before the lock: one that waits for it finds nothing to do.
+            Volatile.Write(ref signal._action, null);
             lock (signal._doing)
             {
-                signal._action = null;
             }
         }
     }

@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Console;
 using Millrace.Engine;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
@@ -127,5 +128,10 @@ internal static class Server
             console.TimestampFormat = "yyyy-MM-ddTHH:mm:ssZ ";
             console.UseUtcTimestamp = true;
         })
-        .AddConsole(static console => console.LogToStandardErrorThreshold = LogLevel.Trace));
+        .AddConsole(static console =>
+        {
+            console.LogToStandardErrorThreshold = LogLevel.Trace;
+            // Reactors log, and so does who is to end the process: nobody waits for whoever reads stderr. What is left out is told.
+            console.QueueFullMode = ConsoleLoggerQueueFullMode.DropWrite;
+        }));
 }

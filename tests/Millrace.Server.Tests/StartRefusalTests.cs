@@ -40,6 +40,9 @@ public class StartRefusalTests
     [InlineData("does not exist", "no-such-folder")]
     [InlineData("does not exist", "@no-such-folder")]
     [InlineData("root is empty", "")]
+    [InlineData("'' names no file", "--https", "127.0.0.1:0", "--cert", "")]
+    [InlineData("'' names no file", "--https", "127.0.0.1:0", "--tls-key-log", "")]
+    [InlineData("needs HTTPS on a port", "--listen", "127.0.0.1:0", "--https", "unix:/tmp/no.sock", "--https-redirect")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 
@@ -72,6 +75,24 @@ public class StartRefusalTests
         (await ServeAsync("--listen", $"127.0.0.1:{server.Url.Port}")).AssertRefused(1, "in use");
         (await ServeAsync("--listen", socket)).AssertRefused(1, "in use");
         Assert.True(File.Exists(folder.PathOf("m.sock")));
+    }
+
+    [Fact]
+    public async Task Addresses_of_which_one_is_part_of_the_other_are_named()
+    {
+        int port = FreePort();
+        (await ServeAsync("--listen", $"{port}", "--listen", $"127.0.0.1:{port}"))
+            .AssertRefused(1, $"127.0.0.1:{port} overlaps [::]:{port}", "name one of them");
+        ToolResult check = await Tool.RunAsync(
+            Publication.Program, "check", "--listen", $"{port}", "--listen", $"127.0.0.1:{port}");
+        Assert.Contains($"[::]:{port} overlaps 127.0.0.1:{port}", check.Error, StringComparison.Ordinal);
+    }
+
+    private static int FreePort()
+    {
+        using var probe = new TcpListener(IPAddress.Loopback, 0);
+        probe.Start();
+        return ((IPEndPoint)probe.LocalEndpoint).Port;
     }
 
     [Theory]

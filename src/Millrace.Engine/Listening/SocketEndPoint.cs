@@ -44,6 +44,15 @@ internal static class SocketEndPoint
     public static bool IsAny(EndPoint endPoint) =>
         endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 
+    /// <summary>Whether one is all addresses of a port, or all IPv4 ones, and the other among them: the kernel binds only one of them.</summary>
+    public static bool Overlap(EndPoint one, EndPoint other) =>
+        one is IPEndPoint first && other is IPEndPoint second
+        && first.Port == second.Port && first.Port != 0
+        && (Covers(first.Address, second.Address) || Covers(second.Address, first.Address));
+
+    private static bool Covers(IPAddress wide, IPAddress narrow) =>
+        wide.Equals(IPAddress.IPv6Any) || (wide.Equals(IPAddress.Any) && narrow.AddressFamily == AddressFamily.InterNetwork);
+
     /// <summary>An IPv4 address that is written as one of IPv6 (RFC 4291, section 2.5.5.2) as what it is; others as they are.</summary>
     public static EndPoint? Unmapped(EndPoint? endPoint) => endPoint is IPEndPoint { Address.IsIPv4MappedToIPv6: true } mapped
         ? new IPEndPoint(mapped.Address.MapToIPv4(), mapped.Port)

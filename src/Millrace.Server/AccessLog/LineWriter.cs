@@ -162,7 +162,10 @@ internal sealed class LineWriter : IDisposable
         _notices.Reopened(_sink.Name);
     }
 
-    /// <summary>False where something is left that cannot be written now.</summary>
+    /// <summary>
+    /// A batch of each ring in turn: no reactor's lines wait for another's to end. False where something is left that cannot be written
+    /// now, or is to go to a log that is opened first.
+    /// </summary>
     private bool TryWriteAll()
     {
         if (!TryWriteBatch())
@@ -170,11 +173,17 @@ internal sealed class LineWriter : IDisposable
             return false;
         }
 
-        foreach (LineRing ring in _rings)
+        while (HasLines)
         {
-            while ((_batchEnd = ring.Take(_batch)) > 0)
+            if (_retryMs == 0 && Volatile.Read(ref _reopenIsAsked))
+            {
+                return false;
+            }
+
+            foreach (LineRing ring in _rings)
             {
                 _batchStart = 0;
+                _batchEnd = ring.Take(_batch);
                 if (!TryWriteBatch())
                 {
                     return false;
@@ -182,7 +191,7 @@ internal sealed class LineWriter : IDisposable
             }
         }
 
-        _batchStart = 0;
+        _batchStart = _batchEnd = 0;
         return true;
     }
 

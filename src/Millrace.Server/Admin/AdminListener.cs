@@ -51,7 +51,8 @@ internal sealed class AdminListener : IAsyncDisposable
         {
             var pages = new AdminPages(new AllowedHosts(options.Admin.Hosts), state);
             var date = new DateField(TimeProvider.System);
-            using BoundAddress bound = options.Handed.Bind(address, engine.ReactorCount, ListenSettings.Of(engine.Limits));
+            ListenSettings settings = ListenSettings.Of(engine.Limits) with { SocketMode = options.SocketMode };
+            using BoundAddress bound = options.Handed.Bind(address, engine.ReactorCount, settings);
             Listener listener = await group.ListenAsync(
                 bound, connection => new AdminSession(connection, pages, date).RunAsync(), stages: null, refusal: null);
             return new AdminListener(group, listener.EndPoint, state);

@@ -63,18 +63,20 @@ internal static class Examination
             return Finding.Slower(Subject, $"{cause}; {engine.Backend} is used in its place", remedy);
         }
 
-        return Finding.Ok(Subject, $"It works, and {engine.Backend} is what is used");
+        return Finding.Ok(
+            Subject,
+            engine.Told == BackendKind.Epoll ? "It is not asked for: epoll is told, and works" : $"It works, and {engine.Backend} is what is used");
     }
 
     private static Finding LockedMemory(HostFacts host)
     {
         const string Subject = "locked memory";
-        long needed = host.Processors * RingBytes;
+        long needed = host.Reactors * RingBytes;
         return host.LockedBytesMax is not long limit ? Finding.Ok(Subject, "There is no limit")
             : limit >= needed ? Finding.Ok(Subject, $"{Size(limit)} may be locked, and the rings take {Size(needed)} at most")
             : Finding.Slower(
                 Subject,
-                $"{Size(limit)} may be locked, and the rings of {host.Processors} reactors may take {Size(needed)}",
+                $"{Size(limit)} may be locked, and the rings of {host.Reactors} reactors may take {Size(needed)}",
                 "Raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file), or use fewer reactors.");
     }
 

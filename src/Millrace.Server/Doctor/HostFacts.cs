@@ -21,6 +21,9 @@ internal sealed record HostFacts
     /// <summary>Reactors that would be started: the cores this process may use, a cgroup's quota rounded up.</summary>
     public required int Processors { get; init; }
 
+    /// <summary>Those that a server would start.</summary>
+    public required int Reactors { get; init; }
+
     /// <summary>Cores of the machine.</summary>
     public required int ProcessorsOnline { get; init; }
 

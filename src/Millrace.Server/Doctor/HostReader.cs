@@ -23,9 +23,10 @@ internal static class HostReader
         {
             KernelRelease = KernelFile.TryRead("/proc/sys/kernel/osrelease") ?? Environment.OSVersion.Version.ToString(),
             Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
-            Engine = await EngineTrial.RunAsync(),
+            Engine = await EngineTrial.RunAsync(options.Engine),
             Root = root,
             User = user,
+            Reactors = options.Engine.ReactorCount,
             Processors = Environment.ProcessorCount,
             ProcessorsOnline =
                 ProcFormats.CountOf(KernelFile.TryRead("/sys/devices/system/cpu/online") ?? "") ?? Environment.ProcessorCount,

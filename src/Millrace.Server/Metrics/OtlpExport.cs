@@ -37,14 +37,9 @@ internal sealed class OtlpExport : IDisposable
     {
         var complaints = new Complaints(new OtlpLog(logging.CreateLogger("Millrace.Otlp")));
         MeterProviderBuilder builder = Sdk.CreateMeterProviderBuilder()
+            // What is said last of an attribute holds, and that are the variables.
             .ConfigureResource(static resource =>
-            {
-                // What the variables say has the last word.
-                if (!OtlpVariables.NameTheService)
-                {
-                    resource.AddService("millrace", serviceVersion: ServerMeter.Version);
-                }
-            })
+                resource.AddService("millrace", serviceVersion: ServerMeter.Version).AddEnvironmentVariableDetector())
             .AddMeter(RequestMeter.MeterName, RequestMeter.RuntimeMeterName)
             .AddOtlpExporter(options => Configure(options, collector));
         return new OtlpExport(builder.Build(), complaints);

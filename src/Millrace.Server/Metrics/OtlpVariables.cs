@@ -6,14 +6,15 @@ namespace Millrace.Server.Metrics;
 /// </summary>
 internal static class OtlpVariables
 {
+    private const string MetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL";
+
     public static bool AskForMetrics =>
         (Has("OTEL_EXPORTER_OTLP_ENDPOINT") || Has("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"))
         && !Says("OTEL_METRICS_EXPORTER", "none")
         && !Says("OTEL_SDK_DISABLED", "true");
 
-    public static bool NameTheService => Has("OTEL_SERVICE_NAME");
-
-    public static bool SayGrpc => Says("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc") || Says("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    /// <summary>What is said of metrics goes before what is said of everything.</summary>
+    public static bool SayGrpc => Says(Has(MetricsProtocol) ? MetricsProtocol : "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
 
     private static bool Has(string name) => !string.IsNullOrEmpty(Environment.GetEnvironmentVariable(name));
 

@@ -80,6 +80,13 @@ internal sealed class ServerOption
         [NotNullWhen(true)] out ServeOptions? applied,
         [NotNullWhen(false)] out RuleProblem? problem)
     {
+        if (Kind == OptionValueKind.File && (text.Length == 0 || text.Contains('\0', StringComparison.Ordinal)))
+        {
+            applied = null;
+            problem = new RuleProblem($"'{text.Replace("\0", "\\0", StringComparison.Ordinal)}' names no file", "Give the path of one, or leave the option out.");
+            return false;
+        }
+
         try
         {
             applied = Apply(options, text);

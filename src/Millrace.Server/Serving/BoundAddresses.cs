@@ -35,7 +35,7 @@ internal sealed class BoundAddresses : IDisposable
         {
             foreach (EndPoint address in options.Https.Addresses.Concat(options.Addresses))
             {
-                bound._waiting.Add((address, bound.Bind(address)));
+                bound._waiting.Add((address, bound.Bind(address, [.. bound._waiting.Select(static one => one.Address.EndPoint)])));
             }
 
             return bound;
@@ -48,13 +48,15 @@ internal sealed class BoundAddresses : IDisposable
     }
 
     /// <summary>Gives one to who listens on it and disposes of it: bound before, or now, as one that is told later is.</summary>
+    /// <param name="told">The address as it was told.</param>
+    /// <param name="open">Those that are listened on.</param>
     /// <exception cref="EngineException">It cannot be had; the message says why.</exception>
-    public BoundAddress Take(EndPoint told)
+    public BoundAddress Take(EndPoint told, IEnumerable<EndPoint> open)
     {
         int index = _waiting.FindIndex(one => one.Told.Equals(told));
         if (index < 0)
         {
-            return Bind(told);
+            return Bind(told, open);
         }
 
         BoundAddress address = _waiting[index].Address;
@@ -64,12 +66,22 @@ internal sealed class BoundAddresses : IDisposable
 
     public void Dispose() => _waiting.ForEach(static one => one.Address.Dispose());
 
-    private BoundAddress Bind(EndPoint address) => _started.Handed.Bind(
-        address,
-        _started.Engine.ReactorCount,
-        ListenSettings.Of(_started.Engine) with
+    private BoundAddress Bind(EndPoint address, IEnumerable<EndPoint> open)
+    {
+        ListenSettings settings = ListenSettings.Of(_started.Engine) with
         {
             Proxies = _started.Proxies.Expects(address) ? _gate : null,
             SocketMode = _started.SocketMode,
-        });
+        };
+        try
+        {
+            return _started.Handed.Bind(address, _started.Engine.ReactorCount, settings);
+        }
+        catch (EngineException refusal) when (refusal.IsAddressInUse
+            && open.FirstOrDefault(other => SocketEndPoint.Overlap(address, other)) is { } other)
+        {
+            throw new EngineException(
+                $"{address} overlaps {other}, which this server listens on: name one of them, or start it again to change the one it has.");
+        }
+    }
 }

@@ -64,7 +64,7 @@ internal sealed class Entrances(ReactorGroup group, StaticSites sites, BoundAddr
 
     private async Task<Entrance> OpenAsync(EndPoint address, Doorway doorway)
     {
-        using BoundAddress bound = addresses.Take(address);
+        using BoundAddress bound = addresses.Take(address, _open.Select(static entrance => entrance.EndPoint));
         return await Entrance.OpenAsync(group, address, bound, sites, doorway);
     }
 

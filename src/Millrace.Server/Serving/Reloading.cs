@@ -47,6 +47,12 @@ internal sealed class Reloading(
         {
             log.ConfigurationKept(refusal.Message);
         }
+#pragma warning disable CA1031 // A signal has no caller: whatever went wrong, who is served now goes on being served.
+        catch (Exception fault)
+#pragma warning restore CA1031
+        {
+            log.ReloadFailed(fault);
+        }
     }
 
     private async Task AdoptAsync(ServeOptions next)

@@ -13,4 +13,7 @@ internal sealed partial class ServerLog(ILogger logger)
 
     [LoggerMessage(3, LogLevel.Warning, "{Option} changes when the server is started again.")]
     public partial void NeedsRestart(string option);
+
+    [LoggerMessage(4, LogLevel.Error, "Reading everything anew failed, and what was served still is.")]
+    public partial void ReloadFailed(Exception fault);
 }

@@ -110,6 +110,28 @@ public sealed class LineWriterTests : IDisposable
     }
 
     [Fact]
+    public void Where_one_ring_is_never_empty_the_others_lines_are_written_and_the_log_is_opened_anew()
+    {
+        var busy = new LineRing(4096);
+        var other = new LineRing(4096);
+        byte[] line = Encoding.ASCII.GetBytes("busy\n");
+        bool goesOn = true;
+        busy.Add(line);
+        _sink.Writing = () => _ = Volatile.Read(ref goesOn) && busy.Add(line) == RingAddition.Added;
+        var writer = new LineWriter(_sink, new AccessLogNotices(_notices), [busy, other], LineBytesMax, TimeSpan.FromSeconds(20));
+
+        other.Add(Encoding.ASCII.GetBytes("other\n"));
+        writer.Notify();
+        Assert.True(SpinWait.SpinUntil(() => _sink.Text.Contains("other\n", StringComparison.Ordinal), Patience));
+        writer.Reopen();
+        Assert.True(SpinWait.SpinUntil(() => _sink.Text.Contains('|', StringComparison.Ordinal), Patience));
+
+        Volatile.Write(ref goesOn, false);
+        writer.Dispose();
+        Assert.True(_sink.IsDisposed);
+    }
+
+    [Fact]
     public void Who_takes_nothing_does_not_hold_up_the_end_for_ever()
     {
         using var gate = new ManualResetEventSlim();
@@ -142,6 +164,8 @@ public sealed class LineWriterTests : IDisposable
         private readonly StringBuilder _text = new();
 
         public Queue<int> Openings { get; } = new();
+
+        public Action Writing { get; set; } = static () => { };
 
         public ManualResetEventSlim? Gate { get; set; }
 
@@ -184,6 +208,7 @@ public sealed class LineWriterTests : IDisposable
         public int Write(ReadOnlySpan<byte> lines)
         {
             Assert.True(Gate?.Wait(Patience) ?? true);
+            Writing();
             int result = _results.TryDequeue(out int scripted) ? scripted : int.MaxValue;
             if (result > 0)
             {

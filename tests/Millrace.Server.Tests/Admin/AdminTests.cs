@@ -124,7 +124,9 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
     {
         using var folder = new TempFolder();
         string path = folder.PathOf("admin.sock");
-        await using ServerProcess server = await StartAsync("--admin", $"unix:{path}");
+        await using ServerProcess server = await StartAsync("--admin", $"unix:{path}", "--unix-mode", "0640");
+        Assert.Equal(
+            UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead, new FileInfo(path).UnixFileMode);
         using var handler = new SocketsHttpHandler
         {
             ConnectCallback = async (_, cancellation) =>

@@ -52,6 +52,22 @@ public class OtlpTests
         Assert.Equal("", await server.ErrorAsync());
     }
 
+    [Theory]
+    [InlineData("OTEL_SERVICE_NAME", "aldermere")]
+    [InlineData("OTEL_RESOURCE_ATTRIBUTES", "service.name=aldermere,service.version=7.7")]
+    public async Task Who_it_is_the_variables_say(string name, string value)
+    {
+        await using var collector = new Collector();
+        await using ServerProcess server = await ServerProcess.StartWithAsync(
+            [(name, value), ("OTEL_METRIC_EXPORT_INTERVAL", "200")],
+            Places.SampleSite, "--listen", "127.0.0.1:0", "--otlp", collector.Url.ToString());
+
+        OtlpMetrics metrics = await collector.AwaitAsync(static metrics => metrics.Sums.Count > 0);
+
+        Assert.Contains("aldermere", metrics.Resource, StringComparison.Ordinal);
+        Assert.Equal(value.Contains("7.7", StringComparison.Ordinal), metrics.Resource.Contains("7.7", StringComparison.Ordinal));
+    }
+
     [Fact]
     public async Task A_collector_that_is_gone_is_told_of_and_nothing_else_happens()
     {

@@ -77,6 +77,17 @@ public class DoctorTests
         Assert.Contains("io_uring_setup", result.Output, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("io_uring", 2, "broken  io_uring")]
+    [InlineData("epoll", 0, "epoll is told, and works")]
+    public async Task What_is_told_of_the_engine_is_what_is_tried(string backend, int least, string words)
+    {
+        ToolResult result = await RefusedUring.RunAsync([], "doctor", Places.SampleSite, "--backend", backend);
+
+        Assert.InRange(result.ExitCode, least, Math.Max(least, 1));
+        Assert.Contains(words, result.Output, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Few_descriptors_are_named()
     {

@@ -1,3 +1,4 @@
+using Millrace.Engine;
 using Millrace.Server.Doctor;
 
 namespace Millrace.Server.Tests.Doctor;
@@ -9,9 +10,10 @@ public class ExaminationTests
     {
         KernelRelease = "6.12.3-amd64",
         Architecture = "x64",
-        Engine = new EngineFacts("io_uring", null, null),
+        Engine = new EngineFacts(BackendKind.Auto, "io_uring", null, null),
         Root = new RootFacts("./public", null, "ext4", CachedRead.Inline, 12),
         Processors = 4,
+        Reactors = 4,
         ProcessorsOnline = 8,
         LockedBytesMax = 8 * 1024 * 1024,
         DescriptorsSoft = 1_048_576,
@@ -46,7 +48,7 @@ public class ExaminationTests
     public void A_host_without_io_uring_is_slower_and_told_why_and_what_to_do()
     {
         Finding finding = Judges(
-            Good with { Engine = new EngineFacts("epoll", "io_uring is forbidden by a seccomp filter: allow io_uring_setup in it.", null) },
+            Good with { Engine = new EngineFacts(BackendKind.Auto, "epoll", "io_uring is forbidden by a seccomp filter: allow io_uring_setup in it.", null) },
             "io_uring", Judgement.Slower, "forbidden by a seccomp filter; epoll is used");
 
         Assert.Equal("Allow io_uring_setup in it.", finding.Remedy);
@@ -56,7 +58,7 @@ public class ExaminationTests
     public void A_host_on_which_the_engine_does_not_start_cannot_serve()
     {
         const string Refusal = "io_uring found no memory to lock: raise the limit ('ulimit -l').";
-        Finding finding = Judges(Good with { Engine = new EngineFacts(null, Refusal, Refusal) }, "io_uring", Judgement.Broken, "no memory to lock");
+        Finding finding = Judges(Good with { Engine = new EngineFacts(BackendKind.Auto, null, Refusal, Refusal) }, "io_uring", Judgement.Broken, "no memory to lock");
 
         Assert.Equal("Raise the limit ('ulimit -l').", finding.Remedy);
     }

@@ -32,6 +32,15 @@ public class ConfigurationCommandTests
     }
 
     [Fact]
+    public async Task A_file_may_come_through_a_pipe()
+    {
+        const string Script = """printf '{ "root": "%s", "lisen": 1 }' "$1" | "$0" check /dev/stdin""";
+        ToolResult check = await Tool.RunAsync("sh", "-c", Script, Publication.Program, Places.SampleSite);
+        Assert.Equal(2, check.ExitCode);
+        Assert.Contains("'lisen' is not an option. Did you mean 'listen'?", check.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task The_environment_goes_before_the_file_and_flags_before_both()
     {
         using var folder = new TempFolder();

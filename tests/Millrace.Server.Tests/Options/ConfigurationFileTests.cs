@@ -206,6 +206,8 @@ public class ConfigurationFileTests
     [InlineData("MILLRACE_REACTORS", "MILLRACE_REACTORS: 'tcp://10.0.0.1' is not a number of reactors: write 0 (one for each core) to 1024.")]
     [InlineData("MILLRACE_PORT", null)]
     [InlineData("MILLRACE_PORT_8080_TCP_ADDR", null)]
+    [InlineData("MILLRACE_ADMIN_PORT", null)]
+    [InlineData("MILLRACE_ADMIN_SERVICE_PORT_HTTP", null)]
     [InlineData("MILLRACE_SERVICE_HOST", null)]
     [InlineData("MILLRACE_SERVICE_PORT", null)]
     [InlineData("MILLRACE_ARTIFACTS", null)]
@@ -216,6 +218,21 @@ public class ConfigurationFileTests
         Composition.Compose(SettingSet.Empty, variables, FileSettings.Empty, complaints);
 
         Assert.Equal(expected, complaints.SingleOrDefault()?.ToString());
+    }
+
+    [Fact]
+    public void What_is_left_to_the_server_is_shared_out_among_the_sites()
+    {
+        SiteOptions alone = Read("""{ "root": "." }""").Site;
+        ServeOptions options = Read("""
+            { "root": ".", "hosts": { "a.example": "a", "b.example": { "root": "b", "bake-memory": "1m", "descriptors": 7 } } }
+            """);
+
+        Assert.Null(alone.BakedBytesTotalMax);
+        Assert.Equal(alone.ResolveBakedBytesTotalMax() / 3, options.Site.BakedBytesTotalMax);
+        Assert.Equal(alone.ResolveBakedBytesTotalMax() / 3, options.Hosts[0].Site.BakedBytesTotalMax);
+        Assert.Equal(alone.ResolveDescriptorsMax() / 3, options.Hosts[0].Site.DescriptorsMax);
+        Assert.Equal((1024 * 1024, 7), (options.Hosts[1].Site.BakedBytesTotalMax, options.Hosts[1].Site.DescriptorsMax));
     }
 
     private static FileSettings ReadFile(string text, ICollection<Complaint> complaints) =>

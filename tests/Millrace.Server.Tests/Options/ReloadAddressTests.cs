@@ -58,6 +58,18 @@ public sealed class ReloadAddressTests : IDisposable
     }
 
     [Fact]
+    public async Task An_address_that_is_to_become_all_of_its_port_is_refused_by_its_name()
+    {
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain("127.0.0.1:0"));
+        int port = server.Process.Url.Port;
+
+        await server.RefuseAsync(Plain($"0.0.0.0:{port}"));
+
+        Assert.Equal(200, Wire.Get(server.Process.Url, "/a.txt").Status);
+        Assert.Contains($"0.0.0.0:{port} overlaps 127.0.0.1:{port}, which this server listens on", await server.StopAsync(), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task Two_addresses_change_places_and_the_redirect_leads_to_the_one_that_speaks_TLS()
     {
         await using ConfiguredServer server = await ConfiguredServer.StartAsync(Both("127.0.0.1:0", "127.0.0.1:0"));

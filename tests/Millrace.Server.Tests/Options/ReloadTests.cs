@@ -99,6 +99,8 @@ public class ReloadTests
     [InlineData("{ \"root\": \"nowhere\" }", "nowhere' does not exist")]
     [InlineData("{ \"root\": \"SITE\", \"listen\": [\"127.0.0.1:0\", \"192.0.2.1:0\"], \"header\": \"X-A: two\" }", "192.0.2.1:0 is not an address of this machine")]
     [InlineData("{ \"root\": \"SITE\", \"https\": { \"listen\": \"127.0.0.1:0\", \"cert\": \"no.pem\" } }", "no.pem' does not exist")]
+    [InlineData("{ \"root\": \"SITE\", \"https\": { \"listen\": \"127.0.0.1:0\", \"cert\": \"\" } }", "'' names no file")]
+    [InlineData("{ \"root\": \"SITE\", \"https\": { \"listen\": \"127.0.0.1:0\", \"client-ca\": \"a\\u0000b\" } }", "names no file")]
     public async Task A_configuration_that_cannot_be_had_changes_nothing_and_is_told_of(string text, string reason)
     {
         using var folder = new TempFolder();

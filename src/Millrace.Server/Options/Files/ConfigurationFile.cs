@@ -15,9 +15,10 @@ internal static class ConfigurationFile
         try
         {
             using FileStream stream = File.OpenRead(path);
-            byte[] bytes = new byte[Math.Min(stream.Length, BytesMax + 1)];
-            stream.ReadExactly(bytes);
-            return Read(new FileText(path, bytes), complaints);
+            // A pipe has no length, and the size of a file may change while it is read.
+            byte[] bytes = new byte[stream.CanSeek ? Math.Min(stream.Length, BytesMax) + 1 : BytesMax + 1];
+            int count = stream.ReadAtLeast(bytes, bytes.Length, throwOnEndOfStream: false);
+            return Read(new FileText(path, bytes[..count]), complaints);
         }
         catch (Exception refusal) when (refusal is FileNotFoundException or DirectoryNotFoundException)
         {

@@ -1,3 +1,4 @@
+using System.Net;
 using Millrace.Server.Https;
 using Millrace.Server.Options.Settings;
 using Millrace.StaticFiles.Options;
@@ -43,6 +44,12 @@ internal static class HttpsRows
         {
             Complain(settings, redirect, complaints, static (origin, name) =>
                 $"{name} needs an address to redirect from: give {origin.NameOf(OptionTable.Get("listen"))}, as --listen 80.");
+        }
+
+        if (options.Https.Redirects && !options.Https.Addresses.Any(static address => address is IPEndPoint))
+        {
+            Complain(settings, redirect, complaints, static (origin, name) =>
+                $"{name} needs HTTPS on a port to lead to: give {origin.NameOf(OptionTable.Get(Address))} one, as --https 443.");
         }
 
         if (options.Https.InsistSeconds is not null && hasPlain && !options.Https.Redirects)

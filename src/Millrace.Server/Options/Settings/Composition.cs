@@ -31,11 +31,28 @@ internal static class Composition
             }
         }
 
-        return options with
+        return ShareOut(options with
         {
             Addresses = options.Addresses.Count + options.Https.Addresses.Count > 0 ? options.Addresses : [ListenRows.DefaultEndPoint],
             Site = options.Https.ApplyTo(options.Site),
             Hosts = [.. options.Hosts.Select(host => ComposeHost(host, options, above, file, complaints))],
+        });
+    }
+
+    /// <summary>What is left to the server of memory and descriptors is the process's: each site has an equal share of it.</summary>
+    private static ServeOptions ShareOut(ServeOptions options)
+    {
+        int sites = options.Sites.Count;
+        return sites == 1 ? options : options with
+        {
+            Site = Share(options.Site),
+            Hosts = [.. options.Hosts.Select(host => host with { Site = Share(host.Site) })],
+        };
+
+        SiteOptions Share(SiteOptions site) => site with
+        {
+            BakedBytesTotalMax = site.BakedBytesTotalMax ?? (site.ResolveBakedBytesTotalMax() / sites),
+            DescriptorsMax = site.DescriptorsMax ?? (site.ResolveDescriptorsMax() / sites),
         };
     }
 

@@ -1,10 +1,11 @@
 using System.Collections;
+using System.Text.RegularExpressions;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Options.Settings;
 
 /// <summary>What the environment says: <c>MILLRACE_LISTEN=8080</c>. An option that may be repeated has a line for each time.</summary>
-internal static class VariableSettings
+internal static partial class VariableSettings
 {
     private const string Prefix = ServerOption.VariablePrefix;
 
@@ -12,8 +13,8 @@ internal static class VariableSettings
     public const string File = Prefix + "CONFIG";
 
     /// <summary>
-    /// Other variables with the prefix are no mistakes, as Kubernetes makes some for a service of that name; those that are nearly an
-    /// option's are. An empty one says nothing.
+    /// Other variables with the prefix are no mistakes, as Kubernetes makes some for each service whose name begins so; those that are
+    /// nearly an option's are. An empty one says nothing.
     /// </summary>
     public static SettingSet Read(IDictionary variables, ICollection<Complaint> complaints)
     {
@@ -21,7 +22,7 @@ internal static class VariableSettings
         foreach (string name in variables.Keys.Cast<string>().Where(static name => name.StartsWith(Prefix, StringComparison.Ordinal)))
         {
             string? near = Spelling.Nearest(name[Prefix.Length..], known.Select(static one => one[Prefix.Length..]));
-            if (near is not null && !known.Contains(name))
+            if (near is not null && !known.Contains(name) && !OfKubernetes().IsMatch(name))
             {
                 complaints.Add(new Complaint(Origin.Variable, $"{name} is not an option. Did you mean {Prefix}{near}?"));
             }
@@ -41,4 +42,8 @@ internal static class VariableSettings
             : value.Length > 0 ? [value] : [];
         return [.. texts.Select(static text => new SettingValue(text, Origin.Variable))];
     }
+
+    /// <summary>What a pod is given for each service: MILLRACE_ADMIN_PORT for one called millrace-admin.</summary>
+    [GeneratedRegex("_(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$", RegexOptions.ExplicitCapture)]
+    private static partial Regex OfKubernetes();
 }
