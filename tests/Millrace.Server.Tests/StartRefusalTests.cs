@@ -77,24 +77,6 @@ public class StartRefusalTests
         Assert.True(File.Exists(folder.PathOf("m.sock")));
     }
 
-    [Fact]
-    public async Task Addresses_of_which_one_is_part_of_the_other_are_named()
-    {
-        int port = FreePort();
-        (await ServeAsync("--listen", $"{port}", "--listen", $"127.0.0.1:{port}"))
-            .AssertRefused(1, $"127.0.0.1:{port} overlaps [::]:{port}", "name one of them");
-        ToolResult check = await Tool.RunAsync(
-            Publication.Program, "check", "--listen", $"{port}", "--listen", $"127.0.0.1:{port}");
-        Assert.Contains($"[::]:{port} overlaps 127.0.0.1:{port}", check.Error, StringComparison.Ordinal);
-    }
-
-    private static int FreePort()
-    {
-        using var probe = new TcpListener(IPAddress.Loopback, 0);
-        probe.Start();
-        return ((IPEndPoint)probe.LocalEndpoint).Port;
-    }
-
     [Theory]
     [InlineData("192.0.2.1:0", "not an address of this machine")]
     [InlineData("unix:no-such-folder/m.sock", "No such file or directory")]

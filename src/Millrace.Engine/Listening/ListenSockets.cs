@@ -25,9 +25,9 @@ internal static class ListenSockets
         var sockets = new List<int>();
         try
         {
-            // Three steps. The first socket binds alone, so that an address in use is an error (two processes of one user
+            // Three steps. The first socket binds alone (unless it is known whom it shares the port with), so that an address in use is an error (two processes of one user
             // that both set SO_REUSEPORT would share it silently); then it allows siblings; then they bind.
-            int first = Bind(endPoint, settings, isSibling: false);
+            int first = Bind(endPoint, settings, isSibling: isShardable && settings.SharesPort);
             sockets.Add(first);
             EndPoint actual = SocketEndPoint.OfSocket(first, endPoint) ?? endPoint;
             if (isShardable && reactors > 1)

@@ -41,11 +41,6 @@ internal static class PlaceCheck
             yield return $"{twice} is listened on twice: name it once, for HTTP, HTTPS or the admin pages.";
         }
 
-        foreach ((EndPoint one, EndPoint other) in OverlapsOf(addresses))
-        {
-            yield return $"{one} overlaps {other}: name one of them.";
-        }
-
         if (options.ListensOnTcp && options.Engine.CongestionControl is { } control && CongestionControl.RefusalOf(control) is { } reason)
         {
             yield return reason;
@@ -61,12 +56,6 @@ internal static class PlaceCheck
             yield return refusal;
         }
     }
-
-    private static IEnumerable<(EndPoint One, EndPoint Other)> OverlapsOf(EndPoint[] addresses) =>
-        from i in Enumerable.Range(0, addresses.Length)
-        from other in addresses[(i + 1)..]
-        where !addresses[i].Equals(other) && SocketEndPoint.Overlap(addresses[i], other)
-        select (addresses[i], other);
 
     private static string? RefusalOf(UnixDomainSocketEndPoint socket)
     {

@@ -68,20 +68,21 @@ internal sealed class BoundAddresses : IDisposable
 
     private BoundAddress Bind(EndPoint address, IEnumerable<EndPoint> open)
     {
+        EndPoint? overlapped = open.FirstOrDefault(other => SocketEndPoint.Overlap(address, other));
         ListenSettings settings = ListenSettings.Of(_started.Engine) with
         {
             Proxies = _started.Proxies.Expects(address) ? _gate : null,
             SocketMode = _started.SocketMode,
+            SharesPort = overlapped is not null,
         };
         try
         {
             return _started.Handed.Bind(address, _started.Engine.ReactorCount, settings);
         }
-        catch (EngineException refusal) when (refusal.IsAddressInUse
-            && open.FirstOrDefault(other => SocketEndPoint.Overlap(address, other)) is { } other)
+        catch (EngineException refusal) when (refusal.IsAddressInUse && overlapped is not null)
         {
-            throw new EngineException(
-                $"{address} overlaps {other}, which this server listens on: name one of them, or start it again to change the one it has.");
+            // Only sockets of one user share a port, and who started as another (--user) was that when it bound the first.
+            throw new EngineException($"{address} overlaps {overlapped}, which this server listens on: start it again to change that.");
         }
     }
 }

@@ -1,12 +1,14 @@
 using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
+using System.Runtime.Versioning;
 using System.Text;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Options;
 
 /// <summary>SIGHUP with another configuration: addresses that are HTTP's and HTTPS's in turn, and sockets that were handed over.</summary>
+[SupportedOSPlatform("linux")]
 public sealed class ReloadAddressTests : IDisposable
 {
     private const int Turns = 6;
@@ -58,15 +60,55 @@ public sealed class ReloadAddressTests : IDisposable
     }
 
     [Fact]
-    public async Task An_address_that_is_to_become_all_of_its_port_is_refused_by_its_name()
+    public async Task An_address_becomes_all_of_its_port_and_one_again_and_nobody_is_turned_away()
     {
         await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain("127.0.0.1:0"));
+        Uri url = server.Process.Url;
+        using Wire first = Wire.Open(url);
+        foreach (string address in (string[])["0.0.0.0", "127.0.0.1", "[::]", "127.0.0.1"])
+        {
+            Task reload = server.ReloadAsync(Plain($"{address}:{url.Port}"));
+            do
+            {
+                Assert.Equal(200, Wire.Get(url, "/a.txt").Status);
+            }
+            while (!reload.IsCompleted);
+
+            await reload;
+            Assert.Equal(200, first.Ask("/a.txt").Status);
+            var other = new Uri($"http://127.0.0.2:{url.Port}/");
+            if (address == "127.0.0.1")
+            {
+                Assert.Throws<SocketException>(() => Wire.Get(other, "/a.txt"));
+            }
+            else
+            {
+                Assert.Equal(200, Wire.Get(other, "/a.txt").Status);
+            }
+        }
+
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task An_address_that_another_user_bound_before_is_refused_by_its_name()
+    {
+        Nobody.RequireRoot();
+        File.SetUnixFileMode(_site.Root, Nobody.ForAll);
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(
+            Plain("127.0.0.1:0"),
+            static flags =>
+            {
+                File.SetUnixFileMode(Path.GetDirectoryName(flags[1])!, Nobody.ForAll);
+                return ServerProcess.StartAsync([.. flags, "--user", Nobody.UserAndGroup]);
+            });
         int port = server.Process.Url.Port;
 
         await server.RefuseAsync(Plain($"0.0.0.0:{port}"));
 
         Assert.Equal(200, Wire.Get(server.Process.Url, "/a.txt").Status);
-        Assert.Contains($"0.0.0.0:{port} overlaps 127.0.0.1:{port}, which this server listens on", await server.StopAsync(), StringComparison.Ordinal);
+        string error = await server.StopAsync();
+        Assert.Contains($"0.0.0.0:{port} overlaps 127.0.0.1:{port}, which this server listens on", error, StringComparison.Ordinal);
     }
 
     [Fact]

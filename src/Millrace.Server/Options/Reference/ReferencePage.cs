@@ -56,10 +56,10 @@ internal static class ReferencePage
         can be had is it swapped in. Otherwise the configuration in use stays, and the log says why. Connections that are open stay open and
         get the new answers with their next request. An address that is no longer told lets nobody in, and who is in is served on. Sites and
         certificates that are told as before are kept, and their files are looked at. An address that moves between HTTP and HTTPS keeps its
-        socket: who connects from then on speaks the other, and connections that are open stay what they are. One that is to become all of
-        its port, or no longer all of it (8080 for 127.0.0.1:8080), is refused: that takes a restart. Nobody waits for a reload that another
-        waits for already. What "needs a restart" below changes when the server is started again; a reload that finds it changed names it in
-        the log:
+        socket: who connects from then on speaks the other, and connections that are open stay what they are. One that becomes all of its
+        port, or is no longer all of it (8080 for 127.0.0.1:8080), is opened beside the one of before; with `service.user`, whose sockets
+        were another's, that takes a restart. Signals that come while another waits for a reload to end are one with it. What "needs a
+        restart" below changes when the server is started again; a reload that finds it changed names it in the log:
 
         RESTART
 
