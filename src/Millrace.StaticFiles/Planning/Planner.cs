@@ -19,10 +19,11 @@ internal sealed class Planner(SitePolicy policy)
         scratch.Reset();
         if (request.Method == RequestMethod.Unknown)
         {
-            return new Answering(policy, snapshot, scratch, default).Error(request, PlanStatus.NotImplemented);
+            return new Answering(policy, snapshot, scratch, PathAsSent(request.Path)).Error(request, PlanStatus.NotImplemented);
         }
 
         PathResult decoded = TargetPath.Decode(request.Path, scratch.PathRoom(request.Path.Length), out ReadOnlySpan<byte> path);
+        path = decoded == PathResult.Ok ? path : PathAsSent(request.Path);
         var answering = new Answering(policy, snapshot, scratch, path);
         if (decoded is PathResult.BadEscape or PathResult.NulByte or PathResult.OutsideRoot)
         {
@@ -54,6 +55,9 @@ internal sealed class Planner(SitePolicy policy)
             ? answering.Answer(request)
             : answering.Error(request, PlanStatus.NotFound);
     }
+
+    /// <summary>What is refused for its path is still below "/*": an error's page needs the fields that guard all pages.</summary>
+    private static ReadOnlySpan<byte> PathAsSent(ReadOnlySpan<byte> path) => path is [(byte)'/', ..] ? path : "/"u8;
 
     /// <summary>A browser asking whether a script may ask (Fetch standard, section 3.3.2). It comes without credentials.</summary>
     private static bool IsPreflight(scoped in PlanRequest request) =>

@@ -52,8 +52,9 @@ internal static class Selection
     }
 
     /// <summary>
-    /// A part belongs to the representation the client has others of. If-Range names that one; without it the plain bytes are
-    /// the safer choice, as a coded variant may have come since.
+    /// A part belongs to the representation the client has others of. If-Range names that one, or If-Match does; without them the plain
+    /// bytes are the safer choice, as a coded variant may have come since. But a client that has what would be sent whole is told so:
+    /// Range does not change what a condition says (section 14.2).
     /// </summary>
     private static bool TryNegotiate(scoped in PlanRequest request, ref Asset asset)
     {
@@ -69,6 +70,7 @@ internal static class Selection
         }
 
         return TryFindByTag(request, ref asset)
+            || TryFindKnown(request, ref asset)
             || AcceptEncoding.TryChoose(request.AcceptEncoding, CodingSet.Identity, out _)
             || TryChoose(request.AcceptEncoding, ref asset);
     }
@@ -76,7 +78,8 @@ internal static class Selection
     private static bool TryFindByTag(scoped in PlanRequest request, ref Asset asset)
     {
         ReadOnlySpan<byte> tag = request.Conditions.IfRange;
-        if (tag.IsEmpty)
+        ReadOnlySpan<byte> tags = request.Conditions.IfMatch;
+        if (tag.IsEmpty && (tags.IsEmpty || tags.SequenceEqual("*"u8)))
         {
             return false;
         }
@@ -84,7 +87,7 @@ internal static class Selection
         for (ContentCoding coding = ContentCoding.Identity; coding <= ContentCoding.Zstd; coding++)
         {
             if (asset.VariantFor(coding) is Asset variant
-                && tag.SequenceEqual(variant.EntityTag)
+                && (tag.SequenceEqual(variant.EntityTag) || (tag.IsEmpty && EntityTags.Matches(tags, variant.EntityTag, TagComparison.Strong)))
                 && AcceptEncoding.TryChoose(request.AcceptEncoding, ContentCodings.SetOf(coding), out _))
             {
                 asset = variant;
@@ -93,6 +96,22 @@ internal static class Selection
         }
 
         return false;
+    }
+
+    /// <summary>Whether the client has the variant that would be sent without Range.</summary>
+    private static bool TryFindKnown(scoped in PlanRequest request, ref Asset asset)
+    {
+        ReadOnlySpan<byte> tags = request.Conditions.IfNoneMatch;
+        Asset whole = asset;
+        if (tags.IsEmpty
+            || !TryChoose(request.AcceptEncoding, ref whole)
+            || !EntityTags.Matches(tags, whole.EntityTag, TagComparison.Weak))
+        {
+            return false;
+        }
+
+        asset = whole;
+        return true;
     }
 
     private static bool TryChoose(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset)

@@ -53,6 +53,21 @@ public sealed class PlannerTests : IDisposable
     }
 
     [Theory]
+    [InlineData("Get", "/a%2Fb")]
+    [InlineData("Get", "/%zz")]
+    [InlineData("Get", "/../a.txt")]
+    [InlineData("Unknown", "/a.txt")]
+    public void Rules_for_all_paths_hold_for_those_that_name_nothing(string method, string target)
+    {
+        using var site = new PlannedSite();
+        site.Files.File("_headers", "/*\n  X-All: yes\n");
+
+        Planned plan = site.Plan(Enum.Parse<RequestMethod>(method), target);
+
+        Assert.Contains("X-All: yes", plan.Fields.Fields.ToArray().Select(static field => field.ToString()));
+    }
+
+    [Theory]
     [InlineData("/%zz", PlanStatus.BadRequest)]
     [InlineData("/a%00", PlanStatus.BadRequest)]
     [InlineData("/../a.txt", PlanStatus.BadRequest)]

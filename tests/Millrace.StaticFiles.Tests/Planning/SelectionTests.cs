@@ -84,6 +84,25 @@ public sealed class SelectionTests : IDisposable
     }
 
     [Fact]
+    public void Range_does_not_change_what_a_condition_says()
+    {
+        string gzipTag = TagOf("/app.js", ContentCoding.Gzip);
+        string plainTag = TagOf("/app.js", ContentCoding.Identity);
+        Planned Ask(string coding, string condition) => _site.Get("/app.js", $"Accept-Encoding: {coding}", "Range: bytes=0-9", condition);
+
+        Assert.Equal(PlanStatus.NotModified, Ask("gzip", $"If-None-Match: {gzipTag}").Status);
+        Assert.Equal(PlanStatus.NotModified, Ask("gzip", $"If-None-Match: {plainTag}").Status);
+        Assert.Equal((PlanStatus.PartialContent, ContentCoding.Identity), CodingOf(Ask("gzip", "If-None-Match: \"other\"")));
+        Assert.Equal((PlanStatus.PartialContent, ContentCoding.Gzip), CodingOf(Ask("gzip", $"If-Match: \"other\", {gzipTag}")));
+        Assert.Equal((PlanStatus.PartialContent, ContentCoding.Identity), CodingOf(Ask("gzip", $"If-Match: {plainTag}")));
+        Assert.Equal((PlanStatus.PartialContent, ContentCoding.Identity), CodingOf(Ask("gzip", "If-Match: *")));
+        Assert.Equal(PlanStatus.PreconditionFailed, Ask("br", $"If-Match: {gzipTag}").Status);
+        Assert.Equal(PlanStatus.PreconditionFailed, Ask("gzip", "If-Match: \"other\"").Status);
+    }
+
+    private static (int Status, ContentCoding Coding) CodingOf(Planned plan) => (plan.Status, plan.Asset!.Coding);
+
+    [Fact]
     public void Ranges_are_for_get_only()
     {
         Planned head = _site.Plan(RequestMethod.Head, "/plain.txt", "Range: bytes=0-1");
