@@ -90,6 +90,24 @@ public class PrecompressTests
     }
 
     [Fact]
+    public async Task What_cannot_be_removed_is_told_of_each()
+    {
+        Tool.Require("setpriv");
+        Nobody.RequireRoot();
+        using TempFolder folder = Site();
+        Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
+        File.Delete(folder.PathOf("js/app.js"));
+        await Tool.RunToSuccessAsync(TimeSpan.FromSeconds(10), "chmod", "-R", "a+rX", folder.Root);
+
+        ToolResult result = await Tool.RunAsync(
+            "setpriv", "--reuid", "65534", "--clear-groups", Publication.Program, "precompress", folder.Root, "--prune");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains($"millrace: '{folder.PathOf("js/app.js.br")}' cannot be removed: ", result.Error, StringComparison.Ordinal);
+        Assert.Contains($"millrace: '{folder.PathOf("js/app.js.gz")}' cannot be removed: ", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task A_folder_that_is_not_there_is_an_error()
     {
         using var folder = new TempFolder();

@@ -35,8 +35,13 @@ internal static unsafe partial class UserCalls
     public static int SetNoNewPrivileges() => SystemCall.Result(prctl(SetNoNewPrivilegesOption, 1, 0, 0, 0));
 
     /// <summary>Looks a user up by name, or by number, in whatever the system keeps them in: 1, 0 where there is none, or -errno.</summary>
-    public static int FindUser(string name, out uint user, out uint group)
+    /// <param name="name">A name, or a number in digits.</param>
+    /// <param name="user">The number.</param>
+    /// <param name="group">The number of the user's own group.</param>
+    /// <param name="called">The user's name, by which groups know their members.</param>
+    public static int FindUser(string name, out uint user, out uint group, out string called)
     {
+        called = "";
         byte[] room = new byte[EntryBytes];
         PasswordEntry entry;
         PasswordEntry* found = null;
@@ -46,6 +51,11 @@ internal static unsafe partial class UserCalls
             error = uint.TryParse(name, out uint number)
                 ? getpwuid_r(number, &entry, pointer, EntryBytes, &found)
                 : getpwnam_r(text, &entry, pointer, EntryBytes, &found);
+            if (found is not null)
+            {
+                // It lies in the room.
+                called = Marshal.PtrToStringUTF8((nint)entry.Name) ?? "";
+            }
         }
 
         (user, group) = found is null ? (0, 0) : (entry.User, entry.Group);

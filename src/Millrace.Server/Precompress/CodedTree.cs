@@ -19,7 +19,7 @@ internal sealed class CodedTree
         IgnoreInaccessible = false,
     };
 
-    private readonly List<string> _originals = [];
+    private readonly List<(string File, long Bytes)> _originals = [];
     private readonly List<string> _orphans = [];
     private readonly List<string> _failures = [];
 
@@ -28,7 +28,7 @@ internal sealed class CodedTree
     }
 
     /// <summary>Files of a type and size that coding is worth, the largest first: the last to be done should not be long.</summary>
-    public IReadOnlyList<string> Originals => _originals;
+    public IReadOnlyList<string> Originals => [.. _originals.Select(static original => original.File)];
 
     /// <summary>
     /// Coded files without an original: <c>x.br</c> where x would be compressed, and the <c>x.gz</c> beside it. An <c>x.gz</c> alone may be
@@ -56,7 +56,7 @@ internal sealed class CodedTree
             }
         }
 
-        tree._originals.Sort(static (left, right) => new FileInfo(right).Length.CompareTo(new FileInfo(left).Length));
+        tree._originals.Sort(static (left, right) => right.Bytes.CompareTo(left.Bytes));
         return tree;
     }
 
@@ -74,9 +74,10 @@ internal sealed class CodedTree
 
             if (!isBrotli)
             {
-                if (new FileInfo(file).Length is >= BodyCoder.BytesMin and <= BodyCoder.BytesMax)
+                var info = new FileInfo(file);
+                if (info.Exists && info.Length is >= BodyCoder.BytesMin and <= BodyCoder.BytesMax)
                 {
-                    _originals.Add(file);
+                    _originals.Add((file, info.Length));
                 }
             }
             else if (!files.Contains(original))

@@ -40,18 +40,36 @@ internal static class PrecompressCommand
             return ErrorLine.Print("stopped; what was written so far is whole.", ExitCode.Refused);
         }
 
-        foreach (string orphan in prunes ? tree.Orphans : [])
-        {
-            File.Delete(orphan);
-            Console.WriteLine($"Removed {orphan}");
-        }
-
-        foreach (string failure in tree.Failures.Concat(totals.Failures))
+        string[] failures = [.. prunes ? Remove(tree.Orphans) : [], .. tree.Failures, .. totals.Failures];
+        foreach (string failure in failures)
         {
             ErrorLine.Print(failure);
         }
 
         Console.WriteLine(totals.Summary);
-        return tree.Failures.Count + totals.Failures.Count == 0 ? ExitCode.Done : ExitCode.Refused;
+        return failures.Length == 0 ? ExitCode.Done : ExitCode.Refused;
+    }
+
+    /// <summary>What could not be removed, for people.</summary>
+    private static IEnumerable<string> Remove(IEnumerable<string> orphans)
+    {
+        foreach (string orphan in orphans)
+        {
+            string? failure = null;
+            try
+            {
+                File.Delete(orphan);
+                Console.WriteLine($"Removed {orphan}");
+            }
+            catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+            {
+                failure = $"'{orphan}' cannot be removed: {refusal.Message}";
+            }
+
+            if (failure is not null)
+            {
+                yield return failure;
+            }
+        }
     }
 }

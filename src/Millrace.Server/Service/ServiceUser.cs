@@ -18,14 +18,14 @@ internal sealed record ServiceUser(string Text, uint Id, uint Group, IReadOnlyLi
     {
         int colon = text.IndexOf(':', StringComparison.Ordinal);
         string name = colon < 0 ? text : text[..colon];
-        Require(UserCalls.FindUser(name, out uint id, out uint group), "user", name);
+        Require(UserCalls.FindUser(name, out uint id, out uint group, out string called), "user", name);
         if (colon >= 0)
         {
             Require(UserCalls.FindGroup(text[(colon + 1)..], out group), "group", text[(colon + 1)..]);
             return new ServiceUser(text, id, group, [group]);
         }
 
-        return new ServiceUser(text, id, group, UserCalls.GroupsOf(name, group));
+        return new ServiceUser(text, id, group, UserCalls.GroupsOf(called, group));
     }
 
     private static void Require(int found, string kind, string name)

@@ -10,8 +10,8 @@ public class UserCallsTests
     [InlineData("0")]
     public void Root_is_found_by_name_and_by_number(string name)
     {
-        Assert.Equal(1, UserCalls.FindUser(name, out uint user, out uint group));
-        Assert.Equal((0u, 0u), (user, group));
+        Assert.Equal(1, UserCalls.FindUser(name, out uint user, out uint group, out string called));
+        Assert.Equal((0u, 0u, "root"), (user, group, called));
     }
 
     [Theory]
@@ -26,7 +26,7 @@ public class UserCallsTests
     [Fact]
     public void Who_is_not_there_is_not_found()
     {
-        Assert.Equal(0, UserCalls.FindUser("no-such-user", out _, out _));
+        Assert.Equal(0, UserCalls.FindUser("no-such-user", out _, out _, out _));
         Assert.Equal(0, UserCalls.FindGroup("no-such-group", out _));
     }
 
