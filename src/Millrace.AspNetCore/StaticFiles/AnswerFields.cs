@@ -43,7 +43,7 @@ internal static class AnswerFields
             headers.ContentLength = bytes;
         }
 
-        rules.Set(headers);
+        rules.Set(context);
         foreach (PlanField field in scratch.Fields)
         {
             // A part that is answered with the whole file has no range any more. An error's page may change as it likes.
