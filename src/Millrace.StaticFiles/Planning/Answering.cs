@@ -176,6 +176,11 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
 
     private Plan List(scoped in PlanRequest request, SiteDirectory directory)
     {
+        if (!request.Base.IsEmpty)
+        {
+            return RedirectToRoot(request);
+        }
+
         scratch.Add(PlanFieldName.Vary, "Accept"u8);
         PlanDocument document = DirectoryDocument.Of(snapshot, directory, _path, request.Query, Accept.PrefersJson(request.Accept));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
@@ -195,6 +200,11 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
 
     private Plan Represent(scoped in PlanRequest request, Asset asset)
     {
+        if (!request.Base.IsEmpty)
+        {
+            return RedirectToRoot(request);
+        }
+
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path);
         int status = Selection.Select(request, ref asset, scratch, out int rangeCount);
         if (status == PlanStatus.NotAcceptable)
@@ -216,6 +226,8 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         scratch.PathsAsked?.Add(decodedPath.ToArray());
         return snapshot.TryFind(decodedPath, out asset, out directory);
     }
+
+    private Plan RedirectToRoot(scoped in PlanRequest request) => Redirect(request, default, request.Base, "/"u8);
 
     private Plan Redirect(
         scoped in PlanRequest request, ReadOnlySpan<byte> prefix, scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix)
