@@ -28,6 +28,11 @@ internal readonly ref struct PlanRequest
     /// </summary>
     public ReadOnlySpan<byte> Base { get; init; }
 
+    /// <summary>
+    /// The status of an error that was decided on elsewhere, where the path is that of its page; 0, as a rule, for none.
+    /// </summary>
+    public int ErrorStatus { get; init; }
+
     /// <summary>What the credentials are worth; <see cref="Admission.Granted"/> where the site asks for none.</summary>
     public Admission Admission { get; init; }
 

@@ -50,9 +50,9 @@ internal sealed class Planner(SitePolicy policy)
             return Refuse(request, answering, scratch);
         }
 
-        return decoded == PathResult.Ok
-            ? answering.Answer(request)
-            : answering.Error(request, PlanStatus.NotFound);
+        return decoded != PathResult.Ok ? answering.Error(request, PlanStatus.NotFound)
+            : request.ErrorStatus != 0 ? answering.PageOfError(request)
+            : answering.Answer(request);
     }
 
     /// <summary>A browser asking whether a script may ask (Fetch standard, section 3.3.2). It comes without credentials.</summary>
