@@ -43,7 +43,7 @@ internal static class AnswerFields
             headers.ContentLength = bytes;
         }
 
-        rules.Set(headers);
+        rules.Set(context);
         foreach (PlanField field in scratch.Fields)
         {
             // A part that is answered with the whole file has no range any more. An error's page may change as it likes.
@@ -64,20 +64,32 @@ internal static class AnswerFields
     /// </summary>
     public static void Unvalidate(IHeaderDictionary headers)
     {
-        headers.ETag = default;
-        headers.LastModified = default;
-        headers.AcceptRanges = default;
+        WithdrawValidators(headers);
+        headers.CacheControl = NoStore;
+    }
+
+    /// <summary>Takes back all that describes a body, and keeps what comes in its place out of caches.</summary>
+    public static void Withdraw(IHeaderDictionary headers)
+    {
+        WithdrawBody(headers);
         headers.CacheControl = NoStore;
     }
 
     /// <summary>Takes back all that describes a body.</summary>
-    public static void Withdraw(IHeaderDictionary headers)
+    public static void WithdrawBody(IHeaderDictionary headers)
     {
-        Unvalidate(headers);
+        WithdrawValidators(headers);
         headers.ContentEncoding = default;
         headers.ContentRange = default;
         headers.ContentType = default;
         headers.ContentLength = null;
+    }
+
+    private static void WithdrawValidators(IHeaderDictionary headers)
+    {
+        headers.ETag = default;
+        headers.LastModified = default;
+        headers.AcceptRanges = default;
     }
 
     private static void SetAsset(IHeaderDictionary headers, scoped in Plan plan, bool hasChanged)

@@ -43,7 +43,9 @@ public static class MillraceStaticFilesExtensions
     /// </summary>
     /// <remarks>
     /// A <see cref="SiteOptions.Fallback"/> answers for paths that the folder has not, and so does a page for 404 that exists (of
-    /// <see cref="SiteOptions.ErrorPages"/>; <c>/404.html</c> by default): put what comes behind them into endpoints, which go first.
+    /// <see cref="SiteOptions.ErrorPages"/>; <c>/404.html</c> by default): both only when what comes behind has left a 404 without a body,
+    /// and no endpoint has. A response that has the status of an error already gets the file at the path as its page, and keeps the status.
+    /// A Cache-Control that is there stays unless a rule of the site has another.
     /// </remarks>
     /// <param name="app">The application.</param>
     /// <param name="options">What to serve, and how.</param>

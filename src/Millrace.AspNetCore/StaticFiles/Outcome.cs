@@ -6,6 +6,9 @@ internal enum Outcome
     /// <summary>It is the next middleware's.</summary>
     PassedOn,
 
+    /// <summary>The site has a page for what is nowhere: it is the next middleware's first.</summary>
+    PutLast,
+
     /// <summary>The answer has its head; its body may be left to send.</summary>
     Begun,
 

@@ -45,6 +45,7 @@ internal sealed class PlanningBench
             Method = MethodOf(request.Method),
             Path = path,
             Query = query.IsEmpty ? query : query[1..],
+            Base = path.IsEmpty ? Text.Add(LastSegment(request.PathBase.Value)) : default,
             Conditions = new ConditionFields
             {
                 IfMatch = Text.Add(fields.IfMatch),
@@ -62,6 +63,9 @@ internal sealed class PlanningBench
         };
         return true;
     }
+
+    /// <summary>Empty where the base has a slash at its end: then nothing is missing.</summary>
+    private static ReadOnlySpan<char> LastSegment(ReadOnlySpan<char> pathBase) => pathBase[(pathBase.LastIndexOf('/') + 1)..];
 
     /// <summary>Methods are case-sensitive (RFC 9110, section 9.1), which <see cref="HttpMethods"/> is not.</summary>
     private static RequestMethod MethodOf(string method) => method switch

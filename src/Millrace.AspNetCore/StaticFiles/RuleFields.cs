@@ -1,4 +1,5 @@
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features.Authentication;
 using Microsoft.Extensions.Primitives;
 using Millrace.StaticFiles.Rules;
 
@@ -10,7 +11,12 @@ namespace Millrace.AspNetCore.StaticFiles;
 /// </summary>
 internal sealed class RuleFields
 {
+    private static readonly StringValues Private = CachePolicy.PrivatelyImmutable.Value;
+
     private readonly (string Name, StringValues Values)[] _fields;
+    private readonly StringValues _cacheControl;
+    private readonly bool _isDefault;
+    private readonly bool _isPublic;
 
     private RuleFields(FieldSet set)
     {
@@ -21,14 +27,14 @@ internal sealed class RuleFields
                 .GroupBy(static field => field.Name, StringComparer.OrdinalIgnoreCase)
                 .Select(static lines => (lines.Key, new StringValues([.. lines.Select(static line => line.Value)]))),
         ];
-        CacheControl = set.CacheControl?.Value;
+        _cacheControl = set.CacheControl?.Value;
+        _isDefault = set.CacheControl is Field field && CachePolicy.IsDefault(field);
+        _isPublic = set.CacheControl == CachePolicy.Immutable;
         ContentType = set.ContentType?.Value;
     }
 
     /// <summary>The Content-Type that a rule sets; none otherwise.</summary>
     public StringValues ContentType { get; }
-
-    private StringValues CacheControl { get; }
 
     /// <summary>Any thread may ask: two that race make two equal values and one is dropped.</summary>
     public static RuleFields Of(FieldSet set)
@@ -44,9 +50,10 @@ internal sealed class RuleFields
     }
 
     /// <summary>Sets them in place of what was set before; but cookies add up, and so does what an answer varies by.</summary>
-    public void Set(IHeaderDictionary headers)
+    public void Set(HttpContext context)
     {
-        headers.CacheControl = CacheControl;
+        IHeaderDictionary headers = context.Response.Headers;
+        SetCacheControl(context, headers);
         foreach ((string name, StringValues values) in _fields)
         {
             if (name.Equals("Vary", StringComparison.OrdinalIgnoreCase))
@@ -63,4 +70,21 @@ internal sealed class RuleFields
             }
         }
     }
+
+    /// <summary>
+    /// A default is for answers that nobody has spoken of, and the application may have. It is public only where all are: what an
+    /// application signs its users in for is no shared cache's (RFC 9111, sections 3.5 and 5.2.2.9). A rule holds as it stands.
+    /// </summary>
+    private void SetCacheControl(HttpContext context, IHeaderDictionary headers)
+    {
+        if (_cacheControl.Count > 0 && (!_isDefault || headers.CacheControl.Count == 0))
+        {
+            headers.CacheControl = _isPublic && IsPersonal(context) ? Private : _cacheControl;
+        }
+    }
+
+    /// <summary>By the feature, as <see cref="HttpContext.User"/> makes a user where there is none.</summary>
+    private static bool IsPersonal(HttpContext context) =>
+        context.Request.Headers.Authorization.Count > 0
+        || context.Features.Get<IHttpAuthenticationFeature>()?.User?.Identity?.IsAuthenticated == true;
 }

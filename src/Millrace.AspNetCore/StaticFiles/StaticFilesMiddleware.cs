@@ -26,12 +26,21 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
 
     /// <param name="context">The request.</param>
     /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
-    private Task AnswerAsync(HttpContext context, Admission verdict)
+    /// <param name="isLast">Whether the rest of the pipeline has had the request, and not answered it.</param>
+    private Task AnswerAsync(HttpContext context, Admission verdict, bool isLast = false)
     {
         PlanningBench bench = PlanningBench.OfThisThread;
+        int error = isLast ? 0 : ErrorOf(context.Response);
         if (!bench.TryRead(context.Request, out PlanRequest request))
         {
-            return PlainAnswer.WriteAsync(context, PlanStatus.BadRequest);
+            return error != 0 ? next(context) : PlainAnswer.WriteAsync(context, PlanStatus.BadRequest);
+        }
+
+        if (error != 0)
+        {
+            // That of a POST has a page too: what was asked for is decided, and this is about the body of the answer.
+            bool isHead = request.Method == RequestMethod.Head;
+            request = request with { ErrorStatus = error, Method = isHead ? RequestMethod.Head : RequestMethod.Get };
         }
 
         ReadOnlySpan<byte> authorization = default;
@@ -42,17 +51,19 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         }
 
         BodySend send = default;
+        Outcome outcome;
         SnapshotLease lease = site.Lease();
         try
         {
-            switch (Begin(context, bench, request, lease.Snapshot, out send))
+            outcome = Begin(context, bench, request, lease.Snapshot, isLast, out send);
+            switch (outcome)
             {
                 case Outcome.Begun when send.IsPending:
                     return send.RunAsync(context, lease);
                 case Outcome.Begun:
                     return Task.CompletedTask;
                 case Outcome.NeedsVerification:
-                    return VerifyAndAnswerAsync(context, authorization.ToArray());
+                    return VerifyAndAnswerAsync(context, authorization.ToArray(), isLast);
                 case Outcome.Exhausted:
                     return PlainAnswer.WriteAsync(context, PlanStatus.ServiceUnavailable);
             }
@@ -65,41 +76,81 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
             }
         }
 
-        return next(context);
+        // Without the lease: what comes behind takes its time.
+        return isLast ? Task.CompletedTask
+            : outcome == Outcome.PutLast ? AnswerLastAsync(context, verdict)
+            : next(context);
+    }
+
+    /// <summary>
+    /// The error that a middleware has found, and has the pipeline run for once more: UseExceptionHandler and
+    /// UseStatusCodePagesWithReExecute set its status and the path of its page. UseStaticFiles leaves the status alone too.
+    /// </summary>
+    private static int ErrorOf(HttpResponse response) => response.StatusCode >= StatusCodes.Status400BadRequest ? response.StatusCode : 0;
+
+    /// <summary>
+    /// Endpoints of a routing that comes behind the site, other sites, whatever the application has there: a page for what is nowhere
+    /// takes nothing from them. Planned anew then, as the scratch was another's meanwhile, for the path that was asked for.
+    /// </summary>
+    private async Task AnswerLastAsync(HttpContext context, Admission verdict)
+    {
+        HttpRequest request = context.Request;
+        (PathString pathBase, PathString path, QueryString query) = (request.PathBase, request.Path, request.QueryString);
+        await next(context);
+        if (Unanswered.Is(context))
+        {
+            Unanswered.Take(context);
+            (request.PathBase, request.Path, request.QueryString) = (pathBase, path, query);
+            await AnswerAsync(context, verdict, isLast: true);
+        }
     }
 
     private Outcome Begin(
-        HttpContext context, PlanningBench bench, scoped in PlanRequest request, CatalogSnapshot snapshot, out BodySend send)
+        HttpContext context,
+        PlanningBench bench,
+        scoped in PlanRequest request,
+        CatalogSnapshot snapshot,
+        bool isLast,
+        out BodySend send)
     {
         send = default;
-        if (IsOthers(request, snapshot, bench.Scratch))
+        if (Precedence(request, snapshot, bench.Scratch, isLast) is Outcome others)
         {
-            return Outcome.PassedOn;
+            return others;
         }
 
         Plan plan = site.Planner.Decide(request, snapshot, bench.Scratch);
         return plan.NeedsVerification ? Outcome.NeedsVerification
-            : IsUnknown(plan) ? Outcome.PassedOn
+            : IsUnknown(plan, request) ? Outcome.PassedOn
+            : !isLast && IsForNothing(plan, request) ? Outcome.PutLast
             : new PlanAnswer(context, bench).Begin(plan, snapshot, out send);
     }
 
     /// <summary>
-    /// Whether a method that no file takes, or that asks about one, is for a path that GET would not find. A site with passwords says the
-    /// same about all paths.
+    /// Whether others come before the site for a method that no file takes, or that asks about one: where GET would find no file. A site
+    /// with passwords says the same about all paths.
     /// </summary>
-    private bool IsOthers(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch)
+    private Outcome? Precedence(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch, bool isLast)
     {
         if (request.Method is RequestMethod.Get or RequestMethod.Head || site.Access is not null)
         {
-            return false;
+            return null;
         }
 
-        PlanRequest get = request with { Method = RequestMethod.Get };
-        return site.Planner.Decide(get, snapshot, scratch).Status == PlanStatus.NotFound;
+        Plan get = site.Planner.Decide(request with { Method = RequestMethod.Get }, snapshot, scratch);
+        return get.Status == PlanStatus.NotFound ? Outcome.PassedOn
+            : get.IsFallback && !isLast ? Outcome.PutLast
+            : null;
     }
 
     /// <summary>Whether the site has nothing to say about the path, not even a page for what is missing.</summary>
-    private static bool IsUnknown(scoped in Plan plan) => plan.Status == PlanStatus.NotFound && plan.Body == PlanBody.StatusText;
+    private static bool IsUnknown(scoped in Plan plan, scoped in PlanRequest request) => request.ErrorStatus == 0
+        ? plan.Status == PlanStatus.NotFound && plan.Body == PlanBody.StatusText
+        : plan.Status != request.ErrorStatus || plan.Body != PlanBody.Asset;
+
+    /// <summary>Whether the plan is for a path where the site has nothing, but for a page that says so or stands in.</summary>
+    private static bool IsForNothing(scoped in Plan plan, scoped in PlanRequest request) =>
+        request.ErrorStatus == 0 && (plan.IsFallback || plan.Status == PlanStatus.NotFound);
 
     private async Task RevalidateAndAnswerAsync(HttpContext context)
     {
@@ -111,6 +162,6 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         PlanningBench.OfThisThread.TryRead(context.Request, out PlanRequest request) ? site.RevalidateAsync(request) : Task.CompletedTask;
 
     /// <summary>New credentials take tens of milliseconds to verify, on other threads; then the request is planned again.</summary>
-    private async Task VerifyAndAnswerAsync(HttpContext context, byte[] authorization) =>
-        await AnswerAsync(context, Admissions.Of(await site.Access!.VerifyAsync(authorization)));
+    private async Task VerifyAndAnswerAsync(HttpContext context, byte[] authorization, bool isLast) =>
+        await AnswerAsync(context, Admissions.Of(await site.Access!.VerifyAsync(authorization)), isLast);
 }

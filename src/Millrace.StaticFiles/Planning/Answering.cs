@@ -29,15 +29,29 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     /// <summary>The page of an error, or a line of text. Conditions and ranges are about what was asked for, not about it.</summary>
     public Plan Error(scoped in PlanRequest request, int status) => Error(request, status, policy.ErrorPage(status));
 
+    /// <summary>
+    /// The file at the path as the page of an error that was decided on elsewhere. Rules and the fallback are for those who asked for the
+    /// path; here an application did, and shorter addresses are of no use to it.
+    /// </summary>
+    public Plan PageOfError(scoped in PlanRequest request) => Error(request, request.ErrorStatus, AssetFor(_path, out _));
+
     private Plan Error(scoped in PlanRequest request, int status, scoped ReadOnlySpan<byte> page)
     {
-        FieldSet fields = snapshot.Rules.FieldsForError(_path);
-        if (page.IsEmpty || Find(page, out Asset? asset, out _) != PathMatch.Asset)
+        Asset? asset = null;
+        if (!page.IsEmpty)
         {
-            return Plan.Bare(status, PlanBody.StatusText, fields);
+            _ = Find(page, out asset, out _);
         }
 
-        return Plan.Whole(status, Selection.ForError(asset!, request), fields);
+        return Error(request, status, asset);
+    }
+
+    private Plan Error(scoped in PlanRequest request, int status, Asset? page)
+    {
+        FieldSet fields = snapshot.Rules.FieldsForError(_path);
+        return page is null
+            ? Plan.Bare(status, PlanBody.StatusText, fields)
+            : Plan.Whole(status, Selection.ForError(page, request), fields);
     }
 
     /// <summary>Looks among the files of the site, under the names that options add.</summary>
@@ -72,9 +86,7 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private bool TryTarget(scoped in PlanRequest request, scoped ReadOnlySpan<byte> target, out Plan plan)
     {
         plan = default;
-        _ = Find(target, out Asset? asset, out SiteDirectory? directory);
-        asset ??= directory?.Index ?? (policy.CleanUrls ? PageFor(target) : null);
-        if (asset is not null)
+        if (AssetFor(target, out SiteDirectory? directory) is Asset asset)
         {
             plan = Represent(request, asset);
             return true;
@@ -87,6 +99,13 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         }
 
         return false;
+    }
+
+    /// <summary>What answers for a path that nobody is redirected from.</summary>
+    private Asset? AssetFor(scoped ReadOnlySpan<byte> path, out SiteDirectory? directory)
+    {
+        _ = Find(path, out Asset? asset, out directory);
+        return asset ?? directory?.Index ?? (policy.CleanUrls ? PageFor(path) : null);
     }
 
     /// <summary>Not where the shorter path is another's: then it would lead to that one.</summary>
@@ -170,12 +189,17 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
             return false;
         }
 
-        plan = Represent(request, asset!);
+        plan = Represent(request, asset!) with { IsFallback = true };
         return true;
     }
 
     private Plan List(scoped in PlanRequest request, SiteDirectory directory)
     {
+        if (!request.Base.IsEmpty)
+        {
+            return RedirectToRoot(request);
+        }
+
         scratch.Add(PlanFieldName.Vary, "Accept"u8);
         PlanDocument document = DirectoryDocument.Of(snapshot, directory, _path, request.Query, Accept.PrefersJson(request.Accept));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
@@ -195,6 +219,11 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
 
     private Plan Represent(scoped in PlanRequest request, Asset asset)
     {
+        if (!request.Base.IsEmpty)
+        {
+            return RedirectToRoot(request);
+        }
+
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path);
         int status = Selection.Select(request, ref asset, scratch, out int rangeCount);
         if (status == PlanStatus.NotAcceptable)
@@ -216,6 +245,8 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         scratch.PathsAsked?.Add(decodedPath.ToArray());
         return snapshot.TryFind(decodedPath, out asset, out directory);
     }
+
+    private Plan RedirectToRoot(scoped in PlanRequest request) => Redirect(request, default, request.Base, "/"u8);
 
     private Plan Redirect(
         scoped in PlanRequest request, ReadOnlySpan<byte> prefix, scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix)

@@ -37,6 +37,9 @@ internal readonly ref struct Plan
 
     public PlanDocument? Document { get; private init; }
 
+    /// <summary>Whether a client-side router's page answers, for want of anything at the path itself.</summary>
+    public bool IsFallback { get; init; }
+
     /// <summary>Whether the asset's validators are part of the answer: not with an error's page, which validates nothing.</summary>
     public bool IsAboutAsset => Asset is not null && Status < 400;
 

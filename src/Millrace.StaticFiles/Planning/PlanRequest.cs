@@ -22,6 +22,17 @@ internal readonly ref struct PlanRequest
 
     public ReadOnlySpan<byte> AcceptEncoding { get; init; }
 
+    /// <summary>
+    /// The last segment of the path that the site stands under, where that was asked for without the slash that its root has: references
+    /// of a page there would be to what is beside the site. Empty in all other cases.
+    /// </summary>
+    public ReadOnlySpan<byte> Base { get; init; }
+
+    /// <summary>
+    /// The status of an error that was decided on elsewhere, where the path is that of its page; 0, as a rule, for none.
+    /// </summary>
+    public int ErrorStatus { get; init; }
+
     /// <summary>What the credentials are worth; <see cref="Admission.Granted"/> where the site asks for none.</summary>
     public Admission Admission { get; init; }
 

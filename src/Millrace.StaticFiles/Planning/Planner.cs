@@ -51,9 +51,9 @@ internal sealed class Planner(SitePolicy policy)
             return Refuse(request, answering, scratch);
         }
 
-        return decoded == PathResult.Ok
-            ? answering.Answer(request)
-            : answering.Error(request, PlanStatus.NotFound);
+        return decoded != PathResult.Ok ? answering.Error(request, PlanStatus.NotFound)
+            : request.ErrorStatus != 0 ? answering.PageOfError(request)
+            : answering.Answer(request);
     }
 
     /// <summary>What is refused for its path is still below "/*": an error's page needs the fields that guard all pages.</summary>

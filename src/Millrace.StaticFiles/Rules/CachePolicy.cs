@@ -14,6 +14,9 @@ internal static class CachePolicy
     /// <summary>The same where a password is asked for: no shared cache may give it to others (RFC 9111, section 3.5).</summary>
     public static readonly Field PrivatelyImmutable = new("Cache-Control", "private, max-age=31536000, immutable");
 
+    /// <summary>Whether a set's field is one of these, and not a rule's, which may say the same.</summary>
+    public static bool IsDefault(Field field) => field == Revalidated || field == Immutable || field == PrivatelyImmutable;
+
     /// <summary>Shorter ones are as likely a word or a version.</summary>
     private const int HashCharactersMin = 8;
 

@@ -30,11 +30,13 @@ public sealed class AllocationTests : IDisposable
     [InlineData("GET", "/file.txt", "If-None-Match: *\r\n")]
     [InlineData("GET", "/file.txt", "Accept-Encoding: gzip, br\r\nAccept: text/html,*/*;q=0.8\r\n")]
     [InlineData("GET", "/base/file%2etxt", "")]
+    [InlineData("GET", "/base/file.3f2a1b9c.txt", "")]
     public async Task A_file_in_memory_allocates_nothing_of_ours(string method, string target, string fields)
     {
         _folder.Add("file.txt", 10_000);
         _folder.Add("index.html", 3_000);
         _folder.Add("base/file.txt", 100);
+        _folder.Add("base/file.3f2a1b9c.txt", 100);
         SiteOptions options = new() { Root = _folder.Root, Compression = false };
         long ours = await MeasureAsync(app => app.UseMillraceStaticFiles(options), method, target, fields);
         long least = await MeasureAsync(static app => app.Run(AnswerByHand), method, target, fields);

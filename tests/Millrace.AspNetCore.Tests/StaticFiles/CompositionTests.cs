@@ -1,5 +1,6 @@
 using System.IO.Compression;
 using System.Net;
+using System.Security.Claims;
 using System.Text;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
@@ -125,6 +126,55 @@ public sealed class CompositionTests : IDisposable
     }
 
     [Fact]
+    public async Task A_Cache_Control_that_is_there_stays_unless_a_rule_has_another()
+    {
+        _folder.Add("style.css", "a");
+        _folder.Add("app.3f2a1b9c.js", "a");
+        _folder.Add("ruled.txt", "a");
+        _folder.Add("_headers", "/ruled.txt\n  Cache-Control: public, max-age=60\n/removed.txt\n  ! Cache-Control\n");
+        _folder.Add("removed.txt", "a");
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.Use((context, next) =>
+            {
+                context.Response.Headers.CacheControl = "private, no-store";
+                return next(context);
+            });
+            app.UseMillraceStaticFiles(_folder.Root);
+        });
+
+        Assert.Equal("no-store, private", await CacheControlAsync(app, "/style.css"));
+        Assert.Equal("no-store, private", await CacheControlAsync(app, "/app.3f2a1b9c.js"));
+        Assert.Equal("no-store, private", await CacheControlAsync(app, "/removed.txt"));
+        Assert.Equal("no-store, private", await CacheControlAsync(app, "/_headers"));
+        Assert.Equal("public, max-age=60", await CacheControlAsync(app, "/ruled.txt"));
+    }
+
+    [Fact]
+    public async Task What_a_user_is_signed_in_for_is_no_shared_cache_s()
+    {
+        _folder.Add("app.3f2a1b9c.js", "a");
+        _folder.Add("style.css", "a");
+        SiteOptions options = new() { Root = _folder.Root, CacheControl = [new CacheRule("*.css", "public, max-age=60")] };
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.Use((context, next) =>
+            {
+                bool isSignedIn = context.Request.Headers.ContainsKey("Cookie");
+                context.User = new ClaimsPrincipal(new ClaimsIdentity(authenticationType: isSignedIn ? "cookie" : null));
+                return next(context);
+            });
+            app.UseMillraceStaticFiles(options);
+        });
+
+        const string personal = "max-age=31536000, private, immutable";
+        Assert.Equal("public, max-age=31536000, immutable", await CacheControlAsync(app, "/app.3f2a1b9c.js"));
+        Assert.Equal(personal, await CacheControlAsync(app, "/app.3f2a1b9c.js", ("Cookie", "me")));
+        Assert.Equal(personal, await CacheControlAsync(app, "/app.3f2a1b9c.js", ("Authorization", "Bearer me")));
+        Assert.Equal("public, max-age=60", await CacheControlAsync(app, "/style.css", ("Cookie", "me")));
+    }
+
+    [Fact]
     public async Task A_callback_that_waits_before_the_head_is_waited_for()
     {
         byte[] content = _folder.Add("one.txt", "1");
@@ -186,5 +236,11 @@ public sealed class CompositionTests : IDisposable
         SiteException refusal = await Assert.ThrowsAsync<SiteException>(
             () => HostedApp.StartAsync(static app => app.UseMillraceStaticFiles("no-such-folder")));
         Assert.Contains(Path.Combine(Directory.GetCurrentDirectory(), "no-such-folder"), refusal.Message, StringComparison.Ordinal);
+    }
+
+    private static async Task<string> CacheControlAsync(HostedApp app, string target, params (string Name, string Value)[] fields)
+    {
+        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, target, fields);
+        return answer.Headers.CacheControl!.ToString();
     }
 }

@@ -1,3 +1,4 @@
+using System.Net;
 using Microsoft.AspNetCore.Builder;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 using Millrace.StaticFiles;
@@ -73,6 +74,53 @@ public sealed class PathTests : IDisposable
         Assert.Equal("/files/one.txt", await LocationAsync(app, "/files/old"));
         Assert.Equal("https://elsewhere.example/", await LocationAsync(app, "/files/away"));
         Assert.Equal("dir/?a=b", await LocationAsync(app, "/files/dir?a=b"));
+    }
+
+    [Theory]
+    [InlineData(true, false, null)]
+    [InlineData(false, true, null)]
+    [InlineData(false, false, "/dir/index.html")]
+    public async Task A_base_without_its_slash_leads_to_the_root(bool hasIndex, bool listing, string? fallback)
+    {
+        if (hasIndex)
+        {
+            _folder.Add("index.html", "home");
+        }
+
+        var options = new SiteOptions { Root = _folder.Root, Listing = listing, Fallback = fallback };
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.UsePathBase("/größe");
+            app.Map("/files", files => files.UseMillraceStaticFiles(options));
+        });
+
+        foreach (string target in (string[])["/files?a=b", "/FILES?a=b", "/fil%65s?a=b", "/gr%C3%B6%C3%9Fe/files?a=b"])
+        {
+            foreach (HttpMethod method in (HttpMethod[])[HttpMethod.Get, HttpMethod.Head])
+            {
+                using HttpResponseMessage answer = await app.AskAsync(method, target, ("If-None-Match", "*"), ("Range", "bytes=0-1"));
+                Assert.Equal(HttpStatusCode.PermanentRedirect, answer.StatusCode);
+                Assert.Equal("files/?a=b", answer.Headers.Location!.OriginalString, ignoreCase: true);
+                Assert.True(answer.Headers.CacheControl!.NoCache, "it may be a file one day");
+                Assert.Null(answer.Headers.ETag);
+                string path = new Uri(new Uri(app.Address, target), answer.Headers.Location).PathAndQuery;
+                Assert.Equal(HttpStatusCode.OK, (await app.GetAsync(path)).Status);
+            }
+        }
+    }
+
+    [Fact]
+    public async Task A_base_of_other_characters_without_its_slash_leads_to_the_root()
+    {
+        _folder.Add("index.html", "home");
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.UsePathBase("/a/gr:ße");
+            app.UseMillraceStaticFiles(_folder.Root);
+        });
+        Assert.Equal("gr%3A%C3%9Fe/", await LocationAsync(app, "/a/gr:%C3%9Fe"));
+        Assert.Null(await LocationAsync(app, "/a/gr:%C3%9Fe/"));
+        Assert.Null(await LocationAsync(app, "/"));
     }
 
     [Theory]

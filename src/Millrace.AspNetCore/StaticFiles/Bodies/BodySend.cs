@@ -53,7 +53,7 @@ internal readonly struct BodySend
     public Task RunAsync(HttpContext context, SnapshotLease lease)
     {
         Debug.Assert(IsPending, "there is a body");
-        if (!IsInMemory || Memory.Length > BlockBytes)
+        if (!IsInMemory || Memory.Length > BlockBytes || ReplacedBody.Is(context))
         {
             return SendAsync(context, lease, Task.CompletedTask);
         }

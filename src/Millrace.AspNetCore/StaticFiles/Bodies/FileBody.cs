@@ -18,12 +18,16 @@ internal static class FileBody
     private const int ProbeBytes = 4 * 1024;
 
     /// <summary>Sends it all; false where it ended before, and nothing may follow.</summary>
-    public static async Task<bool> SendAsync(HttpContext context, BodySource source, ByteRange range)
+    /// <param name="context">Whose answer.</param>
+    /// <param name="source">The file.</param>
+    /// <param name="range">The part of it.</param>
+    /// <param name="isBegun">Whether something of the body precedes it: then it is too late for a 500.</param>
+    public static async Task<bool> SendAsync(HttpContext context, BodySource source, ByteRange range, bool isBegun = false)
     {
         PipeWriter writer = context.Response.BodyWriter;
+        bool isProbe = !isBegun;
         for (long at = range.First; at <= range.Last;)
         {
-            bool isProbe = !context.Response.HasStarted;
             int wanted = (int)Math.Min(isProbe ? ProbeBytes : BodySend.BlockBytes, range.Last + 1 - at);
             int read = await FileBlock.ReadAsync(source.Descriptor, writer.GetMemory(wanted)[..wanted], at);
             if (read < 0 && isProbe)
@@ -46,10 +50,15 @@ internal static class FileBody
             {
                 await context.Response.StartAsync(context.RequestAborted);
             }
-            else if ((await writer.FlushAsync(context.RequestAborted)).IsCompleted)
+
+            // The probe goes out with what follows it, or with the end of the request.
+            bool mayWait = isProbe && !(isLast && ReplacedBody.Is(context));
+            if (!mayWait && (await writer.FlushAsync(context.RequestAborted)).IsCompleted)
             {
                 return false;
             }
+
+            isProbe = false;
         }
 
         return true;

@@ -32,5 +32,5 @@ internal static class PartsBody
     private static Task<bool> SendPartAsync(HttpContext context, BodySource source, ByteRange range) =>
         source.Asset.Strategy == BodyStrategy.Baked
             ? BodySend.Of(source, range, BodyExtent.Range).SendMemoryAsync(context)
-            : FileBody.SendAsync(context, source, range);
+            : FileBody.SendAsync(context, source, range, isBegun: true);
 }

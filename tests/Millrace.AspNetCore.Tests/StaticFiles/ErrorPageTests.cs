@@ -1,0 +1,138 @@
+using System.Net;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Millrace.AspNetCore.Tests.StaticFiles.Kit;
+using Millrace.StaticFiles;
+
+namespace Millrace.AspNetCore.Tests.StaticFiles;
+
+/// <summary>Files as the pages of errors that the application has found: middlewares run the pipeline for them once more.</summary>
+public sealed class ErrorPageTests : IDisposable
+{
+    private const string Page = "<p>what a pity";
+
+    private readonly SiteFolder _folder = new();
+
+    public ErrorPageTests()
+    {
+        _folder.Add("index.html", "home");
+        _folder.Add("errors/404.html", Page);
+        _folder.Add("errors/403.html", Page);
+        _folder.Add("errors/500.html", Page);
+    }
+
+    public static TheoryData<string, string, string> Requests => new()
+    {
+        { "GET", "", "" },
+        { "GET", "If-None-Match", "*" },
+        { "GET", "If-Match", "\"other\"" },
+        { "GET", "If-Modified-Since", "Sat, 01 Jan 2050 00:00:00 GMT" },
+        { "GET", "Range", "bytes=0-1" },
+        { "GET", "Range", "bytes=900-" },
+        { "HEAD", "", "" },
+        { "POST", "", "" },
+        { "OPTIONS", "", "" },
+        { "BREW", "", "" },
+    };
+
+    public void Dispose() => _folder.Dispose();
+
+    [Theory]
+    [MemberData(nameof(Requests))]
+    public async Task A_status_that_is_executed_again_stays(string method, string name, string value)
+    {
+        await using HostedApp app = await StartAsync(new SiteOptions { Root = _folder.Root });
+        await AssertPageAsync(app, method, "/missing", HttpStatusCode.NotFound, name, value);
+        await AssertPageAsync(app, method, "/forbidden", HttpStatusCode.Forbidden, name, value);
+    }
+
+    [Theory]
+    [MemberData(nameof(Requests))]
+    public async Task An_exception_stays_a_500_with_its_page(string method, string name, string value)
+    {
+        await using HostedApp app = await StartAsync(new SiteOptions { Root = _folder.Root });
+        await AssertPageAsync(app, method, "/crash", HttpStatusCode.InternalServerError, name, value);
+    }
+
+    [Fact]
+    public async Task The_path_of_a_page_may_be_the_short_one()
+    {
+        _folder.Add("errors/404/index.html", "of the directory");
+        File.Delete(Path.Combine(_folder.Root, "errors/404.html"));
+        await using HostedApp app = await StartAsync(new SiteOptions { Root = _folder.Root, CleanUrls = true }, "/errors/{0}");
+        using HttpResponseMessage missing = await app.AskAsync(HttpMethod.Get, "/missing");
+        Assert.Equal((HttpStatusCode.NotFound, null), (missing.StatusCode, missing.Headers.Location));
+        Assert.Equal("of the directory", await missing.Content.ReadAsStringAsync());
+        await AssertPageAsync(app, "GET", "/forbidden", HttpStatusCode.Forbidden, "", "");
+    }
+
+    [Fact]
+    public async Task A_page_that_the_site_has_not_is_the_next_middleware_s_to_find()
+    {
+        await using HostedApp app = await StartAsync(
+            new SiteOptions { Root = _folder.Root, Fallback = "/index.html", Listing = true }, "/elsewhere/{0}");
+        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/forbidden");
+        Assert.Equal(HttpStatusCode.Forbidden, answer.StatusCode);
+        Assert.Equal("of the application", await answer.Content.ReadAsStringAsync());
+    }
+
+    [Fact]
+    public async Task A_page_that_a_password_guards_is_shown_to_nobody_without()
+    {
+        // "right", as cheap as SHA-512 crypt allows.
+        const string Hash =
+            "$6$rounds=1000$saltstring$mEmMR6JdPLut3.0gCFgR5..jVisIB2iqApHuJY0D8mBBbgY4CBuL2l.0PZBw0ZwEixXjvEmZnqlHGGNBHNeif.";
+        string passwords = _folder.PathOf("passwords");
+        await File.WriteAllTextAsync(passwords, $"ann:{Hash}\n");
+        await using HostedApp app = await StartAsync(new SiteOptions { Root = _folder.Root, PasswordFile = passwords });
+        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/forbidden");
+        Assert.Equal(HttpStatusCode.NotFound, answer.StatusCode);
+        Assert.Empty(answer.Headers.WwwAuthenticate);
+        Assert.Equal("", await answer.Content.ReadAsStringAsync());
+
+        string credentials = "Basic " + Convert.ToBase64String("ann:right"u8);
+        await AssertPageAsync(app, "GET", "/forbidden", HttpStatusCode.Forbidden, "Authorization", credentials);
+        await AssertPageAsync(app, "POST", "/crash", HttpStatusCode.InternalServerError, "Authorization", credentials);
+    }
+
+    private static async Task AssertPageAsync(
+        HostedApp app, string method, string target, HttpStatusCode status, string name, string value)
+    {
+        (string, string)[] fields = name.Length == 0 ? [] : [(name, value)];
+        using HttpResponseMessage answer = await app.AskAsync(new HttpMethod(method), target, fields);
+        Assert.Equal(status, answer.StatusCode);
+        Assert.Equal("text/html", answer.Content.Headers.ContentType!.MediaType);
+        Assert.Equal(Page.Length, answer.Content.Headers.ContentLength);
+        Assert.Equal(method == "HEAD" ? "" : Page, await answer.Content.ReadAsStringAsync());
+
+        // The page is not what was asked for.
+        Assert.Null(answer.Headers.ETag);
+        Assert.Null(answer.Content.Headers.LastModified);
+        Assert.Null(answer.Content.Headers.ContentRange);
+        Assert.Empty(answer.Headers.AcceptRanges);
+        Assert.Empty(answer.Content.Headers.Allow);
+        Assert.True(answer.Headers.CacheControl!.NoCache, "a page of an error is asked for again");
+    }
+
+    private static Task<HostedApp> StartAsync(SiteOptions options, string pages = "/errors/{0}.html") => HostedApp.StartAsync(app =>
+    {
+        app.UseExceptionHandler("/errors/500.html");
+        app.UseStatusCodePagesWithReExecute(pages);
+        app.Use(static (context, next) => context.Request.Path.Value switch
+        {
+            "/crash" => throw new InvalidOperationException("What a handler may do."),
+            "/forbidden" => Forbid(context),
+            _ => next(context),
+        });
+        app.UseMillraceStaticFiles(options);
+        app.Use(static (context, next) => context.Request.Path.StartsWithSegments("/elsewhere")
+            ? context.Response.WriteAsync("of the application")
+            : next(context));
+    });
+
+    private static Task Forbid(HttpContext context)
+    {
+        context.Response.StatusCode = StatusCodes.Status403Forbidden;
+        return Task.CompletedTask;
+    }
+}
