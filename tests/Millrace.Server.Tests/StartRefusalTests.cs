@@ -42,7 +42,7 @@ public class StartRefusalTests
     [InlineData("root is empty", "")]
     [InlineData("'' names no file", "--https", "127.0.0.1:0", "--cert", "")]
     [InlineData("'' names no file", "--https", "127.0.0.1:0", "--tls-key-log", "")]
-    [InlineData("needs HTTPS on a port", "--listen", "127.0.0.1:0", "--https", "unix:/tmp/no.sock", "--https-redirect")]
+    [InlineData("needs HTTPS on a port", "--listen", "127.0.0.1:0", "--https", "unix:no.sock", "--https-redirect")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 

@@ -44,7 +44,9 @@ internal static class SocketEndPoint
     public static bool IsAny(EndPoint endPoint) =>
         endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 
-    /// <summary>Whether one is all addresses of a port, or all IPv4 ones, and the other among them: the kernel binds only one of them.</summary>
+    /// <summary>
+    /// Whether one is all addresses of a port, or all IPv4 ones, and the other among them: the kernel binds both only where they share it.
+    /// </summary>
     public static bool Overlap(EndPoint one, EndPoint other) =>
         one is IPEndPoint first && other is IPEndPoint second
         && first.Port == second.Port && first.Port != 0

@@ -65,7 +65,9 @@ internal static class Examination
 
         return Finding.Ok(
             Subject,
-            engine.Told == BackendKind.Epoll ? "It is not asked for: epoll is told, and works" : $"It works, and {engine.Backend} is what is used");
+            engine.Told == BackendKind.Epoll
+                ? "It is not asked for: epoll is told, and works"
+                : $"It works, and {engine.Backend} is what is used");
     }
 
     private static Finding LockedMemory(HostFacts host)

@@ -83,7 +83,8 @@ internal sealed class ServerOption
         if (Kind == OptionValueKind.File && (text.Length == 0 || text.Contains('\0', StringComparison.Ordinal)))
         {
             applied = null;
-            problem = new RuleProblem($"'{text.Replace("\0", "\\0", StringComparison.Ordinal)}' names no file", "Give the path of one, or leave the option out.");
+            string shown = text.Replace("\0", "\\0", StringComparison.Ordinal);
+            problem = new RuleProblem($"'{shown}' names no file", "Give the path of one, or leave the option out.");
             return false;
         }
 
