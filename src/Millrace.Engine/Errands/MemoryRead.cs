@@ -14,7 +14,7 @@ namespace Millrace.Engine.Errands;
 internal sealed unsafe class MemoryRead(Reactor reactor) : Errand(reactor), IValueTaskSource<int>
 {
     /// <summary>A signal, or a disk that was asked not to wait; what is never ready (a pipe that is empty) says so in the end.</summary>
-    private const int AttemptsMax = 16;
+    public const int AttemptsMax = 16;
 
     private ManualResetValueTaskSourceCore<int> _core;
     private SafeFileHandle? _file;
