@@ -17,10 +17,7 @@ internal static class ListenSockets
     public static (int[] Sockets, EndPoint EndPoint) Open(EndPoint endPoint, int reactors, ListenSettings settings)
     {
         bool isShardable = endPoint is IPEndPoint;
-        if (endPoint is UnixDomainSocketEndPoint unix)
-        {
-            RemoveStaleFile(unix);
-        }
+        RemoveStaleFile(endPoint);
 
         var sockets = new List<int>();
         try
@@ -120,7 +117,7 @@ internal static class ListenSockets
     /// <summary>Before anybody can connect, which is once it listens.</summary>
     private static void SetMode(EndPoint endPoint, UnixFileMode? mode)
     {
-        if (mode is not { } wanted || endPoint is not UnixDomainSocketEndPoint || endPoint.ToString() is not [not ('@' or '\0'), ..] path)
+        if (mode is not { } wanted || SocketEndPoint.FilePathOf(endPoint) is not { } path)
         {
             return;
         }
@@ -167,10 +164,9 @@ internal static class ListenSockets
         Require(SocketCalls.SetOption(socket, level, name, value), endPoint);
 
     /// <summary>A unix socket's file outlives its process. One that nobody listens on any more is in the way and is removed.</summary>
-    private static void RemoveStaleFile(UnixDomainSocketEndPoint endPoint)
+    private static void RemoveStaleFile(EndPoint endPoint)
     {
-        string path = endPoint.ToString();
-        if (path.Length == 0 || path[0] is '@' or '\0' || !IsSocket(path))
+        if (SocketEndPoint.FilePathOf(endPoint) is not { } path || !IsSocket(path))
         {
             return;
         }
@@ -201,7 +197,7 @@ internal static class ListenSockets
         return result >= 0 && statx.Type == FileType.Socket;
     }
 
-    private static void Remove(string path, UnixDomainSocketEndPoint endPoint)
+    private static void Remove(string path, EndPoint endPoint)
     {
         try
         {
