@@ -123,6 +123,12 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
             }
         }
 
+        if (listener.Owner == SocketOwner.Another)
+        {
+            // The limit is of the socket, and so also of whoever accepts on it next and waits as long as it takes.
+            _ = reactor.Backend.EndAcceptPatience(socket);
+        }
+
         if (_socket.GiveBack())
         {
             reactor.Post(static acceptor => ((Acceptor)acceptor!).Close(), this);
