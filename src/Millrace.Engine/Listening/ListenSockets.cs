@@ -22,18 +22,14 @@ internal static class ListenSockets
         var sockets = new List<int>();
         try
         {
-            // Three steps. The first socket binds alone, so that an address in use is an error (two processes of one user
-            // that both set SO_REUSEPORT would share it silently); then it allows siblings; then they bind.
+            // The first socket binds, and listens, without SO_REUSEPORT, so that an address in use is an error: two processes of one user
+            // that both set it would share it silently.
             int first = Bind(endPoint, settings, isSibling: false);
             sockets.Add(first);
             EndPoint actual = SocketEndPoint.OfSocket(first, endPoint) ?? endPoint;
-            if (isShardable && reactors > 1)
+            while (isShardable && sockets.Count < reactors)
             {
-                Require(SocketCalls.SetOption(first, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1), endPoint);
-                while (sockets.Count < reactors)
-                {
-                    sockets.Add(Bind(actual, settings, isSibling: true));
-                }
+                sockets.Add(Bind(actual, settings, isSibling: true));
             }
 
             return ([.. sockets], actual);
@@ -78,12 +74,22 @@ internal static class ListenSockets
         }
     }
 
-    /// <exception cref="EngineException">Another process was faster.</exception>
-    public static void Listen(IEnumerable<int> sockets, EndPoint endPoint, int backlog)
+    /// <exception cref="EngineException">
+    /// Another process was faster, or another listener of an address that is part of this one, or that this one is part of: to bind
+    /// (SO_REUSEADDR) is no right yet.
+    /// </exception>
+    public static void Listen(ReadOnlySpan<int> sockets, EndPoint endPoint, int backlog)
     {
-        foreach (int socket in sockets)
+        Require(SocketCalls.Listen(sockets[0], backlog), endPoint);
+        if (sockets.Length > 1)
         {
-            Require(SocketCalls.Listen(socket, backlog), endPoint);
+            // The address is ours now, and the siblings' too.
+            AllowSiblings(sockets[0], endPoint);
+        }
+
+        foreach (int sibling in sockets[1..])
+        {
+            Require(SocketCalls.Listen(sibling, backlog), endPoint);
         }
     }
 
@@ -100,7 +106,7 @@ internal static class ListenSockets
 
             if (isSibling)
             {
-                Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1), endPoint);
+                AllowSiblings(socket, endPoint);
             }
 
             Require(SocketCalls.Bind(socket, SocketEndPoint.Encode(endPoint)), endPoint);
@@ -159,6 +165,9 @@ internal static class ListenSockets
 
         settings.BusyPoll.RequireOfSocket(socket);
     }
+
+    private static void AllowSiblings(int socket, EndPoint endPoint) =>
+        Set(socket, endPoint, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1);
 
     private static void Set(int socket, EndPoint endPoint, int level, int name, int value) =>
         Require(SocketCalls.SetOption(socket, level, name, value), endPoint);
