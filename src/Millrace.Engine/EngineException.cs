@@ -35,6 +35,9 @@ public sealed class EngineException : Exception
     /// <summary>The kernel's errno where an address cannot be had, else 0.</summary>
     internal int ErrorNumber { get; init; }
 
+    /// <summary>The kernel's errno where a reactor lacks what a process has only so much of, else 0.</summary>
+    internal int Shortage { get; init; }
+
     /// <summary>Why io_uring was refused, if that is what happened.</summary>
     internal UringRefusal? Refusal { get; }
 

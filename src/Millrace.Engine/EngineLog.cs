@@ -6,6 +6,8 @@ namespace Millrace.Engine;
 /// <summary>The engine's log lines. Event ids are stable: 1xx reactors, 2xx listeners, 3xx connections.</summary>
 internal sealed partial class EngineLog(ILogger logger)
 {
+    private readonly ILogger _logger = new UnfailingLogger(logger);
+
     [LoggerMessage(100, LogLevel.Debug, "{Reactors} reactors started on {Backend}.")]
     public partial void Started(int reactors, string backend);
 

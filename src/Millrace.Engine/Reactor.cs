@@ -317,7 +317,7 @@ public sealed partial class Reactor
                 Errands.Find(token)?.OnCompleted(completion);
                 break;
             case OperationKind.Cancel:
-                // What was cancelled tells its end itself.
+                // What was cancelled tells its end itself, and is told again where it does not.
                 break;
             default:
                 throw new UnreachableException($"A completion of the kind {token.Kind} cannot be.");
@@ -342,9 +342,9 @@ public sealed partial class Reactor
         Errands.RunDue(NowMs);
         foreach (Acceptor acceptor in _acceptors)
         {
-            if (NowMs >= acceptor.ResumeAtMs)
+            if (NowMs >= acceptor.DueMs)
             {
-                acceptor.Arm();
+                acceptor.OnDue();
             }
         }
     }
@@ -388,7 +388,7 @@ public sealed partial class Reactor
         long wait = Sooner(Timers.WaitMs(NowMs), Errands.NextDueMs(NowMs));
         foreach (Acceptor acceptor in _acceptors)
         {
-            wait = Sooner(wait, acceptor.ResumeAtMs);
+            wait = Sooner(wait, acceptor.DueMs);
         }
 
         return Sooner(Sooner(wait, _abortAtMs), _giveUpAtMs);

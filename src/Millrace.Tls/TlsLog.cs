@@ -1,10 +1,13 @@
 using Microsoft.Extensions.Logging;
+using Millrace.Engine;
 
 namespace Millrace.Tls;
 
 /// <summary>The log lines of TLS. Event ids are stable: 6xx.</summary>
 internal sealed partial class TlsLog(ILogger logger)
 {
+    private readonly ILogger _logger = new UnfailingLogger(logger);
+
     [LoggerMessage(600, LogLevel.Debug, "A TLS handshake failed: {Reason}.")]
     public partial void HandshakeFailed(string reason);
 

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
@@ -75,6 +76,21 @@ public class StartRefusalTests
         (await ServeAsync("--listen", $"127.0.0.1:{server.Url.Port}")).AssertRefused(1, "in use");
         (await ServeAsync("--listen", socket)).AssertRefused(1, "in use");
         Assert.True(File.Exists(folder.PathOf("m.sock")));
+    }
+
+    [Theory]
+    [InlineData("1")]
+    [InlineData("2")]
+    public async Task Addresses_of_which_one_is_part_of_the_other_are_served_together(string reactors)
+    {
+        await using ServerProcess first = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0");
+        int port = first.Url.Port;
+        first.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await first.ExitCodeAsync());
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            Places.SampleSite, "--reactors", reactors, "--listen", $"0.0.0.0:{port}", "--listen", $"[::]:{port}");
+        Assert.Equal(200, Wire.Get(new Uri($"http://127.0.0.1:{port}"), "/").Status);
+        Assert.Equal(200, Wire.Get(new Uri($"http://[::1]:{port}"), "/").Status);
     }
 
     [Theory]

@@ -1,5 +1,6 @@
 using System.Net;
 using Microsoft.Extensions.Logging;
+using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Transport;
 
@@ -10,6 +11,8 @@ namespace Millrace.AspNetCore.Transport;
 internal sealed partial class TransportLog(ILogger logger)
 {
     public const string Category = "Microsoft.AspNetCore.Server.Kestrel.Transport.Millrace";
+
+    private readonly ILogger _logger = new UnfailingLogger(logger);
 
     [LoggerMessage(0, LogLevel.Error, "Unexpected exception in {Place} of connection \"{ConnectionId}\".", EventName = "Unexpected")]
     public partial void Unexpected(string place, string connectionId, Exception error);

@@ -96,6 +96,9 @@ internal abstract unsafe class Backend : IDisposable
     /// </summary>
     public virtual int SetAcceptPatience(int listenSocket) => SocketCalls.SetReceiveTimeout(listenSocket, milliseconds: 1);
 
+    /// <summary>Takes <see cref="SetAcceptPatience"/> back. Any thread.</summary>
+    public virtual int EndAcceptPatience(int listenSocket) => SocketCalls.SetReceiveTimeout(listenSocket, milliseconds: 0);
+
     /// <summary>
     /// Accepts one of the connections that are queued: a connected, close-on-exec socket, or -EAGAIN when none is left. Any thread.
     /// </summary>

@@ -39,7 +39,7 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
     public static UringRefusal? RunWithFiles() =>
         OnItsThread(SelfTest.Options with { RegisteredFiles = true, RegisteredFilesMost = SelfTest.Sockets }, UringRefusal.ForFiles);
 
-    private static UringRefusal? OnItsThread(EngineOptions options, Func<string, UringRefusal> refuse)
+    private static UringRefusal? OnItsThread(EngineOptions options, Func<SelfTestFailure, UringRefusal> refuse)
     {
         UringRefusal? refusal = null;
         var trial = new Thread(() => refusal = Try(options, refuse)) { IsBackground = true, Name = "millrace-probe" };
@@ -48,7 +48,8 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
         return refusal;
     }
 
-    private static UringRefusal? Try(EngineOptions options, Func<string, UringRefusal> refuse)
+    /// <summary>Tries it on the caller's thread.</summary>
+    internal static UringRefusal? Try(EngineOptions options, Func<SelfTestFailure, UringRefusal> refuse)
     {
         try
         {
@@ -57,7 +58,7 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
         }
         catch (EngineException refused)
         {
-            return refused.Refusal ?? UringRefusal.ForSelfTest(refused.Message.TrimEnd('.'));
+            return refused.Refusal ?? UringRefusal.ForSelfTest(new SelfTestFailure(refused.Message.TrimEnd('.'), refused.Shortage));
         }
     }
 }

@@ -30,6 +30,7 @@ internal sealed unsafe class SelfTest
 
     private readonly Backend _backend;
     private readonly List<Completion> _unclaimed = [];
+    private readonly List<int> _descriptors = [];
     private readonly long _start = Stopwatch.GetTimestamp();
 
     private SelfTest(Backend backend) => _backend = backend;
@@ -45,18 +46,20 @@ internal sealed unsafe class SelfTest
         ReceiveBufferBytes = 64,
     };
 
-    /// <summary>Null when all went well, else a clause that says what did not.</summary>
-    public static string? Run(Backend backend)
+    /// <summary>Null when all went well.</summary>
+    public static SelfTestFailure? Run(Backend backend)
     {
-        // Not freed after a failure, nor are the descriptors closed: an operation that never completed may still use them.
+        // Not freed after a failure, nor are the descriptors closed, unless such as these are short, and the next trial needs them: an
+        // operation that never completed may still use them.
         var content = new Span<byte>(NativeMemory.Alloc((nuint)Content.Length), Content.Length);
         Content.CopyTo(content);
         byte* spare = (byte*)NativeMemory.AllocZeroed(SpareBytes);
+        var test = new SelfTest(backend);
         try
         {
             fixed (byte* bytes = content)
             {
-                new SelfTest(backend).Run(bytes, spare);
+                test.Run(bytes, spare);
                 NativeMemory.Free(bytes);
             }
 
@@ -65,15 +68,20 @@ internal sealed unsafe class SelfTest
         }
         catch (SelfTestException failure)
         {
-            return failure.Message;
+            if (failure.Failure.IsScarcity)
+            {
+                test._descriptors.ForEach(static descriptor => SocketCalls.Close(descriptor));
+            }
+
+            return failure.Failure;
         }
     }
 
     private void Run(byte* content, byte* spare)
     {
-        int listener = Require(SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream), "socket");
-        int client = Require(SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream), "socket");
-        int file = Require(MemoryCalls.MemoryFile(Content), "memfd_create");
+        int listener = Own(SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream), "socket");
+        int client = Own(SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream), "socket");
+        int file = Own(MemoryCalls.MemoryFile(Content), "memfd_create");
         int server = Connect(listener, client);
 
         Receive(client, server, content);
@@ -104,7 +112,7 @@ internal sealed unsafe class SelfTest
         Expect(connected is { Result: 0, IsTerminal: true }, "connect", connected.Result);
         Completion accepted = Await(AcceptToken, "accept");
         Expect(accepted is { Result: >= 0, IsTerminal: false }, "multishot accept", accepted.Result);
-        return accepted.Result;
+        return Own(accepted.Result, "multishot accept");
     }
 
     private void Receive(int client, int server, byte* content)
@@ -128,6 +136,12 @@ internal sealed unsafe class SelfTest
         for (int at = 0; at < Content.Length;)
         {
             Completion received = Await(ReceiveToken, "receive");
+            if (received.Result == -Errno.ENOBUFS)
+            {
+                // All of them are free: it is not memory that is short.
+                throw new SelfTestException(new SelfTestFailure("multishot receive: the buffers it was given are not found", 0));
+            }
+
             Expect(received is { Result: > 0, HasBuffer: true, IsTerminal: false }, "multishot receive", received.Result);
             bool isContent = received.Result <= Content.Length - at
                 && new ReadOnlySpan<byte>(received.Data, received.Result).SequenceEqual(Content.Slice(at, received.Result));
@@ -176,7 +190,7 @@ internal sealed unsafe class SelfTest
 
             if (Stopwatch.GetElapsedTime(_start) > Deadline)
             {
-                throw new SelfTestException($"{what} never completed");
+                throw new SelfTestException(new SelfTestFailure($"{what} never completed", 0));
             }
 
             _unclaimed.AddRange(_backend.Turn(TurnMs));
@@ -187,8 +201,16 @@ internal sealed unsafe class SelfTest
     {
         if (!isAsExpected)
         {
-            throw new SelfTestException(result < 0 ? $"{what}: {Errno.Describe(result)}" : $"{what}: {result} is not its result");
+            throw new SelfTestException(result < 0
+                ? new SelfTestFailure($"{what}: {Errno.Describe(result)}", -result)
+                : new SelfTestFailure($"{what}: {result} is not its result", 0));
         }
+    }
+
+    private int Own(int descriptor, string call)
+    {
+        _descriptors.Add(Require(descriptor, call));
+        return descriptor;
     }
 
     private static int Require(int result, string call)
@@ -197,5 +219,17 @@ internal sealed unsafe class SelfTest
         return result;
     }
 
-    private sealed class SelfTestException(string message) : Exception(message);
+    private sealed class SelfTestException(SelfTestFailure failure) : Exception(failure.What)
+    {
+        public SelfTestFailure Failure { get; } = failure;
+    }
+}
+
+/// <summary>What went wrong in a self-test.</summary>
+/// <param name="What">A clause.</param>
+/// <param name="ErrorNumber">The kernel's errno, 0 where there is none.</param>
+internal sealed record SelfTestFailure(string What, int ErrorNumber)
+{
+    /// <summary>Whether the process or the machine had run out of something, which says nothing of the backend.</summary>
+    public bool IsScarcity => ErrorNumber is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM or Errno.ENOBUFS;
 }

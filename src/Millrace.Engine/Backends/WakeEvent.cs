@@ -20,7 +20,10 @@ internal sealed class WakeEvent : IDisposable
         if (Descriptor < 0)
         {
             throw new EngineException(
-                $"A reactor got no descriptor to be woken by ({Errno.Describe(Descriptor)}): {Remedies.Descriptors}.");
+                $"A reactor got no descriptor to be woken by ({Errno.Describe(Descriptor)}): {Remedies.Descriptors}.")
+            {
+                Shortage = -Descriptor,
+            };
         }
 
         _handle = new SafeFileHandle(Descriptor, ownsHandle: true);

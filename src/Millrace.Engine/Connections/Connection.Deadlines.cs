@@ -73,20 +73,24 @@ public sealed partial class Connection
     internal void OnTimer(long nowMs)
     {
         _timerMs = long.MaxValue;
-        if (!HasDeadlines)
+        if (HasDeadlines)
         {
-            return;
+            CheckStages(nowMs);
+            CheckSend(nowMs);
+            CheckLinger(nowMs);
+            CheckRead(nowMs);
+        }
+        else if (Phase == ConnectionPhase.Closing)
+        {
+            CheckCancels(nowMs);
         }
 
-        CheckStages(nowMs);
-        CheckSend(nowMs);
-        CheckLinger(nowMs);
-        CheckRead(nowMs);
         WakeAt(NearestDeadline());
     }
 
     /// <summary>
-    /// Not one that is closing: what was in flight was told to end, and a send that is tried again now would never be told.
+    /// Not one that is closing, which has no other than to tell again what was told to end: a send that is tried again then would not be
+    /// told.
     /// </summary>
     private bool HasDeadlines => Phase is > ConnectionPhase.Free and < ConnectionPhase.Closing;
 
@@ -112,7 +116,7 @@ public sealed partial class Connection
     {
         if (!HasDeadlines)
         {
-            return long.MaxValue;
+            return Phase == ConnectionPhase.Closing ? _cancelAgainMs : long.MaxValue;
         }
 
         long nearest = _read.IsPending || IsResting

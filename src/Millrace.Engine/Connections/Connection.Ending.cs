@@ -18,6 +18,8 @@ public sealed partial class Connection
     private bool _resetOnClose;
     private bool _receiveCancelled;
     private bool _operationsCancelled;
+    private CancelPace _cancelPace;
+    private long _cancelAgainMs;
     private bool _endsIdle;
     private int _fault;
 
@@ -93,6 +95,8 @@ public sealed partial class Connection
         _resetOnClose = false;
         _receiveCancelled = false;
         _operationsCancelled = false;
+        _cancelPace = default;
+        _cancelAgainMs = long.MaxValue;
         _endsIdle = false;
         _peerIsThrough = false;
         _fault = 0;
@@ -193,6 +197,26 @@ public sealed partial class Connection
         }
 
         _operationsCancelled = true;
+        SubmitCancels();
+    }
+
+    /// <summary>What was told to end has not.</summary>
+    private void CheckCancels(long nowMs)
+    {
+        if (nowMs >= _cancelAgainMs)
+        {
+            SubmitCancels();
+        }
+    }
+
+    private void SubmitCancels()
+    {
+        if (IsSocketFree)
+        {
+            _cancelAgainMs = long.MaxValue;
+            return;
+        }
+
         if (_receiveArmed)
         {
             Backend.SubmitCancel(Token(OperationKind.Receive));
@@ -207,6 +231,9 @@ public sealed partial class Connection
         {
             Backend.SubmitCancel(Token(OperationKind.FileRead));
         }
+
+        _cancelAgainMs = _cancelPace.NextMs(Reactor.NowMs);
+        WakeAt(_cancelAgainMs);
     }
 
     private void CloseSocket()

@@ -3,6 +3,7 @@ using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
+using Millrace.Engine.Errands;
 using Millrace.Engine.Scheduling;
 using Millrace.Interop;
 
@@ -61,7 +62,7 @@ public sealed partial class Connection
 
         OutputBatch batch = Filling();
         _ = batch.GetSpan(bytesMax);
-        _pendingFileRead = new PendingFileRead(file, offset, bytesMax);
+        _pendingFileRead = new PendingFileRead(file, offset, bytesMax, Attempts: 1);
         _fileReadInFlight = true;
         SubmitFileRead();
         return (_fileRead ??= new()).Begin();
@@ -71,8 +72,11 @@ public sealed partial class Connection
     {
         _operationsInFlight--;
         int result = completion.Result;
-        if (result is -Errno.EINTR or -Errno.EAGAIN && Phase != ConnectionPhase.Closing)
+        if (result is -Errno.EINTR or -Errno.EAGAIN
+            && Phase != ConnectionPhase.Closing
+            && _pendingFileRead.Attempts < MemoryRead.AttemptsMax)
         {
+            _pendingFileRead = _pendingFileRead with { Attempts = _pendingFileRead.Attempts + 1 };
             SubmitFileRead();
             return;
         }
@@ -108,5 +112,5 @@ public sealed partial class Connection
             Token(OperationKind.FileRead), _pendingFileRead.File, _filling!.Position, _pendingFileRead.BytesMax, _pendingFileRead.Offset);
     }
 
-    private readonly record struct PendingFileRead(int File, long Offset, int BytesMax);
+    private readonly record struct PendingFileRead(int File, long Offset, int BytesMax, int Attempts);
 }

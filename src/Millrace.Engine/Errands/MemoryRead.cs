@@ -14,7 +14,7 @@ namespace Millrace.Engine.Errands;
 internal sealed unsafe class MemoryRead(Reactor reactor) : Errand(reactor), IValueTaskSource<int>
 {
     /// <summary>A signal, or a disk that was asked not to wait; what is never ready (a pipe that is empty) says so in the end.</summary>
-    private const int AttemptsMax = 16;
+    public const int AttemptsMax = 16;
 
     private ManualResetValueTaskSourceCore<int> _core;
     private SafeFileHandle? _file;
@@ -25,6 +25,7 @@ internal sealed unsafe class MemoryRead(Reactor reactor) : Errand(reactor), IVal
     private long _offset;
     private int _attempts;
     private ErrandEnd? _end;
+    private CancelPace _cancelPace;
 
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     public ValueTask<int> Begin(SafeFileHandle file, Memory<byte> destination, long offset, CancellationToken cancellation)
@@ -94,8 +95,16 @@ internal sealed unsafe class MemoryRead(Reactor reactor) : Errand(reactor), IVal
         if (_end is null)
         {
             _end = end;
-            Reactor.Backend.SubmitCancel(Token(OperationKind.MemoryRead));
+            _cancelPace = default;
+            OnDue();
         }
+    }
+
+    /// <summary>It was told to end, and has not.</summary>
+    public override void OnDue()
+    {
+        Reactor.Backend.SubmitCancel(Token(OperationKind.MemoryRead));
+        Reactor.Errands.WakeAt(this, _cancelPace.NextMs(Reactor.NowMs));
     }
 
     int IValueTaskSource<int>.GetResult(short token)

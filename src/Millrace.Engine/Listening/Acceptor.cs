@@ -19,9 +19,13 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private readonly LinePace _pauseLines = new();
     private bool _isArmed;
     private bool _isStopping;
+    private CancelPace _cancelPace;
 
-    /// <summary>When to accept again after a pause; <see cref="long.MaxValue"/> when not paused.</summary>
-    public long ResumeAtMs { get; private set; } = long.MaxValue;
+    /// <summary>
+    /// When <see cref="OnDue"/> is to be called: after a pause, or where it was told to stop and the kernel has not let go. The largest
+    /// number for never.
+    /// </summary>
+    public long DueMs { get; private set; } = long.MaxValue;
 
     /// <summary>Completed when the socket is closed.</summary>
     public Task Stopped => _stopped.Task;
@@ -32,7 +36,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     {
         Debug.Assert(!_isArmed);
         _isArmed = true;
-        ResumeAtMs = long.MaxValue;
+        DueMs = long.MaxValue;
         reactor.Backend.SubmitAccept(Token, socket);
     }
 
@@ -77,11 +81,23 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         _isStopping = true;
         if (_isArmed)
         {
-            reactor.Backend.SubmitCancel(Token);
+            Cancel();
         }
         else
         {
             Close();
+        }
+    }
+
+    public void OnDue()
+    {
+        if (_isStopping)
+        {
+            Cancel();
+        }
+        else
+        {
+            Arm();
         }
     }
 
@@ -107,6 +123,12 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
             }
         }
 
+        if (listener.Owner == SocketOwner.Another)
+        {
+            // The limit is of the socket, and so also of whoever accepts on it next and waits as long as it takes.
+            _ = reactor.Backend.EndAcceptPatience(socket);
+        }
+
         if (_socket.GiveBack())
         {
             reactor.Post(static acceptor => ((Acceptor)acceptor!).Close(), this);
@@ -121,7 +143,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private void Pause(int errno)
     {
         // Accepting again at once would spin: a relative wrote 1.7 million log lines a second here.
-        ResumeAtMs = reactor.NowMs + (long)reactor.Limits.AcceptPause.TotalMilliseconds;
+        DueMs = reactor.NowMs + (long)reactor.Limits.AcceptPause.TotalMilliseconds;
         // And at the edge, where one descriptor comes back and is used up at once, a line for each.
         if (_pauseLines.Admits(reactor.NowMs))
         {
@@ -129,9 +151,15 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         }
     }
 
+    private void Cancel()
+    {
+        reactor.Backend.SubmitCancel(Token);
+        DueMs = _cancelPace.NextMs(reactor.NowMs);
+    }
+
     private void Close()
     {
-        ResumeAtMs = long.MaxValue;
+        DueMs = long.MaxValue;
         if (!_socket.TryEnd())
         {
             // Who deals its connections elsewhere has it closed.

@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.Sockets;
 using Millrace.Engine.Proxies;
 using Millrace.Interop.Sockets;
 
@@ -56,7 +55,8 @@ internal sealed class BoundAddress : IDisposable
     /// <exception cref="EngineException">The address is another's after all.</exception>
     public int[] Listen()
     {
-        ListenSockets.Listen(_sockets, EndPoint, _settings.Backlog);
+        bool allowsSiblings = Owner == SocketOwner.Listener && EndPoint is IPEndPoint;
+        ListenSockets.Listen(_sockets, EndPoint, _settings.Backlog, allowsSiblings);
         return Interlocked.Exchange(ref _sockets, []);
     }
 
@@ -64,10 +64,9 @@ internal sealed class BoundAddress : IDisposable
     {
         int[] sockets = Interlocked.Exchange(ref _sockets, []);
         Array.ForEach(sockets, static socket => SocketCalls.Close(socket));
-        if (sockets.Length > 0 && Owner == SocketOwner.Listener && EndPoint is UnixDomainSocketEndPoint unix)
+        if (sockets.Length > 0 && Owner == SocketOwner.Listener && SocketEndPoint.FilePathOf(EndPoint) is { } path)
         {
-            // An abstract one has no file, and deleting what is not there is no error.
-            File.Delete(unix.ToString());
+            File.Delete(path);
         }
     }
 }

@@ -17,26 +17,19 @@ internal static class ListenSockets
     public static (int[] Sockets, EndPoint EndPoint) Open(EndPoint endPoint, int reactors, ListenSettings settings)
     {
         bool isShardable = endPoint is IPEndPoint;
-        if (endPoint is UnixDomainSocketEndPoint unix)
-        {
-            RemoveStaleFile(unix);
-        }
+        RemoveStaleFile(endPoint);
 
         var sockets = new List<int>();
         try
         {
-            // Three steps. The first socket binds alone (unless it is known whom it shares the port with), so that an address in use is an error (two processes of one user
-            // that both set SO_REUSEPORT would share it silently); then it allows siblings; then they bind.
+            // The first socket binds, and listens, without SO_REUSEPORT, so that an address in use is an error: two processes of one user
+            // that both set it would share it silently. But it is told where another of ours has the port.
             int first = Bind(endPoint, settings, isSibling: isShardable && settings.SharesPort);
             sockets.Add(first);
             EndPoint actual = SocketEndPoint.OfSocket(first, endPoint) ?? endPoint;
-            if (isShardable && reactors > 1)
+            while (isShardable && sockets.Count < reactors)
             {
-                Require(SocketCalls.SetOption(first, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1), endPoint);
-                while (sockets.Count < reactors)
-                {
-                    sockets.Add(Bind(actual, settings, isSibling: true));
-                }
+                sockets.Add(Bind(actual, settings, isSibling: true));
             }
 
             return ([.. sockets], actual);
@@ -81,12 +74,25 @@ internal static class ListenSockets
         }
     }
 
-    /// <exception cref="EngineException">Another process was faster.</exception>
-    public static void Listen(IEnumerable<int> sockets, EndPoint endPoint, int backlog)
+    /// <exception cref="EngineException">
+    /// Another process was faster, or another listener of an address that is part of this one, or that this one is part of: to bind
+    /// (SO_REUSEADDR) is no right yet.
+    /// </exception>
+    /// <param name="sockets">Those of one address.</param>
+    /// <param name="endPoint">The address.</param>
+    /// <param name="backlog">Connections that the kernel queues before they are accepted.</param>
+    /// <param name="allowsSiblings">Whether the port may be shared from then on, by the other sockets and by who is told to.</param>
+    public static void Listen(ReadOnlySpan<int> sockets, EndPoint endPoint, int backlog, bool allowsSiblings)
     {
-        foreach (int socket in sockets)
+        Require(SocketCalls.Listen(sockets[0], backlog), endPoint);
+        if (allowsSiblings)
         {
-            Require(SocketCalls.Listen(socket, backlog), endPoint);
+            AllowSiblings(sockets[0], endPoint);
+        }
+
+        foreach (int sibling in sockets[1..])
+        {
+            Require(SocketCalls.Listen(sibling, backlog), endPoint);
         }
     }
 
@@ -103,7 +109,7 @@ internal static class ListenSockets
 
             if (isSibling)
             {
-                Require(SocketCalls.SetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1), endPoint);
+                AllowSiblings(socket, endPoint);
             }
 
             Require(SocketCalls.Bind(socket, SocketEndPoint.Encode(endPoint)), endPoint);
@@ -120,7 +126,7 @@ internal static class ListenSockets
     /// <summary>Before anybody can connect, which is once it listens.</summary>
     private static void SetMode(EndPoint endPoint, UnixFileMode? mode)
     {
-        if (mode is not { } wanted || endPoint is not UnixDomainSocketEndPoint || endPoint.ToString() is not [not ('@' or '\0'), ..] path)
+        if (mode is not { } wanted || SocketEndPoint.FilePathOf(endPoint) is not { } path)
         {
             return;
         }
@@ -163,14 +169,16 @@ internal static class ListenSockets
         settings.BusyPoll.RequireOfSocket(socket);
     }
 
+    private static void AllowSiblings(int socket, EndPoint endPoint) =>
+        Set(socket, endPoint, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1);
+
     private static void Set(int socket, EndPoint endPoint, int level, int name, int value) =>
         Require(SocketCalls.SetOption(socket, level, name, value), endPoint);
 
     /// <summary>A unix socket's file outlives its process. One that nobody listens on any more is in the way and is removed.</summary>
-    private static void RemoveStaleFile(UnixDomainSocketEndPoint endPoint)
+    private static void RemoveStaleFile(EndPoint endPoint)
     {
-        string path = endPoint.ToString();
-        if (path.Length == 0 || path[0] is '@' or '\0' || !IsSocket(path))
+        if (SocketEndPoint.FilePathOf(endPoint) is not { } path || !IsSocket(path))
         {
             return;
         }
@@ -201,7 +209,7 @@ internal static class ListenSockets
         return result >= 0 && statx.Type == FileType.Socket;
     }
 
-    private static void Remove(string path, UnixDomainSocketEndPoint endPoint)
+    private static void Remove(string path, EndPoint endPoint)
     {
         try
         {

@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.Sockets;
 using Millrace.Engine.Listening;
 
 namespace Millrace.Engine;
@@ -16,9 +15,9 @@ public sealed class Listener
         _log = log;
         EndPoint = endPoint;
         _acceptors = acceptors;
-        if (owner == SocketOwner.Listener && endPoint is UnixDomainSocketEndPoint unix && File.Exists(unix.ToString()))
+        if (owner == SocketOwner.Listener && SocketEndPoint.FilePathOf(endPoint) is { } path && File.Exists(path))
         {
-            _file = (unix.ToString(), File.GetCreationTimeUtc(unix.ToString()));
+            _file = (path, File.GetCreationTimeUtc(path));
         }
     }
 

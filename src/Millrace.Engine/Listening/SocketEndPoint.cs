@@ -25,6 +25,13 @@ internal static class SocketEndPoint
         _ => throw new NotSupportedException($"{endPoint} cannot be listened on: give an IPv4, IPv6 or unix socket address."),
     };
 
+    /// <summary>
+    /// The file of a unix socket; null for another address, and for an abstract name, which is none. As text that begins with '@', which a
+    /// file's name may do as well: only the address tells them apart (unix(7): its first byte is zero).
+    /// </summary>
+    public static string? FilePathOf(EndPoint endPoint) =>
+        endPoint is UnixDomainSocketEndPoint && Encode(endPoint) is [_, _, not 0, ..] ? endPoint.ToString() : null;
+
     /// <summary>The address a socket is bound to; <paramref name="family"/> is any end point of its family.</summary>
     public static EndPoint? OfSocket(int socket, EndPoint family)
     {

@@ -59,7 +59,7 @@ internal static class PlaceCheck
 
     private static string? RefusalOf(UnixDomainSocketEndPoint socket)
     {
-        if (socket.ToString() is not [not ('@' or '\0'), ..] path)
+        if (SocketEndPoint.FilePathOf(socket) is not { } path)
         {
             return null;
         }

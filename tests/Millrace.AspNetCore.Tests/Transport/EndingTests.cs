@@ -48,6 +48,22 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
+    public async Task An_end_whose_line_cannot_be_logged_is_told_all_the_same()
+    {
+        Logs.Throws = true;
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        Task<bool> closed = connection.ConnectionClosed.FiredAsync();
+        peer.Reset();
+        await Assert.ThrowsAsync<ConnectionResetException>(() => connection.Transport.Input.ReadAsync().Within());
+        Assert.True(await closed);
+
+        (peer, connection) = await PairAsync();
+        connection.Abort(new ConnectionAbortedException("enough"));
+        await peer.ExpectResetAsync();
+        Assert.Contains("ConnectionWriteRst", Logs.Names);
+    }
+
+    [Fact]
     public async Task A_reset_in_mid_answer_is_told_by_the_flush()
     {
         (Peer peer, ConnectionContext connection) = await PairAsync();

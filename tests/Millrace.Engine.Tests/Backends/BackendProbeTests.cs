@@ -1,6 +1,9 @@
 using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Backends;
 
@@ -44,9 +47,46 @@ public class BackendProbeTests
     [Fact]
     public void A_failed_self_test_is_epolls_turn_and_says_what_failed()
     {
-        UringRefusal refusal = UringRefusal.ForSelfTest("multishot receive: Invalid argument");
+        UringRefusal refusal = UringRefusal.ForSelfTest(new SelfTestFailure("multishot receive: Invalid argument", Errno.EINVAL));
         Assert.Contains("multishot receive: Invalid argument", refusal.Cause, StringComparison.Ordinal);
         Assert.Equal(BackendKind.Epoll, new BackendProbe(refusal).Best);
+    }
+
+    /// <summary>Of those for the ring, to be woken by, and for what the trial opens, each in its turn is the first that is missing.</summary>
+    [Fact]
+    [Trait("Backend", "io_uring")]
+    public void However_few_descriptors_there_are_it_is_no_absence()
+    {
+        var causes = new HashSet<string>();
+        var fillers = new Stack<int>();
+        Assert.Equal(0, FileCalls.GetDescriptorLimit(out ResourceLimit before));
+        try
+        {
+            Assert.Equal(0, DescriptorLimit.Set(before with { Soft = (ulong)Directory.GetFiles("/proc/self/fd").Length + 64 }));
+            for (int filler; (filler = SocketCalls.EventDescriptor()) >= 0;)
+            {
+                fillers.Push(filler);
+            }
+
+            while (BackendProbe.Try(SelfTest.Options, UringRefusal.ForSelfTest) is { } refusal)
+            {
+                Assert.Equal((UringObstacle.Scarcity, Errno.EMFILE), (refusal.Obstacle, refusal.ErrorNumber));
+                Assert.Contains("ulimit -n", refusal.Remedy, StringComparison.Ordinal);
+                causes.Add(refusal.Cause);
+                Assert.Equal(0, SocketCalls.Close(fillers.Pop()));
+            }
+        }
+        finally
+        {
+            foreach (int filler in fillers)
+            {
+                _ = SocketCalls.Close(filler);
+            }
+
+            Assert.Equal(0, DescriptorLimit.Set(before));
+        }
+
+        Assert.Equal(["io_uring found no free descriptor", "io_uring found no free descriptor for its self-test"], causes);
     }
 
     [Fact]

@@ -98,6 +98,40 @@ public abstract class RoomContractTests(BackendKind kind, bool isPolled = false)
         Assert.Equal(-Errno.EPIPE, kernel.Next(SendToken).Result);
     }
 
+    /// <summary>A download that goes on and on has one as soon as it has dealt with the last.</summary>
+    [Fact]
+    public void Results_that_never_end_and_what_a_peer_sends_come_in_turn()
+    {
+        using DirectBackend kernel = Open(Small with { CompletionsPerTurn = 1 });
+        using SocketPair pair = SocketPair.Tcp();
+        kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
+        kernel.Backend.SubmitResult(SendToken, 1);
+        kernel.Backend.SubmitResult(SendToken, 1);
+        pair.Peer.Send(new byte[1]);
+        int results = 0;
+        bool isReceived = false;
+        for (int turns = 0; turns < 1_000 && !(isReceived && results > 10); turns++)
+        {
+            foreach (Completion completion in kernel.Backend.Turn(timeoutMs: 10).ToArray())
+            {
+                if (completion.Token == SendToken)
+                {
+                    results++;
+                    kernel.Backend.SubmitResult(SendToken, 1);
+                }
+                else if (completion.Token == ReceiveToken)
+                {
+                    Assert.Single(kernel.Take(completion));
+                    isReceived = true;
+                }
+            }
+        }
+
+        Assert.True(isReceived && results > 10, $"{results} results, and what was sent has come: {isReceived}");
+        kernel.Cancel(ReceiveToken);
+        kernel.Backend.CloseSocket(pair.Ours);
+    }
+
     /// <summary>Sends the same pages over and over until the socket takes no more; how many bytes it has taken.</summary>
     private static int Fill(DirectBackend kernel, SocketPair pair, MappedPages pages)
     {

@@ -1,5 +1,6 @@
 using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Epoll;
+using Millrace.Engine.Backends.Uring;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
 
@@ -19,7 +20,7 @@ public class SelfTestTests
     public void An_operation_that_the_kernel_refuses_is_named(string operation, int result)
     {
         using var kernel = new FaultyBackend(operation, result);
-        string? failure = SelfTest.Run(kernel);
+        string? failure = SelfTest.Run(kernel)?.What;
         Assert.NotNull(failure);
         Assert.Contains(operation, failure, StringComparison.Ordinal);
         Assert.Contains(result < 0 ? Errno.Describe(result) : $"{result} is not", failure, StringComparison.Ordinal);
@@ -33,7 +34,34 @@ public class SelfTestTests
     public void An_operation_that_goes_wrong_is_named(string fault, string named)
     {
         using var kernel = new FaultyBackend(fault, 0);
-        Assert.Contains(named, SelfTest.Run(kernel), StringComparison.Ordinal);
+        Assert.Contains(named, SelfTest.Run(kernel)?.What, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("accept", Errno.EMFILE, "ulimit -n")]
+    [InlineData("accept", Errno.ENFILE, "ulimit -n")]
+    [InlineData("connect", Errno.ENOMEM, "MemoryMax=")]
+    [InlineData("send", Errno.ENOBUFS, "MemoryMax=")]
+    public void What_has_run_out_meanwhile_is_no_absence_and_leaves_no_descriptor(string operation, int errno, string remedy)
+    {
+        using var kernel = new FaultyBackend(operation, -errno);
+        int before = Directory.GetFiles("/proc/self/fd").Length;
+        SelfTestFailure failure = SelfTest.Run(kernel)!;
+        Assert.Equal(before, Directory.GetFiles("/proc/self/fd").Length);
+        foreach (UringRefusal refusal in (UringRefusal[])[UringRefusal.ForSelfTest(failure), UringRefusal.ForFiles(failure)])
+        {
+            Assert.Equal((false, errno), (refusal.IsAbsence, refusal.ErrorNumber));
+            Assert.Contains(remedy, refusal.Message, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public void A_receive_that_does_not_find_its_buffers_is_an_absence()
+    {
+        using var kernel = new FaultyBackend("receive", -Errno.ENOBUFS);
+        UringRefusal refusal = UringRefusal.ForSelfTest(SelfTest.Run(kernel)!);
+        Assert.True(refusal.IsAbsence);
+        Assert.Contains("multishot receive", refusal.Message, StringComparison.Ordinal);
     }
 
     /// <summary>Epoll that answers one operation for itself, or spoils it.</summary>

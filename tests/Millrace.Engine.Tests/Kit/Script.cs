@@ -7,7 +7,7 @@ namespace Millrace.Engine.Tests.Kit;
 /// <summary>A reactor over a <see cref="ScriptedBackend"/>. Its sockets are numbers.</summary>
 internal sealed class Script : IAsyncDisposable
 {
-    private static readonly IPEndPoint Nowhere = new(IPAddress.Loopback, 1);
+    public static readonly IPEndPoint Nowhere = new(IPAddress.Loopback, 1);
 
     private Script(ScriptedBackend backend, LogCapture log, Limits limits)
     {

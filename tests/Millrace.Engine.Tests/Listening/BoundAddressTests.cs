@@ -28,6 +28,31 @@ public class BoundAddressTests : EngineTest
         await another.ReceiveAsync(1);
     }
 
+    /// <summary>Both were bound, which SO_REUSEADDR allows while nobody listens; half of the clients would be the other's.</summary>
+    [Theory]
+    [InlineData(1, "127.0.0.1", "127.0.0.1")]
+    [InlineData(2, "127.0.0.1", "127.0.0.1")]
+    [InlineData(1, "0.0.0.0", "127.0.0.1")]
+    [InlineData(2, "0.0.0.0", "127.0.0.1")]
+    [InlineData(1, "127.0.0.1", "::")]
+    [InlineData(2, "127.0.0.1", "::")]
+    public async Task Of_two_that_overlap_the_first_to_listen_has_it_however_many_reactors_there_are(int reactors, string one, string other)
+    {
+        ReactorGroup group = await StartAsync(Options() with { Reactors = reactors });
+        using BoundAddress first = BoundAddress.Bind(new IPEndPoint(IPAddress.Parse(one), 0), reactors, Settings);
+        int port = ((IPEndPoint)first.EndPoint).Port;
+        using BoundAddress second = BoundAddress.Bind(new IPEndPoint(IPAddress.Parse(other), port), reactors, Settings);
+        await group.ListenAsync(first, Handlers.EchoAsync, stages: null, refusal: null).Within();
+        EngineException error = await Assert.ThrowsAsync<EngineException>(
+            () => group.ListenAsync(second, Handlers.EchoAsync, stages: null, refusal: null).Within());
+        Assert.True(error.IsAddressInUse);
+
+        second.Dispose();
+        Client client = Keep(await Client.ConnectAsync(new IPEndPoint(IPAddress.Loopback, port)));
+        await client.SendAsync("x");
+        await client.ReceiveAsync(1);
+    }
+
     [Fact]
     public void What_is_disposed_of_unheard_is_free_again_and_leaves_no_file()
     {

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Millrace.Engine.Listening;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop.Sockets;
 
@@ -93,6 +94,33 @@ public class ListeningTests : EngineTest
         await listener.StopAsync().Within();
         Assert.False(File.Exists(folder.File("s")));
     }
+
+    /// <summary>Read as a path, which it is not, the name leads from the working directory, where tests leave nothing, to a file.</summary>
+    [Fact]
+    public async Task An_abstract_name_is_no_file_and_removes_none()
+    {
+        using var folder = new TemporaryFolder();
+        string file = folder.File("data", [1]);
+        var endPoint = new UnixDomainSocketEndPoint("\0/../" + Path.GetRelativePath(Environment.CurrentDirectory, file));
+        Assert.Equal(file, Path.GetFullPath(endPoint.ToString()));
+
+        BoundAddress.Bind(endPoint, reactors: 1, ListenSettings.Of(new Limits())).Dispose();
+        Assert.True(File.Exists(file));
+
+        Listener listener = await ServeAsync(Handlers.EchoAsync, endPoint: endPoint);
+        Client client = await ConnectAsync(listener);
+        await client.SendAsync("x");
+        await client.ReceiveAsync(1);
+        await listener.StopAsync().Within();
+        Assert.True(File.Exists(file));
+    }
+
+    [Theory]
+    [InlineData("/run/s", "/run/s")]
+    [InlineData("@s", "@s")]
+    [InlineData("\0s", null)]
+    public void Only_an_address_tells_a_file_from_an_abstract_name(string name, string? file) =>
+        Assert.Equal(file, SocketEndPoint.FilePathOf(new UnixDomainSocketEndPoint(name)));
 
     [Fact]
     public async Task A_unix_socket_that_somebody_listens_on_is_refused()

@@ -1,6 +1,8 @@
+using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Engine.Watching;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Scheduling;
 
@@ -42,6 +44,30 @@ public class HoldUpTests : EngineTest
 
         Assert.Equal(0, Group.Reactors[0].Counters.Accepted);
         _gate.Set();
+    }
+
+    /// <summary>Whoever listens there next may wait for a connection as long as it takes.</summary>
+    [Fact]
+    public async Task A_socket_of_another_is_accepted_on_by_others_and_has_no_time_limit_behind_that()
+    {
+        ReactorGroup group = await StartAsync(Options() with { Reactors = 2 });
+        using var bound = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        Listener listener = await group.AdoptAsync((int)bound.Handle, Handlers.EchoAsync).Within();
+        await HoldUpAsync(group.Reactors[0]);
+        using (Client client = await Client.ConnectAsync(listener.EndPoint))
+        {
+            await client.SendAsync("grain"u8.ToArray());
+            Assert.Equal("grain"u8.ToArray(), await client.ReceiveAsync(5));
+        }
+
+        Assert.Equal(1, group.Reactors[1].Counters.Accepted);
+        _gate.Set();
+        await listener.StopAsync().Within();
+        byte[] limit = new byte[2 * sizeof(long)];
+        Assert.Equal(limit.Length, SocketCalls.GetOption(
+            (int)bound.Handle, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveTimeout, limit));
+        Assert.All(limit, static part => Assert.Equal(0, part));
     }
 
     [Fact]

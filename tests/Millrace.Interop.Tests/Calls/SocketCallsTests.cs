@@ -161,7 +161,7 @@ public class SocketCallsTests
         TcpPair.Require(SocketCalls.Bind(first, TcpPair.Encode(new IPEndPoint(IPAddress.Loopback, 0))));
         byte[] address = TcpPair.Encode(TcpPair.LocalOf(first)).ToArray();
 
-        // The engine's order: the first binds without it, so that a port in use is an error, and allows it afterwards.
+        // The first binds without it, so that a port in use is an error, and allows it afterwards.
         TcpPair.Require(SocketCalls.SetOption(second, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1));
         Assert.Equal(-Errno.EADDRINUSE, SocketCalls.Bind(second, address));
         TcpPair.Require(SocketCalls.SetOption(first, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReusePort, 1));

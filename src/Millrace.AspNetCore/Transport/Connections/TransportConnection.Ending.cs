@@ -76,7 +76,6 @@ internal sealed partial class TransportConnection
             _reactor.Post(EndHome, this);
         }
 
-        // Behind it, as a logger that throws must not keep it from ending.
         if (kind == EndKind.Reset)
         {
             _log.ConnectionWriteRst(ConnectionId, reason.Message);

@@ -17,7 +17,7 @@ internal sealed unsafe partial class UringBackend : Backend
     private readonly ReceiveBuffers _buffers;
     private readonly Completion[] _completions;
     private readonly ushort _receivePriority;
-    private readonly Queue<Completion> _early = new();
+    private readonly EarlyCompletions _early = new();
     private readonly WakeEvent _wake;
     private readonly ulong* _wakeCount;
     private bool _wakeArmed;
@@ -96,7 +96,7 @@ internal sealed unsafe partial class UringBackend : Backend
         NewEntry(Opcode.PollAdd, socket, token)->OperationFlags = PollEvents.Writable;
 
     public override void SubmitResult(OperationToken token, int result) =>
-        _early.Enqueue(new Completion { Token = token, Result = result });
+        _early.AddResult(new Completion { Token = token, Result = result });
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {
@@ -120,16 +120,10 @@ internal sealed unsafe partial class UringBackend : Backend
             ArmWake();
         }
 
-        uint minComplete = timeoutMs == 0 || _early.Count > 0 ? 0u : 1u;
+        uint minComplete = timeoutMs == 0 || !_early.IsEmpty ? 0u : 1u;
         Require(_ring.Enter(minComplete, timeoutMs));
 
-        // Half at most: results of calls would otherwise keep out what only the ring brings.
-        int count = 0;
-        while (count < (_completions.Length + 1) / 2 && _early.TryDequeue(out Completion early))
-        {
-            _completions[count++] = early;
-        }
-
+        int count = _early.TakeBefore(_completions);
         while (count < _completions.Length && _ring.TryTake(out Cqe cqe))
         {
             if (!IsOwn(cqe))
@@ -138,6 +132,7 @@ internal sealed unsafe partial class UringBackend : Backend
             }
         }
 
+        count += _early.TakeBehind(_completions.AsSpan(count));
         return new ReadOnlySpan<Completion>(_completions, 0, count);
     }
 
@@ -231,7 +226,7 @@ internal sealed unsafe partial class UringBackend : Backend
                 if (!IsOwn(cqe))
                 {
                     Translate(cqe, out Completion completion);
-                    _early.Enqueue(completion);
+                    _early.PutAside(completion);
                 }
             }
         }

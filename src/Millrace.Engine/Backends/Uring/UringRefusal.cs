@@ -111,11 +111,14 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
     };
 
     /// <summary>
-    /// Of a kernel that goes wrong with registered files and not without: <paramref name="what"/> is a clause. Those before 6.13 keep one
-    /// that is taken out until every older operation by a registered file has ended, a receive that waits for an idle client, say.
+    /// Of a kernel that goes wrong with registered files and not without. Those before 6.13 keep one that is taken out until every older
+    /// operation by a registered file has ended, a receive that waits for an idle client, say.
     /// </summary>
-    public static UringRefusal ForFiles(string what) => new(
-        UringObstacle.Files, 0, $"io_uring of this kernel does not do with registered files what it should ({what})", FilesRemedy);
+    public static UringRefusal ForFiles(SelfTestFailure failure) => OfScarcity(failure) ?? new(
+        UringObstacle.Files,
+        failure.ErrorNumber,
+        $"io_uring of this kernel does not do with registered files what it should ({failure.What})",
+        FilesRemedy);
 
     /// <summary>Of a kernel that does not pin so much memory for this process: smaller rings would be no help.</summary>
     public static UringRefusal ForMemory(int errno) => errno == Errno.ENOMEM
@@ -127,7 +130,20 @@ internal sealed record UringRefusal(UringObstacle Obstacle, int ErrorNumber, str
 
     public static UringRefusal KernelTooOld() => ForSetup(Errno.EINVAL);
 
-    /// <summary>An operation of the self-test went wrong: <paramref name="what"/> is a clause.</summary>
-    public static UringRefusal ForSelfTest(string what) => new(
-        UringObstacle.SelfTest, 0, $"io_uring is there but failed its self-test ({what})", "update the kernel, or leave the sandbox");
+    /// <summary>An operation of the self-test went wrong.</summary>
+    public static UringRefusal ForSelfTest(SelfTestFailure failure) => OfScarcity(failure) ?? new(
+        UringObstacle.SelfTest,
+        failure.ErrorNumber,
+        $"io_uring is there but failed its self-test ({failure.What})",
+        "update the kernel, or leave the sandbox");
+
+    /// <summary>What a trial lacked says nothing of the kernel, and may be there at the next one.</summary>
+    private static UringRefusal? OfScarcity(SelfTestFailure failure) => (failure.IsScarcity, failure.ErrorNumber) switch
+    {
+        (false, _) => null,
+        (true, Errno.EMFILE or Errno.ENFILE) => new(
+            UringObstacle.Scarcity, failure.ErrorNumber, "io_uring found no free descriptor for its self-test", Remedies.Descriptors),
+        _ => new(
+            UringObstacle.Scarcity, failure.ErrorNumber, $"io_uring found no memory for its self-test ({failure.What})", Remedies.Memory),
+    };
 }
