@@ -38,7 +38,7 @@ internal readonly ref struct PlanAnswer(
             case PlanBody.Ranges:
                 return BeginAsset(plan, adoption, out send);
             case PlanBody.Document:
-                WriteWhole(plan, plan.Document!.Bytes);
+                send = BeginDocument(plan, plan.Document!.Bytes);
                 return plan.Status;
             case PlanBody.StatusText:
                 WriteStatusText(plan);
@@ -135,6 +135,19 @@ internal readonly ref struct PlanAnswer(
         Span<byte> room = connection.GetSpan(AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch));
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(parts.Bytes, parts.ContentType)));
         return BodySend.BeginParts(source, parts);
+    }
+
+    private BodySend BeginDocument(scoped in Plan plan, byte[] document)
+    {
+        if (document.Length <= StreamBody.ChunkBytes || !includesBody)
+        {
+            WriteWhole(plan, document);
+            return default;
+        }
+
+        Span<byte> room = connection.GetSpan(AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch));
+        connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(document.Length)));
+        return BodySend.BeginDocument(document);
     }
 
     private void WriteStatusText(scoped in Plan plan) =>
