@@ -131,7 +131,9 @@ internal sealed class Site : IDisposable
 
     private void OnChanged()
     {
-        _log.Tell(Catalog.Current.Rules.Warnings);
+        CatalogSnapshot current = Catalog.Current;
+        _log.Tell(current.Rules.Warnings);
+        _log.Tell(_root, current.Content.RuleFiles);
         _settling.OnChanged();
     }
 }
