@@ -58,9 +58,18 @@ internal readonly ref struct PlanAnswer(
             return AnswerWithout(plan, opening);
         }
 
-        AssetPart part = AssetPart.Of(plan, source);
-        send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
-        return plan.Status;
+        try
+        {
+            AssetPart part = AssetPart.Of(plan, source);
+            send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
+            return plan.Status;
+        }
+        catch
+        {
+            // There is no memory for the head. Nobody else has the source yet.
+            source.Close();
+            throw;
+        }
     }
 
     /// <summary>An error stays that error, with all its fields, when only its page cannot be had.</summary>
