@@ -5,8 +5,8 @@ namespace Millrace.StaticFiles.Compression;
 
 /// <summary>
 /// Compresses a site while it is served, on one thread that gets what the others leave: no request ever waits for a coding. Begins anew
-/// with each change of the site, with what is new; and where memory was short, when some is given back: whoever is slow may hold variants of
-/// before for long. Dispose it before its catalogue.
+/// with each change of the site, with what is new; and where memory was short, when some is given back: whoever is slow may hold variants
+/// of before for long. Dispose it before its catalogue.
 /// </summary>
 internal sealed class BackgroundCompressor : IDisposable
 {

@@ -4,8 +4,8 @@ using Millrace.Engine;
 namespace Millrace.Web.Bodies;
 
 /// <summary>
-/// A long document of the server's own, a listing of 50,000 names, say. It lies in the managed heap, where the kernel cannot read it, and is
-/// copied as the client takes it: whoever takes nothing has no more of the reactor's memory for it than for a file.
+/// A long document of the server's own, a listing of 50,000 names, say. It lies in the managed heap, where the kernel cannot read it, and
+/// is copied as the client takes it: whoever takes nothing has no more of the reactor's memory for it than for a file.
 /// </summary>
 internal static class DocumentBody
 {
