@@ -13,17 +13,14 @@ namespace Millrace.StaticFiles;
 /// </summary>
 internal sealed class Site : IDisposable
 {
-    /// <summary>Twice what a clock of the file system may be behind, see <see cref="Building.FileState.IsSettledAt"/>.</summary>
-    private static readonly TimeSpan SettlingTime = TimeSpan.FromMilliseconds(100);
-
     private readonly SiteLog _log;
-    private readonly Timer _settling;
+    private readonly Settling _settling;
     private readonly string _root;
     private readonly TreeWatch _watch;
     private readonly Revalidation _revalidation;
     private readonly BackgroundCompressor? _compressor;
 
-    private Site(SiteOptions options, SiteLog log, TreeWatch watch, AssetCatalog catalog, BasicAuthentication? access)
+    private Site(SiteOptions options, ILogger logger, SiteLog log, TreeWatch watch, AssetCatalog catalog, BasicAuthentication? access)
     {
         _log = log;
         _root = options.Root;
@@ -32,7 +29,8 @@ internal sealed class Site : IDisposable
         Access = access;
         Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
         _revalidation = new Revalidation(catalog, Planner);
-        _settling = new Timer(_ => LookAgain());
+        _settling = new Settling(
+            new Refresher(catalog, _root, new WatchLog(logger)), () => catalog.Current.Unsettled, TimeProvider.System);
         Catalog.Changed += OnChanged;
         OnChanged();
         _log.NotServed(_root, catalog.Current.SkippedCount, catalog.Current.Skipped);
@@ -69,7 +67,7 @@ internal sealed class Site : IDisposable
             watch = TreeWatch.Open(options.Root, options.Watch, logger);
             catalog = AssetCatalog.Open(options, watch);
             access?.RequireUnserved(catalog.Current);
-            return new Site(options, log, watch, catalog, access);
+            return new Site(options, logger, log, watch, catalog, access);
         }
         catch
         {
@@ -135,26 +133,7 @@ internal sealed class Site : IDisposable
     {
         CatalogSnapshot current = Catalog.Current;
         _log.Tell(current.Rules.Warnings);
-        if (current.Unsettled.Count > 0)
-        {
-            _settling.Change(SettlingTime, Timeout.InfiniteTimeSpan);
-        }
-    }
-
-    /// <summary>Gives files that had just been written the strong tags that they can have by now.</summary>
-    private void LookAgain()
-    {
-        try
-        {
-            Catalog.Refresh(Catalog.Current.Unsettled);
-        }
-        catch (SiteException refusal)
-        {
-            _log.ReloadRefused(_root, refusal.Message);
-        }
-        catch (ObjectDisposedException)
-        {
-            // The site was closed meanwhile.
-        }
+        _log.Tell(_root, current.Content.RuleFiles);
+        _settling.OnChanged();
     }
 }

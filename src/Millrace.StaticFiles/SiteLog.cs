@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Logging;
+using Millrace.StaticFiles.Building;
 using Millrace.StaticFiles.Catalog;
 
 namespace Millrace.StaticFiles;
@@ -8,7 +9,9 @@ internal sealed partial class SiteLog(ILogger logger)
 {
     private const int ShownMax = 5;
 
+    private readonly Lock _telling = new();
     private IReadOnlyList<string> _told = [];
+    private RuleFileStates? _toldOf;
 
     /// <summary>Warns of rules that are not applied; once, as long as they stay the same.</summary>
     public void Tell(IReadOnlyList<string> warnings)
@@ -20,6 +23,20 @@ internal sealed partial class SiteLog(ILogger logger)
             {
                 RuleIgnored(warning);
             }
+        }
+    }
+
+    /// <summary>Tells of a rule file that could not be read; once, as long as it stays the same.</summary>
+    public void Tell(string root, RuleFileStates? states)
+    {
+        lock (_telling)
+        {
+            if (states?.Refused is SkippedEntry refused && states != _toldOf)
+            {
+                RuleFileRefused(refused.Path, root, refused.Reason);
+            }
+
+            _toldOf = states;
         }
     }
 
@@ -44,6 +61,9 @@ internal sealed partial class SiteLog(ILogger logger)
 
     [LoggerMessage(423, LogLevel.Warning, "{Count} entries of {Root} are not served: {Entries}")]
     public partial void EntriesSkipped(string root, int count, string entries);
+
+    [LoggerMessage(424, LogLevel.Error, "{File} of {Root} cannot be read ({Reason}). The rules that were read before stay.")]
+    public partial void RuleFileRefused(string file, string root, SkipReason reason);
 
     [LoggerMessage(430, LogLevel.Information, "{Root} is read anew: {Assets} assets.")]
     public partial void Reloaded(string root, int assets);

@@ -109,4 +109,41 @@ public class BodyTests : SiteFixture
         Assert.True(field.Length == 0 ? body.AsSpan().SequenceEqual(large) : body.AsSpan().IndexOf(large.AsSpan(4_000_000)) > 3_000_001);
         (await slow.GetAsync(SiteFolder.Target(Bytes))).AssertIsWhole(large);
     }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Readers_of_a_long_listing_who_take_nothing_of_it_hold_little_and_get_everything(bool isStaged)
+    {
+        const int Clients = 8;
+        const int HeldBytesMax = Clients * 600 * 1024;
+        for (int i = 0; i < 4_000; i++)
+        {
+            Folder.Add($"/many/{i}-{new string('n', 200)}", []);
+        }
+
+        RunningSite site = await StartAsync(static options => options with { Listing = true });
+        Wire quick = await site.ConnectAsync();
+        byte[] listing = (await quick.GetAsync("/many/")).Body;
+        Assert.True(listing.Length > 2_000_000);
+        var wires = new List<(Wire Wire, Answer Head)>();
+        for (int i = 0; i < Clients; i++)
+        {
+            Wire wire = isStaged ? await site.ConnectStagedAsync(4096) : await site.ConnectAsync(4096);
+            await wire.SendAsync("GET /many/ HTTP/1.1\r\nHost: a\r\n\r\n");
+            wires.Add((wire, await wire.ReadHeadAsync()));
+        }
+
+        for (int i = 0; i < 20; i++)
+        {
+            Assert.InRange(await site.LentBytesAsync(), 0, HeldBytesMax);
+            await Task.Delay(5, TestContext.Current.CancellationToken);
+        }
+
+        foreach ((Wire wire, Answer head) in wires)
+        {
+            (head with { Body = await wire.ReadBytesAsync(listing.Length) }).AssertIsWhole(listing);
+            Assert.Equal(listing.Length, (await wire.GetAsync("/many/")).Body.Length);
+        }
+    }
 }

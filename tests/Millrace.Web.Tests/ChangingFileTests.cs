@@ -362,6 +362,25 @@ public class ChangingFileTests : SiteFixture
         await oldIsFreed.WaitAsync(TimeSpan.FromSeconds(60));
     }
 
+    [Theory]
+    [InlineData("1.1")]
+    [InlineData("1.0")]
+    public async Task What_rules_say_of_storing_it_is_dropped_however_it_is_written_and_for_whomever_it_is_meant(string version)
+    {
+        byte[] bytes = Folder.AddSized(RingSize);
+        Folder.Add("/_headers", SiteFolder.RulesOfStoring);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), 99_999);
+
+        await wire.SendAsync($"GET {SiteFolder.Target(RingSize)} HTTP/{version}\r\nHost: a\r\n\r\n");
+        Answer answer = await wire.ReadAnswerAsync();
+
+        answer.AssertIsWhole(bytes[..99_999]);
+        AssertSpeaksOfNoVersion(answer);
+        Assert.Equal("kept", answer.Field("X-Kept"));
+        Assert.All(["CDN-Cache-Control", "Surrogate-Control", "Expires"], name => Assert.Null(answer.Field(name)));
+    }
+
     private static void AssertSpeaksOfNoVersion(Answer answer)
     {
         Assert.Null(answer.Field("ETag"));

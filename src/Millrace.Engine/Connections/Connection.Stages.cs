@@ -102,7 +102,10 @@ public sealed partial class Connection
         Progress();
     }
 
-    /// <summary>When stages are told that it is too late; <see cref="long.MaxValue"/> takes that back.</summary>
+    /// <summary>When stages are told that it is too late; <see cref="long.MaxValue"/> for never.</summary>
+    internal long StageDeadlineMs => _stageDeadlineMs;
+
+    /// <summary>There is one deadline for all of them. <see cref="long.MaxValue"/> takes it back.</summary>
     internal void SetStageDeadline(long atMs)
     {
         _stageDeadlineMs = atMs;

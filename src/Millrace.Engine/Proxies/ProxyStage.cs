@@ -16,11 +16,10 @@ internal sealed class ProxyStage : ConnectionStage
     private byte[] _begun = [];
     private bool _isOver;
 
-    private ProxyStage(ProxyGate gate, Connection connection)
-    {
-        _gate = gate;
-        connection.SetStageDeadline(connection.Reactor.NowMs + gate.PrefaceMs);
-    }
+    /// <summary>How long the stages behind it wait for theirs, which begins when the preface is there.</summary>
+    private long _othersMs = long.MaxValue;
+
+    private ProxyStage(ProxyGate gate) => _gate = gate;
 
     public override bool HoldsHandler => true;
 
@@ -43,8 +42,21 @@ internal sealed class ProxyStage : ConnectionStage
             return [];
         }
 
-        var stage = new ProxyStage(gate, connection);
-        return others is null ? [stage] : [stage, .. others(connection)];
+        var stage = new ProxyStage(gate);
+        IReadOnlyList<ConnectionStage> behind = others?.Invoke(connection) ?? [];
+        stage.BeginDeadline(connection);
+        return [stage, .. behind];
+    }
+
+    /// <summary>Instead of the deadline of those behind it, unless that has come: then there is no place for the connection.</summary>
+    private void BeginDeadline(Connection connection)
+    {
+        long nowMs = connection.Reactor.NowMs;
+        if (connection.StageDeadlineMs > nowMs)
+        {
+            _othersMs = connection.StageDeadlineMs == long.MaxValue ? long.MaxValue : connection.StageDeadlineMs - nowMs;
+            connection.SetStageDeadline(nowMs + _gate.PrefaceMs);
+        }
     }
 
     public override void Receive(ReadOnlySpan<byte> bytes)
@@ -104,12 +116,7 @@ internal sealed class ProxyStage : ConnectionStage
     private void Leave(ProxyPreface preface, ReadOnlySpan<byte> rest)
     {
         _isOver = true;
-        if (Inner is null)
-        {
-            // Otherwise it is the next stage's by now.
-            Connection.SetStageDeadline(long.MaxValue);
-        }
-
+        Connection.SetStageDeadline(_othersMs == long.MaxValue ? long.MaxValue : Connection.Reactor.NowMs + _othersMs);
         Connection connection = Connection;
         ConnectionStage? inner = Inner;
         connection.LeaveOut(this, rest.Length);

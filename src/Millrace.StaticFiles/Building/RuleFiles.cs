@@ -1,3 +1,4 @@
+using System.Text;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.StaticFiles.Catalog;
@@ -40,22 +41,36 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
             return (previous?.Rules ?? SiteRules.Compile(options, [], []), null);
         }
 
-        if (previous is not null && Look(root) == previous.RuleFiles)
+        if (previous?.RuleFiles is RuleFileStates known && Look(root).AreThoseOf(known))
         {
-            return (previous.Rules, previous.RuleFiles);
+            Note(known, rootListed, skipped);
+            return (previous.Rules, known);
         }
 
         RuleFile headers = Read(HeadersPathZ);
         RuleFile redirects = Read(RedirectsPathZ);
-        if (previous is not null && (headers.Refused ?? redirects.Refused) is SkipReason reason)
+        var states = new RuleFileStates(headers.State, redirects.State)
         {
-            skipped.Note(rootListed, headers.Refused is not null ? "/_headers"u8 : "/_redirects"u8, reason);
-            return (previous.Rules, reason == SkipReason.KeptChanging ? new RuleFileStates(ReadAgain, ReadAgain) : Look(root));
+            Refused = headers.RefusedAs("/_headers") ?? redirects.RefusedAs("/_redirects"),
+        };
+        if (previous is not null && states.Refused is not null)
+        {
+            Note(states, rootListed, skipped);
+            return (previous.Rules, states);
         }
 
         headers.ThrowIfRefused("_headers", options);
         redirects.ThrowIfRefused("_redirects", options);
-        return (SiteRules.Compile(options, headers.Bytes, redirects.Bytes), new RuleFileStates(headers.State, redirects.State));
+        return (SiteRules.Compile(options, headers.Bytes, redirects.Bytes), states);
+    }
+
+    /// <summary>In every build, as long as it is refused: what is noted of a directory is what its last listing met.</summary>
+    private static void Note(in RuleFileStates states, ListedDirectory rootListed, SkippedEntries skipped)
+    {
+        if (states.Refused is SkippedEntry refused)
+        {
+            skipped.Note(rootListed, Encoding.ASCII.GetBytes(refused.Path), refused.Reason, refused.Error);
+        }
     }
 
     private static FileState Look(RootDirectory root, ReadOnlySpan<byte> pathZ) =>
@@ -64,13 +79,14 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
     /// <summary>Reads one until its state before and after are the same. One that is not there is empty.</summary>
     private RuleFile Read(ReadOnlySpan<byte> pathZ)
     {
+        long openedAtNs = WallClock.NowNs;
         int fd = root.OpenFile(pathZ);
         if (fd < 0)
         {
             // A socket is as little a rule file as a FIFO or a directory of that name, which open.
             return -fd is Errno.ENOENT or Errno.ENXIO
                 ? default
-                : new RuleFile([], default, SkipReason.Unreadable);
+                : Unreadable(-fd, Look(root, pathZ), openedAtNs);
         }
 
         try
@@ -85,23 +101,23 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
 
                 if (before.Size > BytesMax)
                 {
-                    return new RuleFile([], default, SkipReason.TooLarge);
+                    return new RuleFile([], Settled(before, lookedAtNs), SkipReason.TooLarge);
                 }
 
                 byte[] bytes = new byte[before.Size];
                 long read = FileContent.Read(fd, bytes);
                 if (read < 0)
                 {
-                    return new RuleFile([], default, SkipReason.Unreadable);
+                    return Unreadable((int)-read, before, lookedAtNs);
                 }
 
                 if (read == before.Size && FileState.Read(fd, out FileState after) == 0 && after == before)
                 {
-                    return new RuleFile(bytes, before.IsSettledAt(lookedAtNs) ? before : ReadAgain, null);
+                    return new RuleFile(bytes, Settled(before, lookedAtNs), null);
                 }
             }
 
-            return new RuleFile([], default, SkipReason.KeptChanging);
+            return new RuleFile([], ReadAgain, SkipReason.KeptChanging);
         }
         finally
         {
@@ -109,8 +125,22 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
         }
     }
 
-    private readonly record struct RuleFile(byte[]? Bytes, FileState State, SkipReason? Refused)
+    /// <summary>
+    /// What stands in the file's own way (rights, where a symlink leads) changes with its state; any other error may pass without that.
+    /// </summary>
+    private static RuleFile Unreadable(int error, in FileState state, long lookedAtNs)
     {
+        SkippedEntries.ThrowIfExhausted(error);
+        SkipReason reason = SkippedEntries.ReasonFor(error);
+        return new RuleFile([], reason == SkipReason.IoError ? ReadAgain : Settled(state, lookedAtNs), reason, error);
+    }
+
+    private static FileState Settled(in FileState state, long lookedAtNs) => state.IsSettledAt(lookedAtNs) ? state : ReadAgain;
+
+    private readonly record struct RuleFile(byte[]? Bytes, FileState State, SkipReason? Refused, int Error = 0)
+    {
+        public SkippedEntry? RefusedAs(string path) => Refused is SkipReason reason ? new SkippedEntry(path, reason, Error) : null;
+
         public void ThrowIfRefused(string name, SiteOptions options)
         {
             if (Refused is SkipReason reason)

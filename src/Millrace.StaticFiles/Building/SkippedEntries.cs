@@ -34,7 +34,7 @@ internal sealed class SkippedEntries
         }
     }
 
-    private static SkipReason ReasonFor(int error) => error switch
+    public static SkipReason ReasonFor(int error) => error switch
     {
         Errno.EACCES or Errno.EPERM => SkipReason.Unreadable,
         Errno.EXDEV => SkipReason.OutsideRoot,
@@ -46,7 +46,7 @@ internal sealed class SkippedEntries
     };
 
     /// <summary>Errors of the process, not of the file: a site with holes where they struck would be worse than the site before.</summary>
-    private static void ThrowIfExhausted(int error)
+    public static void ThrowIfExhausted(int error)
     {
         switch (error)
         {

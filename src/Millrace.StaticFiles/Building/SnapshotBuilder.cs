@@ -53,7 +53,8 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         (SiteRules rules, RuleFileStates? states) = ReadRules(walk, root, previous, skipped);
         var changed = new List<SiteDirectory>();
         var dropped = new List<Asset>();
-        var unsettled = new List<DirectoryChange>();
+        // What nobody looked at since is as worth another look as before.
+        List<DirectoryChange> unsettled = [.. previous?.Unsettled.Where(change => IsUntouched(walk, change)) ?? []];
         SnapshotTotals totals = kept;
         foreach (ListedDirectory listed in walk.Listed)
         {
@@ -117,6 +118,12 @@ internal sealed class SnapshotBuilder(SiteOptions options, AssetHoldings holding
         }
 
         return totals;
+    }
+
+    private static bool IsUntouched(SiteWalk walk, DirectoryChange change)
+    {
+        SitePath path = SitePath.Of(change.Path);
+        return !walk.IsListed(path) && !walk.Left.Contains(path);
     }
 
     private static IEnumerable<Asset> DroppedFrom(SiteDirectory? before, SiteDirectory? after)

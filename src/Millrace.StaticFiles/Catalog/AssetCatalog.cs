@@ -30,6 +30,13 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// <summary>Raised after each swap, on the thread that made it.</summary>
     public event Action? Changed;
 
+    /// <summary>Raised when memory and descriptors of old snapshots are given back, on a thread of the pool.</summary>
+    public event Action? Freed
+    {
+        add => _order.Freed += value;
+        remove => _order.Freed -= value;
+    }
+
     /// <summary>The latest snapshot, without a lease: to compare with the one adopted, not to use.</summary>
     public CatalogSnapshot Current => Volatile.Read(ref _current);
 

@@ -18,7 +18,7 @@ internal static class FreshnessCheck
             return Freshness.RootChanged;
         }
 
-        if (content.RuleFiles is RuleFileStates ruleFiles && RuleFiles.Look(root) != ruleFiles)
+        if (content.RuleFiles is RuleFileStates ruleFiles && !RuleFiles.Look(root).AreThoseOf(ruleFiles))
         {
             changed = content.Table.Find([]);
             return Freshness.DirectoryChanged;

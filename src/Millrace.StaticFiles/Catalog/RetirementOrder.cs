@@ -19,6 +19,9 @@ internal sealed class RetirementOrder(AssetHoldings holdings)
     /// <summary>The snapshots that are not released yet, from the oldest: a few, as each but the last has somebody slow.</summary>
     private readonly List<CatalogSnapshot> _living = [];
 
+    /// <summary>Raised when what a released snapshot alone held is given back, on the thread that did it.</summary>
+    public event Action? Freed;
+
     /// <summary>How many snapshots live.</summary>
     public int Living
     {
@@ -47,6 +50,8 @@ internal sealed class RetirementOrder(AssetHoldings holdings)
         {
             TakeOut(snapshot).Free(holdings);
         }
+
+        Freed?.Invoke();
     }
 
     private Retirement TakeOut(CatalogSnapshot snapshot)

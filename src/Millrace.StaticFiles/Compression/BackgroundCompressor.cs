@@ -5,7 +5,8 @@ namespace Millrace.StaticFiles.Compression;
 
 /// <summary>
 /// Compresses a site while it is served, on one thread that gets what the others leave: no request ever waits for a coding. Begins anew
-/// with each change of the site, with what is new. Dispose it before its catalogue.
+/// with each change of the site, with what is new; and where memory was short, when some is given back: whoever is slow may hold variants
+/// of before for long. Dispose it before its catalogue.
 /// </summary>
 internal sealed class BackgroundCompressor : IDisposable
 {
@@ -16,8 +17,14 @@ internal sealed class BackgroundCompressor : IDisposable
     private readonly CompressionPass _pass;
     private readonly Action<Exception> _failed;
     private readonly CancellationTokenSource _stop = new();
-    private readonly AutoResetEvent _changed = new(initialState: true);
     private readonly Thread _thread;
+
+    /// <summary>
+    /// For what it waits for. A monitor needs no disposal: a change or a release that began before the end may tell of itself behind it.
+    /// </summary>
+    private readonly object _gate = new();
+    private bool _hasChanged = true;
+    private bool _hasFreed;
     private volatile bool _isWorking;
 
     private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed)
@@ -40,6 +47,7 @@ internal sealed class BackgroundCompressor : IDisposable
     {
         var compressor = new BackgroundCompressor(catalog, options, failed);
         catalog.Changed += compressor.OnChanged;
+        catalog.Freed += compressor.OnFreed;
         compressor._thread.Start();
         return compressor;
     }
@@ -48,28 +56,39 @@ internal sealed class BackgroundCompressor : IDisposable
     public void Dispose()
     {
         _catalog.Changed -= OnChanged;
+        _catalog.Freed -= OnFreed;
         _stop.Cancel();
-        _changed.Set();
+        OnChanged();
         _thread.Join();
-        _changed.Dispose();
         _stop.Dispose();
     }
 
-    private void OnChanged() => _changed.Set();
+    private void OnChanged() => Tell(ref _hasChanged);
+
+    private void OnFreed() => Tell(ref _hasFreed);
+
+    private void Tell(ref bool what)
+    {
+        lock (_gate)
+        {
+            what = true;
+            Monitor.Pulse(_gate);
+        }
+    }
 
     private void Run()
     {
         _ = ThreadCalls.SetNiceness(Niceness);
         try
         {
-            // A change during a pass has set the event: the next wait is none.
-            do
+            PassOutcome outcome = PassOutcome.Complete;
+            while (outcome != PassOutcome.Stopped)
             {
-                _isWorking = false;
-                _changed.WaitOne();
+                Await(mayGoOn: outcome == PassOutcome.NoRoom);
                 _isWorking = true;
+                outcome = _pass.Run(_stop.Token);
+                _isWorking = false;
             }
-            while (_pass.Run(_stop.Token) != PassOutcome.Stopped);
         }
         catch (Exception error)
         {
@@ -78,6 +97,21 @@ internal sealed class BackgroundCompressor : IDisposable
         finally
         {
             _isWorking = false;
+        }
+    }
+
+    /// <summary>What was told during a pass counts for the next.</summary>
+    /// <param name="mayGoOn">Whether memory is what it lacks.</param>
+    private void Await(bool mayGoOn)
+    {
+        lock (_gate)
+        {
+            while (!_hasChanged && !(mayGoOn && _hasFreed))
+            {
+                Monitor.Wait(_gate);
+            }
+
+            _hasChanged = _hasFreed = false;
         }
     }
 }

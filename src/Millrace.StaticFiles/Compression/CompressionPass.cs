@@ -44,7 +44,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
 
             if (!TryCompress(asset, stop))
             {
-                return PassOutcome.Complete;
+                return PassOutcome.NoRoom;
             }
         }
 

@@ -3,8 +3,11 @@ namespace Millrace.StaticFiles.Compression;
 /// <summary>How a pass over a site ended.</summary>
 internal enum PassOutcome
 {
-    /// <summary>What could be compressed is, as far as there is memory.</summary>
+    /// <summary>What could be compressed is.</summary>
     Complete,
+
+    /// <summary>As far as there is memory. There may be more when variants of before are freed.</summary>
+    NoRoom,
 
     /// <summary>The site changed meanwhile; what it is now takes another pass.</summary>
     Superseded,

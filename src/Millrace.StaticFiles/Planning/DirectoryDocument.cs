@@ -13,15 +13,15 @@ namespace Millrace.StaticFiles.Planning;
 /// </summary>
 internal static class DirectoryDocument
 {
-    /// <summary>What one snapshot keeps; listings beyond are made each time.</summary>
+    /// <summary>What one snapshot keeps.</summary>
     private const long KeptBytesMax = 16 * 1024 * 1024;
 
-    /// <summary>And beside them, of pages under the addresses of rules. There may be any number, so old ones make room for new.</summary>
+    /// <summary>And beside them, of pages under the addresses of rules, of which there may be any number.</summary>
     private const long KeptElsewhereBytesMax = 4 * 1024 * 1024;
 
     private static readonly byte[] HtmlType = "text/html; charset=utf-8"u8.ToArray();
     private static readonly byte[] JsonType = "application/json"u8.ToArray();
-    private static readonly ConditionalWeakTable<CatalogSnapshot, Shelf> Shelves = [];
+    private static readonly ConditionalWeakTable<CatalogSnapshot, Shelves> Kept = [];
 
     /// <param name="snapshot">A snapshot the caller has leased.</param>
     /// <param name="directory">A directory of it.</param>
@@ -32,18 +32,13 @@ internal static class DirectoryDocument
         CatalogSnapshot snapshot, SiteDirectory directory, ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> query, bool asJson)
     {
         ListingOrder order = ListingOrder.Parse(query);
-        Shelf shelf = Shelves.GetOrCreateValue(snapshot);
 
         // A page says where it is: one under another address is not the directory's own.
         bool isOwn = asJson || urlPath[..^1].SequenceEqual(directory.Path);
         var key = new Key(directory, order, asJson, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
-        if (!shelf.Documents.TryGetValue(key, out PlanDocument? document))
-        {
-            document = Make(snapshot, directory, urlPath, order, asJson);
-            shelf.Keep(key, document);
-        }
-
-        return document;
+        Shelves shelves = Kept.GetOrCreateValue(snapshot);
+        Shelf shelf = isOwn ? shelves.Own : shelves.Elsewhere;
+        return shelf.Find(key) ?? shelf.Keep(key, Make(snapshot, directory, urlPath, order, asJson));
     }
 
     private static PlanDocument Make(
@@ -55,40 +50,47 @@ internal static class DirectoryDocument
         return new PlanDocument(bytes, asJson ? JsonType : HtmlType, tag);
     }
 
-    private sealed class Shelf
+    private sealed class Shelves
     {
+        public Shelf Own { get; } = new(KeptBytesMax);
+
+        public Shelf Elsewhere { get; } = new(KeptElsewhereBytesMax);
+    }
+
+    /// <summary>Listings up to a sum of bytes: old ones make room for new. One that is larger by itself is made each time.</summary>
+    private sealed class Shelf(long bytesMax)
+    {
+        private readonly ConcurrentDictionary<Key, PlanDocument> _documents = new();
+        private readonly Lock _keeping = new();
         private long _bytes;
-        private long _bytesElsewhere;
 
-        public ConcurrentDictionary<Key, PlanDocument> Documents { get; } = new();
+        public PlanDocument? Find(Key key) => _documents.GetValueOrDefault(key);
 
-        public void Keep(Key key, PlanDocument document)
+        /// <summary>Gives the one that is kept by now, if another was quicker.</summary>
+        public PlanDocument Keep(Key key, PlanDocument document)
         {
-            if (key.Elsewhere.Length > 0)
+            long bytes = document.Bytes.Length;
+            lock (_keeping)
             {
-                KeepElsewhere(key, document);
-            }
-            else if (Interlocked.Add(ref _bytes, document.Bytes.Length) <= KeptBytesMax)
-            {
-                Documents[key] = document;
-            }
-        }
-
-        private void KeepElsewhere(Key key, PlanDocument document)
-        {
-            if (Interlocked.Add(ref _bytesElsewhere, document.Bytes.Length) > KeptElsewhereBytesMax)
-            {
-                foreach (Key old in Documents.Keys.Where(static old => old.Elsewhere.Length > 0))
+                if (bytes > bytesMax)
                 {
-                    _ = Documents.TryRemove(old, out _);
+                    return document;
                 }
 
-                Interlocked.Exchange(ref _bytesElsewhere, document.Bytes.Length);
-            }
+                if (_documents.TryGetValue(key, out PlanDocument? kept))
+                {
+                    return kept;
+                }
 
-            if (document.Bytes.Length <= KeptElsewhereBytesMax)
-            {
-                Documents[key] = document;
+                if (_bytes + bytes > bytesMax)
+                {
+                    _documents.Clear();
+                    _bytes = 0;
+                }
+
+                _documents[key] = document;
+                _bytes += bytes;
+                return document;
             }
         }
     }

@@ -128,7 +128,7 @@ internal sealed class FieldRules
     {
         foreach (FieldEdit edit in block.Edits)
         {
-            if (use is FieldUse.Asset or FieldUse.HashedAsset || !IsAboutFile(edit.Field.Name))
+            if (use is FieldUse.Asset or FieldUse.HashedAsset || !IsAboutFile(edit.Field))
             {
                 fields.Apply(edit);
             }
@@ -139,11 +139,10 @@ internal sealed class FieldRules
     /// Fields that describe the file that was asked for, or say how long to keep it. On an error's page they would be wrong: a 404
     /// kept for a year, or a page to be saved as a file (Content-Disposition).
     /// </summary>
-    private static bool IsAboutFile(string name) =>
-        name.Contains("Cache-Control", StringComparison.OrdinalIgnoreCase)
-        || name.Equals("Expires", StringComparison.OrdinalIgnoreCase)
-        || (name.StartsWith("Content-", StringComparison.OrdinalIgnoreCase)
-            && !name.StartsWith("Content-Security-Policy", StringComparison.OrdinalIgnoreCase));
+    private static bool IsAboutFile(Field field) =>
+        StoringFields.Contain(field.NameBytes)
+        || (field.Name.StartsWith("Content-", StringComparison.OrdinalIgnoreCase)
+            && !field.Name.StartsWith("Content-Security-Policy", StringComparison.OrdinalIgnoreCase));
 
     private static FieldBlock Compile(string pattern, string name, string value)
     {

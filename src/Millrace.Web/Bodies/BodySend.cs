@@ -22,6 +22,7 @@ internal struct BodySend
     private BodySource _source;
     private SentHead _head;
     private MultipartRanges? _parts;
+    private byte[]? _document;
     private BodyExtent _extent;
     private long _first;
     private long _bytes;
@@ -79,6 +80,9 @@ internal struct BodySend
     public static BodySend BeginParts(in BodySource source, MultipartRanges parts) =>
         new() { IsPending = true, _source = source, _parts = parts };
 
+    /// <summary>The same for a document of the server's own.</summary>
+    public static BodySend BeginDocument(byte[] document) => new() { IsPending = true, _document = document };
+
     /// <summary>Sends the rest. False when the connection is done for, or should end behind what was written.</summary>
     public ValueTask<bool> RunAsync(Connection connection)
     {
@@ -92,6 +96,11 @@ internal struct BodySend
 
     private readonly ValueTask<bool> SendAsync(Connection connection)
     {
+        if (_document is not null)
+        {
+            return DocumentBody.SendAsync(connection, _document);
+        }
+
         if (_parts is not null)
         {
             return MultipartBody.SendAsync(connection, _source, _parts);

@@ -87,7 +87,7 @@ internal static class AnswerHead
         WriteAbout(ref writer, plan, AssetState.Changed, body, FieldLines.Of<TWriter>(plan.Fields).ContentType);
         foreach (Field field in plan.Fields.Fields)
         {
-            if (field != plan.Fields.ContentType && !field.Is("Cache-Control"))
+            if (field != plan.Fields.ContentType && !StoringFields.Contain(field.NameBytes))
             {
                 writer.Field(field.NameBytes, field.ValueBytes);
             }

@@ -1,5 +1,7 @@
 using System.Buffers.Text;
 using System.Diagnostics;
+using System.Text;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Web.Http1;
 
@@ -48,10 +50,7 @@ internal static class ChangedHead
             int end = head.IndexOf((byte)'\n') + 1;
             ReadOnlySpan<byte> line = head[..end];
             head = head[end..];
-            bool isDropped = line.StartsWith("ETag:"u8) || line.StartsWith("Last-Modified:"u8) || line.StartsWith("Accept-Ranges:"u8)
-                || line.StartsWith("Content-Length:"u8) || line.StartsWith("Cache-Control:"u8)
-                || (!keepsConnection && line.StartsWith("Connection:"u8));
-            if (!isDropped)
+            if (!IsDropped(line[..Math.Max(0, line.IndexOf((byte)':'))], keepsConnection))
             {
                 Append(destination, ref written, line);
             }
@@ -61,6 +60,17 @@ internal static class ChangedHead
         Append(destination, ref written, "Cache-Control: no-store\r\n"u8);
         return written;
     }
+
+    /// <summary>The names of rules are as somebody wrote them.</summary>
+    /// <param name="name">A field's; empty for the status line.</param>
+    /// <param name="keepsConnection">Whether what it says of the connection stays true.</param>
+    private static bool IsDropped(ReadOnlySpan<byte> name, bool keepsConnection) =>
+        Ascii.EqualsIgnoreCase(name, "ETag"u8)
+        || Ascii.EqualsIgnoreCase(name, "Last-Modified"u8)
+        || Ascii.EqualsIgnoreCase(name, "Accept-Ranges"u8)
+        || Ascii.EqualsIgnoreCase(name, "Content-Length"u8)
+        || StoringFields.Contain(name)
+        || (!keepsConnection && Ascii.EqualsIgnoreCase(name, "Connection"u8));
 
     private static void Append(Span<byte> destination, ref int written, ReadOnlySpan<byte> bytes)
     {

@@ -38,7 +38,7 @@ internal readonly ref struct PlanAnswer(
             case PlanBody.Ranges:
                 return BeginAsset(plan, adoption, out send);
             case PlanBody.Document:
-                WriteWhole(plan, plan.Document!.Bytes);
+                send = BeginDocument(plan, plan.Document!.Bytes);
                 return plan.Status;
             case PlanBody.StatusText:
                 WriteStatusText(plan);
@@ -58,9 +58,18 @@ internal readonly ref struct PlanAnswer(
             return AnswerWithout(plan, opening);
         }
 
-        AssetPart part = AssetPart.Of(plan, source);
-        send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
-        return plan.Status;
+        try
+        {
+            AssetPart part = AssetPart.Of(plan, source);
+            send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
+            return plan.Status;
+        }
+        catch
+        {
+            // There is no memory for the head. Nobody else has the source yet.
+            source.Close();
+            throw;
+        }
     }
 
     /// <summary>An error stays that error, with all its fields, when only its page cannot be had.</summary>
@@ -135,6 +144,19 @@ internal readonly ref struct PlanAnswer(
         Span<byte> room = connection.GetSpan(AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch));
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(parts.Bytes, parts.ContentType)));
         return BodySend.BeginParts(source, parts);
+    }
+
+    private BodySend BeginDocument(scoped in Plan plan, byte[] document)
+    {
+        if (document.Length <= StreamBody.ChunkBytes || !includesBody)
+        {
+            WriteWhole(plan, document);
+            return default;
+        }
+
+        Span<byte> room = connection.GetSpan(AnswerHead.BytesMax<ResponseHeadWriter>(plan, bench.Scratch));
+        connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(document.Length)));
+        return BodySend.BeginDocument(document);
     }
 
     private void WriteStatusText(scoped in Plan plan) =>

@@ -29,20 +29,33 @@ internal static class RedirectSession
         HeadResult result;
         while ((result = RequestHeadParser.Parse(connection.Input, bench.Head, bench.HeadLimits)).IsIncomplete)
         {
-            if (await connection.ReadAsync() != ReadOutcome.Data)
+            ReadOutcome outcome = await connection.ReadAsync();
+            if (outcome == ReadOutcome.TimedOut && !connection.Input.IsEmpty)
+            {
+                // Others have used the head since this one was read into it.
+                result = RequestHeadParser.Parse(connection.Input, bench.Head, bench.HeadLimits);
+                break;
+            }
+
+            if (outcome != ReadOutcome.Data)
             {
                 return;
             }
         }
 
         bench.Ledger?.Take(connection, exchange!, bench.Head, result);
-        if (result.IsRefused)
+        if (result.IsIncomplete)
+        {
+            Refuse(connection, bench, 408, includesBody: true, exchange);
+        }
+        else if (result.IsRefused)
         {
             Refuse(connection, bench, HeadRefusals.StatusOf(result.Refusal), includesBody: bench.Head.Method != Method.Head, exchange);
         }
-        else if (bench.Head.Authority.Length == 0)
+        else if (HostOf(bench.Head, connection.Input).IsEmpty)
         {
-            // HTTP/1.0 without Host: there is no address to send it to.
+            // HTTP/1.0 without Host, or a port alone: there is no address to send it to, and a client would take the path for one (RFC
+            // 9110, section 4.2.2).
             Refuse(connection, bench, 400, includesBody: bench.Head.Method != Method.Head, exchange);
         }
         else
@@ -55,14 +68,19 @@ internal static class RedirectSession
 
     private static byte[] LocationOf(RequestHead head, ReadOnlySpan<byte> bytes, int port)
     {
+        string portText = port == HttpsPort ? "" : string.Create(CultureInfo.InvariantCulture, $":{port}");
+        ReadOnlySpan<byte> path = head.Target.Path.Length == 0 ? "/"u8 : head.Target.Path.In(bytes);
+        return [.. "https://"u8, .. HostOf(head, bytes), .. Encoding.ASCII.GetBytes(portText), .. path, .. head.Target.Query.In(bytes)];
+    }
+
+    /// <summary>The authority without its port.</summary>
+    private static ReadOnlySpan<byte> HostOf(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
         ReadOnlySpan<byte> authority = head.Authority.In(bytes);
 
         // "[::1]:80": the colons of an address are within brackets.
         int colon = authority.LastIndexOf((byte)':');
-        ReadOnlySpan<byte> host = colon > authority.LastIndexOf((byte)']') ? authority[..colon] : authority;
-        string portText = port == HttpsPort ? "" : string.Create(CultureInfo.InvariantCulture, $":{port}");
-        ReadOnlySpan<byte> path = head.Target.Path.Length == 0 ? "/"u8 : head.Target.Path.In(bytes);
-        return [.. "https://"u8, .. host, .. Encoding.ASCII.GetBytes(portText), .. path, .. head.Target.Query.In(bytes)];
+        return colon > authority.LastIndexOf((byte)']') ? authority[..colon] : authority;
     }
 
     private static void Refuse(Connection connection, Workbench bench, int status, bool includesBody, Exchange? exchange) =>

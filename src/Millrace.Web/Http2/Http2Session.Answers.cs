@@ -70,31 +70,31 @@ internal sealed partial class Http2Session
         Http2Stream stream, scoped in Plan plan, in BodySource source, in AssetPart part, bool includesBody)
     {
         (long first, long bytes) = (part.Range.First, part.Range.Length);
-        bool hasBody = includesBody && bytes > 0;
-        if (hasBody && source.Asset.Strategy != BodyStrategy.Baked)
+        if (!includesBody || bytes == 0)
+        {
+            AnswerWithHead(stream, plan, source, part.State, new BodyDescription(bytes));
+            return;
+        }
+
+        // First of all: where there is no memory for the head, the stream closes it.
+        stream.Body.Begin(source, first, bytes);
+        if (source.Asset.Strategy != BodyStrategy.Baked)
         {
             // Its head is sure only when its first bytes are there.
             stream.Head.Hold(plan, _bench.Scratch, part);
-            stream.Body.Begin(source, first, bytes);
             Enqueue(stream);
             return;
         }
 
-        WriteHead(stream, plan, part.State, new BodyDescription(bytes), hasBody ? FrameFlags.None : FrameFlags.EndStream);
-        if (!hasBody)
-        {
-            source.Close();
-            EndAnswer(stream);
-        }
-        else if (MayGoAtOnce(stream, bytes))
+        WriteHead(stream, plan, part.State, new BodyDescription(bytes), FrameFlags.None);
+        if (MayGoAtOnce(stream, bytes))
         {
             WriteAtOnce(stream, source.Asset.BakedBody.Slice((int)first, (int)bytes));
-            source.Close();
+            stream.Body.Release();
             EndAnswer(stream);
         }
         else
         {
-            stream.Body.Begin(source, first, bytes);
             Enqueue(stream);
         }
     }
@@ -103,17 +103,24 @@ internal sealed partial class Http2Session
     {
         MultipartRanges parts = _bench.PartsOf(plan, source.Size);
         var description = new BodyDescription(parts.Bytes, parts.ContentType);
-        WriteHead(stream, plan, AssetState.AsPlanned, description, includesBody ? FrameFlags.None : FrameFlags.EndStream);
-        if (includesBody)
+        if (!includesBody)
         {
-            stream.Body.Begin(source, parts);
-            Enqueue(stream);
+            AnswerWithHead(stream, plan, source, AssetState.AsPlanned, description);
+            return;
         }
-        else
-        {
-            source.Close();
-            EndAnswer(stream);
-        }
+
+        stream.Body.Begin(source, parts);
+        WriteHead(stream, plan, AssetState.AsPlanned, description, FrameFlags.None);
+        Enqueue(stream);
+    }
+
+    /// <summary>Nothing is read of the source any more: what it knew is in the plan and the description.</summary>
+    private void AnswerWithHead(
+        Http2Stream stream, scoped in Plan plan, in BodySource source, AssetState state, in BodyDescription description)
+    {
+        source.Close();
+        WriteHead(stream, plan, state, description, FrameFlags.EndStream);
+        EndAnswer(stream);
     }
 
     /// <param name="stream">Whose answer.</param>

@@ -154,14 +154,9 @@ internal sealed partial class Http2Session
         {
             AnswerPlain(stream, FieldsRefusals.StatusOf(refusal), includesBody: head.Method != Method.Head);
         }
-        else if (_bench.IsOverloaded)
-        {
-            _connection.Reactor.NoteRefused();
-            AnswerPlain(stream, 503, includesBody: head.Method != Method.Head);
-        }
         else
         {
-            Decide(stream, head, fields.Bytes, preparation: null);
+            DecideUnlessOverloaded(stream, head, fields.Bytes, preparation: null);
         }
 
         return default;
@@ -215,6 +210,19 @@ internal sealed partial class Http2Session
         }
 
         return head.TryGet(FieldName.Priority, out TextRange value) ? StreamPriority.Parse(value.In(bytes)) : StreamPriority.Default;
+    }
+
+    private void DecideUnlessOverloaded(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, Preparation? preparation)
+    {
+        if (_bench.IsOverloaded)
+        {
+            _connection.Reactor.NoteRefused();
+            AnswerPlain(stream, 503, includesBody: head.Method != Method.Head);
+        }
+        else
+        {
+            Decide(stream, head, bytes, preparation);
+        }
     }
 
     /// <summary>Plans the answer and begins it, or has done first what it takes to plan it.</summary>
@@ -294,7 +302,8 @@ internal sealed partial class Http2Session
                 throw new InvalidOperationException("A head that was kept cannot be read again.");
             }
 
-            Decide(stream, head, prepared.Head, prepared);
+            // It has waited, and what there was room for when it came there may not be any more.
+            DecideUnlessOverloaded(stream, head, prepared.Head, prepared);
         }
     }
 

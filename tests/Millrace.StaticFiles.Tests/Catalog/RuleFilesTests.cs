@@ -1,6 +1,7 @@
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Tests.Kit;
+using Millrace.StaticFiles.Tests.Watching;
 
 namespace Millrace.StaticFiles.Tests.Catalog;
 
@@ -122,6 +123,52 @@ public sealed class RuleFilesTests : IDisposable
         Assert.Same(rules, catalog.Current.Rules);
         Assert.Equal(SkipReason.TooLarge, catalog.Current.ReasonFor("/_headers"));
         Assert.Equal("new", catalog.Current.Body("/f.txt"));
+    }
+
+    [Fact]
+    public async Task One_whose_reading_failed_for_what_has_passed_is_read_at_the_next_look_and_was_told_of_once()
+    {
+        _site.File("_headers", "/*\n X: one\n");
+        await TempSite.SettleAsync();
+        using var log = new RecordingLog();
+        using Site site = Site.Open(_site.Options with { Watch = WatchMode.Off }, log);
+        string path = _site.File("_headers", "/*\n X: two\n");
+        await TempSite.SettleAsync();
+        using (new FileLease(path))
+        {
+            for (int i = 0; i < 2; i++)
+            {
+                site.Catalog.Refresh("");
+                Assert.Contains("X: one", site.Catalog.Current.Rules.Fields("/f.txt"));
+                Assert.Equal(SkipReason.IoError, site.Catalog.Current.ReasonFor("/_headers"));
+            }
+        }
+
+        Assert.Contains("_headers", Assert.Single(log.Lines(424)), StringComparison.Ordinal);
+        site.Catalog.Refresh("");
+
+        Assert.Contains("X: two", site.Catalog.Current.Rules.Fields("/f.txt"));
+        Assert.Empty(site.Catalog.Current.Skipped);
+    }
+
+    [Fact]
+    public async Task One_that_stays_refused_stays_noted_and_is_told_of_again_when_it_is_another()
+    {
+        _site.File("_headers", "x");
+        using var log = new RecordingLog();
+        using Site site = Site.Open(_site.Options with { Watch = WatchMode.Off }, log);
+        for (int state = 1; state < 3; state++)
+        {
+            _site.File("_headers", new byte[(1024 * 1024) + state]);
+            await TempSite.SettleAsync();
+            for (int i = 0; i < 2; i++)
+            {
+                _site.File($"f{i}.txt", $"{state}");
+                site.Catalog.Refresh("");
+                Assert.Equal(SkipReason.TooLarge, site.Catalog.Current.ReasonFor("/_headers"));
+                Assert.Equal(state, log.Lines(424).Count());
+            }
+        }
     }
 
     [Fact]

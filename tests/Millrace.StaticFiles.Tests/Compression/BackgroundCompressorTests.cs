@@ -32,6 +32,30 @@ public sealed class BackgroundCompressorTests : IDisposable
     }
 
     [Fact]
+    public async Task What_there_was_no_memory_for_is_compressed_when_a_slow_client_lets_go_of_what_was_before()
+    {
+        _site.File("small.txt", TestText.Of(1_000, seed: 1));
+        _site.File("large.txt", TestText.Of(30_000, seed: 2));
+        SiteOptions options = _site.Options with { CompressedBytesTotalMax = await CompressedBytesAsync() * 3 / 2 };
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, options, _failures.Add);
+        await WhenCompressedAsync(catalog, "/large.txt");
+        using (new AssetCatalogLease(catalog))
+        {
+            _site.File("small.txt", TestText.Of(1_001, seed: 3));
+            _site.File("large.txt", TestText.Of(30_001, seed: 4));
+            catalog.Reload();
+            await WhenCompressedAsync(catalog, "/small.txt");
+            await TempSite.UntilAsync(() => !compressor.IsWorking);
+            using AssetCatalogLease now = new(catalog);
+            Assert.False(now.Snapshot.Asset("/large.txt").IsPublished);
+        }
+
+        await WhenCompressedAsync(catalog, "/large.txt");
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
     public async Task It_stops_in_the_middle_of_its_work_and_leaves_no_thread()
     {
         for (int i = 0; i < 40; i++)
@@ -72,6 +96,16 @@ public sealed class BackgroundCompressorTests : IDisposable
         using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, told.SetResult);
 
         Assert.IsType<ObjectDisposedException>(await told.Task.WaitAsync(TimeSpan.FromSeconds(30), TestContext.Current.CancellationToken));
+    }
+
+    /// <summary>What the variants of the site as it is now take.</summary>
+    private async Task<long> CompressedBytesAsync()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, _failures.Add);
+        await WhenCompressedAsync(catalog, "/small.txt");
+        await WhenCompressedAsync(catalog, "/large.txt");
+        return catalog.CompressedBytesHeld;
     }
 
     /// <summary>Name and niceness are the 2nd and the 19th field of stat (proc(5)); names are cut to 15 characters.</summary>

@@ -101,6 +101,7 @@ public class FieldRulesTests
               Cache-Control: public, max-age=31536000
               CDN-Cache-Control: max-age=1
               Expires: 0
+              Surrogate-Control: max-age=1
               Content-Type: application/json
               Content-Disposition: attachment
               Content-Security-Policy: default-src 'none'

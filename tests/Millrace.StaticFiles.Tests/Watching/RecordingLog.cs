@@ -4,7 +4,7 @@ using Microsoft.Extensions.Logging;
 namespace Millrace.StaticFiles.Tests.Watching;
 
 /// <summary>Keeps what is logged.</summary>
-internal sealed class RecordingLog : ILogger
+internal sealed class RecordingLog : ILogger, ILoggerFactory
 {
     public ConcurrentQueue<(int Id, string Text)> Entries { get; } = new();
 
@@ -19,4 +19,14 @@ internal sealed class RecordingLog : ILogger
 
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull => null;
+
+    public ILogger CreateLogger(string categoryName) => this;
+
+    public void AddProvider(ILoggerProvider provider)
+    {
+    }
+
+    public void Dispose()
+    {
+    }
 }

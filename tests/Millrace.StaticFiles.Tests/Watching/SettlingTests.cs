@@ -2,6 +2,7 @@ using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Tests.Kit;
+using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
@@ -42,6 +43,84 @@ public class SettlingTests
         Assert.Equal("large.bin", Encoding.UTF8.GetString(Assert.Single(unsettled.Names!)));
     }
 
+    [Fact]
+    public void A_change_elsewhere_does_not_make_what_wants_another_look_forgotten()
+    {
+        using var files = new TempSite();
+        files.File("a/x", "1");
+        files.File("b/x", "1");
+        using AssetCatalog catalog = AssetCatalog.Open(files.Options);
+        WriteLarge(files, catalog, "a");
+
+        files.File("b/x", "22");
+        catalog.Refresh("/b");
+        Assert.Contains("/a", Unsettled(catalog));
+        WriteLarge(files, catalog, "b");
+        Assert.Contains("/a", Unsettled(catalog));
+
+        Directory.Delete(files.PathOf("a"), recursive: true);
+        catalog.Refresh("");
+        Assert.DoesNotContain("/a", Unsettled(catalog));
+    }
+
+    [Fact]
+    public async Task A_large_file_has_a_strong_tag_soon_whatever_changes_elsewhere()
+    {
+        using var files = new TempSite();
+        files.File("b/x", "1");
+        files.File("a/large.bin", new byte[1_000_000]);
+        using Site site = Site.Open(files.Options with { Watch = WatchMode.Revalidate }, NullLoggerFactory.Instance);
+        for (int size = 2; TagOf(site.Catalog, "/a/large.bin") is ['W', ..]; size++)
+        {
+            Assert.True(size < 1_000, "It stays weak.");
+            files.File("b/x", new string('x', size));
+            site.Catalog.Refresh("/b");
+            await Task.Delay(10, TestContext.Current.CancellationToken);
+        }
+    }
+
+    [Fact]
+    public void A_look_is_not_put_off_by_what_changes_meanwhile_and_is_repeated_when_it_fails()
+    {
+        var clock = new OneTimer();
+        IReadOnlyList<DirectoryChange> unsettled = [new DirectoryChange("/a"u8.ToArray(), ["large.bin"u8.ToArray()])];
+        var log = new RecordingLog();
+        var catalog = new RecordingCatalog(told => unsettled = []);
+        using var settling = new Settling(new Refresher(catalog, "root", new WatchLog(log)), () => unsettled, clock);
+
+        settling.OnChanged();
+        settling.OnChanged();
+        Assert.Equal([Settling.LookAfter], clock.Started);
+
+        catalog.OnTold = _ => throw new IOException("No descriptor.");
+        clock.Fire();
+        settling.OnChanged();
+        Assert.Equal([Settling.LookAfter, Settling.RetryAfter], clock.Started);
+        Assert.Equal(["/a"], Assert.Single(catalog.Told)!);
+        Assert.Single(log.Lines(412));
+
+        catalog.OnTold = _ => { };
+        clock.Fire();
+        settling.OnChanged();
+        Assert.Equal(2, catalog.Told.Count);
+        Assert.Equal(2, clock.Started.Count);
+        Assert.Single(log.Lines(413));
+    }
+
+    /// <summary>Writes until a look came soon enough for a weak tag, which a busy machine may miss.</summary>
+    private static void WriteLarge(TempSite files, AssetCatalog catalog, string directory)
+    {
+        for (int i = 0; !Unsettled(catalog).Contains("/" + directory); i++)
+        {
+            Assert.True(i < 1_000);
+            files.File(directory + "/large.bin", new byte[1_000_000 + i]);
+            catalog.RefreshNames("/" + directory, "large.bin");
+        }
+    }
+
+    private static string[] Unsettled(AssetCatalog catalog) =>
+        [.. catalog.Current.Unsettled.Select(change => Encoding.UTF8.GetString(change.Path)).Order(StringComparer.Ordinal)];
+
     private static string TagOf(AssetCatalog catalog, string path)
     {
         CatalogSnapshot snapshot = catalog.Adopt();
@@ -55,5 +134,33 @@ public class SettlingTests
         {
             snapshot.Release();
         }
+    }
+
+    /// <summary>A clock with one timer, which goes off when it is told to.</summary>
+    private sealed class OneTimer : TimeProvider, ITimer
+    {
+        private TimerCallback? _callback;
+
+        public List<TimeSpan> Started { get; } = [];
+
+        public void Fire() => _callback!(null);
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+        {
+            _callback = callback;
+            return this;
+        }
+
+        public bool Change(TimeSpan dueTime, TimeSpan period)
+        {
+            Started.Add(dueTime);
+            return true;
+        }
+
+        public void Dispose()
+        {
+        }
+
+        public ValueTask DisposeAsync() => ValueTask.CompletedTask;
     }
 }

@@ -200,6 +200,22 @@ public class FileTests : SiteFixture
     }
 
     [Fact]
+    public async Task What_rules_say_of_storing_one_that_changed_is_dropped_for_whomever_it_is_meant()
+    {
+        byte[] bytes = Folder.AddSized(RingSize);
+        Folder.Add("/_headers", SiteFolder.RulesOfStoring);
+        Http2Wire client = await OpenAsync();
+        Folder.SetLength(SiteFolder.Target(RingSize), 99_999);
+
+        Answer answer = await client.GetAsync(1, SiteFolder.Target(RingSize));
+
+        answer.AssertIsWhole(bytes[..99_999]);
+        AssertSpeaksOfNoVersion(answer);
+        Assert.Equal("kept", answer.Field("x-kept"));
+        Assert.All(["cdn-cache-control", "surrogate-control", "expires"], name => Assert.Null(answer.Field(name)));
+    }
+
+    [Fact]
     public async Task A_hundred_clients_have_their_own_bytes_each()
     {
         Folder.AddSizes();

@@ -53,6 +53,14 @@ internal sealed class RunningSite
         return await ConnectAsync(listener.EndPoint, receiveBufferBytes: 0);
     }
 
+    /// <summary>A connection whose client is sent to HTTPS, on its usual port.</summary>
+    public async Task<Wire> ConnectPlainAsync()
+    {
+        Listener listener = await Group.ListenAsync(
+            new IPEndPoint(IPAddress.Loopback, 0), connection => _sites.RedirectAsync(connection, 443), _sites.RefuseAsync);
+        return await ConnectAsync(listener.EndPoint, receiveBufferBytes: 0);
+    }
+
     /// <summary>A connection whose bytes pass a stage.</summary>
     public async Task<Wire> ConnectStagedAsync(int receiveBufferBytes)
     {

@@ -15,6 +15,13 @@ internal sealed class SiteFolder : IDisposable
         262_143, 262_144, 262_145, (1024 * 1024) + 1,
     ];
 
+    /// <summary>Rules by which everything may be stored, by everybody, and with a field that has nothing to do with it.</summary>
+    public static readonly byte[] RulesOfStoring =
+    [
+        .. "/*\n  cache-control: max-age=31536000\n  CDN-Cache-Control: max-age=9\n  Surrogate-Control: max-age=9\n"u8,
+        .. "  expires: Thu, 01 Jan 2099 00:00:00 GMT\n  X-Kept: kept\n"u8,
+    ];
+
     public string Root { get; } = Directory.CreateTempSubdirectory(NamePrefix).FullName;
 
     /// <summary>The target of the file of a size.</summary>

@@ -1,0 +1,55 @@
+using System.Net;
+using System.Text;
+using Millrace.Engine;
+using Millrace.Engine.Listening;
+using Millrace.Engine.Proxies;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Tls.Tests.Kit;
+
+namespace Millrace.Tls.Tests;
+
+/// <summary>TLS behind a proxy that tells first whose connection it passes on: each has its own time.</summary>
+public class ProxyTests : TlsTest
+{
+    private const int ShortMs = 150;
+    private static readonly TimeSpan Long = TimeSpan.FromHours(1);
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("PROXY TCP4 192.")]
+    public async Task A_preface_that_does_not_come_is_waited_for_only_as_long_as_a_preface(string begun)
+    {
+        var gate = new ProxyGate([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: ShortMs);
+        Listener listener = await ServeAsync(gate, Long);
+        Client client = await ConnectAsync(listener);
+        await client.SendAsync(Encoding.ASCII.GetBytes(begun));
+
+        await client.ExpectResetAsync();
+
+        Assert.Equal(1, gate.Refused);
+        Assert.Equal(0, Terminator.Counters.HandshakesFailed);
+    }
+
+    [Fact]
+    public async Task A_handshake_that_does_not_follow_is_waited_for_only_as_long_as_a_handshake()
+    {
+        var gate = new ProxyGate([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: (int)Long.TotalMilliseconds);
+        Listener listener = await ServeAsync(gate, TimeSpan.FromMilliseconds(ShortMs));
+        Client client = await ConnectAsync(listener);
+        await client.SendAsync("PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n"u8.ToArray());
+
+        _ = await client.ReceiveToEndAsync();
+
+        Assert.Equal(0, gate.Refused);
+        Assert.Equal(1, Terminator.Counters.HandshakesFailed);
+    }
+
+    private async Task<Listener> ServeAsync(ProxyGate gate, TimeSpan handshake)
+    {
+        TlsTerminator terminator = Terminate(TlsOptions() with { HandshakeTimeout = handshake });
+        ReactorGroup group = await StartAsync();
+        ListenSettings settings = ListenSettings.Of(new Limits()) with { Proxies = gate };
+        return await group.ListenAsync(
+            new IPEndPoint(IPAddress.Loopback, 0), Handlers.EchoAsync, terminator.StagesOf, refusal: null, settings).Within();
+    }
+}
