@@ -20,7 +20,7 @@ public class SleptGraceTests
         await script.Reactor.AskAsync(() => 0);
         script.Kernel.Complete(receive, -Errno.ECANCELED);
 
-        await script.Kernel.ExpectAsync("reset");
+        await script.Kernel.ExpectBehindCancelsAsync("reset");
         await script.Kernel.ExpectAsync("close");
         await stop.Within();
         Assert.Equal(0, script.Log.Count(102));

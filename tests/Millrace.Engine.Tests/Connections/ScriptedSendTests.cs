@@ -297,7 +297,7 @@ public class ScriptedSendTests
         await script.Kernel.ExpectAsync("cancel");
         script.Kernel.Complete(receive, -Errno.ECANCELED);
         script.Kernel.Complete(stopped, -Errno.ECANCELED);
-        await script.Kernel.ExpectAsync("reset");
+        await script.Kernel.ExpectBehindCancelsAsync("reset");
         await script.ExpectClosedAsync(7);
         Assert.Equal(0, script.Log.Count(300));
     }
@@ -455,9 +455,8 @@ public class ScriptedSendTests
         script.Kernel.Deliver(receive, "x"u8.ToArray());
         await script.Kernel.ExpectAsync("cancel");
         await BeSilentAsync(script, seconds: 2);
-        Assert.True(script.Kernel.IsQuiet);
         script.Kernel.Complete(receive, -Errno.ECANCELED);
-        await script.Kernel.ExpectAsync("reset");
+        await script.Kernel.ExpectBehindCancelsAsync("reset");
         await script.ExpectClosedAsync(7);
     }
 
@@ -476,7 +475,7 @@ public class ScriptedSendTests
         await script.Kernel.ExpectAsync("cancel");
         script.Kernel.Complete(receive, -Errno.ECANCELED);
         script.Kernel.Complete(send, -Errno.ECANCELED);
-        await script.Kernel.ExpectAsync("reset");
+        await script.Kernel.ExpectBehindCancelsAsync("reset");
         await script.ExpectClosedAsync(7);
     }
 }

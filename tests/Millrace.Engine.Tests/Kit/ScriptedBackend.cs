@@ -52,6 +52,21 @@ internal sealed class ScriptedBackend : Backend
         return next;
     }
 
+    /// <summary>
+    /// The next thing the reactor asks beside cancels, which it repeats for as long as the test's clock goes on and the end is not told.
+    /// </summary>
+    public async Task<Submission> ExpectBehindCancelsAsync(string verb)
+    {
+        Submission next = await AnyAsync();
+        while (next.Verb == "cancel")
+        {
+            next = await AnyAsync();
+        }
+
+        Assert.Equal(verb, next.Verb);
+        return next;
+    }
+
     /// <summary>The next thing the reactor asks.</summary>
     public Task<Submission> AnyAsync() => _told.Reader.ReadAsync().AsTask().Within();
 
