@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
@@ -10,8 +11,13 @@ namespace Millrace.StaticFiles;
 /// </summary>
 internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
 {
+    private const long RetryMs = 1_000;
+
     /// <summary>Many requests may meet one change: the first reads the directory again, those behind it find it read.</summary>
     private readonly Lock _refreshing = new();
+
+    /// <summary>Directories that were read again and are no better, and when: some may take a network's patience each time.</summary>
+    private readonly ConcurrentDictionary<byte[], long> _inVain = new(PathBytes.Comparer);
 
     /// <param name="targetPath">The path of a request's target, percent-encoded; taken over.</param>
     /// <param name="query">Its query without '?'; taken over.</param>
@@ -41,22 +47,50 @@ internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
 
     private void RefreshIfStale(byte[] path)
     {
-        if (Look(path, out _) == Freshness.Current)
+        if (!NeedsRefresh(path, out _, out _))
         {
             return;
         }
 
         lock (_refreshing)
         {
-            switch (Look(path, out byte[] directory))
+            if (NeedsRefresh(path, out Freshness freshness, out byte[] directory))
             {
-                case Freshness.DirectoryChanged:
-                    catalog.Refresh([new DirectoryChange(directory)]);
-                    break;
-                case Freshness.RootChanged:
-                    catalog.Reload();
-                    break;
+                Refresh(freshness, directory);
             }
+        }
+    }
+
+    private bool NeedsRefresh(byte[] path, out Freshness freshness, out byte[] directory)
+    {
+        freshness = Look(path, out directory);
+        return freshness switch
+        {
+            Freshness.Current => false,
+            Freshness.Doubtful => !_inVain.TryGetValue(directory, out long atMs) || Environment.TickCount64 - atMs >= RetryMs,
+            _ => true,
+        };
+    }
+
+    private void Refresh(Freshness freshness, byte[] directory)
+    {
+        CatalogSnapshot before = catalog.Current;
+        if (freshness == Freshness.RootChanged)
+        {
+            catalog.Reload();
+        }
+        else
+        {
+            catalog.Refresh([new DirectoryChange(directory)]);
+        }
+
+        if (freshness == Freshness.Doubtful && catalog.Current == before)
+        {
+            _inVain[directory] = Environment.TickCount64;
+        }
+        else
+        {
+            _ = _inVain.TryRemove(directory, out _);
         }
     }
 

@@ -79,6 +79,20 @@ public class StartRefusalTests
     }
 
     [Theory]
+    [InlineData("--listen", "[::]", "--listen", "[::]")]
+    [InlineData("--listen", "0.0.0.0", "--listen", "0.0.0.0")]
+    [InlineData("--https", "[::]", "--listen", "[::]")]
+    public async Task One_address_for_two_is_in_use(string flag, string address, string other, string same)
+    {
+        using var probe = new TcpListener(IPAddress.Loopback, 0);
+        probe.Start();
+        int port = ((IPEndPoint)probe.LocalEndpoint).Port;
+        probe.Stop();
+
+        (await ServeAsync(flag, $"{address}:{port}", other, $"{same}:{port}")).AssertRefused(1, "in use");
+    }
+
+    [Theory]
     [InlineData("1")]
     [InlineData("2")]
     public async Task Addresses_of_which_one_is_part_of_the_other_are_served_together(string reactors)

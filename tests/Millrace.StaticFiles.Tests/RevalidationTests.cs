@@ -30,4 +30,29 @@ public sealed class RevalidationTests : IDisposable
         // inotify makes one of equal records that follow each other: what is opened besides the directory is the new file.
         Assert.Equal(["", "new.txt"], watch.Opened());
     }
+
+    [Fact]
+    public async Task A_rule_file_whose_disk_fails_is_not_read_again_by_each_request()
+    {
+        _site.File("f.txt", "x");
+        string rules = _site.File("_headers", "/*\n X: one\n");
+        await TempSite.SettleAsync();
+        using var site = Site.Open(_site.Options with { Watch = WatchMode.Revalidate }, NullLoggerFactory.Instance);
+        _site.File("_headers", "/*\n X: two\n");
+        await TempSite.SettleAsync();
+        using var watch = new OpenWatch(_site.Root);
+        using (new FileLease(rules))
+        {
+            for (int i = 0; i < 50; i++)
+            {
+                await site.RevalidateAsync("/f.txt"u8.ToArray(), [], []);
+
+                // So that records of one listing and the next are not made one.
+                _ = await File.ReadAllTextAsync(_site.PathOf("f.txt"), TestContext.Current.CancellationToken);
+            }
+
+            // Twice for what was seen to change and what was tried again; once more if this took longer than a second.
+            Assert.InRange(watch.Opened().Count(static name => name.Length == 0), 1, 10);
+        }
+    }
 }

@@ -4,6 +4,7 @@ using Millrace.Engine;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Proxies;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Tls.Handshakes;
 using Millrace.Tls.Tests.Kit;
 
 namespace Millrace.Tls.Tests;
@@ -44,9 +45,20 @@ public class ProxyTests : TlsTest
         Assert.Equal(1, Terminator.Counters.HandshakesFailed);
     }
 
-    private async Task<Listener> ServeAsync(ProxyGate gate, TimeSpan handshake)
+    [Fact]
+    public async Task Who_has_no_place_is_sent_away_behind_the_preface_too()
     {
-        TlsTerminator terminator = Terminate(TlsOptions() with { HandshakeTimeout = handshake });
+        var gate = new ProxyGate([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: (int)Long.TotalMilliseconds);
+        Listener listener = await ServeAsync(gate, Long, new ConnectionPlaces(0));
+        Client client = await ConnectAsync(listener);
+        await client.SendAsync("PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n"u8.ToArray());
+
+        _ = await client.ReceiveToEndAsync();
+    }
+
+    private async Task<Listener> ServeAsync(ProxyGate gate, TimeSpan handshake, ConnectionPlaces? places = null)
+    {
+        TlsTerminator terminator = Terminate(TlsOptions() with { HandshakeTimeout = handshake, Places = places });
         ReactorGroup group = await StartAsync();
         ListenSettings settings = ListenSettings.Of(new Limits()) with { Proxies = gate };
         return await group.ListenAsync(

@@ -15,10 +15,11 @@ public class RevalidationTests : SiteFixture
     [InlineData("/pages/about", "/pages/about.html")]
     [InlineData("/some/where", "/app/index.html")]
     [InlineData("/old?id=7", "/pages/new.html")]
+    [InlineData("/folder", "/pages/index.html")]
     [InlineData("/missing.js", "/errors/404.html")]
     public async Task A_change_in_place_is_met_by_the_next_request_whatever_path_leads_to_the_file(string target, string file)
     {
-        foreach (string name in (string[])["/pages/about.txt", "/pages/about.html", "/app/index.html", "/pages/new.html", "/errors/404.html"])
+        foreach (string name in (string[])["/pages/about.txt", "/pages/about.html", "/app/index.html", "/pages/new.html", "/pages/index.html", "/errors/404.html"])
         {
             Folder.Add(name, Encoding.ASCII.GetBytes($"{name} at first"));
         }
@@ -36,6 +37,7 @@ public class RevalidationTests : SiteFixture
     [InlineData("/pages/about", "/pages/about.html")]
     [InlineData("/some/where", "/app/index.html")]
     [InlineData("/old?id=7", "/pages/new.html")]
+    [InlineData("/folder", "/pages/index.html")]
     [InlineData("/sub/missing.js", "/errors/404.html")]
     public async Task A_file_that_comes_is_met_by_the_next_request_whatever_path_leads_to_it(string target, string file)
     {
@@ -92,6 +94,6 @@ public class RevalidationTests : SiteFixture
         CleanUrls = true,
         Fallback = "/app/index.html",
         ErrorPages = new Dictionary<int, string> { [404] = "/errors/404.html" },
-        Redirects = [new RedirectRule("/old", "/pages/new.html", 200)],
+        Redirects = [new RedirectRule("/old", "/pages/new.html", 200), new RedirectRule("/folder", "/pages", 200)],
     };
 }

@@ -2,6 +2,7 @@ using System.Text;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
@@ -65,14 +66,14 @@ internal static class AnswerFields
     public static void Unvalidate(IHeaderDictionary headers)
     {
         WithdrawValidators(headers);
-        headers.CacheControl = NoStore;
+        ForbidStoring(headers);
     }
 
     /// <summary>Takes back all that describes a body, and keeps what comes in its place out of caches.</summary>
     public static void Withdraw(IHeaderDictionary headers)
     {
         WithdrawBody(headers);
-        headers.CacheControl = NoStore;
+        ForbidStoring(headers);
     }
 
     /// <summary>Takes back all that describes a body.</summary>
@@ -83,6 +84,17 @@ internal static class AnswerFields
         headers.ContentRange = default;
         headers.ContentType = default;
         headers.ContentLength = null;
+    }
+
+    /// <summary>Also by caches that heed a field of their own alone.</summary>
+    private static void ForbidStoring(IHeaderDictionary headers)
+    {
+        foreach (string name in headers.Keys.Where(StoringFields.Contain).ToArray())
+        {
+            headers.Remove(name);
+        }
+
+        headers.CacheControl = NoStore;
     }
 
     private static void WithdrawValidators(IHeaderDictionary headers)

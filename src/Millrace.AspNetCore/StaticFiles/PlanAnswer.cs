@@ -8,7 +8,10 @@ using Millrace.StaticFiles.Planning;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>Executes a plan: sets the head of its answer and opens its body.</summary>
-internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench)
+/// <param name="context">The request.</param>
+/// <param name="bench">What it was planned with.</param>
+/// <param name="isOthersError">Whether the plan is for the page of an error that was decided on elsewhere.</param>
+internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench, bool isOthersError)
 {
     /// <summary>Begins the answer; the body that is left to send is in <paramref name="send"/>.</summary>
     public Outcome Begin(scoped in Plan plan, CatalogSnapshot snapshot, out BodySend send)
@@ -42,18 +45,32 @@ internal readonly ref struct PlanAnswer(HttpContext context, PlanningBench bench
             return BeginWithout(plan, opening, out send);
         }
 
-        AssetPart part = AssetPart.Of(plan, source);
-        send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
-
-        return Outcome.Begun;
+        try
+        {
+            AssetPart part = AssetPart.Of(plan, source);
+            send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
+            return Outcome.Begun;
+        }
+        catch
+        {
+            // Somebody has started the response before. Nobody else has the source yet.
+            source.Close();
+            throw;
+        }
     }
 
     /// <summary>
-    /// An error stays that error, with all its fields, when only its page cannot be had. A file that is gone is the next middleware's.
+    /// An error stays that error, with all its fields, when only its page cannot be had. A file that is gone is the next middleware's, and
+    /// so is an error of others without its page.
     /// </summary>
     private Outcome BeginWithout(scoped in Plan plan, BodyOpening opening, out BodySend send)
     {
         send = default;
+        if (isOthersError)
+        {
+            return Outcome.PassedOn;
+        }
+
         if (plan.Status < 400)
         {
             return opening == BodyOpening.Exhausted ? Outcome.Exhausted : Outcome.PassedOn;

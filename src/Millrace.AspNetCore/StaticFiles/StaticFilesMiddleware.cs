@@ -123,7 +123,7 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         return plan.NeedsVerification ? Outcome.NeedsVerification
             : IsUnknown(plan, request) ? Outcome.PassedOn
             : !isLast && IsForNothing(plan, request) ? Outcome.PutLast
-            : new PlanAnswer(context, bench).Begin(plan, snapshot, out send);
+            : new PlanAnswer(context, bench, request.ErrorStatus != 0).Begin(plan, snapshot, out send);
     }
 
     /// <summary>

@@ -23,8 +23,14 @@ internal static class Unanswered
         HttpResponse response = context.Response;
         return response is { HasStarted: false, StatusCode: StatusCodes.Status404NotFound, ContentLength: null }
             && string.IsNullOrEmpty(response.ContentType)
+            && !HoldsBytes(response)
             && context.GetEndpoint()?.RequestDelegate is null;
     }
+
+    /// <summary>A body that a middleware keeps back, to look at it or to store it, has not started with bytes in it.</summary>
+    private static bool HoldsBytes(HttpResponse response) =>
+        response.Body is { CanSeek: true, Length: > 0 }
+        || response.BodyWriter is { CanGetUnflushedBytes: true, UnflushedBytes: > 0 };
 
     /// <summary>Makes room for an answer: takes back what was said of the body that there is not. Other fields stay.</summary>
     public static void Take(HttpContext context)

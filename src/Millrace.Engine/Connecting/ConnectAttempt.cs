@@ -27,6 +27,7 @@ internal sealed class ConnectAttempt : Errand
     private readonly byte[] _address;
     private bool _isInFlight;
     private Exception? _end;
+    private CancelPace _cancelPace;
 
     public ConnectAttempt(Reactor reactor, EndPoint endPoint, int socket, TimeSpan timeout)
         : base(reactor)
@@ -80,7 +81,11 @@ internal sealed class ConnectAttempt : Errand
 
     public override void OnDue()
     {
-        if (Reactor.NowMs >= _deadlineMs)
+        if (_end is not null)
+        {
+            Cancel();
+        }
+        else if (Reactor.NowMs >= _deadlineMs)
         {
             EndWith(ConnectRefusal.TimedOut(_endPoint, _timeout));
         }
@@ -110,13 +115,19 @@ internal sealed class ConnectAttempt : Errand
         _end = end;
         if (_isInFlight)
         {
-            Reactor.Errands.WakeAt(this, long.MaxValue);
-            Reactor.Backend.SubmitCancel(Token(OperationKind.Connect));
+            Cancel();
         }
         else
         {
             Fail(end);
         }
+    }
+
+    /// <summary>Again and again, until it has ended.</summary>
+    private void Cancel()
+    {
+        Reactor.Backend.SubmitCancel(Token(OperationKind.Connect));
+        Reactor.Errands.WakeAt(this, _cancelPace.NextMs(Reactor.NowMs));
     }
 
     private void Fail(Exception error)

@@ -15,7 +15,7 @@ internal sealed record ListenSettings(int Backlog, bool NoDelay, int KernelUnsen
     /// <summary>What may be done with the file of a unix socket; null for what the process's umask leaves.</summary>
     public UnixFileMode? SocketMode { get; init; }
 
-    /// <summary>Whether it is known that another listener of this process has the port already, for some or for more of its addresses.</summary>
+    /// <summary>Whether another listener of this process is known to have the port, for some of its addresses or for more.</summary>
     public bool SharesPort { get; init; }
 
     /// <inheritdoc cref="EngineOptions.CongestionControl"/>

@@ -56,7 +56,7 @@ internal static class SocketEndPoint
     /// </summary>
     public static bool Overlap(EndPoint one, EndPoint other) =>
         one is IPEndPoint first && other is IPEndPoint second
-        && first.Port == second.Port && first.Port != 0
+        && first.Port == second.Port && first.Port != 0 && !first.Address.Equals(second.Address)
         && (Covers(first.Address, second.Address) || Covers(second.Address, first.Address));
 
     private static bool Covers(IPAddress wide, IPAddress narrow) =>

@@ -52,9 +52,10 @@ internal sealed class ProxyStage : ConnectionStage
     private void BeginDeadline(Connection connection)
     {
         long nowMs = connection.Reactor.NowMs;
-        if (connection.StageDeadlineMs > nowMs)
+        long othersMs = connection.StageDeadlineMs;
+        _othersMs = othersMs == long.MaxValue ? long.MaxValue : Math.Max(0, othersMs - nowMs);
+        if (_othersMs > 0)
         {
-            _othersMs = connection.StageDeadlineMs == long.MaxValue ? long.MaxValue : connection.StageDeadlineMs - nowMs;
             connection.SetStageDeadline(nowMs + _gate.PrefaceMs);
         }
     }

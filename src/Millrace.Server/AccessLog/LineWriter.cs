@@ -163,8 +163,9 @@ internal sealed class LineWriter : IDisposable
     }
 
     /// <summary>
-    /// A batch of each ring in turn: no reactor's lines wait for another's to end. False where something is left that cannot be written
-    /// now, or is to go to a log that is opened first.
+    /// A batch of each ring in turn, again while there is much: no reactor's lines wait for another's to end, and a few that have come
+    /// meanwhile are gathered first. False where something is left: by them, by what cannot be written now, or for a log that is opened
+    /// anew before.
     /// </summary>
     private bool TryWriteAll()
     {
@@ -173,26 +174,30 @@ internal sealed class LineWriter : IDisposable
             return false;
         }
 
-        while (HasLines)
+        bool isFull;
+        do
         {
             if (_retryMs == 0 && Volatile.Read(ref _reopenIsAsked))
             {
                 return false;
             }
 
+            isFull = false;
             foreach (LineRing ring in _rings)
             {
                 _batchStart = 0;
                 _batchEnd = ring.Take(_batch);
+                isFull |= _batchEnd >= _batch.Length / 2;
                 if (!TryWriteBatch())
                 {
                     return false;
                 }
             }
         }
+        while (isFull);
 
         _batchStart = _batchEnd = 0;
-        return true;
+        return !HasLines;
     }
 
     private bool TryWriteBatch()

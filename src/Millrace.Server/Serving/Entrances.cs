@@ -33,7 +33,7 @@ internal sealed class Entrances(ReactorGroup group, StaticSites sites, BoundAddr
             for (int i = 0; i < wanted.Length; i++)
             {
                 var doorway = new Doorway(wanted[i].IsSecure ? https : null, RedirectPortOf(told, next));
-                next.Add(new Placement(kept[i] ?? await OpenAsync(wanted[i].Address, doorway), wanted[i].IsSecure));
+                next.Add(new Placement(kept[i] ?? await OpenAsync(wanted[i].Address, doorway, next), wanted[i].IsSecure));
             }
 
             return next;
@@ -62,9 +62,10 @@ internal sealed class Entrances(ReactorGroup group, StaticSites sites, BoundAddr
         await CloseAsync(before.Except(_open));
     }
 
-    private async Task<Entrance> OpenAsync(EndPoint address, Doorway doorway)
+    private async Task<Entrance> OpenAsync(EndPoint address, Doorway doorway, IEnumerable<Placement> others)
     {
-        using BoundAddress bound = addresses.Take(address, _open.Select(static entrance => entrance.EndPoint));
+        IEnumerable<Entrance> listening = _open.Concat(others.Select(static placement => placement.Entrance));
+        using BoundAddress bound = addresses.Take(address, listening.Select(static entrance => entrance.EndPoint));
         return await Entrance.OpenAsync(group, address, bound, sites, doorway);
     }
 

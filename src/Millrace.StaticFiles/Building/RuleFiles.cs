@@ -41,7 +41,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
             return (previous?.Rules ?? SiteRules.Compile(options, [], []), null);
         }
 
-        if (previous?.RuleFiles is RuleFileStates known && Look(root).AreThoseOf(known))
+        if (previous?.RuleFiles is RuleFileStates known && known.Refused?.Reason != SkipReason.IoError && Look(root).AreThoseOf(known))
         {
             Note(known, rootListed, skipped);
             return (previous.Rules, known);
@@ -73,8 +73,14 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
         }
     }
 
-    private static FileState Look(RootDirectory root, ReadOnlySpan<byte> pathZ) =>
-        root.Look(pathZ, out FileState state) == 0 && state.Type == FileType.Regular ? state : default;
+    /// <summary>The state of a file; that of none where there is none; and of each error one of its own, as long as it lasts.</summary>
+    private static FileState Look(RootDirectory root, ReadOnlySpan<byte> pathZ)
+    {
+        int result = root.Look(pathZ, out FileState state);
+        return result == 0 ? (state.Type == FileType.Regular ? state : default)
+            : result is -Errno.ENOENT ? default
+            : new FileState { Size = ReadAgain.Size + result };
+    }
 
     /// <summary>Reads one until its state before and after are the same. One that is not there is empty.</summary>
     private RuleFile Read(ReadOnlySpan<byte> pathZ)
@@ -126,13 +132,14 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
     }
 
     /// <summary>
-    /// What stands in the file's own way (rights, where a symlink leads) changes with its state; any other error may pass without that.
+    /// What stands in the file's own way (rights, where a symlink leads) changes with its state; any other error may pass without that, so
+    /// that one is tried again whenever the root is read.
     /// </summary>
     private static RuleFile Unreadable(int error, in FileState state, long lookedAtNs)
     {
         SkippedEntries.ThrowIfExhausted(error);
         SkipReason reason = SkippedEntries.ReasonFor(error);
-        return new RuleFile([], reason == SkipReason.IoError ? ReadAgain : Settled(state, lookedAtNs), reason, error);
+        return new RuleFile([], Settled(state, lookedAtNs), reason, error);
     }
 
     private static FileState Settled(in FileState state, long lookedAtNs) => state.IsSettledAt(lookedAtNs) ? state : ReadAgain;

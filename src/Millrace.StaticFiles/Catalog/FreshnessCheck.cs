@@ -32,10 +32,22 @@ internal static class FreshnessCheck
 
         SiteDirectory directory = NearestKnown(content.Table, decodedPath[..slash]);
         ReadOnlySpan<byte> name = NextSegment(directory, decodedPath);
-        if (!IsCurrent(directory, root) || !IsCurrent(AssetOf(directory, decodedPath), root) || IsServedNow(directory, name, content))
+        if (!IsCurrent(directory, root) || !IsCurrent(AssetOf(directory, decodedPath), root))
         {
             changed = directory;
             return Freshness.DirectoryChanged;
+        }
+
+        if (IsReadableNow(directory, root) || IsServedNow(directory, name, content))
+        {
+            changed = directory;
+            return Freshness.Doubtful;
+        }
+
+        if (content.RuleFiles is { Refused.Reason: SkipReason.IoError })
+        {
+            changed = content.Table.Find([]);
+            return Freshness.Doubtful;
         }
 
         return Freshness.Current;
@@ -72,10 +84,10 @@ internal static class FreshnessCheck
     }
 
     private static bool IsCurrent(SiteDirectory directory, RootDirectory root) =>
-        directory.IsSettled
-        && root.Look(directory.SitePath.RelativeZ, out FileState now) == 0
-        && now == directory.State
-        && (directory.IsComplete || !Closes(root.OpenDirectory(directory.SitePath.RelativeZ)));
+        directory.IsSettled && root.Look(directory.SitePath.RelativeZ, out FileState now) == 0 && now == directory.State;
+
+    private static bool IsReadableNow(SiteDirectory directory, RootDirectory root) =>
+        !directory.IsComplete && Closes(root.OpenDirectory(directory.SitePath.RelativeZ));
 
     /// <summary>
     /// Whether an entry that was passed over answers by now: of the name itself, or of a page or a coded sibling of that name. A link's

@@ -105,6 +105,12 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
     private Asset? AssetFor(scoped ReadOnlySpan<byte> path, out SiteDirectory? directory)
     {
         _ = Find(path, out Asset? asset, out directory);
+        if (asset is null && directory is not null)
+        {
+            // Its index depends on more than the name of the directory.
+            scratch.PathsAsked?.Add([.. path, (byte)'/']);
+        }
+
         return asset ?? directory?.Index ?? (policy.CleanUrls ? PageFor(path) : null);
     }
 

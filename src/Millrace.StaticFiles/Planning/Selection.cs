@@ -87,7 +87,9 @@ internal static class Selection
         for (ContentCoding coding = ContentCoding.Identity; coding <= ContentCoding.Zstd; coding++)
         {
             if (asset.VariantFor(coding) is Asset variant
-                && (tag.SequenceEqual(variant.EntityTag) || (tag.IsEmpty && EntityTags.Matches(tags, variant.EntityTag, TagComparison.Strong)))
+                && (tag.IsEmpty
+                    ? EntityTags.Matches(tags, variant.EntityTag, TagComparison.Strong)
+                    : tag.SequenceEqual(variant.EntityTag))
                 && AcceptEncoding.TryChoose(request.AcceptEncoding, ContentCodings.SetOf(coding), out _))
             {
                 asset = variant;

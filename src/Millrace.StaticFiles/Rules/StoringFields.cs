@@ -10,6 +10,9 @@ internal static class StoringFields
 {
     private static ReadOnlySpan<byte> CacheControl => "Cache-Control"u8;
 
+    /// <inheritdoc cref="Contain(ReadOnlySpan{byte})"/>
+    public static bool Contain(string name) => Contain(Encoding.UTF8.GetBytes(name));
+
     /// <summary>Whether a name, in whatever case it was written, is one of theirs.</summary>
     public static bool Contain(ReadOnlySpan<byte> name) =>
         (name.Length >= CacheControl.Length && Ascii.EqualsIgnoreCase(name[^CacheControl.Length..], CacheControl))

@@ -4,7 +4,8 @@ namespace Millrace.StaticFiles.Watching;
 
 /// <summary>
 /// Has files that had just been written looked at once more, for the strong tags that they can have by then; again and again, as long as
-/// the site has any. A look is never put off: a log that grows all the time must not keep what was written beside it weak. Any thread.
+/// the site has any. A look is never put off: a log that grows all the time must not keep what was written beside it weak. But it makes
+/// the looks rarer, one in a second at last. Any thread.
 /// </summary>
 internal sealed class Settling : IDisposable
 {
@@ -18,6 +19,7 @@ internal sealed class Settling : IDisposable
     private readonly Func<IReadOnlyList<DirectoryChange>> _unsettled;
     private readonly ITimer _timer;
     private bool _isPending;
+    private TimeSpan _pause = LookAfter;
 
     /// <param name="refresher">Nobody else's.</param>
     /// <param name="unsettled">The files that want another look now.</param>
@@ -30,7 +32,7 @@ internal sealed class Settling : IDisposable
     }
 
     /// <summary>To be called after each change of the site.</summary>
-    public void OnChanged() => LookLater(LookAfter);
+    public void OnChanged() => LookLater(_pause);
 
     /// <summary>Waits for a look that has begun.</summary>
     public void Dispose() => _timer.DisposeAsync().AsTask().GetAwaiter().GetResult();
@@ -47,8 +49,12 @@ internal sealed class Settling : IDisposable
     {
         RefreshOutcome outcome = _refresher.Read([.. _unsettled()]);
 
+        // What is written all the time, or is of a time to come, is weak after each look.
+        bool isDone = _unsettled().Count == 0;
+        _pause = isDone ? LookAfter : outcome == RefreshOutcome.Failed || _pause * 2 > RetryAfter ? RetryAfter : _pause * 2;
+
         // Only now, so that looks do not overlap; what changed meanwhile is met by the line behind.
         Volatile.Write(ref _isPending, false);
-        LookLater(outcome == RefreshOutcome.Failed ? RetryAfter : LookAfter);
+        LookLater(_pause);
     }
 }

@@ -1,6 +1,7 @@
 using System.Net;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
+using Millrace.AspNetCore.StaticFiles;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 using Millrace.StaticFiles;
 
@@ -74,6 +75,79 @@ public sealed class ErrorPageTests : IDisposable
         using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/forbidden");
         Assert.Equal(HttpStatusCode.Forbidden, answer.StatusCode);
         Assert.Equal("of the application", await answer.Content.ReadAsStringAsync());
+    }
+
+    [Fact]
+    public async Task An_error_whose_page_is_gone_stays_what_it_is()
+    {
+        _folder.Add("errors/451.html", Page);
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.UseStatusCodePagesWithReExecute("/errors/{0}.html");
+            app.UseMillraceStaticFiles(new SiteOptions { Root = _folder.Root, BakedBytesMax = 0, DescriptorsMax = 0, Watch = WatchMode.Off });
+            app.Run(static context =>
+            {
+                context.Response.StatusCode = StatusCodes.Status451UnavailableForLegalReasons;
+                return Task.CompletedTask;
+            });
+        });
+        await AssertPageAsync(app, "GET", "/forbidden", HttpStatusCode.UnavailableForLegalReasons, "", "");
+        File.Delete(Path.Combine(_folder.Root, "errors/451.html"));
+
+        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/forbidden");
+        Assert.Equal(HttpStatusCode.UnavailableForLegalReasons, answer.StatusCode);
+        Assert.Equal("", await answer.Content.ReadAsStringAsync());
+    }
+
+    [Fact]
+    public async Task A_response_that_has_begun_before_keeps_no_file_open()
+    {
+        string file = Path.Combine(_folder.Root, "page.html");
+        _folder.Add("page.html", Page);
+        var options = new SiteOptions { Root = _folder.Root, BakedBytesMax = 0, DescriptorsMax = 0, Compression = false };
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.Use(static async (context, next) =>
+            {
+                await context.Response.WriteAsync("begun");
+                try
+                {
+                    await next(context);
+                }
+                catch (InvalidOperationException)
+                {
+                    // The head is out.
+                }
+            });
+            app.UseMillraceStaticFiles(options);
+        });
+
+        for (int i = 0; i < 10; i++)
+        {
+            Assert.Equal("begun"u8.ToArray(), (await app.GetAsync("/page.html")).Body);
+        }
+
+        Assert.DoesNotContain(file, Directory.GetFiles("/proc/self/fd").Select(static path => new FileInfo(path).LinkTarget));
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void What_is_in_place_of_a_file_is_stored_by_no_cache_of_any_kind(bool isWithdrawn)
+    {
+        var headers = new HeaderDictionary
+        {
+            ["expires"] = "Sat, 01 Jan 2050 00:00:00 GMT",
+            ["CDN-cache-control"] = "max-age=86400",
+            ["Surrogate-Control"] = "max-age=86400",
+            ["cache-control"] = "public",
+            ["X-Other"] = "stays",
+        };
+
+        (isWithdrawn ? AnswerFields.Withdraw : (Action<IHeaderDictionary>)AnswerFields.Unvalidate)(headers);
+
+        Assert.Equal(["Cache-Control: no-store", "X-Other: stays"],
+            headers.Select(static field => $"{field.Key}: {field.Value}").Order(StringComparer.Ordinal));
     }
 
     [Fact]

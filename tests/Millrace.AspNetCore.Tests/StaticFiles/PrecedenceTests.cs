@@ -49,6 +49,44 @@ public sealed class PrecedenceTests : IDisposable
     }
 
     [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task A_404_that_a_middleware_keeps_back_has_no_page_behind_its_text(bool isWritten)
+    {
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.Use(async (context, next) =>
+            {
+                Stream own = context.Response.Body;
+                using var memory = new MemoryStream();
+                context.Response.Body = memory;
+                await next(context);
+                await context.Response.BodyWriter.FlushAsync();
+                context.Response.Body = own;
+                memory.Position = 0;
+                await memory.CopyToAsync(own);
+            });
+            app.UseMillraceStaticFiles(_folder.Root);
+            app.Run(context =>
+            {
+                context.Response.StatusCode = StatusCodes.Status404NotFound;
+                return isWritten ? context.Response.WriteAsync("no such order") : PutAsync(context);
+            });
+        });
+
+        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/orders/7");
+        Assert.Equal(HttpStatusCode.NotFound, answer.StatusCode);
+        Assert.Equal("no such order", await answer.Content.ReadAsStringAsync());
+
+        static Task PutAsync(HttpContext context)
+        {
+            "no such order"u8.CopyTo(context.Response.BodyWriter.GetSpan(20));
+            context.Response.BodyWriter.Advance("no such order"u8.Length);
+            return Task.CompletedTask;
+        }
+    }
+
+    [Theory]
     [MemberData(nameof(Sites))]
     public async Task An_endpoint_s_own_404_stays(bool hasFallback)
     {

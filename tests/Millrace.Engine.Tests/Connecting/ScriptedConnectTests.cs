@@ -39,9 +39,10 @@ public class ScriptedConnectTests
         Assert.Equal(asked.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         Assert.False(connect.IsCompleted);
 
-        // Its time comes while the kernel has not let go, and asks for nothing more.
+        // Its time comes while the kernel has not let go: a cancel may have missed, and is all that is asked for.
         script.Kernel.AdvanceClock(60_000);
         await script.ConnectionsAsync();
+        Assert.Equal(asked.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         Assert.True(script.Kernel.IsQuiet);
         script.Kernel.Complete(asked, result);
         await ExpectClosedAsync(script, asked);

@@ -30,6 +30,7 @@ internal static class ManifestSchema
             ["spec/strategy/rollingUpdate/maxUnavailable"] = Number,
             ["spec/template/metadata/labels/*"] = LabelValue,
             [Pod + "automountServiceAccountToken"] = Truth,
+            [Pod + "enableServiceLinks"] = Truth,
             [Pod + "terminationGracePeriodSeconds"] = Number,
             [Pod + "securityContext/runAsNonRoot"] = Truth,
             [Pod + "securityContext/runAsUser"] = Number,

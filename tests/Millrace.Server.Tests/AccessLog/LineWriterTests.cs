@@ -132,6 +132,25 @@ public sealed class LineWriterTests : IDisposable
     }
 
     [Fact]
+    public void A_few_lines_that_come_while_others_are_written_are_gathered_first()
+    {
+        var one = new LineRing(4096);
+        var other = new LineRing(4096);
+        byte[] line = Encoding.ASCII.GetBytes("line\n");
+        int writes = 0;
+        _sink.Writing = () => _ = Interlocked.Increment(ref writes) < 2_000 && one.Add(line) == other.Add(line);
+        var writer = new LineWriter(_sink, new AccessLogNotices(_notices), [one, other], LineBytesMax, TimeSpan.FromSeconds(20));
+        one.Add(line);
+        writer.Notify();
+        Thread.Sleep(200);
+        int soFar = Volatile.Read(ref writes);
+        Volatile.Write(ref writes, 2_000);
+        writer.Dispose();
+
+        Assert.InRange(soFar, 1, 1_000);
+    }
+
+    [Fact]
     public void Who_takes_nothing_does_not_hold_up_the_end_for_ever()
     {
         using var gate = new ManualResetEventSlim();

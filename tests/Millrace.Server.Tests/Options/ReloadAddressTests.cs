@@ -91,6 +91,22 @@ public sealed class ReloadAddressTests : IDisposable
     }
 
     [Fact]
+    public async Task Two_that_come_together_may_overlap_as_at_the_start()
+    {
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain("127.0.0.1:0"));
+        using var probe = new TcpListener(IPAddress.Loopback, 0);
+        probe.Start();
+        int port = ((IPEndPoint)probe.LocalEndpoint).Port;
+        probe.Stop();
+
+        await server.ReloadAsync(Plain($"0.0.0.0:{port}", $"[::]:{port}"));
+
+        Assert.Equal(200, Wire.Get(new Uri($"http://127.0.0.1:{port}/"), "/a.txt").Status);
+        Assert.Equal(200, Wire.Get(new Uri($"http://[::1]:{port}/"), "/a.txt").Status);
+        await server.StopAsync();
+    }
+
+    [Fact]
     public async Task An_address_that_another_user_bound_before_is_refused_by_its_name()
     {
         Nobody.RequireRoot();
@@ -252,7 +268,8 @@ public sealed class ReloadAddressTests : IDisposable
 
     private string WithAdmin(IPEndPoint admin) => $$"""{ "root": "{{_site.Root}}", "admin": { "listen": "{{admin}}" } }""";
 
-    private string Plain(string address) => $$"""{ "root": "{{_site.Root}}", "listen": "{{address}}" }""";
+    private string Plain(params string[] addresses) =>
+        $$"""{ "root": "{{_site.Root}}", "listen": [{{string.Join(", ", addresses.Select(static address => $"\"{address}\""))}}] }""";
 
     private string Secure(string address) =>
         $$"""{ "root": "{{_site.Root}}", "https": { "listen": "{{address}}", {{_certificate}} } }""";

@@ -141,7 +141,7 @@ public sealed class FreshnessTests : IDisposable
 
         _site.File(link == "gone" ? "store/target/deep/f.txt" : "store/target", "there");
 
-        Assert.Equal(Freshness.DirectoryChanged, Check(catalog, path).Freshness);
+        Assert.Equal(Freshness.Doubtful, Check(catalog, path).Freshness);
         Assert.Equal(Freshness.Current, Check(catalog, "/other.txt").Freshness);
         await TempSite.SettleAsync();
         catalog.Refresh("", "/folder");
@@ -169,7 +169,7 @@ public sealed class FreshnessTests : IDisposable
             TempSite.Unlock(_site.PathOf(closed));
         }
 
-        Assert.Equal((Freshness.DirectoryChanged, "/d"), Check(catalog, path));
+        Assert.Equal((Freshness.Doubtful, "/d"), Check(catalog, path));
 
         catalog.Refresh("/d");
         Assert.Equal("x", catalog.Current.Body("/d/f.txt"));

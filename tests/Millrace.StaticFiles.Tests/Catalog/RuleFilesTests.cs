@@ -171,6 +171,30 @@ public sealed class RuleFilesTests : IDisposable
         }
     }
 
+    [Theory]
+    [InlineData("../secret")]
+    [InlineData("_headers")]
+    public async Task Rules_that_stayed_because_the_next_were_refused_go_with_those(string target)
+    {
+        File.WriteAllText(Path.Combine(_site.Outside, "secret"), "x");
+        _site.File("_headers", "/*\n X: one\n");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        File.Delete(_site.PathOf("_headers"));
+        _site.Symlink("_headers", target);
+        catalog.Refresh("");
+        Assert.Contains("X: one", catalog.Current.Rules.Fields("/f.txt"));
+        Assert.NotEmpty(catalog.Current.Skipped);
+        await TempSite.SettleAsync();
+        catalog.Refresh("");
+        Assert.Equal(Freshness.Current, catalog.Current.Check("/d/f.txt"u8, out _));
+
+        File.Delete(_site.PathOf("_headers"));
+        catalog.Refresh("");
+
+        Assert.DoesNotContain("X: one", catalog.Current.Rules.Fields("/f.txt"));
+        Assert.Empty(catalog.Current.Skipped);
+    }
+
     [Fact]
     public void One_that_leads_out_of_the_root_is_refused_and_a_directory_of_that_name_is_just_one()
     {

@@ -107,6 +107,27 @@ public class SettlingTests
         Assert.Single(log.Lines(413));
     }
 
+    [Fact]
+    public void What_never_settles_is_looked_at_more_and_more_rarely()
+    {
+        var clock = new OneTimer();
+        IReadOnlyList<DirectoryChange> unsettled = [new DirectoryChange("/a"u8.ToArray(), ["log.bin"u8.ToArray()])];
+        var catalog = new RecordingCatalog(_ => { });
+        using var settling = new Settling(new Refresher(catalog, "root", new WatchLog(new RecordingLog())), () => unsettled, clock);
+        settling.OnChanged();
+        for (int i = 0; i < 5; i++)
+        {
+            clock.Fire();
+        }
+
+        unsettled = [];
+        clock.Fire();
+        unsettled = [new DirectoryChange("/a"u8.ToArray(), ["other.bin"u8.ToArray()])];
+        settling.OnChanged();
+
+        Assert.Equal((double[])[100, 200, 400, 800, 1_000, 1_000, 100], clock.Started.Select(static pause => pause.TotalMilliseconds));
+    }
+
     /// <summary>Writes until a look came soon enough for a weak tag, which a busy machine may miss.</summary>
     private static void WriteLarge(TempSite files, AssetCatalog catalog, string directory)
     {
