@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Runtime.InteropServices;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
@@ -84,10 +83,7 @@ public class StartRefusalTests
     [InlineData("--https", "[::]", "--listen", "[::]")]
     public async Task One_address_for_two_is_in_use(string flag, string address, string other, string same)
     {
-        using var probe = new TcpListener(IPAddress.Loopback, 0);
-        probe.Start();
-        int port = ((IPEndPoint)probe.LocalEndpoint).Port;
-        probe.Stop();
+        int port = FreePort.Find();
 
         (await ServeAsync(flag, $"{address}:{port}", other, $"{same}:{port}")).AssertRefused(1, "in use");
     }
@@ -97,10 +93,7 @@ public class StartRefusalTests
     [InlineData("2")]
     public async Task Addresses_of_which_one_is_part_of_the_other_are_served_together(string reactors)
     {
-        await using ServerProcess first = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0");
-        int port = first.Url.Port;
-        first.Signal(PosixSignal.SIGTERM);
-        Assert.Equal(0, await first.ExitCodeAsync());
+        int port = FreePort.Find();
         await using ServerProcess server = await ServerProcess.StartAsync(
             Places.SampleSite, "--reactors", reactors, "--listen", $"0.0.0.0:{port}", "--listen", $"[::]:{port}");
         Assert.Equal(200, Wire.Get(new Uri($"http://127.0.0.1:{port}"), "/").Status);

@@ -94,10 +94,7 @@ public sealed class ReloadAddressTests : IDisposable
     public async Task Two_that_come_together_may_overlap_as_at_the_start()
     {
         await using ConfiguredServer server = await ConfiguredServer.StartAsync(Plain("127.0.0.1:0"));
-        using var probe = new TcpListener(IPAddress.Loopback, 0);
-        probe.Start();
-        int port = ((IPEndPoint)probe.LocalEndpoint).Port;
-        probe.Stop();
+        int port = FreePort.Find();
 
         await server.ReloadAsync(Plain($"0.0.0.0:{port}", $"[::]:{port}"));
 
