@@ -26,6 +26,33 @@ public class PipeliningTests : SiteFixture
     }
 
     [Fact]
+    public async Task What_is_asked_for_behind_a_long_listing_waits_for_it()
+    {
+        Folder.AddSized(1000);
+        for (int i = 0; i < 1_200; i++)
+        {
+            Folder.Add($"/many/{i}", []);
+        }
+
+        RunningSite site = await StartAsync(static options => options with { Listing = true });
+        Wire wire = await site.ConnectAsync();
+        string file = $"GET {SiteFolder.Target(1000)} HTTP/1.1\r\nHost: a\r\n\r\n";
+
+        await wire.SendAsync(string.Concat(
+            file, Listing("size"), Listing("time"), file, Listing("size"), file.Replace("\r\nHost", "\r\nConnection: close\r\nHost", StringComparison.Ordinal)));
+
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+        byte[] bySize = (await wire.ReadAnswerAsync()).Body;
+        byte[] byTime = (await wire.ReadAnswerAsync()).Body;
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+        Assert.Equal(bySize, (await wire.ReadAnswerAsync()).Body);
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+        Assert.NotEqual(bySize, byTime);
+
+        static string Listing(string order) => $"GET /many/?sort={order} HTTP/1.1\r\nHost: a\r\n\r\n";
+    }
+
+    [Fact]
     public async Task A_batch_may_be_split_at_every_byte()
     {
         Folder.AddSized(1000);

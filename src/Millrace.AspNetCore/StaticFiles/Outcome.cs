@@ -15,6 +15,9 @@ internal enum Outcome
     /// <summary>Its credentials are new: it is asked again when they are verified.</summary>
     NeedsVerification,
 
+    /// <summary>Something takes long to make: it is asked again when that is done.</summary>
+    NeedsPreparation,
+
     /// <summary>There is no descriptor to open its file with, for now.</summary>
     Exhausted,
 }

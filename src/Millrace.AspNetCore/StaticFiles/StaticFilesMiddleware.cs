@@ -27,7 +27,8 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
     /// <param name="context">The request.</param>
     /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
     /// <param name="isLast">Whether the rest of the pipeline has had the request, and not answered it.</param>
-    private Task AnswerAsync(HttpContext context, Admission verdict, bool isLast = false)
+    /// <param name="mayWait">Whether it may be planned once more, when what takes long is prepared.</param>
+    private Task AnswerAsync(HttpContext context, Admission verdict, bool isLast = false, bool mayWait = true)
     {
         PlanningBench bench = PlanningBench.OfThisThread;
         int error = isLast ? 0 : ErrorOf(context.Response);
@@ -50,12 +51,13 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
             request = request with { Admission = verdict == Admission.Unverified ? Admissions.Of(access.Decide(authorization)) : verdict };
         }
 
+        request = request with { MayWait = mayWait };
         BodySend send = default;
         Outcome outcome;
         SnapshotLease lease = site.Lease();
         try
         {
-            outcome = Begin(context, bench, request, lease.Snapshot, isLast, out send);
+            outcome = Begin(context, bench, request, lease.Snapshot, isLast, out send, out Task? preparation);
             switch (outcome)
             {
                 case Outcome.Begun when send.IsPending:
@@ -64,6 +66,8 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
                     return Task.CompletedTask;
                 case Outcome.NeedsVerification:
                     return VerifyAndAnswerAsync(context, authorization.ToArray(), isLast);
+                case Outcome.NeedsPreparation:
+                    return PrepareAndAnswerAsync(context, verdict, isLast, preparation!);
                 case Outcome.Exhausted:
                     return PlainAnswer.WriteAsync(context, PlanStatus.ServiceUnavailable);
             }
@@ -111,16 +115,20 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         scoped in PlanRequest request,
         CatalogSnapshot snapshot,
         bool isLast,
-        out BodySend send)
+        out BodySend send,
+        out Task? preparation)
     {
         send = default;
+        preparation = null;
         if (Precedence(request, snapshot, bench.Scratch, isLast) is Outcome others)
         {
             return others;
         }
 
         Plan plan = site.Planner.Decide(request, snapshot, bench.Scratch);
-        return plan.NeedsVerification ? Outcome.NeedsVerification
+        preparation = plan.Preparation;
+        return plan.Preparation is not null ? Outcome.NeedsPreparation
+            : plan.NeedsVerification ? Outcome.NeedsVerification
             : IsUnknown(plan, request) ? Outcome.PassedOn
             : !isLast && IsForNothing(plan, request) ? Outcome.PutLast
             : new PlanAnswer(context, bench, request.ErrorStatus != 0).Begin(plan, snapshot, out send);
@@ -164,4 +172,13 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
     /// <summary>New credentials take tens of milliseconds to verify, on other threads; then the request is planned again.</summary>
     private async Task VerifyAndAnswerAsync(HttpContext context, byte[] authorization, bool isLast) =>
         await AnswerAsync(context, Admissions.Of(await site.Access!.VerifyAsync(authorization)), isLast);
+
+    private async Task PrepareAndAnswerAsync(HttpContext context, Admission verdict, bool isLast, Task preparation)
+    {
+        await preparation;
+        await AnswerAsync(context, verdict, isLast, mayWait: false);
+
+        // What was made may be held by nothing else until it is part of the answer.
+        GC.KeepAlive(preparation);
+    }
 }

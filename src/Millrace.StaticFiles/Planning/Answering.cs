@@ -207,7 +207,13 @@ internal readonly ref struct Answering(SitePolicy policy, CatalogSnapshot snapsh
         }
 
         scratch.Add(PlanFieldName.Vary, "Accept"u8);
-        PlanDocument document = DirectoryDocument.Of(snapshot, directory, _path, request.Query, Accept.PrefersJson(request.Accept));
+        bool asJson = Accept.PrefersJson(request.Accept);
+        if (!DirectoryDocument.TryGet(
+            snapshot, directory, _path, request.Query, asJson, request.MayWait, out PlanDocument? document, out Task? making))
+        {
+            return Plan.Await(making);
+        }
+
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
         if (fields.Find("Content-Security-Policy") is null)
         {

@@ -1,4 +1,5 @@
-using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Text;
@@ -9,7 +10,8 @@ namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
 /// The listings of a snapshot's directories: made when somebody asks and kept for the next one, as 50,000 names take a tenth of a second.
-/// Any thread may ask; two that race make two equal documents and one is dropped.
+/// Long ones are made on the thread pool, once for all who ask meanwhile. Any thread may ask; two that race for a short one make two equal
+/// documents and one is dropped.
 /// </summary>
 internal static class DirectoryDocument
 {
@@ -18,6 +20,9 @@ internal static class DirectoryDocument
 
     /// <summary>And beside them, of pages under the addresses of rules, of which there may be any number.</summary>
     private const long KeptElsewhereBytesMax = 4 * 1024 * 1024;
+
+    /// <summary>Names that take some two milliseconds: more are not made while a reactor's other connections wait.</summary>
+    private const int NamesMadeAtOnceMax = 1_000;
 
     private static readonly byte[] HtmlType = "text/html; charset=utf-8"u8.ToArray();
     private static readonly byte[] JsonType = "application/json"u8.ToArray();
@@ -28,23 +33,58 @@ internal static class DirectoryDocument
     /// <param name="urlPath">The decoded path in the URL, with '/' at both ends; another than its own where a rule led there.</param>
     /// <param name="query">How to sort it, see <see cref="ListingOrder"/>.</param>
     /// <param name="asJson">Whether a program asks.</param>
-    public static PlanDocument Of(
-        CatalogSnapshot snapshot, SiteDirectory directory, ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> query, bool asJson)
+    /// <param name="mayWait">Whether a long listing may be waited for; else it is made here and now.</param>
+    /// <param name="document">The listing, unless it is to be waited for.</param>
+    /// <param name="making">What is waited for. As long as it is held the document is found then, large or not.</param>
+    public static bool TryGet(
+        CatalogSnapshot snapshot,
+        SiteDirectory directory,
+        ReadOnlySpan<byte> urlPath,
+        ReadOnlySpan<byte> query,
+        bool asJson,
+        bool mayWait,
+        [NotNullWhen(true)] out PlanDocument? document,
+        [NotNullWhen(false)] out Task? making)
     {
         ListingOrder order = ListingOrder.Parse(query);
 
         // A page says where it is: one under another address is not the directory's own.
         bool isOwn = asJson || urlPath[..^1].SequenceEqual(directory.Path);
-        var key = new Key(directory, order, asJson, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
+        var key = new ListingKey(directory, order, asJson, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
         Shelves shelves = Kept.GetOrCreateValue(snapshot);
-        Shelf shelf = isOwn ? shelves.Own : shelves.Elsewhere;
-        return shelf.Find(key) ?? shelf.Keep(key, Make(snapshot, directory, urlPath, order, asJson));
+        ListingShelf shelf = isOwn ? shelves.Own : shelves.Elsewhere;
+        document = shelf.Find(key);
+        if (document is null && (!mayWait || directory.Assets.Length + directory.Subdirectories.Count <= NamesMadeAtOnceMax))
+        {
+            document = shelf.Keep(key, Make(snapshot, key, urlPath));
+        }
+
+        making = document is null ? MakeElsewhere(shelf, key, snapshot, urlPath.ToArray()) : null;
+        return document is not null;
     }
 
-    private static PlanDocument Make(
-        CatalogSnapshot snapshot, SiteDirectory directory, ReadOnlySpan<byte> urlPath, ListingOrder order, bool asJson)
+    /// <summary>On the thread pool, with a lease of its own.</summary>
+    private static Task MakeElsewhere(ListingShelf shelf, ListingKey key, CatalogSnapshot snapshot, byte[] urlPath) => shelf.Make(key, () =>
     {
-        ListingEntry[] entries = ListingEntries.Of(snapshot, directory);
+        bool isLeased = snapshot.TryAcquire();
+        Debug.Assert(isLeased, "whoever asks has a lease");
+        return Task.Run(() =>
+        {
+            try
+            {
+                return Make(snapshot, key, urlPath);
+            }
+            finally
+            {
+                snapshot.Release();
+            }
+        });
+    });
+
+    private static PlanDocument Make(CatalogSnapshot snapshot, ListingKey key, ReadOnlySpan<byte> urlPath)
+    {
+        ListingEntry[] entries = ListingEntries.Of(snapshot, key.Directory);
+        (ListingOrder order, bool asJson) = (key.Order, key.AsJson);
         byte[] bytes = asJson ? ListingJson.Render(entries, order) : ListingPage.Render(urlPath, entries, order);
         byte[] tag = Encoding.ASCII.GetBytes($"\"{Convert.ToHexStringLower(SHA256.HashData(bytes).AsSpan(0, 16))}\"");
         return new PlanDocument(bytes, asJson ? JsonType : HtmlType, tag);
@@ -52,49 +92,8 @@ internal static class DirectoryDocument
 
     private sealed class Shelves
     {
-        public Shelf Own { get; } = new(KeptBytesMax);
+        public ListingShelf Own { get; } = new(KeptBytesMax);
 
-        public Shelf Elsewhere { get; } = new(KeptElsewhereBytesMax);
+        public ListingShelf Elsewhere { get; } = new(KeptElsewhereBytesMax);
     }
-
-    /// <summary>Listings up to a sum of bytes: old ones make room for new. One that is larger by itself is made each time.</summary>
-    private sealed class Shelf(long bytesMax)
-    {
-        private readonly ConcurrentDictionary<Key, PlanDocument> _documents = new();
-        private readonly Lock _keeping = new();
-        private long _bytes;
-
-        public PlanDocument? Find(Key key) => _documents.GetValueOrDefault(key);
-
-        /// <summary>Gives the one that is kept by now, if another was quicker.</summary>
-        public PlanDocument Keep(Key key, PlanDocument document)
-        {
-            long bytes = document.Bytes.Length;
-            lock (_keeping)
-            {
-                if (bytes > bytesMax)
-                {
-                    return document;
-                }
-
-                if (_documents.TryGetValue(key, out PlanDocument? kept))
-                {
-                    return kept;
-                }
-
-                if (_bytes + bytes > bytesMax)
-                {
-                    _documents.Clear();
-                    _bytes = 0;
-                }
-
-                _documents[key] = document;
-                _bytes += bytes;
-                return document;
-            }
-        }
-    }
-
-    /// <summary>Elsewhere: the address of a page that is not under the directory's own.</summary>
-    private readonly record struct Key(SiteDirectory Directory, ListingOrder Order, bool AsJson, string Elsewhere);
 }

@@ -22,6 +22,12 @@ internal readonly ref struct Plan
     /// </summary>
     public bool NeedsVerification { get; private init; }
 
+    /// <summary>
+    /// What takes too long to be done here: the front waits for it and plans again, this time with all there is. Nothing else of the plan
+    /// has a meaning then.
+    /// </summary>
+    public Task? Preparation { get; private init; }
+
     public int Status { get; }
 
     public PlanBody Body { get; }
@@ -44,6 +50,8 @@ internal readonly ref struct Plan
     public bool IsAboutAsset => Asset is not null && Status < 400;
 
     public static Plan AwaitVerification() => new(0, PlanBody.None, FieldSet.Empty) { NeedsVerification = true };
+
+    public static Plan Await(Task preparation) => new(0, PlanBody.None, FieldSet.Empty) { Preparation = preparation };
 
     public static Plan Bare(int status, PlanBody body, FieldSet fields) => new(status, body, fields);
 

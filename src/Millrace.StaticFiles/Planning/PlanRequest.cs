@@ -36,6 +36,9 @@ internal readonly ref struct PlanRequest
     /// <summary>What the credentials are worth; <see cref="Admission.Granted"/> where the site asks for none.</summary>
     public Admission Admission { get; init; }
 
+    /// <summary>Whether the plan may be <see cref="Plan.Preparation"/>: true once for each request, so that it gets ahead.</summary>
+    public bool MayWait { get; init; }
+
     public ReadOnlySpan<byte> Origin { get; init; }
 
     public ReadOnlySpan<byte> AccessControlRequestMethod { get; init; }

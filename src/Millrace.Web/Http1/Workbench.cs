@@ -95,7 +95,8 @@ internal sealed class Workbench : IDisposable
     /// <param name="head">The request.</param>
     /// <param name="bytes">What the head was parsed from.</param>
     /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
-    public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Verdict verdict)
+    /// <param name="mayWait">Whether it may be planned once more, when what takes long is prepared.</param>
+    public Plan Plan(SitePost post, RequestHead head, ReadOnlySpan<byte> bytes, Verdict verdict, bool mayWait)
     {
         _joined.Reset();
         var request = new PlanRequest
@@ -117,6 +118,7 @@ internal sealed class Workbench : IDisposable
             Origin = _joined.Of(head, bytes, FieldName.Origin),
             AccessControlRequestMethod = _joined.Of(head, bytes, FieldName.AccessControlRequestMethod),
             Admission = AdmissionOf(post, head, bytes, verdict),
+            MayWait = mayWait,
         };
         return post.Site.Planner.Decide(request, post.Adopted.Snapshot, Scratch);
     }

@@ -238,11 +238,19 @@ internal sealed partial class Http2Session
         }
 
         Adoption adoption = post.AdoptLatest();
-        Plan plan = _bench.Plan(post, head, bytes, preparation?.Verdict ?? default);
+        Plan plan = _bench.Plan(post, head, bytes, preparation?.Verdict ?? default, mayWait: preparation is not { IsPrepared: true });
         if (plan.NeedsVerification)
         {
             preparation ??= new Preparation(bytes.ToArray());
             Prepare(stream, preparation, VerifyAsync(post.Site.Access!, preparation, _bench.CopyCredentials(head, bytes)));
+            return;
+        }
+
+        if (plan.Preparation is not null)
+        {
+            preparation ??= new Preparation(bytes.ToArray());
+            preparation.IsPrepared = true;
+            Prepare(stream, preparation, plan.Preparation);
             return;
         }
 

@@ -12,6 +12,9 @@ internal sealed class Fixture
     /// <summary>In every file that lies outside the root: no answer may ever hold it.</summary>
     public const string Secret = "OUTSIDE-OF-THE-ROOT";
 
+    /// <summary>In /sites/many: more than a listing is made of at once.</summary>
+    public const int ManyFiles = 1_200;
+
     public const long HugeBytes = (4L * 1024 * 1024 * 1024) + (1024 * 1024);
 
     /// <summary>When all files were modified, but those about times.</summary>
@@ -231,6 +234,11 @@ internal sealed class Fixture
         Add("/sites/files/_redirects", Utf8(
             "# comment\n/old /one.txt 301\n/blog/* /news/:splat 302\n/user/:name /people/:name 308\n/one.txt /elsewhere 301\n"
             + "/forced/* /one.txt 302!\n/app/* /index.html 200\n/assets/app.css /one.txt 301!\n"));
+        for (int i = 0; i < ManyFiles; i++)
+        {
+            Add($"/sites/many/{i}.txt", []);
+        }
+
         Add("/sites/errors/index.html", Content.Page("errors"));
         Add("/sites/errors/sorry.html", Content.Page("sorry"));
         Add("/sites/errors/home.htm", Content.Page("home"));

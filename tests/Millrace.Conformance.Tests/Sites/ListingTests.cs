@@ -99,6 +99,25 @@ public partial class ListingTests
         Expect.Equal(get["Content-Length"], head["Content-Length"], "HEAD's Content-Length");
     }
 
+    [Theory]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--listing: a thousand files and more are listed as a few are.")]
+    public async Task A_long_listing_is_as_a_short_one(Site site)
+    {
+        Answer page = (await Listed(site).GetAsync("/sites/many/")).Is(200);
+        Expect.Equal(Fixture.ManyFiles, Links(page).Count(static link => link.EndsWith(".txt", StringComparison.Ordinal)), "the number of links");
+        (await Listed(site).GetAsync("/sites/many/", $"If-None-Match: {page["ETag"]}")).Is(304);
+        (await Listed(site).GetAsync("/sites/many/", "If-Match: \"another\"")).Is(412);
+
+        // Each of them made for the first time.
+        Answer head = (await Listed(site).HeadAsync("/sites/many/?sort=time")).Is(200);
+        Answer get = (await Listed(site).GetAsync("/sites/many/?sort=time")).Is(200);
+        Expect.Equal(get["Content-Length"], head["Content-Length"], "HEAD's Content-Length");
+        foreach (string order in (string[])["sort=size&order=asc", "sort=size&order=desc"])
+        {
+            Expect.Equal(Fixture.ManyFiles, (await NamesOfAsync(site, $"/sites/many/?{order}")).Length, "the number of names");
+        }
+    }
+
     private static Site Listed(Site site) => site.With("--listing");
 
     private static async Task<string[]> NamesOfAsync(Site site, string target)

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
@@ -22,8 +23,11 @@ public sealed class DirectoryDocumentTests : IDisposable
         using AssetCatalog catalog = _site.Open();
 
         Assert.True(Of(catalog, "/large/").Bytes.Length > KeptBytesMax);
-        Assert.NotSame(Of(catalog, "/large/"), Of(catalog, "/large/"));
-        Assert.Same(Of(catalog, "/small/"), Of(catalog, "/small/"));
+        PlanDocument small = Of(catalog, "/small/");
+        PlanDocument sent = Of(catalog, "/large/");
+        Assert.Same(sent, Of(catalog, "/large/"));
+        Assert.Same(small, Of(catalog, "/small/"));
+        GC.KeepAlive(sent);
     }
 
     [Fact]
@@ -64,6 +68,60 @@ public sealed class DirectoryDocumentTests : IDisposable
         }
     }
 
+    [Theory]
+    [InlineData(1_200)]
+    [InlineData(10_500)]
+    public async Task A_long_listing_is_made_once_and_elsewhere(int names)
+    {
+        FillDirectory("long", names);
+        using AssetCatalog catalog = _site.Open();
+        CatalogSnapshot snapshot = catalog.Adopt();
+
+        Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out _, out Task? making));
+        bool isThere = TryGet(snapshot, "/long/", "", mayWait: true, out PlanDocument? soon, out Task? same);
+        snapshot.Release();
+        Assert.True(isThere || same == making);
+        await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
+
+        Assert.True(TryGet(catalog, "/long/", mayWait: true, out PlanDocument? made));
+        Assert.Same(made, soon ?? made);
+        Assert.Same(made, Of(catalog, "/long/"));
+        GC.KeepAlive(making);
+    }
+
+    [Fact]
+    public void Who_may_not_wait_gets_a_long_listing_at_once()
+    {
+        FillDirectory("long", 1_200);
+        using AssetCatalog catalog = _site.Open();
+
+        Assert.Same(Of(catalog, "/long/"), Of(catalog, "/long/"));
+    }
+
+    [Fact]
+    public void A_short_listing_is_made_at_once()
+    {
+        FillDirectory("short", 900);
+        using AssetCatalog catalog = _site.Open();
+
+        Assert.True(TryGet(catalog, "/short/", mayWait: true, out _));
+    }
+
+    [Fact]
+    public async Task A_snapshot_lives_until_its_listing_is_made()
+    {
+        FillDirectory("long", 3_500);
+        using AssetCatalog catalog = _site.Open();
+        CatalogSnapshot snapshot = catalog.Adopt();
+        Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out _, out Task? making));
+        snapshot.Release();
+        _site.File("another.txt", "x");
+        catalog.Reload();
+
+        await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
+        await snapshot.Freed.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
+    }
+
     /// <summary>Names that take much more of a page than of a disk.</summary>
     private void FillDirectory(string directory, int count)
     {
@@ -79,12 +137,45 @@ public sealed class DirectoryDocumentTests : IDisposable
         CatalogSnapshot snapshot = catalog.Adopt();
         try
         {
-            _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);
-            return DirectoryDocument.Of(snapshot, directory!, Encoding.UTF8.GetBytes(path), Encoding.ASCII.GetBytes(query), asJson: false);
+            Assert.True(TryGet(snapshot, path, query, mayWait: false, out PlanDocument? document, out _));
+            return document;
         }
         finally
         {
             snapshot.Release();
         }
+    }
+
+    private static bool TryGet(AssetCatalog catalog, string path, bool mayWait, out PlanDocument? document)
+    {
+        CatalogSnapshot snapshot = catalog.Adopt();
+        try
+        {
+            return TryGet(snapshot, path, "", mayWait, out document, out _);
+        }
+        finally
+        {
+            snapshot.Release();
+        }
+    }
+
+    private static bool TryGet(
+        CatalogSnapshot snapshot,
+        string path,
+        string query,
+        bool mayWait,
+        [NotNullWhen(true)] out PlanDocument? document,
+        [NotNullWhen(false)] out Task? making)
+    {
+        _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);
+        return DirectoryDocument.TryGet(
+            snapshot,
+            directory!,
+            Encoding.UTF8.GetBytes(path),
+            Encoding.ASCII.GetBytes(query),
+            asJson: false,
+            mayWait,
+            out document,
+            out making);
     }
 }
