@@ -21,6 +21,41 @@ public class RedirectTests : SiteFixture
         await wire.AssertEndsAsync();
     }
 
+    [Fact]
+    public async Task What_a_certificate_authority_asks_for_is_answered_and_nothing_behind_it()
+    {
+        byte[] proof = Folder.Add("/.well-known/acme-challenge/aZ0-_token", "token.thumbprint"u8.ToArray());
+        RunningSite site = await StartAsync(observe: _ => _observer);
+        Wire wire = await site.ConnectPlainAsync();
+        string request = "GET /.well-known/acme-challenge/aZ0-_token HTTP/1.1\r\nHost: a.example\r\n\r\n";
+        await wire.SendAsync(request + request);
+
+        Answer answer = await wire.ReadAnswerAsync();
+
+        answer.AssertIsWhole(proof);
+        Assert.Equal("close", answer.Field("Connection"));
+        await wire.AssertEndsAsync();
+        Assert.Equal(200, (await _observer.NextAsync()).Status);
+    }
+
+    [Theory]
+    [InlineData("/.well-known/acme-challenge/")]
+    [InlineData("/.well-known/acme-challenge")]
+    [InlineData("/.well-known/acme-challenge/../../f1000.bin")]
+    [InlineData("/.well-known/acme-challenge/%2e%2e/%2e%2e/f1000.bin")]
+    [InlineData("/.well-known/acme-challenge/a/b")]
+    [InlineData("/.WELL-KNOWN/acme-challenge/a")]
+    [InlineData("/a/.well-known/acme-challenge/a")]
+    public async Task What_only_looks_like_a_challenge_is_sent_to_https(string target)
+    {
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectPlainAsync();
+        await wire.SendAsync($"GET {target} HTTP/1.1\r\nHost: a.example\r\n\r\n");
+
+        Assert.Equal(308, (await wire.ReadAnswerAsync()).Status);
+        await wire.AssertEndsAsync();
+    }
+
     [Theory]
     [InlineData("Host: :80\r\n")]
     [InlineData("Host: :\r\n")]

@@ -13,7 +13,10 @@ namespace Millrace.Web.Http1;
 /// HTTP/1.1 on one connection (RFC 9112): heads are parsed, planned and answered in order, as many as the input holds, and their
 /// answers go out together. What needs no wait needs no await: a session awaits input, files, and peers that read too slowly.
 /// </summary>
-internal sealed class Http1Session(Connection connection, Workbench bench)
+/// <param name="connection">The connection.</param>
+/// <param name="bench">Its reactor's.</param>
+/// <param name="begun">What somebody else has begun of its first exchange.</param>
+internal sealed class Http1Session(Connection connection, Workbench bench, Exchange? begun = null)
 {
     /// <summary>
     /// A session ends after so long a pause, and the next request begins another: thousands that wait need not keep theirs, and who clicks
@@ -26,11 +29,15 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
     private BodySkip _body;
     private BodySend _send;
     private Task? _preparation;
-    private Exchange? _exchange;
+    private Exchange? _exchange = begun;
     private Verdict _verdict;
     private bool _isRevalidated;
+    private bool _isPrepared;
     private bool _keepAlive = true;
     private int _scanned;
+
+    /// <summary>Whether its first answer is its last.</summary>
+    public bool EndsAfterOne { get; init; }
 
     /// <summary>Serves the connection until it should end; the engine then sends what is left and lingers.</summary>
     public async Task RunAsync()
@@ -86,7 +93,6 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
                     // Earlier answers do not wait for this one.
                     connection.Flush();
                     await _preparation!;
-                    _preparation = null;
                     await connection.Reactor.SwitchTo();
                     break;
                 case Next.SendBody:
@@ -204,18 +210,27 @@ internal sealed class Http1Session(Connection connection, Workbench bench)
         }
 
         Adoption adoption = post.AdoptLatest();
-        Plan plan = bench.Plan(post, head, input, _verdict);
+        Plan plan = bench.Plan(post, head, input, _verdict, mayWait: !_isPrepared);
         if (plan.NeedsVerification)
         {
             _preparation = VerifyAsync(post.Site.Access!, bench.CopyCredentials(head, input));
             return Next.Prepare;
         }
 
+        if (plan.Preparation is not null)
+        {
+            _isPrepared = true;
+            _preparation = plan.Preparation;
+            return Next.Prepare;
+        }
+
         bench.Ledger?.Take(connection, _exchange!, head);
+        _preparation = null;
+        _isPrepared = false;
         _isRevalidated = false;
         _verdict = default;
         _waitingFor = WaitingFor.Nothing;
-        _keepAlive = head.KeepAlive && !bench.IsDraining;
+        _keepAlive = head.KeepAlive && !bench.IsDraining && !EndsAfterOne;
         bool includesBody = head.Method != Method.Head;
         if (!head.KeepAlive && head.Body == BodyFraming.None && head.Method is Method.Get or Method.Head)
         {

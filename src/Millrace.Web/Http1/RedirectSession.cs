@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Globalization;
 using System.Text;
 using Millrace.Engine;
@@ -8,11 +9,19 @@ namespace Millrace.Web.Http1;
 
 /// <summary>
 /// A connection over plain HTTP to a server that wants HTTPS: its first request is answered with the same address there (308, which keeps
-/// the method), and it ends, as the next one should not come this way.
+/// the method), and it ends, as the next one should not come this way. What a certificate authority asks for is answered here: it asks port
+/// 80, and where HTTPS is spoken at another port than 443, or with the certificate that it is to replace, it may not follow.
 /// </summary>
 internal static class RedirectSession
 {
     private const int HttpsPort = 443;
+
+    /// <summary>What is asked for as HTTP-01 has it (RFC 8555, section 8.3), before its token.</summary>
+    private static ReadOnlySpan<byte> ChallengePath => "/.well-known/acme-challenge/"u8;
+
+    /// <summary>Of base64url, so that no path leads from there to what is elsewhere.</summary>
+    private static readonly SearchValues<byte> TokenBytes =
+        SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"u8);
 
     /// <summary>Status line, Date, Connection, Content-Length and the name of Location.</summary>
     private const int OwnBytesMax = 256;
@@ -43,6 +52,12 @@ internal static class RedirectSession
             }
         }
 
+        if (result.IsComplete && IsChallenge(bench.Head.Target.Path.In(connection.Input)))
+        {
+            await new Http1Session(connection, bench, exchange) { EndsAfterOne = true }.RunAsync();
+            return;
+        }
+
         bench.Ledger?.Take(connection, exchange!, bench.Head, result);
         if (result.IsIncomplete)
         {
@@ -65,6 +80,11 @@ internal static class RedirectSession
 
         ExchangeLedger.End(connection, ref exchange);
     }
+
+    private static bool IsChallenge(ReadOnlySpan<byte> path) =>
+        path.StartsWith(ChallengePath)
+        && path.Length > ChallengePath.Length
+        && !path[ChallengePath.Length..].ContainsAnyExcept(TokenBytes);
 
     private static byte[] LocationOf(RequestHead head, ReadOnlySpan<byte> bytes, int port)
     {
