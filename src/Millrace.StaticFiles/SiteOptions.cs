@@ -134,7 +134,8 @@ public sealed record SiteOptions
 
     /// <summary>
     /// What may be read of files at start to make their entity tags from their content, in bytes, the smallest files first.
-    /// Default 4 GiB: seconds of a fast disk. Beyond, a tag comes from size and modification time, which differ between replicas.
+    /// Default 4 GiB: seconds of a fast disk. Beyond, and for files larger than are kept in memory or read in one go, a tag comes from size
+    /// and modification time, which differ between replicas.
     /// </summary>
     public long HashedBytesTotalMax { get; init; } = 4L * 1024 * 1024 * 1024;
 

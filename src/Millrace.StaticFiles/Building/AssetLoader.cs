@@ -14,7 +14,7 @@ internal sealed unsafe class AssetLoader(
     /// <summary>A file rewritten by a script is quiet by the second look; one that is a log never is.</summary>
     private const int ReadAttemptsMax = 3;
 
-    /// <summary>As much as the largest file that is read for its tag by default.</summary>
+    /// <summary>A piece of what is read for its tag alone.</summary>
     private const int BufferBytes = 256 * 1024;
 
     private readonly byte[] _buffer = new byte[BufferBytes];
@@ -74,8 +74,7 @@ internal sealed unsafe class AssetLoader(
             int statResult = FileState.Read(fd, out state);
             if (readBytes == before.Size && statResult == 0 && state == before)
             {
-                var file = new LoadedFile(path, type, state, lookedAtNs, AssetValidators.OfContent(digest, state, lookedAtNs));
-                shares.TakeHashing(state.Size);
+                var file = new LoadedFile(path, type, state, lookedAtNs, ValidatorsOf(directory, path, digest, state, lookedAtNs));
                 return body is { } memory ? Baked(file, memory) : OnFile(file, fd);
             }
 
@@ -95,14 +94,34 @@ internal sealed unsafe class AssetLoader(
             skipped.Note(directory, path.Bytes, SkipReason.KeptChanging);
         }
 
-        var validators = AssetValidators.OfState(state, lookedAtNs, directory.Previous?.Find(path.Name));
+        AssetValidators validators = ValidatorsOfState(directory, path, state, lookedAtNs);
         return OnFile(new LoadedFile(path, type, state, lookedAtNs, validators), fd);
     }
 
     private bool IsBaked(in FileState state) => state.Size <= options.BakedBytesMax && shares.HasMemoryFor(state.Size);
 
-    private bool IsRead(in FileState state) =>
-        IsBaked(state) || (state.Size <= options.RingBytesMax && shares.HasHashingFor(state.Size));
+    private bool IsRead(in FileState state) => IsBaked(state) || IsKnownByContent(state);
+
+    /// <summary>
+    /// Not a question of whether it was baked, which depends on memory: of two replicas one may have less, and of one server the room may
+    /// change, but not the tag of a file that has not.
+    /// </summary>
+    private bool IsKnownByContent(in FileState state) =>
+        state.Size <= Math.Max(options.RingBytesMax, options.BakedBytesMax) && shares.HasHashingFor(state.Size);
+
+    private AssetValidators ValidatorsOf(ListedDirectory directory, SitePath path, UInt128 digest, in FileState state, long lookedAtNs)
+    {
+        if (!IsKnownByContent(state))
+        {
+            return ValidatorsOfState(directory, path, state, lookedAtNs);
+        }
+
+        shares.TakeHashing(state.Size);
+        return AssetValidators.OfContent(digest, state, lookedAtNs);
+    }
+
+    private static AssetValidators ValidatorsOfState(ListedDirectory directory, SitePath path, in FileState state, long lookedAtNs) =>
+        AssetValidators.OfState(state, lookedAtNs, directory.Previous?.Find(path.Name));
 
     private long Read(int fd, BodyMemory? body, long bytes, out UInt128 digest)
     {

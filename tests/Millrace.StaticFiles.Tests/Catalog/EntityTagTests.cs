@@ -50,6 +50,44 @@ public sealed class EntityTagTests : IDisposable
         }
     }
 
+    [Theory]
+    [InlineData(0)]
+    [InlineData(500_000)]
+    [InlineData(10_000_000)]
+    public void Whether_there_is_memory_for_a_file_makes_no_difference_to_its_tag(long memory)
+    {
+        byte[] content = new byte[400_000];
+        new Random(7).NextBytes(content);
+        using var replica = TempSite.InMemory();
+        foreach (string name in (string[])["a.bin", "b.bin"])
+        {
+            _site.File(name, content);
+            File.SetLastWriteTimeUtc(replica.File(name, content), Old);
+        }
+
+        SiteOptions Of(TempSite site) => site.Options with { BakedBytesMax = 1_000_000, RingBytesMax = 200_000 };
+        using var plenty = AssetCatalog.Open(Of(replica) with { BakedBytesTotalMax = 10_000_000 });
+        using var catalog = AssetCatalog.Open(Of(_site) with { BakedBytesTotalMax = memory });
+
+        Assert.Equal(memory >= 500_000, catalog.Current.Asset("/a.bin").Strategy == BodyStrategy.Baked);
+        Assert.Equal(memory >= 1_000_000, catalog.Current.Asset("/b.bin").Strategy == BodyStrategy.Baked);
+        foreach (string path in (string[])["/a.bin", "/b.bin"])
+        {
+            Assert.Equal(plenty.Current.Asset(path).Tag(), catalog.Current.Asset(path).Tag());
+        }
+    }
+
+    [Fact]
+    public void What_is_in_memory_beyond_the_budget_of_hashing_is_known_by_its_time()
+    {
+        File.SetLastWriteTimeUtc(_site.File("f.bin", new byte[5_000]), Old);
+        using var baked = AssetCatalog.Open(_site.Options with { BakedBytesMax = 10_000, HashedBytesTotalMax = 3_000 });
+        using var onFile = AssetCatalog.Open(_site.Options with { BakedBytesMax = 10_000, HashedBytesTotalMax = 3_000, BakedBytesTotalMax = 0 });
+
+        Assert.Equal(BodyStrategy.Baked, baked.Current.Asset("/f.bin").Strategy);
+        Assert.Equal(onFile.Current.Asset("/f.bin").Tag().TrimStart('W', '/'), baked.Current.Asset("/f.bin").Tag().TrimStart('W', '/'));
+    }
+
     [Fact]
     public void A_content_longer_than_the_buffer_is_hashed_whole()
     {
