@@ -54,6 +54,20 @@ internal sealed partial class TransportLog(ILogger logger)
         EventName = "ClientCertificateRefused")]
     public partial void ClientCertificateRefused(string connectionId);
 
+    [LoggerMessage(
+        104,
+        LogLevel.Warning,
+        "{EndPoint} is not closed everywhere after {Patience}, as a handler blocks its reactor: what comes there is refused.",
+        EventName = "UnbindingLeft")]
+    public partial void UnbindingLeft(EndPoint endPoint, TimeSpan patience);
+
+    [LoggerMessage(
+        105,
+        LogLevel.Warning,
+        "Reactors have not ended after {Patience}, as a handler blocks one: they end when it returns, or with the process.",
+        EventName = "ReactorsLeft")]
+    public partial void ReactorsLeft(TimeSpan patience);
+
     [LoggerMessage(100, LogLevel.Warning, "{EndPoint} is left to the next transport: {Cause}. {Remedy}.", EventName = "EndPointLeft")]
     public partial void EndPointLeft(EndPoint endPoint, string cause, string remedy);
 }

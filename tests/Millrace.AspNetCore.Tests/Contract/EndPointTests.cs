@@ -48,6 +48,25 @@ public class EndPointTests
     }
 
     [Theory, EachTransport]
+    public async Task A_second_address_in_use_is_what_a_start_fails_with(TransportKind transport)
+    {
+        await using RunningApplication first = await RunningApplication.StartAsync(transport, AnswerLocal);
+        var bound = new IPEndPoint(IPAddress.Loopback, Ports.Free());
+
+        IOException error = await Assert.ThrowsAsync<IOException>(() => RunningApplication.StartAsync(
+            transport,
+            AnswerLocal,
+            endpoints: kestrel =>
+            {
+                kestrel.Listen(bound);
+                kestrel.Listen(IPAddress.Loopback, first.Url.Port);
+            }));
+
+        Assert.IsType<AddressInUseException>(error.InnerException);
+        await Ports.RefusedAsync(bound);
+    }
+
+    [Theory, EachTransport]
     public async Task An_address_that_a_stranger_listens_on_is_in_use(TransportKind transport)
     {
         using var stranger = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);

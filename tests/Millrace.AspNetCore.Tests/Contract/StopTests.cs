@@ -73,6 +73,20 @@ public class StopTests
     }
 
     [Theory, EachTransport]
+    public async Task Who_is_disposed_without_a_stop_ends_its_connections(TransportKind transport)
+    {
+        RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        EndPoint endPoint = application.EndPoint;
+        using RawClient idle = await application.ConnectAsync();
+        await idle.GetAsync("/");
+
+        await application.DisposeUnstoppedAsync().Within();
+
+        await idle.ReadToEndAsync();
+        await Ports.RefusedAsync(endPoint);
+    }
+
+    [Theory, EachTransport]
     public async Task Idle_connections_do_not_hold_up_a_stop(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);

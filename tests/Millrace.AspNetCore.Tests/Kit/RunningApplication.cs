@@ -119,6 +119,9 @@ internal sealed class RunningApplication : IAsyncDisposable
         await _application.StopAsync(timeout.Token);
     }
 
+    /// <summary>As a program does that ends without a stop.</summary>
+    public Task DisposeUnstoppedAsync() => _application.DisposeAsync().AsTask();
+
     public async ValueTask DisposeAsync()
     {
         using (var timeout = new CancellationTokenSource(TimeSpan.FromSeconds(5)))

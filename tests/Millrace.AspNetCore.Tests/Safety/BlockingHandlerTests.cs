@@ -49,6 +49,40 @@ public class BlockingHandlerTests
         Assert.InRange(guarded.Group.Reactors[0].Counters.HoldUps, 1, long.MaxValue);
     }
 
+    [Fact]
+    public async Task A_stop_ends_what_it_can_while_a_handler_blocks()
+    {
+        using var gate = new ManualResetEventSlim();
+        using var entered = new SemaphoreSlim(0);
+        GuardedApplication guarded = await GuardedApplication.StartAsync(2, routes => routes.MapGet("/block", context =>
+        {
+            entered.Release();
+            gate.Wait();
+            return Task.CompletedTask;
+        }));
+        using RawClient blocked = await guarded.ConnectAsync(reactor: 0);
+        using RawClient other = await guarded.ConnectAsync(reactor: 1);
+        await blocked.SendAsync("GET /block HTTP/1.1\r\nHost: mill\r\n\r\n");
+        Assert.True(await entered.WaitAsync(Waiting.Patience));
+
+        try
+        {
+            Task stopping = guarded.Application.StopAsync(TimeSpan.FromSeconds(10));
+            Assert.Equal(("", Ending.Fin), await other.ReadToEndAsync());
+            Assert.False(stopping.IsCompleted);
+            await stopping.Within();
+            await guarded.DisposeAsync();
+        }
+        finally
+        {
+            gate.Set();
+        }
+
+        await guarded.Application.Log.ExpectAsync("UnbindingLeft");
+        await guarded.Application.Log.ExpectAsync("ReactorsLeft");
+        await guarded.Group.DisposeAsync().AsTask().Within();
+    }
+
     [Theory]
     [InlineData("Read")]
     [InlineData("ReadAsync().Result")]

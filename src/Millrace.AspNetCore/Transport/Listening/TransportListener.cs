@@ -15,6 +15,12 @@ namespace Millrace.AspNetCore.Transport.Listening;
 /// </summary>
 internal sealed class TransportListener : IConnectionListener
 {
+    /// <summary>
+    /// A reactor that has not stopped by then is blocked by a handler. Kestrel tells connections to end, and aborts those that do not,
+    /// only behind this.
+    /// </summary>
+    private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(3);
+
     private readonly ReactorGroup _group;
     private readonly EndPointSettings _settings;
     private readonly TransportLog _log;
@@ -62,9 +68,15 @@ internal sealed class TransportListener : IConnectionListener
         return null;
     }
 
-    /// <summary>Stops accepting. What the kernel or a reactor had accepted by then is still handed out.</summary>
-    public ValueTask UnbindAsync(CancellationToken cancellationToken = default) =>
-        new((_unbinding ??= StopAcceptingAsync()).WaitAsync(cancellationToken));
+    /// <summary>
+    /// Stops accepting. What the kernel or a reactor had accepted by then is still handed out, but for a reactor that is blocked, whose
+    /// connections are refused.
+    /// </summary>
+    /// <param name="cancellationToken">
+    /// Not looked at, as in Kestrel's own transport: Kestrel calls it with a token that is cancelled where it gives up, a start that has
+    /// failed say, and whatever is thrown here comes in the place of the cause, and in the way of the rest that is to be ended.
+    /// </param>
+    public ValueTask UnbindAsync(CancellationToken cancellationToken = default) => new(_unbinding ??= StopAcceptingAsync());
 
     public async ValueTask DisposeAsync()
     {
@@ -80,14 +92,22 @@ internal sealed class TransportListener : IConnectionListener
     {
         try
         {
-            await _listener.StopAsync();
-            // Those that one reactor deals to others are on their way by a post: behind it nothing comes any more.
-            await Task.WhenAll(_group.Reactors.Select(HasDealtWithPostsAsync));
+            if (!await Patiently.IsDoneAsync(StopReactorsAsync(), StopPatience))
+            {
+                _log.UnbindingLeft(EndPoint, StopPatience);
+            }
         }
         finally
         {
             _accepted.Writer.Complete();
         }
+    }
+
+    private async Task StopReactorsAsync()
+    {
+        await _listener.StopAsync();
+        // Those that one reactor deals to others are on their way by a post: behind it nothing comes any more.
+        await Task.WhenAll(_group.Reactors.Select(HasDealtWithPostsAsync));
     }
 
     private static Task HasDealtWithPostsAsync(Reactor reactor)

@@ -15,6 +15,9 @@ internal sealed class TransportReactors(
 {
     private const string PoolOwner = "millrace";
 
+    /// <summary>Reactors end at once but for one that a handler blocks; a process that is to end does not wait for that.</summary>
+    private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(5);
+
     private readonly SemaphoreSlim _gate = new(1, 1);
     private ReactorGroup? _group;
     private MemoryPool<byte>[] _memory = [];
@@ -60,19 +63,27 @@ internal sealed class TransportReactors(
             }
 
             _isDisposed = true;
-            if (_group is not null && options.ReactorGroup is null)
+            if (_group is not null && !await Patiently.IsDoneAsync(EndAsync(_group), EndPatience))
             {
-                await _group.DisposeAsync();
-            }
-
-            foreach ((Reactor reactor, MemoryPool<byte> memory) in (_group?.Reactors ?? []).Zip(_memory))
-            {
-                await DisposeAtHomeAsync(reactor, memory);
+                new TransportLog(logs.CreateLogger(TransportLog.Category)).ReactorsLeft(EndPatience);
             }
         }
         finally
         {
             _gate.Release();
+        }
+    }
+
+    private async Task EndAsync(ReactorGroup group)
+    {
+        if (options.ReactorGroup is null)
+        {
+            await group.DisposeAsync();
+        }
+
+        foreach ((Reactor reactor, MemoryPool<byte> memory) in group.Reactors.Zip(_memory))
+        {
+            await DisposeAtHomeAsync(reactor, memory);
         }
     }
 
