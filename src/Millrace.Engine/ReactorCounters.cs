@@ -1,7 +1,8 @@
 namespace Millrace.Engine;
 
 /// <summary>
-/// What a reactor counts. Written by its thread only, the last ones by the watch's; read from others without a lock, so a reading may lag.
+/// What a reactor counts. Written by its thread only, what was sent elsewhere atomically by any, the last ones by the watch's; read from
+/// others without a lock, so a reading may lag.
 /// </summary>
 internal sealed class ReactorCounters
 {
@@ -21,6 +22,13 @@ internal sealed class ReactorCounters
 
     /// <summary>Connections reset because their peer took too little.</summary>
     public long Stalled;
+
+    /// <summary>Of connections, encrypted where they are.</summary>
+    public long BytesReceived;
+    public long BytesSent;
+
+    /// <summary>Of them what other threads have sent, which have no other place: the kernel took it from where it was written.</summary>
+    public long BytesSentElsewhere;
     public long Turns;
     public long Completions;
     public long ReceivesParked;

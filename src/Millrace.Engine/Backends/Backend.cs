@@ -130,6 +130,9 @@ internal abstract unsafe class Backend : IDisposable
     /// <summary>When the pages of files that others may write to are sent.</summary>
     public virtual FilePageTerms FilePages => FilePageTerms.OfHost;
 
+    /// <summary>How often the kernel's queues were full, and the reactor has stood aside to make room. Read by any thread.</summary>
+    public virtual long QueuesFull => 0;
+
     public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);
 
     /// <summary>Makes the coming close a reset.</summary>

@@ -140,7 +140,9 @@ public sealed partial class Connection
             }
 
             var message = new MessageHeader { Vectors = vectors, VectorCount = (nuint)count };
-            return Backend.SendNow(_socket, &message);
+            nint sent = Backend.SendNow(_socket, &message);
+            Interlocked.Add(ref Reactor.Counters.BytesSentElsewhere, Math.Max(0, sent));
+            return sent;
         }
         finally
         {

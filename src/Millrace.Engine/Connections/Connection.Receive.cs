@@ -36,6 +36,7 @@ public sealed partial class Connection
         if (completion.Result > 0)
         {
             _receivedBytes += completion.Result;
+            Reactor.Counters.BytesReceived += completion.Result;
             TakeBytesOrFail(completion.Data, completion.Result);
         }
         else

@@ -86,6 +86,7 @@ public sealed partial class Connection
         if (result > 0)
         {
             _sentBytes += result;
+            Reactor.Counters.BytesSent += result;
             _sending!.Consume(result);
         }
         else if (MustCopy(result))

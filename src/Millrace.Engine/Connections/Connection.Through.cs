@@ -44,6 +44,7 @@ public sealed partial class Connection
         if (sent > 0)
         {
             _sentBytes += sent;
+            Reactor.Counters.BytesSent += sent;
             _sending.Consume((long)sent);
         }
 

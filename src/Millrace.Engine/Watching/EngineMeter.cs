@@ -44,12 +44,23 @@ internal sealed class EngineMeter : IDisposable
         Count("reactor.hold_ups", "{stall}", "Callbacks that kept a reactor for 100 ms and more.", static counters => counters.HoldUps);
         Count("reactor.waits_failed", "{wait}", "Waits for a reactor within it, ended.", static counters => counters.WaitsFailed);
         Count("reactor.receives_parked", "{receive}", "Receives that waited for a buffer.", static counters => counters.ReceivesParked);
+        Count("network.received", "By", "Bytes that connections have received.", static counters => counters.BytesReceived);
+        Count(
+            "network.sent",
+            "By",
+            "Bytes of connections that the kernel took.",
+            static counters => counters.BytesSent + Volatile.Read(ref counters.BytesSentElsewhere));
         Count("connections.accepted", "{connection}", "Connections accepted.", static counters => counters.Accepted);
         Count("connections.shed", "{connection}", "Connections beyond a limit, reset.", static counters => counters.Shed);
         Count("connections.refused", "{connection}", "Connections beyond a limit, told so.", static counters => counters.Refused);
         Count("connections.stalled", "{connection}", "Connections whose peers took too little.", static counters => counters.Stalled);
         Count("connections.starved", "{connection}", "Connections reset for lack of memory.", static counters => counters.Starved);
         Count("files.failed", "{read}", "Reads of files that failed.", static counters => counters.FileFaults);
+        _meter.CreateObservableCounter(
+            "millrace.reactor.queues_full",
+            () => reactors.Select(static reactor => new Measurement<long>(reactor.Backend.QueuesFull, TagOf(reactor.Index))),
+            "{time}",
+            "Times that a reactor's submission queue had no room.");
         _meter.CreateObservableUpDownCounter(
             "millrace.connections.active",
             () => reactors.Select(static reactor => new Measurement<long>(reactor.Connections.Count, TagOf(reactor.Index))),

@@ -32,6 +32,9 @@ public class MeterTests
         listener.RecordObservableInstruments();
         Assert.InRange(values[("millrace.reactor.turns", 1)], Requests, double.MaxValue);
         Assert.InRange(values[("millrace.reactor.completions", 1)], 2 * Requests, double.MaxValue);
+        Assert.InRange(values[("millrace.network.received", 1)], Requests * "GET /where HTTP/1.1\r\n".Length, Requests * 1_000);
+        Assert.InRange(values[("millrace.network.sent", 1)], Requests * "HTTP/1.1 200 OK\r\n".Length, Requests * 1_000);
+        Assert.Equal(0, values[("millrace.reactor.queues_full", 1)]);
         Assert.InRange(values[("millrace.reactor.lag", 1)], Requests, double.MaxValue);
         Assert.InRange(values[("millrace.connections.active", 1)], 1, 1);
         double stallsBefore = values[("millrace.reactor.stalls", 1)];

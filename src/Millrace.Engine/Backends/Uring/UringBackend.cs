@@ -14,6 +14,7 @@ internal sealed unsafe partial class UringBackend : Backend
     private static readonly OperationToken WakeToken = new(OperationKind.None, 0, 0);
 
     private readonly Ring _ring;
+    private long _queuesFull;
     private readonly ReceiveBuffers _buffers;
     private readonly Completion[] _completions;
     private readonly ushort _receivePriority;
@@ -54,6 +55,8 @@ internal sealed unsafe partial class UringBackend : Backend
     public override string Name => "io_uring";
 
     public override long ZeroCopyBytesLeast { get; }
+
+    public override long QueuesFull => Volatile.Read(ref _queuesFull);
 
     public override int ReceiveBufferCount => _buffers.Count;
 
@@ -213,6 +216,7 @@ internal sealed unsafe partial class UringBackend : Backend
     /// </summary>
     private Sqe* MakeRoom()
     {
+        _queuesFull++;
         for (int attempt = 0; attempt < FullQueueAttempts; attempt++)
         {
             Require(_ring.MakeRoom());
