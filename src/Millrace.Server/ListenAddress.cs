@@ -12,7 +12,7 @@ internal static class ListenAddress
 {
     public const string Forms = "8080 (all interfaces), 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock";
 
-    public const string UnixPrefix = "unix:";
+    private const string UnixPrefix = "unix:";
 
     /// <summary>A unix socket's path beyond this does not fit <c>sockaddr_un</c>.</summary>
     private const int UnixPathBytesMax = 107;
@@ -52,6 +52,10 @@ internal static class ListenAddress
         endPoint = new IPEndPoint(address, port);
         return true;
     }
+
+    /// <summary>Where in an address a path of the machine begins; -1 where there is none, or a name that is in no folder.</summary>
+    public static int PathAt(string text) =>
+        text.StartsWith(UnixPrefix, StringComparison.Ordinal) && text[UnixPrefix.Length..] is not ['@', ..] ? UnixPrefix.Length : -1;
 
     /// <summary>Throws <see cref="SiteException"/> for what is none.</summary>
     public static EndPoint Parse(string text) => TryParse(text, out EndPoint? endPoint)

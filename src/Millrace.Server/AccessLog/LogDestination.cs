@@ -11,6 +11,14 @@ internal static class LogDestination
     private const string Syslog = "syslog";
     private const string SyslogAt = "syslog:";
 
+    /// <summary>Where in a destination the path of a file or socket begins; -1 for one without.</summary>
+    public static int PathAt(string text) => text switch
+    {
+        "-" or Syslog => -1,
+        _ when text.StartsWith(SyslogAt, StringComparison.Ordinal) => SyslogAt.Length,
+        _ => 0,
+    };
+
     /// <summary><c>-</c>, <c>syslog</c> or <c>syslog:SOCKET</c>; whatever else it is, it is a file's path.</summary>
     /// <param name="text">What people wrote.</param>
     /// <param name="owner">To whom a file is given where root makes it; null for nobody else.</param>

@@ -49,7 +49,7 @@ internal sealed class MeasuredInstrument
 
     public void Note(double value, ReadOnlySpan<KeyValuePair<string, object?>> tags, long round)
     {
-        if (SeriesFor(tags) is not { } series)
+        if (SeriesFor(tags, round) is not { } series)
         {
             return;
         }
@@ -69,7 +69,7 @@ internal sealed class MeasuredInstrument
         }
     }
 
-    private MeasuredSeries? SeriesFor(ReadOnlySpan<KeyValuePair<string, object?>> tags)
+    private MeasuredSeries? SeriesFor(ReadOnlySpan<KeyValuePair<string, object?>> tags, long round)
     {
         MeasuredSeries? added = null;
         MeasuredSeries[] seen = Volatile.Read(ref _series);
@@ -83,13 +83,15 @@ internal sealed class MeasuredInstrument
                 }
             }
 
-            if (seen.Length == SeriesMax)
+            // What is observed says all of itself in each round: who has said nothing in this one, a host that is gone say, gives way.
+            MeasuredSeries[] kept = seen.Length < SeriesMax || !_isObserved ? seen : [.. seen.Where(one => one.Round == round)];
+            if (kept.Length == SeriesMax)
             {
                 return null;
             }
 
-            added ??= new MeasuredSeries(new TagSet(tags), _bounds);
-            MeasuredSeries[] before = Interlocked.CompareExchange(ref _series, [.. seen, added], seen);
+            added ??= new MeasuredSeries(new TagSet(tags), _bounds) { Round = round };
+            MeasuredSeries[] before = Interlocked.CompareExchange(ref _series, [.. kept, added], seen);
             if (before == seen)
             {
                 return added;

@@ -59,8 +59,10 @@ internal sealed class ServerOption
     /// <summary>How the file may spell the text in parts, names in braces and what may be left out in brackets.</summary>
     public string? Template { get; init; }
 
-    /// <summary>Whether a text is a path on this machine, which a file says from its own folder. Default: its kind decides.</summary>
-    public Func<string, bool>? IsPath { get; init; }
+    /// <summary>
+    /// Where a path of this machine begins in a text, which a file says from its own folder; -1 for nowhere. Default: its kind decides.
+    /// </summary>
+    public Func<string, int>? PathAt { get; init; }
 
     /// <summary>Gives the options with a text applied. Throws <see cref="SiteException"/> for a text that cannot be meant.</summary>
     public required Func<ServeOptions, string, ServeOptions> Apply { private get; init; }

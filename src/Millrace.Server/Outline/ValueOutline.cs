@@ -33,7 +33,7 @@ internal sealed record ValueOutline(string Form, IReadOnlyList<string> Choices, 
     {
         OptionValueKind.File => ValuePaths.Files,
         OptionValueKind.Folder => ValuePaths.Folders,
-        _ when row.IsPath is not null => ValuePaths.Files,
+        _ when row.PathAt is not null => ValuePaths.Files,
         OptionValueKind.Rule when row.ValueForm.EndsWith("=ROOT", StringComparison.Ordinal) => ValuePaths.FoldersBehindName,
         _ => ValuePaths.None,
     };

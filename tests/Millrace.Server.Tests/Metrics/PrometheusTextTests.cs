@@ -83,6 +83,19 @@ public sealed class PrometheusTextTests : IDisposable
     }
 
     [Fact]
+    public void What_is_observed_no_more_makes_room()
+    {
+        long first = 0;
+        _meter.CreateObservableGauge("sample.seen", () => Enumerable.Range(0, 600)
+            .Select(i => new Measurement<long>(1, new KeyValuePair<string, object?>("one", first + i))));
+        Write();
+
+        first = 600;
+
+        Assert.Equal(600, Write().Split("sample_seen{").Length - 1);
+    }
+
+    [Fact]
     public void An_instrument_of_a_meter_that_is_gone_is_shown_no_more()
     {
         _meter.CreateCounter<long>("sample.gone").Add(1);

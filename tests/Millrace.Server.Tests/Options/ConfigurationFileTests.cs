@@ -60,6 +60,16 @@ public class ConfigurationFileTests
         Assert.Equal(2, options.Site.Cors!.Origins.Count);
     }
 
+    [Theory]
+    [InlineData("a.log", "/srv/a.log")]
+    [InlineData("/var/a.log", "/var/a.log")]
+    [InlineData("-", "-")]
+    [InlineData("syslog", "syslog")]
+    [InlineData("syslog:a.sock", "syslog:/srv/a.sock")]
+    [InlineData("syslog:/run/a.sock", "syslog:/run/a.sock")]
+    public void A_log_is_in_the_files_own_folder(string destination, string expected) =>
+        Assert.Equal(expected, Read($$"""{ "root": "a", "log": { "access": "{{destination}}" } }""").AccessLog.Destination);
+
     [Fact]
     public void A_host_has_its_own_options_over_those_of_all()
     {

@@ -206,15 +206,16 @@ internal sealed class ValueReader(FileText file, ICollection<Complaint> complain
     }
 
     /// <summary>Paths are those of the file's own folder, wherever the server is started.</summary>
-    private string Located(ServerOption option, string text) => option.Kind switch
+    private string Located(ServerOption option, string text)
     {
-        _ when text.Length > 0 && (option.IsPath?.Invoke(text) ?? option.Kind is OptionValueKind.File or OptionValueKind.Folder) =>
-            Path.Combine(_folder, text),
-        OptionValueKind.Address when text.StartsWith(ListenAddress.UnixPrefix, StringComparison.Ordinal)
-            && text[ListenAddress.UnixPrefix.Length..] is string path and not (['@', ..] or "") =>
-            ListenAddress.UnixPrefix + Path.Combine(_folder, path),
-        _ => text,
-    };
+        int at = option.PathAt?.Invoke(text) ?? option.Kind switch
+        {
+            OptionValueKind.File or OptionValueKind.Folder => 0,
+            OptionValueKind.Address => ListenAddress.PathAt(text),
+            _ => -1,
+        };
+        return at < 0 || at == text.Length ? text : text[..at] + Path.Combine(_folder, text[at..]);
+    }
 
     private static bool IsWholeNumber(ref Utf8JsonReader reader, out decimal number)
     {

@@ -27,7 +27,7 @@ internal static class AccessLogRows
             Change = OptionChange.AtRestart,
             Kind = OptionValueKind.Text,
             ValueForm = LogDestination.Forms,
-            IsPath = static text => text is not ("-" or "syslog") && !text.StartsWith("syslog:", StringComparison.Ordinal),
+            PathAt = LogDestination.PathAt,
             Help = "Write a line for each request to a file (opened anew on SIGUSR1), the standard output or the system's log.",
             Apply = static (options, text) => text.Length > 0
                 ? options with { AccessLog = options.AccessLog with { Destination = text } }
