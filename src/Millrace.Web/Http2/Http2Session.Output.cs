@@ -147,7 +147,10 @@ internal sealed partial class Http2Session
     {
         long window = Math.Min(stream.SendWindow, _sendWindow);
         int most = (int)Math.Clamp(window, FirstReadBytesMin, OutgoingBody.ChunkBytes);
-        int bytes = (int)Math.Min(most, stream.Body.Left);
+        int bytes = (int)Math.Min(most, stream.Body.LeftOfPiece);
+
+        // Who reads has taken all it had read before, and would else wait for itself.
+        CountReadAhead(stream, 0);
         if (_readAhead > 0 && _readAhead + bytes > ReadAheadBytesMax)
         {
             Park(stream, SendState.ReadAhead);
@@ -194,6 +197,9 @@ internal sealed partial class Http2Session
             stream.HasRead = false;
             _readsEnded--;
             ChunkState chunk = stream.Body.EndRead(stream.TakeRead());
+
+            // A read may bring less than was asked for.
+            CountReadAhead(stream, stream.Body.Ready);
             if (stream.Head.IsHeld)
             {
                 TakeFirstChunk(stream, chunk);

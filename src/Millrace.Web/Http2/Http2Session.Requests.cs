@@ -256,15 +256,16 @@ internal sealed partial class Http2Session
 
         bool includesBody = head.Method != Method.Head;
         bool isTooLarge = !stream.IsReceived && head.ContentLength > _bench.Limits.SkippedBodyBytesMax && plan.Status < 400;
+        if (isTooLarge)
+        {
+            // Before the answer, which may be the stream's end, and the stream another's then.
+            GiveUpRequest(stream);
+        }
+
         int status = isTooLarge ? 413 : Answer(stream, plan, adoption, includesBody);
         if (status != plan.Status)
         {
             AnswerPlain(stream, status, includesBody);
-        }
-
-        if (isTooLarge)
-        {
-            GiveUpRequest(stream);
         }
     }
 

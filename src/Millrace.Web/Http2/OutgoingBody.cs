@@ -32,6 +32,9 @@ internal sealed unsafe class OutgoingBody
     /// <summary>Bytes that are still to be taken.</summary>
     public long Left { get; private set; }
 
+    /// <summary>As far as one read can bring them: of several ranges those of one.</summary>
+    public long LeftOfPiece => _end - _at;
+
     /// <summary>Bytes that can be taken now.</summary>
     public int Ready => _piece == BodyPiece.File ? _chunkEnd - _chunkAt : (int)Math.Min(int.MaxValue, _end - _at);
 

@@ -309,6 +309,24 @@ public class RequestTests : Http2Test
     }
 
     [Fact]
+    public async Task Several_ranges_of_many_streams_at_once_do_not_wait_for_each_other()
+    {
+        Http2Wire client = await OpenAsync(settings: (SettingId.InitialWindowSize, 1u << 20));
+        byte[] large = SiteFolder.Bytes(LargeBytes);
+        int[] streams = [.. Enumerable.Range(0, 8).Select(static i => (2 * i) + 1)];
+        string ranges = $"range: bytes=0-99,{LargeBytes - 100_000}-{LargeBytes - 1}";
+
+        await client.SendAsync([.. streams.Select(id => Frame.Headers(id, Block.Get(Large, ranges)))]);
+
+        foreach (int id in streams)
+        {
+            Answer answer = await client.ReadAnswerAsync(id);
+            Assert.Equal(206, answer.Status);
+            Assert.True(answer.Body.AsSpan().IndexOf(large.AsSpan(LargeBytes - 100_000)) > 0, "not the second range");
+        }
+    }
+
+    [Fact]
     public async Task Every_size_is_answered_whole_and_in_part()
     {
         Folder.AddSizes();
