@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.IO.Pipelines;
 using System.Runtime.CompilerServices;
 
@@ -8,15 +9,22 @@ namespace Millrace.Engine.Pipes;
 /// <see cref="Limits.PipeUnsentBytes"/> are unsent, and waits above it. All but <see cref="CancelPendingFlush"/> on the
 /// reactor's thread.
 /// </summary>
-#pragma warning disable CA1001 // The memory manager is disposable by its base class, and owns nothing.
 internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
-#pragma warning restore CA1001
 {
+    /// <summary>As much as one read of a stream takes gladly.</summary>
+    private const int LentBytesMin = 4096;
+
     private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeWriter)state!).EndWaitForCancellation();
 
     /// <summary>The connection's tenant: a cancellation that comes late must not end the wait of the next one.</summary>
     private readonly uint _generation = connection.Generation;
-    private readonly NativeMemoryManager _memory = new();
+
+    /// <summary>
+    /// What <see cref="GetMemory"/> gives, which may be filled over an await: the output's own blocks go out with what was flushed before,
+    /// or are dropped with the connection, and are somebody else's then. So it is copied.
+    /// </summary>
+    private byte[] _lent = [];
+    private bool _isLent;
     private bool _isCompleted;
     private volatile bool _cancelRequested;
 
@@ -27,20 +35,39 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     public override Span<byte> GetSpan(int sizeHint = 0)
     {
         ThrowIfCompleted();
+        _isLent = false;
         return connection.GetSpan(sizeHint);
     }
 
-    public override unsafe Memory<byte> GetMemory(int sizeHint = 0)
+    public override Memory<byte> GetMemory(int sizeHint = 0)
     {
-        Span<byte> span = GetSpan(sizeHint);
-        // Native memory: it does not move when the pin ends.
-        fixed (byte* address = span)
+        ThrowIfCompleted();
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        connection.Reactor.AssertHome();
+        int bytes = Math.Max(sizeHint, LentBytesMin);
+        if (_lent.Length < bytes)
         {
-            return _memory.PointAt(address, span.Length);
+            // A smaller one is left to the collector: who was given it may have a read under way into it.
+            _lent = ArrayPool<byte>.Shared.Rent(bytes);
         }
+
+        _isLent = true;
+        return _lent;
     }
 
-    public override void Advance(int bytes) => connection.Advance(bytes);
+    public override void Advance(int bytes)
+    {
+        if (!_isLent)
+        {
+            connection.Advance(bytes);
+            return;
+        }
+
+        ArgumentOutOfRangeException.ThrowIfNegative(bytes);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(bytes, _lent.Length);
+        connection.Write(_lent.AsSpan(0, bytes));
+        _isLent = false;
+    }
 
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
@@ -74,6 +101,12 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
         }
 
         _isCompleted = true;
+        if (_lent.Length > 0 && !_isLent)
+        {
+            ArrayPool<byte>.Shared.Return(_lent);
+        }
+
+        _lent = [];
         if (exception is null)
         {
             connection.Flush();

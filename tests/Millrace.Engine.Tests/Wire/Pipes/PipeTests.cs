@@ -66,6 +66,44 @@ public class PipeTests : EngineTest
         }, async client => Assert.Equal("x"u8.ToArray(), await client.ReceiveToEnd()));
     }
 
+    [Fact]
+    public async Task Memory_may_be_filled_over_turns_in_which_earlier_bytes_go_out()
+    {
+        const int Rounds = 20;
+        byte[] expected = [.. Enumerable.Range(0, Rounds).SelectMany(static i => Enumerable.Repeat((byte)i, 1000).Prepend((byte)255))];
+        await Talk(async (_, output) =>
+        {
+            for (int i = 0; i < Rounds; i++)
+            {
+                await output.WriteAsync(new byte[] { 255 });
+                Memory<byte> memory = output.GetMemory(1000);
+                memory.Span[..500].Fill((byte)i);
+                await Reactor.Current!.Delay(TimeSpan.FromMilliseconds(20));
+                memory.Span[500..1000].Fill((byte)i);
+                output.Advance(1000);
+                await output.FlushAsync();
+            }
+        }, async client => Assert.Equal(expected, await client.ReceiveToEnd()));
+    }
+
+    [Fact]
+    public async Task Memory_outlives_the_connection_until_it_is_filled()
+    {
+        await Talk(async (_, output) =>
+        {
+            await output.WriteAsync("x"u8.ToArray());
+            Memory<byte> memory = output.GetMemory(1_000_000);
+            await Reactor.Current!.Delay(TimeSpan.FromMilliseconds(300));
+            memory.Span.Fill(1);
+            output.Advance(memory.Length);
+            Assert.True((await output.FlushAsync()).IsCompleted);
+        }, async client =>
+        {
+            Assert.Equal("x"u8.ToArray(), await client.Receive(1));
+            client.Reset();
+        });
+    }
+
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
