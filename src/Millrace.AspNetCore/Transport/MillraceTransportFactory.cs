@@ -30,7 +30,7 @@ internal sealed class MillraceTransportFactory
         _options = options.Value;
         _https = https;
         Log = new TransportLog(logs.CreateLogger(TransportLog.Category));
-        Reactors = new TransportReactors(_options, pools, logs);
+        Reactors = new TransportReactors(_options, pools, logs, Log);
     }
 
     internal TransportReactors Reactors { get; }

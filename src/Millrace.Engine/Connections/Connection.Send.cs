@@ -85,9 +85,7 @@ public sealed partial class Connection
 
         if (result > 0)
         {
-            _sentBytes += result;
-            Reactor.Counters.BytesSent += result;
-            _sending!.Consume(result);
+            TakeSent(result);
         }
         else if (MustCopy(result))
         {
@@ -213,6 +211,14 @@ public sealed partial class Connection
         {
             _flush!.Complete(FlushResult);
         }
+    }
+
+    /// <summary>The kernel has taken so many bytes of the batch.</summary>
+    private void TakeSent(long bytes)
+    {
+        _sentBytes += bytes;
+        Reactor.Counters.BytesSent += bytes;
+        _sending!.Consume(bytes);
     }
 
     /// <summary>Nothing written can reach the peer any more; what the kernel does not hold is dropped.</summary>

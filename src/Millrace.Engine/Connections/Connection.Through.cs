@@ -43,9 +43,7 @@ public sealed partial class Connection
         nint sent = Backend.SendBeforeMore(_socket, _sending!.AsMessage());
         if (sent > 0)
         {
-            _sentBytes += sent;
-            Reactor.Counters.BytesSent += sent;
-            _sending.Consume((long)sent);
+            TakeSent(sent);
         }
 
         if (_sending.Bytes > 0)

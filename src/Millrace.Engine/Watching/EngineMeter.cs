@@ -44,6 +44,7 @@ internal sealed class EngineMeter : IDisposable
         Count("reactor.hold_ups", "{stall}", "Callbacks that kept a reactor for 100 ms and more.", static counters => counters.HoldUps);
         Count("reactor.waits_failed", "{wait}", "Waits for a reactor within it, ended.", static counters => counters.WaitsFailed);
         Count("reactor.receives_parked", "{receive}", "Receives that waited for a buffer.", static counters => counters.ReceivesParked);
+        Sum("reactor.queues_full", "{time}", "Times that a submission queue had no room.", static reactor => reactor.Backend.QueuesFull);
         Count("network.received", "By", "Bytes that connections have received.", static counters => counters.BytesReceived);
         Count(
             "network.sent",
@@ -56,20 +57,18 @@ internal sealed class EngineMeter : IDisposable
         Count("connections.stalled", "{connection}", "Connections whose peers took too little.", static counters => counters.Stalled);
         Count("connections.starved", "{connection}", "Connections reset for lack of memory.", static counters => counters.Starved);
         Count("files.failed", "{read}", "Reads of files that failed.", static counters => counters.FileFaults);
-        _meter.CreateObservableCounter(
-            "millrace.reactor.queues_full",
-            () => reactors.Select(static reactor => new Measurement<long>(reactor.Backend.QueuesFull, TagOf(reactor.Index))),
-            "{time}",
-            "Times that a reactor's submission queue had no room.");
         _meter.CreateObservableUpDownCounter(
             "millrace.connections.active",
             () => reactors.Select(static reactor => new Measurement<long>(reactor.Connections.Count, TagOf(reactor.Index))),
             "{connection}",
             "Connections that are open.");
 
-        void Count(string name, string unit, string description, Func<ReactorCounters, long> read) => _meter.CreateObservableCounter(
+        void Count(string name, string unit, string description, Func<ReactorCounters, long> read) =>
+            Sum(name, unit, description, reactor => read(reactor.Counters));
+
+        void Sum(string name, string unit, string description, Func<Reactor, long> read) => _meter.CreateObservableCounter(
             $"millrace.{name}",
-            () => reactors.Select(reactor => new Measurement<long>(read(reactor.Counters), TagOf(reactor.Index))),
+            () => reactors.Select(reactor => new Measurement<long>(read(reactor), TagOf(reactor.Index))),
             unit,
             description);
     }

@@ -11,8 +11,10 @@ internal sealed class ListingShelf(long bytesMax)
 {
     private readonly ConcurrentDictionary<ListingKey, PlanDocument> _kept = new();
     private readonly ConcurrentDictionary<ListingKey, WeakReference<PlanDocument>> _large = new();
-    private readonly ConcurrentDictionary<ListingKey, Task<PlanDocument>> _making = new();
     private readonly Lock _changing = new();
+
+    /// <summary>Under the lock only.</summary>
+    private readonly Dictionary<ListingKey, Task<PlanDocument>> _making = [];
     private long _bytes;
 
     public PlanDocument? Find(ListingKey key) =>
@@ -75,7 +77,7 @@ internal sealed class ListingShelf(long bytesMax)
         {
             lock (_changing)
             {
-                _ = _making.TryRemove(key, out _);
+                _ = _making.Remove(key);
             }
         }
     }

@@ -16,15 +16,15 @@ internal static class RedirectSession
 {
     private const int HttpsPort = 443;
 
-    /// <summary>What is asked for as HTTP-01 has it (RFC 8555, section 8.3), before its token.</summary>
-    private static ReadOnlySpan<byte> ChallengePath => "/.well-known/acme-challenge/"u8;
+    /// <summary>Status line, Date, Connection, Content-Length and the name of Location.</summary>
+    private const int OwnBytesMax = 256;
 
     /// <summary>Of base64url, so that no path leads from there to what is elsewhere.</summary>
     private static readonly SearchValues<byte> TokenBytes =
         SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"u8);
 
-    /// <summary>Status line, Date, Connection, Content-Length and the name of Location.</summary>
-    private const int OwnBytesMax = 256;
+    /// <summary>What is asked for as HTTP-01 has it (RFC 8555, section 8.3), before its token.</summary>
+    private static ReadOnlySpan<byte> ChallengePath => "/.well-known/acme-challenge/"u8;
 
     private static ReadOnlySpan<byte> ConnectionLine => "Connection: close\r\n"u8;
 

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Millrace.Http;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
@@ -148,9 +149,7 @@ internal sealed partial class Http2Session
         long window = Math.Min(stream.SendWindow, _sendWindow);
         int most = (int)Math.Clamp(window, FirstReadBytesMin, OutgoingBody.ChunkBytes);
         int bytes = (int)Math.Min(most, stream.Body.LeftOfPiece);
-
-        // Who reads has taken all it had read before, and would else wait for itself.
-        CountReadAhead(stream, 0);
+        Debug.Assert(stream.ReadAheadBytes == 0, "who reads has sent what it had read before, and would else wait for itself");
         if (_readAhead > 0 && _readAhead + bytes > ReadAheadBytesMax)
         {
             Park(stream, SendState.ReadAhead);
@@ -217,7 +216,6 @@ internal sealed partial class Http2Session
         bool isWhole = stream.Head.Extent == BodyExtent.Whole;
         if (chunk == ChunkState.Unreadable)
         {
-            CountReadAhead(stream, 0);
             stream.Body.Release();
             stream.Head.Release();
             AnswerPlain(stream, 500, includesBody: true);

@@ -36,7 +36,7 @@ internal sealed unsafe class OutgoingBody
     public long LeftOfPiece => _end - _at;
 
     /// <summary>Bytes that can be taken now.</summary>
-    public int Ready => _piece == BodyPiece.File ? _chunkEnd - _chunkAt : (int)Math.Min(int.MaxValue, _end - _at);
+    public int Ready => _piece == BodyPiece.File ? _chunkEnd - _chunkAt : (int)Math.Min(int.MaxValue, LeftOfPiece);
 
     public bool NeedsRead => Left > 0 && Ready == 0;
 
@@ -92,7 +92,7 @@ internal sealed unsafe class OutgoingBody
     public ValueTask<int> ReadAsync(Reactor reactor, int most)
     {
         Debug.Assert(NeedsRead && !IsReading && _piece == BodyPiece.File);
-        long left = _end - _at;
+        long left = LeftOfPiece;
         int wanted = left >= most ? most : (int)left + (_end == _source.Size ? 1 : 0);
         _chunk = reactor.Pools.Rent(wanted);
         _pools = reactor.Pools;
@@ -110,7 +110,7 @@ internal sealed unsafe class OutgoingBody
             return bytes < 0 ? ChunkState.Unreadable : ChunkState.Short;
         }
 
-        long left = _end - _at;
+        long left = LeftOfPiece;
         _chunkAt = 0;
         _chunkEnd = (int)Math.Min(bytes, left);
         return bytes > left ? ChunkState.Long : IsAtEndOfPiece ? ChunkState.Last : ChunkState.Next;

@@ -2,6 +2,7 @@ using System.Buffers;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.AspNetCore.Tests.Transport.Kit;
+using Millrace.AspNetCore.Transport;
 using Millrace.AspNetCore.Transport.Listening;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
@@ -101,7 +102,10 @@ public class HomeMemoryPoolTests
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
         var counted = new CountedPool();
         var transport = new TransportReactors(
-            new MillraceTransportOptions { ReactorGroup = group }, new CountedPools(counted), NullLoggerFactory.Instance);
+            new MillraceTransportOptions { ReactorGroup = group },
+            new CountedPools(counted),
+            NullLoggerFactory.Instance,
+            new TransportLog(NullLogger.Instance));
         await transport.StartedAsync(CancellationToken.None);
         MemoryPool<byte> pool = transport.Pools[0];
         IMemoryOwner<byte> late = await RunAsync(group.Reactors[0], () =>

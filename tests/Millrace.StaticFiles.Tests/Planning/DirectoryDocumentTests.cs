@@ -83,7 +83,7 @@ public sealed class DirectoryDocumentTests : IDisposable
         Assert.True(isThere || same == making);
         await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
 
-        Assert.True(TryGet(catalog, "/long/", mayWait: true, out PlanDocument? made));
+        Assert.True(TryGet(catalog, "/long/", "", mayWait: true, out PlanDocument? made));
         Assert.Same(made, soon ?? made);
         Assert.Same(made, Of(catalog, "/long/"));
         GC.KeepAlive(making);
@@ -104,7 +104,7 @@ public sealed class DirectoryDocumentTests : IDisposable
         FillDirectory("short", 900);
         using AssetCatalog catalog = _site.Open();
 
-        Assert.True(TryGet(catalog, "/short/", mayWait: true, out _));
+        Assert.True(TryGet(catalog, "/short/", "", mayWait: true, out _));
     }
 
     [Fact]
@@ -134,24 +134,17 @@ public sealed class DirectoryDocumentTests : IDisposable
 
     private static PlanDocument Of(AssetCatalog catalog, string path, string query = "")
     {
-        CatalogSnapshot snapshot = catalog.Adopt();
-        try
-        {
-            Assert.True(TryGet(snapshot, path, query, mayWait: false, out PlanDocument? document, out _));
-            return document;
-        }
-        finally
-        {
-            snapshot.Release();
-        }
+        Assert.True(TryGet(catalog, path, query, mayWait: false, out PlanDocument? document));
+        return document;
     }
 
-    private static bool TryGet(AssetCatalog catalog, string path, bool mayWait, out PlanDocument? document)
+    private static bool TryGet(
+        AssetCatalog catalog, string path, string query, bool mayWait, [NotNullWhen(true)] out PlanDocument? document)
     {
         CatalogSnapshot snapshot = catalog.Adopt();
         try
         {
-            return TryGet(snapshot, path, "", mayWait, out document, out _);
+            return TryGet(snapshot, path, query, mayWait, out document, out _);
         }
         finally
         {

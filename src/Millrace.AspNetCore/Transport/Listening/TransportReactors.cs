@@ -11,7 +11,7 @@ namespace Millrace.AspNetCore.Transport.Listening;
 /// at the end unless they were given. Any thread.
 /// </summary>
 internal sealed class TransportReactors(
-    MillraceTransportOptions options, IMemoryPoolFactory<byte>? pools, ILoggerFactory logs) : IAsyncDisposable
+    MillraceTransportOptions options, IMemoryPoolFactory<byte>? pools, ILoggerFactory logs, TransportLog log) : IAsyncDisposable
 {
     private const string PoolOwner = "millrace";
 
@@ -65,7 +65,7 @@ internal sealed class TransportReactors(
             _isDisposed = true;
             if (_group is not null && !await Patiently.IsDoneAsync(EndAsync(_group), EndPatience))
             {
-                new TransportLog(logs.CreateLogger(TransportLog.Category)).ReactorsLeft(EndPatience);
+                log.ReactorsLeft(EndPatience);
             }
         }
         finally

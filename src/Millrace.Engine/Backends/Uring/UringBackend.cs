@@ -14,7 +14,6 @@ internal sealed unsafe partial class UringBackend : Backend
     private static readonly OperationToken WakeToken = new(OperationKind.None, 0, 0);
 
     private readonly Ring _ring;
-    private long _queuesFull;
     private readonly ReceiveBuffers _buffers;
     private readonly Completion[] _completions;
     private readonly ushort _receivePriority;
@@ -22,6 +21,7 @@ internal sealed unsafe partial class UringBackend : Backend
     private readonly WakeEvent _wake;
     private readonly ulong* _wakeCount;
     private bool _wakeArmed;
+    private long _queuesFull;
 
     /// <summary>Must run on the thread that will use it.</summary>
     /// <exception cref="EngineException">io_uring is refused; the message names cause and remedy.</exception>
