@@ -26,8 +26,14 @@ public sealed partial class Connection
     /// <summary>Moves borrowed input to memory of our own: a pipe's reader may keep looking at it across awaits.</summary>
     internal void OwnInput() => _input.Settle(Pools);
 
-    /// <summary>Marks all of the input as seen: the next wait is for more.</summary>
+    /// <summary>So much of the input was seen; the next wait is for more.</summary>
+    internal int SeenBytes => _seen;
+
+    /// <summary>Marks all of the input as seen.</summary>
     internal void MarkSeen() => _seen = _input.Count;
+
+    /// <summary>Takes back what a wait has marked whose result nobody was shown.</summary>
+    internal void MarkSeen(int bytes) => _seen = bytes;
 
     /// <summary>Ends the holding of input shown to a pipe's reader: so much of it is done with, so much was looked at.</summary>
     internal void AdvanceInput(int consumed, int examined)

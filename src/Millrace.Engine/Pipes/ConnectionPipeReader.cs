@@ -113,6 +113,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
     private async ValueTask<ReadResult> WaitAsync(CancellationToken cancellationToken)
     {
         ReadOutcome outcome;
+        int seen = connection.SeenBytes;
         await using (cancellationToken.UnsafeRegister(static state => ((ConnectionPipeReader)state!).CancelPendingRead(), this))
         {
             outcome = await connection.ReadAsync();
@@ -123,6 +124,8 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         if (_cancelRequested)
         {
             _cancelRequested = false;
+            // Bytes may have been faster, and ended the wait: they are for the next read.
+            connection.MarkSeen(seen);
             cancellationToken.ThrowIfCancellationRequested();
             return Show(isCanceled: true);
         }
