@@ -5,7 +5,7 @@ public sealed partial class Reactor
 {
     /// <summary>
     /// Runs an action on the reactor's thread, soon, in order of posting; never, when the reactor has ended. Any thread. The action
-    /// must not throw.
+    /// must not throw, and begins without ambient values (<see cref="AsyncLocal{T}"/>).
     /// </summary>
     public void Post(Action<object?> action, object? state)
     {

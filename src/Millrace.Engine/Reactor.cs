@@ -63,7 +63,7 @@ public sealed partial class Reactor
         _createBackend = createBackend;
         _pins = pins;
         Pulse = pulse ?? new Pulse();
-        _mailbox = new Mailbox(WakeUp, Pulse.Beat);
+        _mailbox = new Mailbox(WakeUp, BeginPost);
         Connections = new ConnectionTable(this);
         _thread = new Thread(Run) { IsBackground = true, Name = $"{group.ToLowerInvariant()}-{index}" };
     }
@@ -216,6 +216,7 @@ public sealed partial class Reactor
     private void Run()
     {
         Current = this;
+        _ownContext = ExecutionContext.Capture();
         ThreadId = ThreadCalls.GetId();
         // Before the ring: its memory is that of the node where it is first touched.
         _pins?.Pin(Index);
@@ -265,6 +266,7 @@ public sealed partial class Reactor
         if (_mailbox.IsAnnounced)
         {
             Counters.Posts += _mailbox.Drain();
+            ReturnTo(_ownContext);
         }
 
         RunTimers();

@@ -133,6 +133,7 @@ public sealed partial class Connection
     {
         // While it runs it has not returned: what it does now must not give the slot away under it.
         _handler = Task.CompletedTask;
+        ExecutionContext? callers = Reactor.LeaveContext();
         try
         {
             _handler = stages is not null && IsHeldBy(stages)
@@ -146,6 +147,7 @@ public sealed partial class Connection
             _handler = Task.FromException(error);
         }
 
+        Reactor.ReturnTo(callers);
         if (_handler.IsCompleted)
         {
             OnHandlerEnded();

@@ -129,6 +129,35 @@ public class ScriptedConnectTests
         await Assert.ThrowsAsync<SocketException>(() => second);
     }
 
+    [Fact]
+    public async Task The_handler_finds_no_ambient_value_of_the_caller_who_keeps_his_own()
+    {
+        await using Script script = await Script.StartAsync();
+        var ambient = new AsyncLocal<string?>();
+        string? found = "nothing";
+        string? kept = null;
+        Task connect = script.Reactor.RunAsync(async () =>
+        {
+            ambient.Value = "the caller's";
+            await script.Reactor.ConnectAsync(Nowhere, _ =>
+            {
+                found = ambient.Value;
+                ambient.Value = "the handler's";
+                return Task.CompletedTask;
+            });
+            kept = ambient.Value;
+        });
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        script.Kernel.Complete(asked, 0);
+        await connect;
+        Submission receive = await script.Kernel.ExpectAsync("receive");
+        await script.Kernel.ExpectAsync("shutdown");
+        script.Kernel.Complete(receive, 0);
+        await ExpectClosedAsync(script, asked);
+
+        Assert.Equal((null, "the caller's"), (found, kept));
+    }
+
     private static Task Connect(Script script, ConnectionHandler handler, CancellationToken cancellation = default) =>
         script.Reactor.RunAsync(() => script.Reactor.ConnectAsync(Nowhere, handler, cancellation));
 
