@@ -37,6 +37,7 @@ public sealed partial class Connection
     public void SetReadDeadline(TimeSpan fromNow)
     {
         Reactor.AssertHome();
+        AssertTenant();
         SetReadDeadline(fromNow == Timeout.InfiniteTimeSpan ? long.MaxValue : Reactor.NowMs + (long)fromNow.TotalMilliseconds);
     }
 

@@ -29,7 +29,10 @@ public sealed partial class Connection
     /// </summary>
     internal string? Fault => _fault == 0 ? null : Errno.Describe(-_fault);
 
-    /// <summary>Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed.</summary>
+    /// <summary>
+    /// Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed. Nothing happens when it has
+    /// ended. For its handler: others have <see cref="AbortHandle"/>.
+    /// </summary>
     public void Abort()
     {
         if (!IsEnding())

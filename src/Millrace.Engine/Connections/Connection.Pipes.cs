@@ -19,9 +19,14 @@ public sealed partial class Connection
     /// The connection as <see cref="PipeReader"/> and <see cref="PipeWriter"/>, for handlers written for pipes. Use either these or
     /// the raw members for a direction, not both at once; <see cref="ReadFileAsync(int, long, int)"/> writes behind what was
     /// written to the pipe. The pipes live on the reactor's thread like the rest; completing them ends nothing by itself: the
-    /// connection ends when the handler returns.
+    /// connection ends when the handler returns. From then on they refuse to be used, whoever is served next.
     /// </summary>
-    public IDuplexPipe AsDuplexPipe() => new ConnectionPipe(this);
+    public IDuplexPipe AsDuplexPipe()
+    {
+        Reactor.AssertHome();
+        AssertTenant();
+        return new ConnectionPipe(this);
+    }
 
     /// <summary>Moves borrowed input to memory of our own: a pipe's reader may keep looking at it across awaits.</summary>
     internal void OwnInput() => _input.Settle(Pools);

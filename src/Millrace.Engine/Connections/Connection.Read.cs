@@ -27,6 +27,7 @@ public sealed partial class Connection
         get
         {
             Reactor.AssertHome();
+            AssertTenant();
             return _input.Bytes;
         }
     }
@@ -70,6 +71,7 @@ public sealed partial class Connection
     public void Consume(int count)
     {
         Reactor.AssertHome();
+        AssertTenant();
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _input.Count);
         HasConsumed = true;

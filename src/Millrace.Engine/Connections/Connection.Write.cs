@@ -7,7 +7,6 @@ namespace Millrace.Engine;
 /// <content>Output as the handler sees it: what it writes goes into a batch, which a flush hands over.</content>
 public sealed partial class Connection
 {
-
     /// <summary>Made when first needed: most flushes need not be waited for.</summary>
     private Signal<FlushOutcome>? _flush;
     private OutputBatch? _filling;
@@ -22,9 +21,18 @@ public sealed partial class Connection
     private long _flushDoneAtUnsent;
 
     /// <summary>Bytes written and not yet taken by the kernel, flushed or not.</summary>
-    public long UnsentBytes => (_filling?.Bytes ?? 0) + (_sending?.Bytes ?? 0);
+    public long UnsentBytes
+    {
+        get
+        {
+            AssertTenant();
+            return BytesLeft;
+        }
+    }
 
-    private long FlushedUnsentBytes => UnsentBytes - UnflushedBytes;
+    private long BytesLeft => (_filling?.Bytes ?? 0) + (_sending?.Bytes ?? 0);
+
+    private long FlushedBytesLeft => BytesLeft - UnflushedBytes;
 
     internal long UnflushedBytes => _filling is null ? 0 : _filling.Bytes - (_flushRequested ? _flushedBytes : 0);
 
@@ -106,6 +114,7 @@ public sealed partial class Connection
     public void Flush()
     {
         Reactor.AssertHome();
+        AssertTenant();
         RequestFlush();
     }
 
@@ -118,6 +127,7 @@ public sealed partial class Connection
     public ValueTask<FlushOutcome> FlushAsync(long unsentBytesMax)
     {
         Reactor.AssertHome();
+        AssertTenant();
         if (IsFlushPending)
         {
             throw new InvalidOperationException("A flush of this connection is pending; await it before the next.");
@@ -152,7 +162,7 @@ public sealed partial class Connection
     private bool IsFlushPending => _flush is { IsPending: true };
 
     /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
-    private bool IsFlushDone => IsOutputLost ? !_sendInFlight : FlushedUnsentBytes <= _flushDoneAtUnsent;
+    private bool IsFlushDone => IsOutputLost ? !_sendInFlight : FlushedBytesLeft <= _flushDoneAtUnsent;
 
     private FlushOutcome FlushResult => IsOutputLost ? FlushOutcome.Closed : FlushOutcome.Sent;
 

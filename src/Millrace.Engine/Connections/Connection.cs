@@ -17,6 +17,12 @@ namespace Millrace.Engine;
 /// <remarks>
 /// Ownership: the object lives in its slot for good and serves one peer after the other. It is recycled only when its handler
 /// has returned and the kernel holds none of its memory (no operation in flight).
+/// <para>
+/// A handler that has returned is to forget it. While no handler runs on it, it refuses to be used, by an
+/// <see cref="InvalidOperationException"/>; but from the next peer's on it is that peer's, and cannot tell who has kept it from whom it
+/// serves. What may be kept, and means one peer for good, are its pipes (<see cref="AsDuplexPipe"/>) and its
+/// <see cref="AbortHandle"/>.
+/// </para>
 /// </remarks>
 public sealed partial class Connection
 {
@@ -68,6 +74,7 @@ public sealed partial class Connection
         get
         {
             Reactor.AssertHome();
+            AssertTenant();
             return new AbortHandle(this, Generation);
         }
     }
@@ -103,11 +110,26 @@ public sealed partial class Connection
     /// <summary>A handler that has returned has no connection any more: its slot waits for the next peer, or serves it.</summary>
     private void AssertTenant()
     {
-        if (Phase == ConnectionPhase.Free)
+        if (_handler is null)
         {
-            throw new InvalidOperationException("The handler of this connection has returned; it can neither read nor write any more.");
+            ThrowNoTenant();
         }
     }
+
+    /// <summary>The same for who knows which of the slot's tenants is meant.</summary>
+    internal void AssertTenant(uint generation)
+    {
+        if (!IsServing(generation))
+        {
+            ThrowNoTenant();
+        }
+    }
+
+    /// <summary>Whether the handler of this tenant has not returned.</summary>
+    internal bool IsServing(uint generation) => _handler is not null && Generation == generation;
+
+    private static void ThrowNoTenant() =>
+        throw new InvalidOperationException("The handler of this connection has returned; it can neither read nor write any more.");
 
     private void NoteFailure(Exception error)
     {

@@ -16,7 +16,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 {
     private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeReader)state!).EndWaitForCancellation();
 
-    /// <summary>The connection's tenant: a cancellation that comes late must not end the wait of the next one.</summary>
+    /// <summary>The connection's tenant: who comes late must not take the next one's bytes, nor end its wait.</summary>
     private readonly uint _generation = connection.Generation;
     private readonly NativeMemoryManager _memory = new();
     private ReadOnlySequence<byte> _shown;
@@ -33,6 +33,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
     public override bool TryRead(out ReadResult result)
     {
         connection.Reactor.AssertHome();
+        connection.AssertTenant(_generation);
         if (_isCompleted || _isReading)
         {
             throw new InvalidOperationException(_isCompleted
@@ -72,6 +73,8 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
             throw new InvalidOperationException("There is no read to advance from.");
         }
 
+        connection.AssertTenant(_generation);
+
         long consumedBytes = _shown.Slice(_shown.Start, consumed).Length;
         long examinedBytes = _shown.Slice(_shown.Start, examined).Length;
         if (examinedBytes < consumedBytes)
@@ -97,9 +100,16 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         }
 
         _isCompleted = true;
-        if (_isReading)
+        bool isHolding = _isReading;
+        EndReading();
+        if (!connection.IsServing(_generation))
         {
-            EndReading();
+            // Who gives up what has ended does no harm, and may be disposing of a stream.
+            return;
+        }
+
+        if (isHolding)
+        {
             connection.AdvanceInput(0, 0);
         }
 
@@ -124,8 +134,12 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         if (_cancelRequested)
         {
             _cancelRequested = false;
-            // Bytes may have been faster, and ended the wait: they are for the next read.
-            connection.MarkSeen(seen);
+            if (connection.IsServing(_generation))
+            {
+                // Bytes may have been faster, and ended the wait: they are for the next read.
+                connection.MarkSeen(seen);
+            }
+
             cancellationToken.ThrowIfCancellationRequested();
             return Show(isCanceled: true);
         }
@@ -150,6 +164,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
     private unsafe ReadResult Show(bool isCanceled)
     {
+        connection.AssertTenant(_generation);
         ref InputBuffer input = ref connection.InputMemory;
         connection.OwnInput();
         input.Hold();

@@ -16,7 +16,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeWriter)state!).EndWaitForCancellation();
 
-    /// <summary>The connection's tenant: a cancellation that comes late must not end the wait of the next one.</summary>
+    /// <summary>The connection's tenant: who comes late must not write to the next one, nor end its wait.</summary>
     private readonly uint _generation = connection.Generation;
 
     /// <summary>
@@ -30,18 +30,25 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     public override bool CanGetUnflushedBytes => true;
 
-    public override long UnflushedBytes => connection.UnflushedBytes;
+    public override long UnflushedBytes
+    {
+        get
+        {
+            connection.AssertTenant(_generation);
+            return connection.UnflushedBytes;
+        }
+    }
 
     public override Span<byte> GetSpan(int sizeHint = 0)
     {
-        ThrowIfCompleted();
+        AssertWritable();
         _isLent = false;
         return connection.GetSpan(sizeHint);
     }
 
     public override Memory<byte> GetMemory(int sizeHint = 0)
     {
-        ThrowIfCompleted();
+        AssertWritable();
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         connection.Reactor.AssertHome();
         int bytes = Math.Max(sizeHint, LentBytesMin);
@@ -57,6 +64,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     public override void Advance(int bytes)
     {
+        connection.AssertTenant(_generation);
         if (!_isLent)
         {
             connection.Advance(bytes);
@@ -71,7 +79,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
-        ThrowIfCompleted();
+        AssertWritable();
         cancellationToken.ThrowIfCancellationRequested();
         if (_cancelRequested)
         {
@@ -107,6 +115,12 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
         }
 
         _lent = [];
+        if (!connection.IsServing(_generation))
+        {
+            // As for a reader.
+            return;
+        }
+
         if (exception is null)
         {
             connection.Flush();
@@ -148,11 +162,13 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
         }
     }
 
-    private void ThrowIfCompleted()
+    private void AssertWritable()
     {
         if (_isCompleted)
         {
             throw new InvalidOperationException("Writing is not allowed after the writer was completed.");
         }
+
+        connection.AssertTenant(_generation);
     }
 }

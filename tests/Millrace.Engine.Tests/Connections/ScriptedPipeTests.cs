@@ -55,6 +55,22 @@ public class ScriptedPipeTests
         Assert.Equal("nothing", await next.Task.Within());
     }
 
+    [Fact]
+    public async Task A_read_that_a_returning_handler_cancels_says_so()
+    {
+        await using Script script = await Script.StartAsync();
+        using var cancellation = new CancellationTokenSource();
+        Task<bool>? left = null;
+        await script.ConnectAsync(7, connection =>
+        {
+            left = CancelledAsync(connection.AsDuplexPipe().Input, cancellation.Token);
+            cancellation.Cancel();
+            return Task.CompletedTask;
+        });
+
+        Assert.True(await left!.Within());
+    }
+
     private static ConnectionHandler CancelAtInput(CancellationTokenSource cancellation) => async connection =>
     {
         await connection.ReadAsync();
