@@ -4,6 +4,7 @@ using System.IO.Pipelines;
 using System.Net;
 using Millrace.Engine;
 
+using var stopping = new CancellationTokenSource();
 await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions());
 Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 5001), ServeAsync);
 Console.WriteLine($"Listening on {listener.EndPoint} ({group.BackendName}); Ctrl-C stops.");
@@ -15,12 +16,16 @@ Console.CancelKeyPress += (_, e) =>
     stop.TrySetResult();
 };
 await stop.Task;
+await stopping.CancelAsync();
 await group.StopAsync(drain: TimeSpan.FromSeconds(5));
 
-static async Task ServeAsync(Connection connection)
+async Task ServeAsync(Connection connection)
 {
     IDuplexPipe pipe = connection.AsDuplexPipe();
+    // A pipe does not know where a line ends, and so not whether its reader is idle: it is woken, and looks.
+    using CancellationTokenRegistration wake = stopping.Token.Register(pipe.Input.CancelPendingRead);
     ReadResult read;
+    bool isIdle;
     do
     {
         read = await pipe.Input.ReadAsync();
@@ -34,8 +39,9 @@ static async Task ServeAsync(Connection connection)
             lines = lines.Slice(lines.GetPosition(1, end));
         }
 
+        isIdle = lines.IsEmpty;
         pipe.Input.AdvanceTo(lines.Start, lines.End);
         await pipe.Output.FlushAsync();
     }
-    while (!read.IsCompleted);
+    while (!read.IsCompleted && !(isIdle && stopping.IsCancellationRequested));
 }

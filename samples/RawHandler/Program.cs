@@ -17,7 +17,8 @@ await group.StopAsync(drain: TimeSpan.FromSeconds(5));
 
 static async Task ServeAsync(Connection connection)
 {
-    while (await connection.ReadAsync() == ReadOutcome.Data)
+    // Between two requests it also ends when the group stops; within one, that waits for its end.
+    while (await connection.ReadIdleAsync() == ReadOutcome.Data)
     {
         int end;
         while ((end = connection.Input.IndexOf("\r\n\r\n"u8)) >= 0)

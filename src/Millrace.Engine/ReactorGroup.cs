@@ -265,6 +265,11 @@ public sealed class ReactorGroup : IAsyncDisposable
     /// Stops accepting, lets connections finish what they do for up to <paramref name="drain"/>, resets those left, and
     /// ends the reactors. Called again it waits for the first call.
     /// </summary>
+    /// <remarks>
+    /// A handler is told where it says that it is between two requests: <see cref="Connection.ReadIdleAsync"/> ends, and
+    /// <see cref="Connection.Rest"/>. Any other wait counts as work. A pipe has no such word: wake its reader, before this is called, by
+    /// <see cref="System.IO.Pipelines.PipeReader.CancelPendingRead"/>, as <c>samples/PipeHandler</c> does.
+    /// </remarks>
     public async Task StopAsync(TimeSpan drain)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(drain, TimeSpan.Zero);

@@ -42,6 +42,53 @@ public class SampleTests
         Assert.Equal(0, await server.ExitCodeAsync());
     }
 
+    [Theory]
+    [InlineData("RawHandler", 5000, "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\nHello, water.\n")]
+    [InlineData("PipeHandler", 5001, "mill\n", "llim\n")]
+    public async Task A_stop_ends_idle_connections_in_order(string name, int port, string request, string answer)
+    {
+        await using ServerProcess server = await StartAsync(name);
+        using var client = new TcpClient();
+        await client.ConnectAsync(IPAddress.Loopback, port);
+        NetworkStream stream = client.GetStream();
+        byte[] answered = new byte[answer.Length];
+        await stream.WriteAsync(Encoding.ASCII.GetBytes(request));
+        await stream.ReadExactlyAsync(answered);
+        Assert.Equal(answer, Encoding.ASCII.GetString(answered));
+
+        server.Signal(PosixSignal.SIGINT);
+
+        // Whoever is left when the time for finishing is over is reset.
+        Assert.Equal(0, await stream.ReadAsync(answered));
+        client.Dispose();
+        Assert.Equal(0, await server.ExitCodeAsync());
+    }
+
+    [Fact]
+    public async Task A_stop_lets_the_pipe_handler_finish_a_line()
+    {
+        await using ServerProcess server = await StartAsync("PipeHandler");
+        using var idle = new TcpClient();
+        using var busy = new TcpClient();
+        byte[] answered = new byte[6];
+        await idle.ConnectAsync(IPAddress.Loopback, 5001);
+        await idle.GetStream().WriteAsync("begun\n"u8.ToArray());
+        await idle.GetStream().ReadExactlyAsync(answered);
+        await busy.ConnectAsync(IPAddress.Loopback, 5001);
+        await busy.GetStream().WriteAsync("begun\nmi"u8.ToArray());
+        await busy.GetStream().ReadExactlyAsync(answered);
+
+        server.Signal(PosixSignal.SIGINT);
+        Assert.Equal(0, await idle.GetStream().ReadAsync(answered));
+        idle.Dispose();
+        await busy.GetStream().WriteAsync("ll\n"u8.ToArray());
+
+        using var reader = new StreamReader(busy.GetStream());
+        Assert.Equal("llim\n", await reader.ReadToEndAsync());
+        busy.Dispose();
+        Assert.Equal(0, await server.ExitCodeAsync());
+    }
+
     private static async Task<ServerProcess> StartAsync(string name)
     {
         string folder = Path.Combine(Places.Artifacts, name);

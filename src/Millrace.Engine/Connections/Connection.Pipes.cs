@@ -19,7 +19,8 @@ public sealed partial class Connection
     /// The connection as <see cref="PipeReader"/> and <see cref="PipeWriter"/>, for handlers written for pipes. Use either these or
     /// the raw members for a direction, not both at once; <see cref="ReadFileAsync(int, long, int)"/> writes behind what was
     /// written to the pipe. The pipes live on the reactor's thread like the rest; completing them ends nothing by itself: the
-    /// connection ends when the handler returns. From then on they refuse to be used, whoever is served next.
+    /// connection ends when the handler returns. From then on they refuse to be used, whoever is served next. They
+    /// do not tell of a stop, see <see cref="ReactorGroup.StopAsync"/>.
     /// </summary>
     public IDuplexPipe AsDuplexPipe()
     {
