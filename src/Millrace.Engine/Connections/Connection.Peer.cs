@@ -11,7 +11,7 @@ public sealed partial class Connection
     private EndPoint? _local;
 
     /// <summary>
-    /// Keeps the peer's address, which the kernel forgets with the connection: for who tells of it later. An IPv4 address that came by an
+    /// Keeps the peer's address, which the kernel forgets with the socket: for who tells of it later. An IPv4 address that came by an
     /// IPv6 socket is kept as what it is, and who comes by a unix socket without a name as that socket.
     /// </summary>
     internal EndPoint? KeepRemoteEndPoint() =>

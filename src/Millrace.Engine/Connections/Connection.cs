@@ -43,7 +43,10 @@ public sealed partial class Connection
     /// <summary>The reactor that owns the connection. Any thread.</summary>
     public Reactor Reactor { get; }
 
-    /// <summary>The peer's address; null when the peer is gone already, or a unix socket without a name, as clients' are.</summary>
+    /// <summary>
+    /// The peer's address, also when it has reset the connection already; null for a unix socket without a name, as clients' are, and once
+    /// the connection is closed.
+    /// </summary>
     public EndPoint? RemoteEndPoint => !IsOpenHere() ? null : _remote ?? SocketEndPoint.OfPeer(_socket, _listener!.EndPoint);
 
     /// <summary>The address the peer connected to, or the one that was connected from; null for a unix socket without a name.</summary>

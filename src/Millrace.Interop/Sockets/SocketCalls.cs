@@ -87,15 +87,39 @@ internal static unsafe partial class SocketCalls
         }
     }
 
-    /// <summary>The peer's address; returns its length.</summary>
+    /// <summary>The peer's address; returns its length. That of a peer that has reset as well.</summary>
     public static int PeerAddress(int fd, Span<byte> address)
     {
         uint bytes = (uint)address.Length;
         fixed (byte* pointer = address)
         {
             int result = SystemCall.Result(getpeername(fd, pointer, &bytes));
-            return result < 0 ? result : (int)bytes;
+            return result >= 0 ? (int)bytes : result == -Errno.ENOTCONN ? AddressOfResetPeer(fd, address) : result;
         }
+    }
+
+    /// <summary>
+    /// getpeername asks for the connection's state first; SO_PEERNAME has what the socket was accepted with, as accept itself returns it.
+    /// It refuses more room than there is address, so the longer one is asked for first.
+    /// </summary>
+    private static int AddressOfResetPeer(int fd, Span<byte> address)
+    {
+        const int InterNetworkBytes = 16;
+        const int InterNetworkV6Bytes = 28;
+        Span<byte> whole = stackalloc byte[InterNetworkV6Bytes];
+        int bytes = GetOption(fd, SocketOptionNumber.LevelSocket, SocketOptionNumber.PeerName, whole);
+        if (bytes == -Errno.EINVAL)
+        {
+            bytes = GetOption(fd, SocketOptionNumber.LevelSocket, SocketOptionNumber.PeerName, whole[..InterNetworkBytes]);
+        }
+
+        if (bytes < 0)
+        {
+            return -Errno.ENOTCONN;
+        }
+
+        whole[..Math.Min(bytes, address.Length)].CopyTo(address);
+        return bytes;
     }
 
     /// <summary>Bytes in the send queue that the peer has not acknowledged (<c>SIOCOUTQ</c>).</summary>

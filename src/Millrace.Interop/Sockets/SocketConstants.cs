@@ -37,6 +37,9 @@ internal static class SocketOptionNumber
     /// <summary><c>SO_RCVTIMEO</c> with a <c>struct timeval</c> of two longs; an accept heeds it too.</summary>
     public const int ReceiveTimeout = 20;
 
+    /// <summary><c>SO_PEERNAME</c>: the peer's address, in no more room than it has.</summary>
+    public const int PeerName = 28;
+
     /// <summary><c>SO_DOMAIN</c>: a socket's address family.</summary>
     public const int Domain = 39;
 

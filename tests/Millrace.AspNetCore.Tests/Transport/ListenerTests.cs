@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Millrace.AspNetCore.Tests.Transport.Kit;
+using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
@@ -130,6 +131,32 @@ public class ListenerTests : TransportTest
             Assert.Equal(((IPEndPoint)peer.Socket.LocalEndPoint!).Port, remote.Port);
             Assert.Equal(port, Assert.IsType<IPEndPoint>(connection.LocalEndPoint).Port);
         }
+    }
+
+    [Fact]
+    public async Task Who_has_sent_and_reset_before_it_was_accepted_has_its_address()
+    {
+        IConnectionListener listener = await BindAsync();
+        Reactor reactor = (await Factory.Reactors.StartedAsync(TestContext.Current.CancellationToken)).Reactors[0];
+        using var release = new ManualResetEventSlim();
+        var held = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.Post(
+            _ =>
+            {
+                held.SetResult();
+                release.Wait(TimeSpan.FromSeconds(30));
+            },
+            null);
+        await held.Task.Within();
+        Peer peer = await ConnectAsync(listener.EndPoint);
+        EndPoint? theirs = peer.Socket.LocalEndPoint;
+        await peer.SendAsync("last words");
+        peer.Reset();
+        release.Set();
+
+        ConnectionContext connection = await AcceptAsync(listener);
+        Assert.Equal(theirs, connection.RemoteEndPoint);
+        Assert.Equal(listener.EndPoint, connection.LocalEndPoint);
     }
 
     private async Task AcceptAsync(IConnectionListener listener, Peer peer)

@@ -38,6 +38,7 @@ internal static class SocketAbi
         ("SocketOptionNumber.Linger", "SO_LINGER", 13),
         ("SocketOptionNumber.ReusePort", "SO_REUSEPORT", 15),
         ("SocketOptionNumber.ReceiveTimeout", "SO_RCVTIMEO", 20),
+        ("SocketOptionNumber.PeerName", "SO_PEERNAME", 28),
         ("SocketOptionNumber.Domain", "SO_DOMAIN", 39),
         ("SocketOptionNumber.BusyPoll", "SO_BUSY_POLL", 46),
         ("SocketOptionNumber.PreferBusyPoll", "SO_PREFER_BUSY_POLL", 69),

@@ -20,6 +20,20 @@ public class SocketCallsTests
     }
 
     [Fact]
+    public void The_address_of_a_peer_that_has_reset_is_known_still()
+    {
+        using var pair = new TcpPair();
+        IPEndPoint client = TcpPair.LocalOf(pair.Client);
+        IPEndPoint accepted = TcpPair.LocalOf(pair.Accepted);
+        TcpPair.Require(SocketCalls.SetResetOnClose(pair.Client));
+
+        pair.CloseClient();
+
+        Assert.Equal(client, TcpPair.PeerOf(pair.Accepted));
+        Assert.Equal(accepted, TcpPair.LocalOf(pair.Accepted));
+    }
+
+    [Fact]
     public void An_address_that_does_not_fit_is_cut_and_its_whole_length_is_returned()
     {
         using var pair = new TcpPair();
