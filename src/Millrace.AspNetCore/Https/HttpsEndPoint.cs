@@ -16,60 +16,71 @@ namespace Millrace.AspNetCore.Https;
 internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOptions options) : IDisposable
 {
     private readonly EndPoint _endPoint = listenOptions.EndPoint;
+    private readonly ListenOptions _listenOptions = listenOptions;
 
-    /// <summary>"localhost" is bound twice, and "any" perhaps as IPv4, by objects that Kestrel makes when it does.</summary>
-    private readonly bool _isLocalhost = listenOptions.ToString()?.Contains("localhost:", StringComparison.Ordinal) == true;
-
-    private bool _isDecided;
+    private bool _isLeft;
+    private int _listeners;
     private TlsTerminator? _terminator;
     private CertificateWatch? _watch;
 
-    /// <summary>Whether this is what Kestrel binds for it.</summary>
-    public bool IsFor(EndPoint bound)
+    /// <summary>Whether both were made for one address.</summary>
+    public bool IsBeside(HttpsEndPoint other) => _listenOptions == other._listenOptions;
+
+    /// <summary>
+    /// Whether this may be what is bound: by what Kestrel has built it is, unless somebody else has built it. "Localhost" is bound twice,
+    /// and "any" perhaps as IPv4, by objects that Kestrel makes when it does.
+    /// </summary>
+    public bool MayBe(EndPoint bound) => ReferenceEquals(bound, _endPoint)
+        || (bound is IPEndPoint ip && _endPoint is IPEndPoint named && ip.Port == named.Port
+            && (ip.Port != 0 || named.Address.Equals(IPAddress.IPv6Any)));
+
+    /// <summary>
+    /// The terminator, the same for all listeners at a time, for one more until it is given back; null, with a warning at the first, where
+    /// Kestrel terminates TLS.
+    /// </summary>
+    public TlsTerminator? Take(ILoggerFactory logs, TransportLog log, ConnectionPlaces? places)
     {
-        if (ReferenceEquals(bound, _endPoint))
+        if (_terminator is null && !_isLeft)
         {
-            return true;
+            Begin(logs, log, places);
+            _isLeft = _terminator is null;
         }
 
-        // With a port of its own an address is bound once: no other can be meant.
-        return bound is IPEndPoint { Port: not 0 } ip && _endPoint is IPEndPoint named && ip.Port == named.Port
-            && (ip.Address.Equals(named.Address)
-                || (_isLocalhost && IPAddress.IsLoopback(ip.Address))
-                || (named.Address.Equals(IPAddress.IPv6Any) && ip.Address.Equals(IPAddress.Any)));
+        _listeners += _terminator is null ? 0 : 1;
+        return _terminator;
     }
 
-    /// <summary>The terminator, the same each time; null, with a warning at the first, where Kestrel terminates TLS.</summary>
-    public TlsTerminator? Terminate(ILoggerFactory logs, TransportLog log, ConnectionPlaces? places)
+    /// <summary>True for the last listener: nobody comes any more, and what connections still need they hold themselves.</summary>
+    public bool IsLastToReturn()
     {
-        if (!_isDecided)
+        if (--_listeners > 0)
         {
-            _isDecided = true;
-            if (Obstacle() is { } obstacle)
-            {
-                log.TlsLeft(_endPoint, obstacle);
-            }
-            else
-            {
-                Begin(logs, log, places);
-            }
+            return false;
         }
 
-        return _terminator;
+        Dispose();
+        return true;
     }
 
     /// <summary>From here on its certificates stay as they are.</summary>
     public void EndWatch() => _watch?.Dispose();
 
-    /// <summary>Nobody uses the terminator any more.</summary>
+    /// <summary>No listener uses the terminator any more; another one would have a new one.</summary>
     public void Dispose()
     {
         EndWatch();
         _terminator?.Dispose();
+        (_watch, _terminator) = (null, null);
     }
 
     private void Begin(ILoggerFactory logs, TransportLog log, ConnectionPlaces? places)
     {
+        if (Obstacle() is { } obstacle)
+        {
+            log.TlsLeft(_endPoint, obstacle);
+            return;
+        }
+
         TlsOptions tls = ToTlsOptions() with { Places = places };
         try
         {
@@ -114,7 +125,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         Certificates = options.Certificates.Count > 0
             ? [.. options.Certificates]
             : [new LoadedCertificate(options.ServerCertificate!, options.ServerCertificateChain is { } chain ? [.. chain] : null)],
-        ApplicationProtocols = [.. NegotiatedProtocols.Of(listenOptions.Protocols)],
+        ApplicationProtocols = [.. NegotiatedProtocols.Of(_listenOptions.Protocols)],
         MinimumVersion = MinimumVersion!.Value,
         ClientCertificates = options.ClientCertificateMode switch
         {

@@ -80,7 +80,13 @@ public static class MillraceListenOptionsExtensions
         IServiceProvider services = listenOptions.ApplicationServices;
         var log = new TransportLog(services.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category));
         var own = new MillraceHttpsOptions();
-        listenOptions.Use(next => new DecryptedConnections(next, own, log).OnConnectionAsync);
+        HttpsEndPoints? endPoints = services.GetService<HttpsEndPoints>();
+        var endPoint = new HttpsEndPoint(listenOptions, own);
+        listenOptions.Use(next =>
+        {
+            endPoints?.NoteBuilt(endPoint);
+            return new DecryptedConnections(next, own, log).OnConnectionAsync;
+        });
 
         // Kestrel lets connections pass that have TLS already, and knows by this call that the address is one of https.
         HttpsConnectionAdapterOptions kestrels = own;
@@ -96,11 +102,7 @@ public static class MillraceListenOptionsExtensions
 
         // That of the configuration, or the one for development.
         own.ServerCertificate ??= kestrels.ServerCertificate;
-        if (services.GetService<HttpsEndPoints>() is { } endPoints)
-        {
-            endPoints.Add(new HttpsEndPoint(listenOptions, own));
-        }
-        else
+        if (endPoints is null)
         {
             log.TlsLeft(listenOptions.EndPoint, "Kestrel does not serve by Millrace; call UseMillrace()");
         }

@@ -5,6 +5,7 @@ using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Transport.Listening;
+using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
 using Millrace.Interop;
@@ -57,15 +58,15 @@ internal sealed class MillraceTransportFactory
 
     public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
     {
-        EndPointSettings settings = _options.For(endpoint).ToSettings() with
-        {
-            Terminator = _https?.TerminatorOf(endpoint),
-            Places = _https?.Places,
-        };
+        ListenersTls? tls = _https?.Take(endpoint);
         try
         {
+            EndPointSettings settings = _options.For(endpoint).ToSettings() with { Terminator = tls?.Terminator, Places = _https?.Places };
             ReactorGroup group = await Reactors.StartedAsync(cancellationToken);
-            return await TransportListener.BindAsync(group, endpoint, settings, Reactors.PipesFor(settings), Log);
+            ConnectionPipes[] pipes = Reactors.PipesFor(settings);
+            TransportListener listener = await TransportListener.BindAsync(group, endpoint, settings, pipes, Log, tls);
+            tls = null;
+            return listener;
         }
         catch (EngineException error) when (error.IsAddressInUse)
         {
@@ -75,6 +76,10 @@ internal sealed class MillraceTransportFactory
         {
             // What the sockets transport throws, so that callers need not know which one serves.
             throw new SocketException((int)SocketErrorOf(error.ErrorNumber), error.Message);
+        }
+        finally
+        {
+            tls?.Dispose();
         }
     }
 

@@ -72,6 +72,53 @@ public class HttpsAddressTests
     }
 
     [Fact]
+    public async Task A_loopback_beside_localhost_stays_plain()
+    {
+        int port = Ports.Free();
+        await using RunningApplication application = await StartAsync(kestrel =>
+        {
+            kestrel.ListenLocalhost(port, static listen => listen.UseMillraceHttps(Certificates.Server));
+            kestrel.Listen(IPAddress.Parse("127.0.0.2"), port);
+        });
+        using HttpClient client = application.NewClient();
+
+        Assert.Equal("https ours", await AskAsync(new IPEndPoint(IPAddress.Loopback, port)));
+        Assert.Equal("http another's", await client.GetStringAsync($"http://127.0.0.2:{port}/"));
+    }
+
+    [Fact]
+    public async Task An_address_beside_one_whose_middleware_somebody_else_has_built_stays_plain()
+    {
+        await using RunningApplication application = await StartAsync(static kestrel =>
+        {
+            kestrel.Listen(IPAddress.Loopback, 0, static listen =>
+            {
+                listen.UseMillraceHttps(Certificates.Server);
+                Assert.NotNull(listen.Build());
+            });
+            kestrel.Listen(IPAddress.Loopback, 0);
+        });
+        using HttpClient client = application.NewClient();
+
+        string[] answers = await Task.WhenAll(application.Addresses.Select(client.GetStringAsync)).Within();
+
+        Assert.Equal(["https ours", "http another's"], answers);
+    }
+
+    [Fact]
+    public async Task Of_two_calls_for_one_address_the_later_one_counts()
+    {
+        await using RunningApplication application = await StartAsync(static kestrel =>
+        {
+            kestrel.ConfigureEndpointDefaults(static listen => listen.UseMillraceHttps(CertificateFolder.Make("earlier.example")));
+            kestrel.Listen(IPAddress.Loopback, 0, static listen => listen.UseMillraceHttps(CertificateFolder.Make("later.example")));
+        });
+
+        await using TlsClient client = await TlsClient.ConnectAsync(application.EndPoint);
+        Assert.Equal("CN=later.example", client.Stream.RemoteCertificate!.Subject);
+    }
+
+    [Fact]
     public async Task Any_ip_has_it_in_both_families()
     {
         await using RunningApplication application = await StartAsync(

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Threading.Channels;
 using Microsoft.AspNetCore.Connections;
+using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Transport.Connections;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
@@ -25,6 +26,7 @@ internal sealed class TransportListener : IConnectionListener
     private readonly EndPointSettings _settings;
     private readonly TransportLog _log;
     private readonly ConnectionPipes[] _pipes;
+    private readonly ListenersTls? _tls;
     private readonly Channel<TransportConnection> _accepted =
         Channel.CreateUnbounded<TransportConnection>(new UnboundedChannelOptions { SingleReader = true });
 
@@ -32,21 +34,24 @@ internal sealed class TransportListener : IConnectionListener
     private Listener _listener = null!;
     private Task? _unbinding;
 
-    private TransportListener(ReactorGroup group, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log)
+    private TransportListener(
+        ReactorGroup group, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log, ListenersTls? tls)
     {
         _group = group;
         _settings = settings;
         _pipes = pipes;
         _log = log;
+        _tls = tls;
     }
 
     public EndPoint EndPoint => _listener.EndPoint;
 
+    /// <summary>From here on <paramref name="tls"/> is the listener's, unless it fails.</summary>
     /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
     public static async Task<TransportListener> BindAsync(
-        ReactorGroup group, EndPoint endPoint, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log)
+        ReactorGroup group, EndPoint endPoint, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log, ListenersTls? tls)
     {
-        var listener = new TransportListener(group, settings, pipes, log);
+        var listener = new TransportListener(group, settings, pipes, log, tls);
         ListenSettings listen = group.ListenDefaults with { Backlog = settings.Backlog, NoDelay = settings.NoDelay };
         Func<Connection, IReadOnlyList<ConnectionStage>>? stages = settings.Terminator is { } terminator ? terminator.StagesOf : null;
         listener._listener = endPoint is FileHandleEndPoint handle
@@ -108,6 +113,7 @@ internal sealed class TransportListener : IConnectionListener
         await _listener.StopAsync();
         // Those that one reactor deals to others are on their way by a post: behind it nothing comes any more.
         await Task.WhenAll(_group.Reactors.Select(HasDealtWithPostsAsync));
+        _tls?.Dispose();
     }
 
     private static Task HasDealtWithPostsAsync(Reactor reactor)

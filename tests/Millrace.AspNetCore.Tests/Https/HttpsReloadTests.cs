@@ -1,0 +1,37 @@
+using System.Net;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.DependencyInjection;
+using Millrace.AspNetCore.Https;
+using Millrace.AspNetCore.Tests.Https.Kit;
+using Millrace.AspNetCore.Tests.Kit;
+
+namespace Millrace.AspNetCore.Tests.Https;
+
+/// <summary>TLS goes with its address, where a configuration that changes while the server runs takes that away.</summary>
+public class HttpsReloadTests
+{
+    [Theory, EachHttps]
+    public async Task What_comes_where_an_address_with_it_was_stays_plain(HttpsKind kind)
+    {
+        int port = Ports.Free();
+        var settings = new ConfigurationManager { ["Endpoints:Secure:Url"] = $"http://127.0.0.1:{port}" };
+        await using RunningApplication application = await RunningApplication.StartAsync(
+            kind.Transport(),
+            static context => context.Response.WriteAsync(context.Request.Scheme),
+            endpoints: kestrel => kestrel.Configure(settings, reloadOnChange: true).Endpoint(
+                "Secure", endpoint => endpoint.ListenOptions.UseHttps(kind, static options => options.ServerCertificate = Certificates.Server)));
+        using HttpClient client = application.NewClient();
+        Assert.Equal("https", await client.GetStringAsync($"https://127.0.0.1:{port}/"));
+
+        int later = Ports.Free();
+        settings["Endpoints:Secure:Url"] = $"http://127.0.0.1:{later}";
+        settings["Endpoints:Plain:Url"] = $"http://127.0.0.1:{port}";
+        ((IConfigurationRoot)settings).Reload();
+        await Ports.AnsweredAsync(new IPEndPoint(IPAddress.Loopback, port));
+
+        Assert.Equal("http", await client.GetStringAsync($"http://127.0.0.1:{port}/"));
+        Assert.Equal("https", await client.GetStringAsync($"https://127.0.0.1:{later}/"));
+        Assert.Equal(kind == HttpsKind.Kestrel ? 0 : 1, application.Services.GetService<HttpsEndPoints>()?.InUse ?? 0);
+    }
+}
