@@ -4,6 +4,7 @@ using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Millrace.AspNetCore.Transport;
+using Millrace.AspNetCore.Transport.Connections;
 
 namespace Millrace.AspNetCore.Https;
 
@@ -19,6 +20,8 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
     private readonly ClientCertificateCheck? _check =
         options.ClientCertificateMode == ClientCertificateMode.NoCertificate ? null : new ClientCertificateCheck(options);
 
+    private bool _hasTold;
+
     public Task OnConnectionAsync(ConnectionContext connection)
     {
         if (connection.Features.Get<ITlsConnectionFeature>() is not ConnectionTls tls)
@@ -26,6 +29,7 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
             return next(connection);
         }
 
+        TellIfBehind(connection);
 #pragma warning disable CA5398 // It is what was spoken, not a choice.
         connection.Features.Get<IConnectionMetricsTagsFeature>()?.Tags.Add(tls.Protocol == SslProtocols.Tls13 ? Tls13Tag : Tls12Tag);
 #pragma warning restore CA5398
@@ -37,5 +41,19 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
         log.ClientCertificateRefused(connection.ConnectionId);
         connection.Abort(new ConnectionAbortedException("The client's certificate was refused."));
         return Task.CompletedTask;
+    }
+
+    /// <summary>
+    /// Whoever was registered before stands where the wire is with Kestrel's TLS, and here is past TLS already. He is seen by what he has
+    /// put in the place of the transport's pipes; those who put nothing there have bytes as they were.
+    /// </summary>
+    private void TellIfBehind(ConnectionContext connection)
+    {
+        if (!_hasTold
+            && connection.Features.Get<IReactorFeature>() is TransportConnection own && !own.IsOwn(connection.Transport)
+            && !Interlocked.Exchange(ref _hasTold, true))
+        {
+            log.TlsBehindMiddleware(connection.LocalEndPoint);
+        }
     }
 }

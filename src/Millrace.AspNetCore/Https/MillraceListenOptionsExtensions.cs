@@ -10,12 +10,18 @@ using Millrace.Tls;
 
 namespace Microsoft.AspNetCore.Hosting;
 
-/// <summary>HTTPS by Millrace: the transport itself encrypts and decrypts, and Kestrel finds a connection whose TLS is done.</summary>
+/// <summary>
+/// HTTPS by Millrace: the transport itself encrypts and decrypts, and Kestrel finds a connection whose TLS is done. So does all connection
+/// middleware of the address, wherever it is registered: before <c>UseMillraceHttps</c> too it sees what is decrypted, and not what is on
+/// the wire as before <c>UseHttps</c>; a warning says so, once, where it has the bytes pass through it. A preface of a proxy, say, that
+/// middleware would read before TLS cannot be read there: such an address wants <c>UseHttps</c>.
+/// </summary>
 public static class MillraceListenOptionsExtensions
 {
     /// <summary>
-    /// As <c>UseHttps()</c>: with the certificate of the configuration, or else the one for development. Call it as you would call that.
-    /// Where Millrace does not serve the address, or cannot do what is asked for, this is <c>UseHttps</c>.
+    /// As <c>UseHttps()</c>: with the certificate of the configuration, or else the one for development. Call it as you would call that,
+    /// but for middleware that is to see the wire: none stands in front of it (<see cref="MillraceListenOptionsExtensions"/>). Where
+    /// Millrace does not serve the address, or cannot do what is asked for, this is <c>UseHttps</c>.
     /// </summary>
     /// <exception cref="InvalidOperationException">There is no certificate.</exception>
     public static ListenOptions UseMillraceHttps(this ListenOptions listenOptions) => listenOptions.UseMillraceHttps(static _ => { });

@@ -68,6 +68,14 @@ internal sealed partial class TransportLog(ILogger logger)
         EventName = "ReactorsLeft")]
     public partial void ReactorsLeft(TimeSpan patience);
 
+    [LoggerMessage(
+        106,
+        LogLevel.Warning,
+        "Connection middleware that is registered before UseMillraceHttps on {EndPoint} has bytes pass through it: it sees what is "
+            + "decrypted, not what is on the wire. Register it behind, or use UseHttps there.",
+        EventName = "TlsBehindMiddleware")]
+    public partial void TlsBehindMiddleware(EndPoint? endPoint);
+
     [LoggerMessage(100, LogLevel.Warning, "{EndPoint} is left to the next transport: {Cause}. {Remedy}.", EventName = "EndPointLeft")]
     public partial void EndPointLeft(EndPoint endPoint, string cause, string remedy);
 }

@@ -82,6 +82,9 @@ internal sealed partial class TransportConnection : ConnectionContext,
 
     public MemoryPool<byte> MemoryPool { get; }
 
+    /// <summary>Whether nobody has put pipes of his own over ours.</summary>
+    public bool IsOwn(IDuplexPipe transport) => transport == _application;
+
     /// <summary>Runs the connection to its end. Reactor thread.</summary>
     public Task Serve() => _serving = ServeAsync();
 
