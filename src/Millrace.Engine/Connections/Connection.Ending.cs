@@ -30,6 +30,12 @@ public sealed partial class Connection
     internal string? Fault => _fault == 0 ? null : Errno.Describe(-_fault);
 
     /// <summary>
+    /// A second descriptor of the socket, where somebody is to have one: disposed of before the first is closed, which would end nothing
+    /// for the peer otherwise, nor for an epoll that has it.
+    /// </summary>
+    internal IDisposable? Duplicate { get; set; }
+
+    /// <summary>
     /// Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed. Nothing happens when it has
     /// ended. For its handler: others have <see cref="AbortHandle"/>.
     /// </summary>
@@ -241,6 +247,8 @@ public sealed partial class Connection
 
     private void CloseSocket()
     {
+        Duplicate?.Dispose();
+        Duplicate = null;
         if (_resetOnClose)
         {
             Backend.ResetOnClose(_socket);

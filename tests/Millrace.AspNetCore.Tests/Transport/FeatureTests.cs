@@ -5,6 +5,7 @@ using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
 using Millrace.AspNetCore.Tests.Transport.Kit;
+using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
@@ -75,10 +76,65 @@ public class FeatureTests : TransportTest
         Assert.Equal(peer.Socket.LocalEndPoint, socket.RemoteEndPoint);
         Assert.True(socket.NoDelay);
         Assert.Same(socket, connection.Features.Get<IConnectionSocketFeature>()!.Socket);
+        Reactor reactor = connection.Features.Get<IReactorFeature>()!.Reactor;
         await connection.DisposeAsync().AsTask().Within();
         Assert.Throws<ObjectDisposedException>(() => connection.Features.Get<IConnectionSocketFeature>()!.Socket);
-        Assert.Throws<ObjectDisposedException>(() => socket.NoDelay);
         // It was not the object's to close: the peer sees the end that the engine gave it.
+        Assert.Empty(await peer.ReceiveToEndAsync());
+        peer.Dispose();
+        await Waiting.UntilAsync(() => reactor.Connections.Count == 0, "the engine's connection ended");
+        Assert.Throws<ObjectDisposedException>(() => socket.NoDelay);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task The_socket_is_refused_once_the_engine_has_closed_its_own(bool hasItBefore)
+    {
+        Options.MaxReadBufferSize = 1;
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        IConnectionSocketFeature feature = connection.Features.Get<IConnectionSocketFeature>()!;
+        Socket? socket = hasItBefore ? feature.Socket : null;
+        await peer.SendAsync(new byte[100_000]);
+        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+
+        // The application has the connection still, and the descriptor's number is anybody's.
+        await Factory.DisposeAsync().AsTask().Within();
+
+        Assert.Throws<ObjectDisposedException>(() => socket is null ? feature.Socket.NoDelay : socket.NoDelay);
+        await peer.ExpectResetAsync();
+        connection.Transport.Input.Complete();
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task A_socket_that_somebody_has_does_not_put_off_the_connections_end(bool isAborted)
+    {
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        Socket socket = connection.Features.Get<IConnectionSocketFeature>()!.Socket;
+        if (isAborted)
+        {
+            connection.Abort(new ConnectionAbortedException("enough"));
+            await peer.ExpectResetAsync();
+        }
+        else
+        {
+            connection.Abort(null!);
+            Assert.Empty(await peer.ReceiveToEndAsync());
+        }
+
+        GC.KeepAlive(socket);
+    }
+
+    [Fact]
+    public async Task A_socket_that_somebody_disposes_of_leaves_the_connection_open()
+    {
+        (Peer peer, ConnectionContext connection) = await PairAsync();
+        connection.Features.Get<IConnectionSocketFeature>()!.Socket.Dispose();
+        await connection.Transport.Output.WriteAsync("answer".Ascii()).Within();
+        Assert.Equal("answer", await peer.ReceiveAsync(6));
+        await connection.DisposeAsync().AsTask().Within();
         Assert.Empty(await peer.ReceiveToEndAsync());
     }
 

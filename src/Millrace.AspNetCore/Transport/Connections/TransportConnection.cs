@@ -53,7 +53,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
         _input = _application.Input as HomingPipeReader;
         _output = _application.Output as RelievedPipeWriter;
         (_toSend, _received) = (transport.Input, transport.Output);
-        _socket = new ConnectionSocket(connection.Descriptor);
+        connection.Duplicate = _socket = new ConnectionSocket(connection.Descriptor);
         MemoryPool = pipes.Memory;
         Transport = _application;
         Features = new ConnectionFeatures(this, connection.GetTlsSession() is { } session ? new ConnectionTls(session) : null);
@@ -105,7 +105,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
         Task sending = SendAsync();
         await receiving;
         await sending;
-        _socket.Dispose();
+        _socket.Refuse();
         await EndAtHomeAsync();
     }
 }
