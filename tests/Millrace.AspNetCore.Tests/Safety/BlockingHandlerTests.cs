@@ -315,6 +315,7 @@ public class BlockingHandlerTests
             cause = cause.InnerException;
         }
 
-        return Assert.IsType<ConnectionAbortedException>(cause, exactMatch: false);
+        Assert.True(cause is ConnectionAbortedException, $"It failed with another error: {error}");
+        return (ConnectionAbortedException)cause;
     }
 }

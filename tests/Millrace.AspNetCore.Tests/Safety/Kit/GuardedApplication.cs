@@ -29,6 +29,8 @@ internal sealed class GuardedApplication : IAsyncDisposable
         RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Millrace,
             static _ => Task.CompletedTask,
+            // It gives a body that does not come five seconds, and so does the watch a handler that blocks.
+            static limits => limits.MinRequestBodyDataRate = null,
             host: host => host.ConfigureServices(services =>
             {
                 services.AddRouting();
