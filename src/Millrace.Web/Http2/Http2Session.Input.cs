@@ -64,10 +64,12 @@ internal sealed partial class Http2Session
         }
 
         FrameHeader header = FrameHeader.Read(input);
-        Http2Fault fault = FrameRules.Judge(header, FrameHeader.DefaultLengthMax);
+
+        // First of all: within a field block a fault of another frame's own would end a stream only (section 6.3).
+        Http2Fault fault = JudgeOrder(header);
         if (fault.IsNone)
         {
-            fault = JudgeOrder(header);
+            fault = FrameRules.Judge(header, FrameHeader.DefaultLengthMax);
         }
 
         if (!fault.IsNone && fault.Scope == FaultScope.Connection)

@@ -66,6 +66,39 @@ public class FrameTests : Http2Test
         AssertFailsAsync(
             Http2Error.ProtocolError, Frame.Headers(1, Block.Get(Small), FrameFlags.EndStream), Frame.Bytes((FrameType)0x77, 0, 1));
 
+    /// <summary>Whatever else is wrong with it, and even if it is of no size that its type has (section 6.10).</summary>
+    [Theory]
+    [InlineData(FrameType.Data, 1, 0)]
+    [InlineData(FrameType.Headers, 1, 1)]
+    [InlineData(FrameType.Headers, 3, 0)]
+    [InlineData(FrameType.Priority, 1, 5)]
+    [InlineData(FrameType.Priority, 1, 4)]
+    [InlineData(FrameType.Priority, 3, 4)]
+    [InlineData(FrameType.RstStream, 1, 4)]
+    [InlineData(FrameType.RstStream, 1, 3)]
+    [InlineData(FrameType.Settings, 0, 0)]
+    [InlineData(FrameType.Settings, 0, 5)]
+    [InlineData(FrameType.PushPromise, 1, 4)]
+    [InlineData(FrameType.Ping, 0, 7)]
+    [InlineData(FrameType.GoAway, 0, 7)]
+    [InlineData(FrameType.WindowUpdate, 1, 4)]
+    [InlineData(FrameType.WindowUpdate, 1, 3)]
+    [InlineData(FrameType.WindowUpdate, 0, 5)]
+    [InlineData(FrameType.PriorityUpdate, 0, 3)]
+    [InlineData((FrameType)0x77, 0, 16_385)]
+    internal Task A_field_block_that_any_other_frame_interrupts_is_a_PROTOCOL_ERROR(FrameType type, int streamId, int bytes) =>
+        AssertFailsAsync(
+            Http2Error.ProtocolError,
+            Frame.Headers(1, Block.Get(Small), FrameFlags.EndStream),
+            Frame.Bytes(type, FrameFlags.Padded | FrameFlags.Priority, streamId, new byte[bytes]));
+
+    [Fact]
+    public Task A_field_block_that_goes_on_beyond_the_largest_size_is_a_FRAME_SIZE_ERROR() =>
+        AssertFailsAsync(
+            Http2Error.FrameSizeError,
+            Frame.Headers(1, Block.Get(Small), FrameFlags.EndStream),
+            Frame.Continuation(1, new byte[16_385]));
+
     [Fact]
     public Task A_field_block_that_goes_on_for_another_stream_is_a_PROTOCOL_ERROR() =>
         AssertFailsAsync(Http2Error.ProtocolError, Frame.Headers(1, Block.Get(Small), FrameFlags.EndStream), Frame.Continuation(3, []));
