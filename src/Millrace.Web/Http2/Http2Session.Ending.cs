@@ -9,13 +9,8 @@ namespace Millrace.Web.Http2;
 /// <content>Ends of streams and of the connection (RFC 9113, sections 5.4 and 6.8): in order, for faults, for want of progress.</content>
 internal sealed partial class Http2Session
 {
-    /// <summary>Streams we have reset lately: what comes for them was sent before the client knew (section 5.1).</summary>
-    private const int ResetsKnown = 32;
-
-    private readonly int[] _resetIds = new int[ResetsKnown];
     private readonly RateWatch _windowWatch = new();
     private readonly long _lookMs;
-    private int _resetCount;
     private bool _hasPreface;
     private bool _isWatched;
     private long _beganAtMs;
@@ -93,11 +88,9 @@ internal sealed partial class Http2Session
 
     private void WriteReset(int streamId, Http2Error error)
     {
-        _resetIds[_resetCount++ % ResetsKnown] = streamId;
+        _history.NoteReset(streamId);
         _connection.Advance(FrameWriter.RstStream(_connection.GetSpan(FrameWriter.RstStreamBytes), streamId, error));
     }
-
-    private bool WasResetByUs(int streamId) => _resetIds.AsSpan().Contains(streamId);
 
     /// <summary>Forgets a stream. What it holds is given back at once, or when the kernel has let go of it.</summary>
     private void Close(Http2Stream stream)
@@ -147,7 +140,7 @@ internal sealed partial class Http2Session
     {
         if (!IsOver)
         {
-            WriteGoAway(Math.Min(_lastStreamId, _lastServedId), error);
+            WriteGoAway(Math.Min(_history.LastId, _lastServedId), error);
             _phase = SessionPhase.Over;
         }
     }
@@ -179,8 +172,8 @@ internal sealed partial class Http2Session
         if (_phase == SessionPhase.Noticed)
         {
             _phase = SessionPhase.Draining;
-            _lastServedId = _lastStreamId;
-            WriteGoAway(_lastStreamId, Http2Error.NoError);
+            _lastServedId = _history.LastId;
+            WriteGoAway(_history.LastId, Http2Error.NoError);
         }
     }
 

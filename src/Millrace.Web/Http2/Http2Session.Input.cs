@@ -404,11 +404,18 @@ internal sealed partial class Http2Session
     }
 
     /// <summary>Whether the client has not begun this stream yet. Those with an even number would be ours, and we begin none.</summary>
-    private bool IsIdle(int streamId) => (streamId & 1) == 0 || streamId > _lastStreamId;
+    private bool IsIdle(int streamId) => (streamId & 1) == 0 || streamId > _history.LastId;
 
     /// <summary>What a frame deserves whose stream is not there any more (section 5.1).</summary>
     private Http2Fault FaultOfClosed(int streamId) =>
         IsIdle(streamId) ? Http2Fault.OfConnection(Http2Error.ProtocolError)
-        : WasResetByUs(streamId) || streamId > _lastServedId ? default
+        : MayBeLate(streamId) ? default
         : Http2Fault.OfStream(Http2Error.StreamClosed);
+
+    /// <summary>
+    /// Whether what comes for a stream that is gone may have been sent before the client knew of its end, or of ours. How long that takes
+    /// nobody knows, and a clock is no measure of it (section 5.1).
+    /// </summary>
+    private bool MayBeLate(int streamId) =>
+        streamId > _lastServedId || _history.Of(streamId) is StreamFate.Reset or StreamFate.Forgotten;
 }

@@ -81,14 +81,12 @@ internal sealed partial class Http2Session
             return TakeTrailers(open, isLast, block);
         }
 
-        if (streamId <= _lastStreamId)
+        if (!IsIdle(streamId))
         {
-            return WasResetByUs(streamId) || streamId > _lastServedId ? PassOver(block)
-                : TryDrop(block) ? Http2Fault.OfConnection(Http2Error.StreamClosed)
-                : Http2Fault.OfConnection(Http2Error.CompressionError);
+            return TakeBlockOfClosed(streamId, block);
         }
 
-        _lastStreamId = streamId;
+        _history.Open(streamId);
         if (streamId > _lastServedId)
         {
             // Section 6.8: it was told, and asks somebody else.
@@ -104,6 +102,13 @@ internal sealed partial class Http2Session
 
         return TakeRequest(streamId, isLast, block);
     }
+
+    /// <summary>A number that was passed over cannot be used any more (section 5.1.1), nor one that was used (section 5.1).</summary>
+    private Http2Fault TakeBlockOfClosed(int streamId, ReadOnlySpan<byte> block) =>
+        MayBeLate(streamId) ? PassOver(block)
+        : !TryDrop(block) ? Http2Fault.OfConnection(Http2Error.CompressionError)
+        : _history.Of(streamId) == StreamFate.Skipped ? Http2Fault.OfConnection(Http2Error.ProtocolError)
+        : Http2Fault.OfConnection(Http2Error.StreamClosed);
 
     private Http2Fault TakeTrailers(Http2Stream stream, bool isLast, ReadOnlySpan<byte> block)
     {

@@ -24,6 +24,7 @@ internal sealed partial class Http2Session
     private readonly Workbench _bench;
     private readonly Http2Limits _limits;
     private readonly StreamTable _streams = new();
+    private readonly StreamHistory _history = new();
     private readonly ReadyQueue _ready = new();
     private readonly Signal<bool> _event = new();
     private readonly OpenWait<ReadOutcome> _input;
@@ -31,7 +32,6 @@ internal sealed partial class Http2Session
     private bool _hasEvent;
     private ReadOutcome _outcome = ReadOutcome.Data;
     private SessionPhase _phase;
-    private int _lastStreamId;
     private int _readsInFlight;
 
     /// <param name="connection">With the whole preface in its input, or nothing of it yet.</param>

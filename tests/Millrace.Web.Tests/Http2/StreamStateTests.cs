@@ -118,6 +118,51 @@ public class StreamStateTests : Http2Test
         await client.AssertResetsAsync(1, Http2Error.ProtocolError);
     }
 
+    /// <summary>A client may have had so many under way when it heard of the first.</summary>
+    [Theory]
+    [InlineData(100, 100)]
+    [InlineData(1, 400)]
+    public async Task However_many_streams_came_behind_it(int resets, int requests)
+    {
+        Http2Wire client = await OpenAsync();
+        for (int i = 0; i < requests; i++)
+        {
+            int streamId = (2 * i) + 1;
+            bool isBad = i < resets;
+            await client.SendAsync(isBad
+                ? Frame.Headers(streamId, Block.Of((":method", "GET")), FrameFlags.EndHeaders)
+                : Frame.Headers(streamId, Block.Get(Small)));
+            Assert.Equal(isBad ? Http2Error.ProtocolError : null, (await client.ReadAsync(streamId)).Reset);
+        }
+
+        for (int streamId = 1; streamId < 2 * resets; streamId += 2)
+        {
+            await client.SendAsync(
+                Frame.WindowUpdate(streamId, 1), Frame.Headers(streamId, Block.Of(("a", "b"))), Frame.Reset(streamId));
+        }
+
+        // Nothing of it is answered, and the table has taken what the last block had for it: index 62.
+        await client.SendAsync(Frame.Headers(1, Block.Indexed("range", "bytes=0-0")), Frame.Headers(1001, [.. Block.Get(Small), 0x80 | 62]));
+        Assert.Equal(FrameType.Headers, (await client.ReadFrameAsync()).Type);
+    }
+
+    [Fact]
+    public async Task What_comes_for_one_that_was_reset_long_ago_counts_for_the_connections_window()
+    {
+        Http2Wire client = await OpenAsync();
+        await client.SendAsync(Frame.Headers(1, Block.Of((":method", "GET")), FrameFlags.EndHeaders));
+        Assert.Equal(Http2Error.ProtocolError, (await client.ReadAsync(1)).Reset);
+        for (int streamId = 3; streamId < 600; streamId += 2)
+        {
+            (await client.GetAsync(streamId, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+        }
+
+        await client.SendAsync([.. Enumerable.Repeat(Frame.Data(1, new byte[10_000], FrameFlags.None), 4)]);
+        Frame update = await client.ReadFrameAsync();
+
+        Assert.Equal((FrameType.WindowUpdate, 0, 40_000), (update.Type, update.StreamId, update.Number));
+    }
+
     [Fact]
     public Task A_request_on_an_even_stream_is_an_error_of_the_connection() =>
         AssertFailsAsync(Http2Error.ProtocolError, Frame.Headers(2, Block.Get(Small)));
@@ -129,7 +174,26 @@ public class StreamStateTests : Http2Test
         (await client.GetAsync(5, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
         await client.SendAsync(Frame.Headers(3, Block.Get(Small)));
 
-        await client.AssertFailsAsync(Http2Error.StreamClosed);
+        await client.AssertFailsAsync(Http2Error.ProtocolError);
+    }
+
+    [Fact]
+    public async Task A_number_that_was_passed_over_is_not_taken_for_one_that_was_used()
+    {
+        Http2Wire client = await OpenAsync();
+        foreach (int streamId in (int[])[1, 7, 9])
+        {
+            (await client.GetAsync(streamId, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+        }
+
+        Http2Wire other = await Http2Wire.OpenAsync(Site);
+        (await other.GetAsync(1, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+        (await other.GetAsync(7, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
+        await client.SendAsync(Frame.Headers(5, Block.Get(Small)));
+        await other.SendAsync(Frame.Headers(1, Block.Get(Small)));
+
+        await client.AssertFailsAsync(Http2Error.ProtocolError);
+        await other.AssertFailsAsync(Http2Error.StreamClosed);
     }
 
     [Fact]
