@@ -64,6 +64,8 @@ public class DeadlineTests : SiteFixture
     [InlineData("GET /f1.bin HTTP/1.1\r\nHost: a\r\n\r\n")]
     [InlineData("GET /f300000.bin HTTP/1.1\r\nHost: a\r\n\r\n")]
     [InlineData("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")]
+    [InlineData("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\r\n")]
+    [InlineData("GET /f300000.bin HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\n")]
     public async Task An_idle_connection_ends_silently(string request)
     {
         Folder.AddSized(1);

@@ -16,6 +16,9 @@ public class DrainTests : SiteFixture
         Wire download = await site.ConnectAsync(receiveBufferBytes: 4096);
         Wire idle = await site.ConnectAsync();
         Wire fresh = await site.ConnectAsync();
+        Wire trailing = await site.ConnectAsync();
+        await trailing.SendAsync("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\r\n");
+        Assert.Equal(405, (await trailing.ReadAnswerAsync()).Status);
         Assert.Equal(404, (await idle.GetAsync("/none")).Status);
         await download.SendAsync($"GET {SiteFolder.Target(LargeSize)} HTTP/1.1\r\nHost: a\r\n\r\n");
         Answer head = await download.ReadHeadAsync();
@@ -24,6 +27,7 @@ public class DrainTests : SiteFixture
 
         await idle.AssertEndsAsync();
         await fresh.AssertEndsAsync();
+        await trailing.AssertEndsAsync();
         Assert.False(await site.AcceptsAsync());
         Assert.False(stopping.IsCompleted);
         (head with { Body = await download.ReadBytesAsync(LargeSize) }).AssertIsWhole(bytes);
@@ -31,6 +35,7 @@ public class DrainTests : SiteFixture
         download.Dispose();
         idle.Dispose();
         fresh.Dispose();
+        trailing.Dispose();
         await stopping.WaitAsync(Patient / 2);
     }
 

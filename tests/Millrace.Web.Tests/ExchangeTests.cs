@@ -40,6 +40,22 @@ public class ExchangeTests : SiteFixture
         Assert.True(seen.Elapsed > TimeSpan.Zero);
     }
 
+    [Fact]
+    public async Task An_empty_line_behind_a_request_is_no_beginning_of_the_next()
+    {
+        Folder.AddSized(1000);
+        RunningSite site = await ObserveAsync();
+        Wire wire = await site.ConnectAsync();
+        await wire.SendAsync("GET /f1000.bin HTTP/1.1\r\nHost: a\r\n\r\n\r\n");
+        (await wire.ReadAnswerAsync()).AssertIsWhole(SiteFolder.Bytes(1000));
+        _ = await _observer.NextAsync();
+        DateTime before = DateTime.UtcNow;
+
+        (await wire.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
+
+        Assert.InRange((await _observer.NextAsync()).StartedAt, before, DateTime.UtcNow);
+    }
+
     [Theory]
     [InlineData("GET", "", 1000, 200, 1000, "Baked")]
     [InlineData("GET", "", 50_000, 200, 50_000, "Baked")]

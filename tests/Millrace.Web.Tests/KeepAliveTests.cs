@@ -93,6 +93,24 @@ public class KeepAliveTests : SiteFixture
         await wire.AssertEndsAsync();
     }
 
+    /// <summary>Some clients send one behind a body (RFC 9112, section 2.2): before, within and behind the pause that ends a session.</summary>
+    [Fact]
+    public async Task Empty_lines_before_a_request_are_passed_over_whenever_they_come()
+    {
+        Folder.AddSized(1000);
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        await wire.SendAsync("\r\n");
+        (await wire.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
+        await wire.SendAsync("\r");
+        await wire.SendAsync("\n");
+        (await wire.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
+        await wire.SendAsync("\r\n");
+        await Task.Delay(TimeSpan.FromSeconds(2.5));
+        await wire.SendAsync("\r\n\r\n");
+
+        (await wire.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
+    }
+
     [Fact]
     public async Task A_client_that_pauses_for_longer_than_its_session_is_served_as_before()
     {

@@ -64,6 +64,21 @@ public class RefusalTests : SiteFixture
     }
 
     [Fact]
+    public async Task Empty_lines_without_a_request_are_refused_one_by_one_as_well()
+    {
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        Task<Answer> answer = wire.ReadAnswerAsync();
+        while (!answer.IsCompleted)
+        {
+            await wire.SendAsMuchAsWelcomeAsync("\r\n"u8.ToArray());
+            await Task.WhenAny(answer, Task.Delay(5));
+        }
+
+        Assert.Equal(400, (await answer).Status);
+        await wire.AssertEndsAsync();
+    }
+
+    [Fact]
     public async Task Requests_before_a_refused_one_are_answered()
     {
         Folder.AddSizes();

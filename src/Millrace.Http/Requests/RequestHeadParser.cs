@@ -16,7 +16,7 @@ namespace Millrace.Http;
 internal static class RequestHeadParser
 {
     /// <summary>RFC 9112 section 2.2 asks to skip at least one empty line: old clients sent one behind a body.</summary>
-    private const int EmptyLinesMax = 4;
+    public const int EmptyLinesMax = 4;
 
     /// <summary>" HTTP/1.1\r\n".</summary>
     private const int VersionAndEndBytes = 11;
@@ -42,6 +42,16 @@ internal static class RequestHeadParser
         return bytes[alreadyScanned..].Contains((byte)'\n')
             || Passes(start + limits.RequestLineBytesMax, alreadyScanned, bytes.Length)
             || Passes(start + limits.HeadBytesMax, alreadyScanned, bytes.Length);
+    }
+
+    /// <summary>
+    /// How many empty lines the bytes are, where they are nothing else and no more of them than may stand before a request; otherwise 0.
+    /// </summary>
+    public static int CountEmptyLines(ReadOnlySpan<byte> bytes)
+    {
+        // An odd byte is half a line.
+        bool areLines = (bytes.Length & 1) == 0 && SkipEmptyLines(bytes, out int end).IsIncomplete && end == bytes.Length;
+        return areLines ? bytes.Length / 2 : 0;
     }
 
     private static bool Passes(int limit, int from, int to) => from < limit && limit <= to;

@@ -36,6 +36,9 @@ internal sealed class Http1Session(Connection connection, Workbench bench, Excha
     private bool _keepAlive = true;
     private int _scanned;
 
+    /// <summary>Lines before the request that is awaited, which were passed over.</summary>
+    private int _emptyLines;
+
     /// <summary>Whether its first answer is its last.</summary>
     public bool EndsAfterOne { get; init; }
 
@@ -152,7 +155,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench, Excha
     private Next AnswerRequest()
     {
         ReadOnlySpan<byte> input = connection.Input;
-        if (input.IsEmpty)
+        if (input.IsEmpty || (input[0] == (byte)'\r' && TryPassOver(input)))
         {
             // Anew for every pause, however the one before ended.
             _waitingFor = WaitingFor.Request;
@@ -198,6 +201,31 @@ internal sealed class Http1Session(Connection connection, Workbench bench, Excha
         return next;
     }
 
+    /// <summary>
+    /// An empty line, which old clients send behind a body (RFC 9112, section 2.2), is no beginning of a request: who has sent nothing
+    /// else is idle. So many as the parser takes before a request, or they would have no end.
+    /// </summary>
+    private bool TryPassOver(ReadOnlySpan<byte> input)
+    {
+        int lines = RequestHeadParser.CountEmptyLines(input);
+        if (lines == 0 || _emptyLines + lines > RequestHeadParser.EmptyLinesMax)
+        {
+            return false;
+        }
+
+        if (_exchange is not null)
+        {
+            // Half a line had come before.
+            bench.Ledger!.Drop(_exchange);
+            _exchange = null;
+        }
+
+        _emptyLines += lines;
+        _scanned = 0;
+        connection.Consume(input.Length);
+        return true;
+    }
+
     /// <summary>Writes the answer, or at least its head; decides what becomes of the request's body and the connection.</summary>
     private Next Answer(RequestHead head, ReadOnlySpan<byte> input)
     {
@@ -229,6 +257,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench, Excha
         _isPrepared = false;
         _isRevalidated = false;
         _verdict = default;
+        _emptyLines = 0;
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !bench.IsDraining && !EndsAfterOne;
         bool includesBody = head.Method != Method.Head;

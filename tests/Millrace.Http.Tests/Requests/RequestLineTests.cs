@@ -1,3 +1,5 @@
+using System.Text;
+
 namespace Millrace.Http.Tests;
 
 /// <summary>RFC 9112 sections 2.2 and 3.</summary>
@@ -149,6 +151,20 @@ public class RequestLineTests
         Heads.IsRefused(HeadRefusal.TooManyEmptyLines, "\r\n\r\n\r\n\r\n\r");
         Assert.Equal(HeadResult.Incomplete, Heads.Parse("\r\n\r\n\r\n\r\n"));
     }
+
+    [Theory]
+    [InlineData("\r\n", 1)]
+    [InlineData("\r\n\r\n\r\n\r\n", RequestHeadParser.EmptyLinesMax)]
+    [InlineData("", 0)]
+    [InlineData("\r", 0)]
+    [InlineData("\n\n", 0)]
+    [InlineData("\r\r", 0)]
+    [InlineData("\r\n\r", 0)]
+    [InlineData("\r\nG", 0)]
+    [InlineData("\r\nGE", 0)]
+    [InlineData("\r\n\r\n\r\n\r\n\r\n", 0)]
+    public void Empty_lines_are_counted_where_there_is_nothing_else(string text, int lines) =>
+        Assert.Equal(lines, RequestHeadParser.CountEmptyLines(Encoding.Latin1.GetBytes(text)));
 
     [Fact]
     public void Ranges_of_a_head_behind_empty_lines_are_right()
