@@ -169,6 +169,27 @@ public class FileTests : SiteFixture
         (await client.GetAsync(103, Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
     }
 
+    /// <summary>So much of its body has come meanwhile that the answer ends its stream at once, which may be another's then.</summary>
+    [Fact]
+    public async Task A_413_behind_a_look_at_the_site_is_no_matter_of_the_next_request()
+    {
+        Http2Wire client = await OpenAsync(await StartAsync(
+            static site => site with { Watch = WatchMode.Revalidate }, new WebLimits { SkippedBodyBytesMax = 10 }));
+        await client.SendAsync(
+            Frame.Headers(1, Block.Get(Bystander, "content-length: 1000"), FrameFlags.EndHeaders),
+            Frame.Data(1, new byte[100], FrameFlags.None));
+        Frame reset = await client.ReadUntilAsync(FrameType.RstStream);
+        Assert.Equal((1, Http2Error.NoError), (reset.StreamId, reset.Error));
+        Assert.Equal(413, (await client.ReadAnswerAsync(1)).Status);
+
+        await client.SendAsync(Frame.Headers(3, Block.Request("POST", "/none", "content-length: 3"), FrameFlags.EndHeaders));
+        Assert.Equal(405, (await client.ReadAnswerAsync(3)).Status);
+        await client.SendAsync(Frame.Data(3, [1, 2, 3]));
+        await client.SettleAsync();
+
+        Assert.Null(client.Of(3).Reset);
+    }
+
     [Fact]
     public async Task Each_request_is_judged_by_its_own_credentials_and_none_waits_for_anothers()
     {
