@@ -236,9 +236,7 @@ internal sealed partial class Http2Session
         SitePost post = _bench.PostFor(head, bytes);
         if (post.Site.Revalidates && preparation is not { IsRevalidated: true })
         {
-            preparation ??= new Preparation(bytes.ToArray());
-            preparation.IsRevalidated = true;
-            Prepare(stream, preparation, _bench.RevalidateAsync(post, head, bytes));
+            Prepare(stream, preparation, bytes, _bench.RevalidateAsync(post, head, bytes)).IsRevalidated = true;
             return;
         }
 
@@ -246,16 +244,13 @@ internal sealed partial class Http2Session
         Plan plan = _bench.Plan(post, head, bytes, preparation?.Verdict ?? default, mayWait: preparation is not { IsPrepared: true });
         if (plan.NeedsVerification)
         {
-            preparation ??= new Preparation(bytes.ToArray());
-            Prepare(stream, preparation, VerifyAsync(post.Site.Access!, preparation, _bench.CopyCredentials(head, bytes)));
+            Prepare(stream, preparation, bytes, VerifyAsync(post.Site.Access!, _bench.CopyCredentials(head, bytes)));
             return;
         }
 
         if (plan.Preparation is not null)
         {
-            preparation ??= new Preparation(bytes.ToArray());
-            preparation.IsPrepared = true;
-            Prepare(stream, preparation, plan.Preparation);
+            Prepare(stream, preparation, bytes, plan.Preparation).IsPrepared = true;
             return;
         }
 
@@ -275,15 +270,18 @@ internal sealed partial class Http2Session
     }
 
     /// <summary>Tens of milliseconds for new credentials; others are not kept waiting.</summary>
-    private static async Task VerifyAsync(BasicAuthentication access, Preparation preparation, byte[] authorization) =>
-        preparation.Verdict = new Verdict(access, Admissions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false)));
+    private static async Task<Verdict> VerifyAsync(BasicAuthentication access, byte[] authorization) =>
+        new(access, Admissions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false)));
 
-    private void Prepare(Http2Stream stream, Preparation preparation, Task task)
+    /// <summary>Has a request wait for a task, with what it has waited for before, if anything.</summary>
+    private Preparation Prepare(Http2Stream stream, Preparation? before, ReadOnlySpan<byte> head, Task task)
     {
+        Preparation preparation = before ?? new Preparation(head.ToArray());
         preparation.Task = task;
         stream.Preparation = preparation;
         _preparations++;
         _ = NotifyOfAsync(task);
+        return preparation;
     }
 
     private async Task NotifyOfAsync(Task task)
@@ -308,7 +306,12 @@ internal sealed partial class Http2Session
 
             stream.Preparation = null;
             _preparations--;
-            await prepared.Task!;
+            await prepared.Task;
+            if (prepared.Task is Task<Verdict> verification)
+            {
+                prepared.Verdict = await verification;
+            }
+
             RequestHead head = _bench.Head;
             HeadResult result = RequestHeadParser.Parse(prepared.Head, head, _bench.HeadLimits);
             if (!result.IsComplete)
