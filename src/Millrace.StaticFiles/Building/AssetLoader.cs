@@ -68,13 +68,16 @@ internal sealed unsafe class AssetLoader(
         for (int attempt = 0; attempt < ReadAttemptsMax && IsRead(state); attempt++)
         {
             FileState before = state;
-            bool bakes = IsBaked(state);
-            BodyMemory? body = bakes ? BodyMemory.Allocate(before.Size, shares.HasDescriptor) : null;
-            long readBytes = Read(fd, body, before.Size, out UInt128 digest);
+            bool isKnown = IsKnownByContent(before);
+            BodyMemory? body = IsBaked(before) ? BodyMemory.Allocate(before.Size, shares.HasDescriptor) : null;
+            long readBytes = Read(fd, body, before.Size, isKnown, out UInt128 digest);
             int statResult = FileState.Read(fd, out state);
             if (readBytes == before.Size && statResult == 0 && state == before)
             {
-                var file = new LoadedFile(path, type, state, lookedAtNs, ValidatorsOf(directory, path, digest, state, lookedAtNs));
+                AssetValidators own = isKnown
+                    ? ValidatorsOfContent(digest, state, lookedAtNs)
+                    : ValidatorsOfState(directory, path, state, lookedAtNs);
+                var file = new LoadedFile(path, type, state, lookedAtNs, own);
                 return body is { } memory ? Baked(file, memory) : OnFile(file, fd);
             }
 
@@ -109,13 +112,8 @@ internal sealed unsafe class AssetLoader(
     private bool IsKnownByContent(in FileState state) =>
         state.Size <= Math.Max(options.RingBytesMax, options.BakedBytesMax) && shares.HasHashingFor(state.Size);
 
-    private AssetValidators ValidatorsOf(ListedDirectory directory, SitePath path, UInt128 digest, in FileState state, long lookedAtNs)
+    private AssetValidators ValidatorsOfContent(UInt128 digest, in FileState state, long lookedAtNs)
     {
-        if (!IsKnownByContent(state))
-        {
-            return ValidatorsOfState(directory, path, state, lookedAtNs);
-        }
-
         shares.TakeHashing(state.Size);
         return AssetValidators.OfContent(digest, state, lookedAtNs);
     }
@@ -123,12 +121,13 @@ internal sealed unsafe class AssetLoader(
     private static AssetValidators ValidatorsOfState(ListedDirectory directory, SitePath path, in FileState state, long lookedAtNs) =>
         AssetValidators.OfState(state, lookedAtNs, directory.Previous?.Find(path.Name));
 
-    private long Read(int fd, BodyMemory? body, long bytes, out UInt128 digest)
+    /// <summary>Into memory, or for its digest alone, or both.</summary>
+    private long Read(int fd, BodyMemory? body, long bytes, bool isKnown, out UInt128 digest)
     {
         if (body is { } memory)
         {
             long read = FileContent.Read(fd, memory.Address, bytes, 0);
-            digest = read == bytes ? ContentDigest.Of(memory.Body) : default;
+            digest = isKnown && read == bytes ? ContentDigest.Of(memory.Body) : default;
             return read;
         }
 
