@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Server.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Server.Tests;
 

@@ -2,6 +2,7 @@ using System.Net;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Configuration;
 using Millrace.AspNetCore.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
@@ -21,14 +22,14 @@ public class ConfigurationTests
         await kept.GetAsync();
 
         // A port that was free a moment ago: with 0 Kestrel would have nobody tell which one it has become.
-        int port = Ports.Free();
+        int port = FreePort.Find();
         settings["Endpoints:Two:Url"] = $"http://127.0.0.1:{port}";
         ((IConfigurationRoot)settings).Reload();
         await Ports.AnsweredAsync(new IPEndPoint(IPAddress.Loopback, port));
 
         Assert.Equal("answer", (await kept.GetAsync()).Body);
 
-        int later = Ports.Free();
+        int later = FreePort.Find();
         settings["Endpoints:Two:Url"] = $"http://127.0.0.1:{later}";
         ((IConfigurationRoot)settings).Reload();
         await Ports.RefusedAsync(new IPEndPoint(IPAddress.Loopback, port));

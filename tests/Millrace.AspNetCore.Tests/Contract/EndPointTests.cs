@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
 using Millrace.AspNetCore.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
@@ -51,7 +52,7 @@ public class EndPointTests
     public async Task A_second_address_in_use_is_what_a_start_fails_with(TransportKind transport)
     {
         await using RunningApplication first = await RunningApplication.StartAsync(transport, AnswerLocal);
-        var bound = new IPEndPoint(IPAddress.Loopback, Ports.Free());
+        var bound = new IPEndPoint(IPAddress.Loopback, FreePort.Find());
 
         IOException error = await Assert.ThrowsAsync<IOException>(() => RunningApplication.StartAsync(
             transport,
@@ -93,7 +94,7 @@ public class EndPointTests
     public async Task Localhost_is_both_loopbacks(TransportKind transport)
     {
         // Localhost takes no port 0: Kestrel wants the same one of both families.
-        int port = Ports.Free();
+        int port = FreePort.Find();
         await using RunningApplication application = await RunningApplication.StartAsync(
             transport, AnswerLocal, endpoints: kestrel => kestrel.ListenLocalhost(port));
 

@@ -7,6 +7,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Tests.Https.Kit;
 using Millrace.AspNetCore.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Https;
 
@@ -45,7 +46,7 @@ public class HttpsAddressTests
     [Fact]
     public async Task Localhost_has_it_on_both_loopbacks()
     {
-        int port = Ports.Free();
+        int port = FreePort.Find();
         await using RunningApplication application = await StartAsync(
             kestrel => kestrel.ListenLocalhost(port, static listen => listen.UseMillraceHttps(Certificates.Server)));
 
@@ -59,7 +60,7 @@ public class HttpsAddressTests
     [Fact]
     public async Task A_loopback_beside_one_that_has_it_stays_plain()
     {
-        int port = Ports.Free();
+        int port = FreePort.Find();
         await using RunningApplication application = await StartAsync(kestrel =>
         {
             kestrel.Listen(IPAddress.Loopback, port, static listen => listen.UseMillraceHttps(Certificates.Server));

@@ -4,17 +4,9 @@ using System.Net.Sockets;
 
 namespace Millrace.AspNetCore.Tests.Kit;
 
-/// <summary>Ports, and whether somebody listens there.</summary>
+/// <summary>Whether somebody listens there.</summary>
 internal static class Ports
 {
-    /// <summary>One that was free a moment ago, in both families: for where 0 cannot be asked for.</summary>
-    public static int Free()
-    {
-        using var probe = new Socket(AddressFamily.InterNetworkV6, SocketType.Stream, ProtocolType.Tcp) { DualMode = true };
-        probe.Bind(new IPEndPoint(IPAddress.IPv6Any, 0));
-        return ((IPEndPoint)probe.LocalEndPoint!).Port;
-    }
-
     /// <summary>Waits until a connection is refused.</summary>
     public static async Task RefusedAsync(EndPoint endPoint)
     {

@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
 using Millrace.Server.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Cost.Tests.Kit;
 
@@ -17,7 +18,7 @@ internal static class LimitProgram
     public static async Task<(ServerProcess Server, Uri Url)> StartAsync(int bodyBytes)
     {
         await Tool.RunToSuccessAsync(Deadline, "make", "-C", Path.Combine(Places.Repository, "bench", "limit"), $"OUT={Program}");
-        int port = FreePort();
+        int port = FreePort.Find();
         ServerProcess server = ServerProcess.Launch("taskset", Cores.ForServer(Program, Text(port), Text(bodyBytes)));
         try
         {
@@ -29,13 +30,6 @@ internal static class LimitProgram
             await server.DisposeAsync();
             throw;
         }
-    }
-
-    private static int FreePort()
-    {
-        using var probe = new TcpListener(IPAddress.Loopback, 0);
-        probe.Start();
-        return ((IPEndPoint)probe.LocalEndpoint).Port;
     }
 
     private static async Task AwaitListenerAsync(int port)

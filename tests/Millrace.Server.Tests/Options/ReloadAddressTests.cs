@@ -4,6 +4,7 @@ using System.Net.Sockets;
 using System.Runtime.Versioning;
 using System.Text;
 using Millrace.Server.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Server.Tests.Options;
 
