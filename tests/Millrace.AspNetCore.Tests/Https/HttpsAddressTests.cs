@@ -75,7 +75,7 @@ public class HttpsAddressTests
     [Fact]
     public async Task A_loopback_beside_localhost_stays_plain()
     {
-        int port = Ports.Free();
+        int port = FreePort.Find();
         await using RunningApplication application = await StartAsync(kestrel =>
         {
             kestrel.ListenLocalhost(port, static listen => listen.UseMillraceHttps(Certificates.Server));

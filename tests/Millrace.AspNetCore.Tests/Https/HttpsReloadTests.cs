@@ -5,6 +5,7 @@ using Microsoft.Extensions.DependencyInjection;
 using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Tests.Https.Kit;
 using Millrace.AspNetCore.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Https;
 
@@ -14,7 +15,7 @@ public class HttpsReloadTests
     [Theory, EachHttps]
     public async Task What_comes_where_an_address_with_it_was_stays_plain(HttpsKind kind)
     {
-        int port = Ports.Free();
+        int port = FreePort.Find();
         var settings = new ConfigurationManager { ["Endpoints:Secure:Url"] = $"http://127.0.0.1:{port}" };
         await using RunningApplication application = await RunningApplication.StartAsync(
             kind.Transport(),
@@ -24,7 +25,7 @@ public class HttpsReloadTests
         using HttpClient client = application.NewClient();
         Assert.Equal("https", await client.GetStringAsync($"https://127.0.0.1:{port}/"));
 
-        int later = Ports.Free();
+        int later = FreePort.Find();
         settings["Endpoints:Secure:Url"] = $"http://127.0.0.1:{later}";
         settings["Endpoints:Plain:Url"] = $"http://127.0.0.1:{port}";
         ((IConfigurationRoot)settings).Reload();
