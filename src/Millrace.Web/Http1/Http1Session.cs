@@ -1,6 +1,5 @@
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
 using Millrace.Web.Bodies;
@@ -97,6 +96,11 @@ internal sealed class Http1Session(Connection connection, Workbench bench, Excha
                     connection.Flush();
                     await _preparation!;
                     await connection.Reactor.SwitchTo();
+                    if (_preparation is Task<Verdict> verification)
+                    {
+                        _verdict = await verification;
+                    }
+
                     break;
                 case Next.SendBody:
                     bool isSent = await _send.RunAsync(connection);
@@ -241,7 +245,7 @@ internal sealed class Http1Session(Connection connection, Workbench bench, Excha
         Plan plan = bench.Plan(post, head, input, _verdict, mayWait: !_isPrepared);
         if (plan.NeedsVerification)
         {
-            _preparation = VerifyAsync(post.Site.Access!, bench.CopyCredentials(head, input));
+            _preparation = bench.VerifyAsync(post, head, input);
             return Next.Prepare;
         }
 
@@ -344,10 +348,6 @@ internal sealed class Http1Session(Connection connection, Workbench bench, Excha
 
     private void WritePlain(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) =>
         PlainAnswer.Write(connection, status, bench.DateLine, ConnectionLine(version), includesBody, _exchange);
-
-    /// <summary>New credentials take tens of milliseconds to verify: the request waits off the reactor and is then planned again.</summary>
-    private async Task VerifyAsync(BasicAuthentication access, byte[] authorization) =>
-        _verdict = new Verdict(access, Admissions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false)));
 
     private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
     {

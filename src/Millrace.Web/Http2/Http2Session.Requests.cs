@@ -1,5 +1,4 @@
 using Millrace.Http;
-using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
 using Millrace.Web.Exchanges;
@@ -244,7 +243,7 @@ internal sealed partial class Http2Session
         Plan plan = _bench.Plan(post, head, bytes, preparation?.Verdict ?? default, mayWait: preparation is not { IsPrepared: true });
         if (plan.NeedsVerification)
         {
-            Prepare(stream, preparation, bytes, VerifyAsync(post.Site.Access!, _bench.CopyCredentials(head, bytes)));
+            Prepare(stream, preparation, bytes, _bench.VerifyAsync(post, head, bytes));
             return;
         }
 
@@ -268,10 +267,6 @@ internal sealed partial class Http2Session
             AnswerPlain(stream, status, includesBody);
         }
     }
-
-    /// <summary>Tens of milliseconds for new credentials; others are not kept waiting.</summary>
-    private static async Task<Verdict> VerifyAsync(BasicAuthentication access, byte[] authorization) =>
-        new(access, Admissions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false)));
 
     /// <summary>Has a request wait for a task, with what it has waited for before, if anything.</summary>
     private Preparation Prepare(Http2Stream stream, Preparation? before, ReadOnlySpan<byte> head, Task task)
