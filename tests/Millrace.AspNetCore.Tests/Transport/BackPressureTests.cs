@@ -18,7 +18,7 @@ public class BackPressureTests : TransportTest
         byte[] upload = new byte[Large];
         Random.Shared.NextBytes(upload);
         Task sending = peer.SendAsync(upload);
-        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+        await ReceivePausedAsync();
         Assert.False(sending.IsCompleted);
 
         byte[] received = new byte[Large];

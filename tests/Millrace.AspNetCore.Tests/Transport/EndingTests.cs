@@ -82,7 +82,7 @@ public class EndingTests : TransportTest
         Task<bool> closed = connection.ConnectionClosed.FiredAsync();
         await peer.SendAsync(new byte[100_000]);
         ValueTask<FlushResult> flush = connection.Transport.Output.WriteAsync(new byte[Large]);
-        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+        await ReceivePausedAsync();
 
         await Task.Run(() => connection.Abort(new ConnectionAbortedException("enough")));
         connection.Abort(new ConnectionAbortedException("more than enough"));
@@ -191,7 +191,7 @@ public class EndingTests : TransportTest
         Options.MaxReadBufferSize = 1;
         (Peer peer, ConnectionContext connection) = await PairAsync();
         await peer.SendAsync(new byte[100_000]);
-        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+        await ReceivePausedAsync();
         await Factory.DisposeAsync().AsTask().Within();
         await Assert.ThrowsAsync<ConnectionResetException>(async () =>
         {
@@ -211,7 +211,7 @@ public class EndingTests : TransportTest
         var closed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using CancellationTokenRegistration told = connection.ConnectionClosed.Register(closed.SetResult);
         await peer.SendAsync(new byte[100_000]);
-        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+        await ReceivePausedAsync();
         await Factory.DisposeAsync().AsTask().Within();
         connection.Transport.Input.Complete();
         await closed.Task.Within();

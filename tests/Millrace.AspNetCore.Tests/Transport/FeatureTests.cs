@@ -96,7 +96,7 @@ public class FeatureTests : TransportTest
         IConnectionSocketFeature feature = connection.Features.Get<IConnectionSocketFeature>()!;
         Socket? socket = hasItBefore ? feature.Socket : null;
         await peer.SendAsync(new byte[100_000]);
-        await Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+        await ReceivePausedAsync();
 
         // The application has the connection still, and the descriptor's number is anybody's.
         await Factory.DisposeAsync().AsTask().Within();

@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Millrace.AspNetCore.Tests.Transport.Kit;
 using Millrace.Engine;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
@@ -138,21 +139,14 @@ public class ListenerTests : TransportTest
     {
         IConnectionListener listener = await BindAsync();
         Reactor reactor = (await Factory.Reactors.StartedAsync(TestContext.Current.CancellationToken)).Reactors[0];
-        using var release = new ManualResetEventSlim();
-        var held = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        reactor.Post(
-            _ =>
-            {
-                held.SetResult();
-                release.Wait(TimeSpan.FromSeconds(30));
-            },
-            null);
-        await held.Task.Within();
-        Peer peer = await ConnectAsync(listener.EndPoint);
-        EndPoint? theirs = peer.Socket.LocalEndPoint;
-        await peer.SendAsync("last words");
-        peer.Reset();
-        release.Set();
+        EndPoint? theirs;
+        using (await HeldReactor.HoldAsync(reactor))
+        {
+            Peer peer = await ConnectAsync(listener.EndPoint);
+            theirs = peer.Socket.LocalEndPoint;
+            await peer.SendAsync("last words");
+            peer.Reset();
+        }
 
         ConnectionContext connection = await AcceptAsync(listener);
         Assert.Equal(theirs, connection.RemoteEndPoint);

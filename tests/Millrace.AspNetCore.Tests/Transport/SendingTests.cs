@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Millrace.AspNetCore.Tests.Transport.Kit;
 using Millrace.Engine;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
@@ -14,25 +15,10 @@ public class SendingTests : TransportTest
     {
         Options.WatchForStalls = false;
         (Peer peer, ConnectionContext connection) = await PairAsync();
-        using var busy = new ManualResetEventSlim();
-        using var done = new ManualResetEventSlim();
         Reactor reactor = (await Factory.Reactors.StartedAsync(CancellationToken.None)).Reactors[0];
-        Task holding = reactor.PostAsync(() =>
-        {
-            busy.Set();
-            done.Wait();
-        });
-        await Task.Run(busy.Wait).Within();
-        try
-        {
-            await WriteOnPoolAsync(connection, "answer".Ascii());
-            Assert.Equal("answer", await peer.ReceiveAsync(6));
-        }
-        finally
-        {
-            done.Set();
-            await holding.Within();
-        }
+        using HeldReactor held = await HeldReactor.HoldAsync(reactor);
+        await WriteOnPoolAsync(connection, "answer".Ascii());
+        Assert.Equal("answer", await peer.ReceiveAsync(6));
     }
 
     /// <summary>The socket has no room for it, so that the reactor sends what is left, and the next bytes wait behind that.</summary>

@@ -3,6 +3,7 @@ using System.Text;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Proxies;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Connections;
 
@@ -27,7 +28,7 @@ public class ResetPeerTests : EngineTest
             endPoint: new IPEndPoint(IPAddress.Parse(listensOn), 0));
         var address = new IPEndPoint(IPAddress.Parse(comesTo), ((IPEndPoint)listener.EndPoint).Port);
         EndPoint client;
-        using (await HoldUpAsync())
+        using (await HeldReactor.HoldAsync(Reactor))
         {
             client = await SendAndResetAsync(address, "last words");
         }
@@ -51,7 +52,7 @@ public class ResetPeerTests : EngineTest
                 return handlerMayReturn.Task;
             },
             Options(new Limits { ConnectionsPerClient = 1 }));
-        using (await HoldUpAsync())
+        using (await HeldReactor.HoldAsync(Reactor))
         {
             await SendAndResetAsync(listener.EndPoint, "last words");
             await SendAndResetAsync(listener.EndPoint, "more last words");
@@ -78,7 +79,7 @@ public class ResetPeerTests : EngineTest
             stages: null,
             refusal: null,
             ListenSettings.Of(new Limits()) with { Proxies = gate }).Within();
-        using (await HoldUpAsync())
+        using (await HeldReactor.HoldAsync(Reactor))
         {
             await SendAndResetAsync(listener.EndPoint, "PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\nlast words");
         }
@@ -95,32 +96,7 @@ public class ResetPeerTests : EngineTest
         EndPoint own = client.Socket.LocalEndPoint!;
         await client.SendAsync(words);
         // Over the loopback it is there when this returns.
-        client.Socket.Close(timeout: 0);
+        client.Reset();
         return own;
-    }
-
-    /// <summary>The reactor does nothing until the result is disposed of.</summary>
-    private async Task<IDisposable> HoldUpAsync()
-    {
-        var begun = NewSource<bool>();
-        var gate = new HoldUp();
-        Reactor.Post(
-            _ =>
-            {
-                begun.SetResult(true);
-                gate.Wait();
-            },
-            null);
-        await begun.Task.Within();
-        return gate;
-    }
-
-    private sealed class HoldUp : IDisposable
-    {
-        private readonly ManualResetEventSlim _end = new();
-
-        public void Wait() => _end.Wait(Patience);
-
-        public void Dispose() => _end.Set();
     }
 }

@@ -127,28 +127,8 @@ public class StaleUseTests
         Assert.IsType<InvalidOperationException>(await script.Reactor.AskAsync(() => Record.Exception(() => _ = kept!.AbortHandle)));
     }
 
-    private static unsafe Dictionary<string, Action> UsesOf(Connection connection) => new()
-    {
-        ["Input"] = () => _ = connection.Input.Length,
-        ["ReadAsync"] = () => _ = connection.ReadAsync().AsTask(),
-        ["ReadIdleAsync"] = () => _ = connection.ReadIdleAsync().AsTask(),
-        ["Consume"] = () => connection.Consume(0),
-        ["GetSpan"] = () => connection.GetSpan(),
-        ["Advance"] = () => connection.Advance(0),
-        ["Write"] = () => connection.Write("x"u8),
-        ["WriteReference"] = () => connection.WriteReference(null, 0),
-        ["Retract"] = () => connection.Retract(0),
-        ["UnsentBytes"] = () => _ = connection.UnsentBytes,
-        ["Flush"] = () => connection.Flush(),
-        ["FlushAsync"] = () => _ = connection.FlushAsync().AsTask(),
-        ["FlushAsync with a limit"] = () => _ = connection.FlushAsync(1).AsTask(),
-        ["ReadFileAsync"] = () => _ = connection.ReadFileAsync(0, 0, 1).AsTask(),
-        ["SetReadDeadline"] = () => connection.SetReadDeadline(TimeSpan.FromMinutes(1)),
-        ["SetReadRate"] = () => connection.SetReadRate(1, TimeSpan.FromMinutes(1), TimeSpan.FromMinutes(1)),
-        ["Rest"] = () => connection.Rest(TimeSpan.FromMinutes(1)),
-        ["AsDuplexPipe"] = () => connection.AsDuplexPipe(),
-        ["AbortHandle"] = () => _ = connection.AbortHandle,
-    };
+    private static Dictionary<string, Action> UsesOf(Connection connection) =>
+        new(Uses.Of(connection)) { ["UnsentBytes"] = () => _ = connection.UnsentBytes };
 
     private static Dictionary<string, Action> UsesOf(IDuplexPipe pipe) => new()
     {

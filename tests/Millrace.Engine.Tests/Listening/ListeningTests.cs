@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop.Sockets;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Listening;
 
@@ -169,8 +170,7 @@ public class ListeningTests : EngineTest
     public async Task A_listener_that_stops_serves_whom_the_kernel_has_queued()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync);
-        using var gate = new ManualResetEventSlim();
-        Reactor.Post(_ => gate.Wait(), null);
+        using HeldReactor held = await HeldReactor.HoldAsync(Reactor);
         var clients = new List<Client>();
         for (int i = 0; i < 20; i++)
         {
@@ -180,7 +180,7 @@ public class ListeningTests : EngineTest
         }
 
         Task stop = listener.StopAsync();
-        gate.Set();
+        held.Dispose();
         await stop.Within();
         for (int i = 0; i < clients.Count; i++)
         {

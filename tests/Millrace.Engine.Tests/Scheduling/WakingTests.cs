@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Scheduling;
 
@@ -10,17 +11,7 @@ public class WakingTests : EngineTest
     public async Task Who_posts_while_it_is_awake_does_not_wake_it_and_is_heard_all_the_same()
     {
         await using Script script = await Script.StartAsync();
-        using var begun = new SemaphoreSlim(0);
-        using var gate = new ManualResetEventSlim();
-        script.Reactor.Post(
-            _ =>
-            {
-                begun.Release();
-                gate.Wait(Patience);
-            },
-            null);
-        Assert.True(await begun.WaitAsync(Patience));
-
+        using HeldReactor held = await HeldReactor.HoldAsync(script.Reactor);
         int before = script.Kernel.Wakes;
         var ran = new List<int>();
         for (int i = 0; i < 3; i++)
@@ -29,7 +20,7 @@ public class WakingTests : EngineTest
         }
 
         Task<int> last = script.Reactor.AskAsync(() => script.Kernel.Wakes);
-        gate.Set();
+        held.Dispose();
         Assert.Equal(before, await last.Within());
         Assert.Equal([0, 1, 2], ran);
     }

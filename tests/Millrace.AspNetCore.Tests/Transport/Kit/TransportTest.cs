@@ -73,6 +73,9 @@ public abstract class TransportTest : IAsyncLifetime
         return connection;
     }
 
+    /// <summary>The application has as much as it takes unread, and the transport receives no more for it.</summary>
+    internal Task ReceivePausedAsync() => Waiting.UntilAsync(() => Logs.Names.Contains("ConnectionPause"), "the receive paused");
+
     /// <summary>Both ends of a connection.</summary>
     internal async Task<(Peer Peer, ConnectionContext Connection)> PairAsync(EndPoint? endPoint = null, int? receiveBufferBytes = null)
     {
