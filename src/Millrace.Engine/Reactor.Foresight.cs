@@ -1,4 +1,5 @@
 using Millrace.Engine.Backends;
+using Millrace.Engine.Connections;
 
 namespace Millrace.Engine;
 
@@ -31,7 +32,7 @@ public sealed partial class Reactor
 
         if (ConnectionOf(completions, at + PartsAhead) is { } near)
         {
-            near.ForeseeParts();
+            near.ForeseeParts(completions[at + PartsAhead].Token.Kind == OperationKind.Send ? Occasion.Sent : Occasion.Received);
         }
     }
 

@@ -38,7 +38,7 @@ internal sealed class RequestNotes : IStartupFilter, IDisposable
         Reactor? reactor = Reactor.Current;
         if (reactor?.Occupant is TransportConnection connection)
         {
-            connection.NoteRequest(context.Features);
+            connection.NoteRequest(context);
         }
 
         if (_requests.Enabled)

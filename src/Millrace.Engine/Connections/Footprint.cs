@@ -10,21 +10,26 @@ namespace Millrace.Engine.Connections;
 /// </summary>
 internal struct Footprint
 {
-    public const int PartsMax = 6;
+    public const int PartsMax = 16;
     private const int LineBytes = 64;
 
     private Parts _parts;
-    private Lines _lines;
+    private Extents _extents;
+    private Occasions _occasions;
 
     public int Count { get; private set; }
 
     /// <summary>What is beyond the most is not asked for, and nothing else.</summary>
-    public void Add(object part, int bytes)
+    /// <param name="part">The object.</param>
+    /// <param name="extent">What is touched of it, and of those beside it.</param>
+    /// <param name="occasion">When.</param>
+    public void Add(object part, Extent extent, Occasion occasion)
     {
         if (Count < PartsMax)
         {
             _parts[Count] = part;
-            _lines[Count] = LinesOf(bytes);
+            _extents[Count] = extent;
+            _occasions[Count] = occasion;
             Count++;
         }
     }
@@ -35,31 +40,33 @@ internal struct Footprint
         Count = 0;
     }
 
-    public readonly void Foresee()
+    /// <summary>Asks for what is touched on this one occasion.</summary>
+    public readonly void Foresee(Occasion occasion)
     {
         for (int i = 0; i < Count; i++)
         {
-            Foresee(_parts[i], _lines[i]);
+            if ((_occasions[i] & occasion) != 0)
+            {
+                Foresee(_parts[i], _extents[i]);
+            }
         }
     }
 
-    /// <summary>Asks for the beginning of an object. Nothing on processors whose instruction for that the runtime does not know.</summary>
-    public static void Foresee(object part, int bytes) => Foresee(part, LinesOf(bytes));
-
-    private static byte LinesOf(int bytes) => (byte)((bytes + LineBytes - 1) / LineBytes);
-
-    private static unsafe void Foresee(object part, byte lines)
+    /// <summary>Asks for an object. Nothing on processors whose instruction for that the runtime does not know.</summary>
+    public static unsafe void Foresee(object part, Extent extent)
     {
         if (!Sse.IsSupported)
         {
             return;
         }
 
-        // A collection may move the object meanwhile: what is asked for then is of no use, and never a fault.
-        byte* first = *(byte**)Unsafe.AsPointer(ref part);
-        for (int line = 0; line < lines; line++)
+        // A collection may move the object meanwhile, and beside it may be anything, or nothing that is mapped: to ask for that is of no
+        // use, and never a fault.
+        nuint beginning = *(nuint*)Unsafe.AsPointer(ref part);
+        nuint end = beginning + extent.Behind;
+        for (nuint line = (beginning - extent.Before) & ~(nuint)(LineBytes - 1); line < end; line += LineBytes)
         {
-            Sse.Prefetch0(first + (line * LineBytes));
+            Sse.Prefetch0((void*)line);
         }
     }
 
@@ -70,8 +77,14 @@ internal struct Footprint
     }
 
     [InlineArray(PartsMax)]
-    private struct Lines
+    private struct Extents
     {
-        private byte _first;
+        private Extent _first;
+    }
+
+    [InlineArray(PartsMax)]
+    private struct Occasions
+    {
+        private Occasion _first;
     }
 }

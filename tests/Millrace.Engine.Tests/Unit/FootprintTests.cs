@@ -6,22 +6,26 @@ namespace Millrace.Engine.Tests.Unit;
 /// <summary>What a connection touches beside itself. That it is asked for in time is seen in benchmarks only.</summary>
 public sealed class FootprintTests
 {
+    private static readonly Extent Some = new(Before: 50, Behind: 100);
+
     [Fact]
     public void What_is_beyond_the_most_is_left_out()
     {
         var footprint = new Footprint();
         for (int i = 0; i < Footprint.PartsMax + 3; i++)
         {
-            footprint.Add(new object(), 100);
+            footprint.Add(new object(), Some, Occasion.Either);
         }
 
-        footprint.Foresee();
+        footprint.Foresee(Occasion.Received);
+        footprint.Foresee(Occasion.Sent);
         Assert.Equal(Footprint.PartsMax, footprint.Count);
     }
 
-    /// <summary>An object is smaller than what is asked for, and lies at the end of what is mapped for all that anybody knows.</summary>
+    /// <summary>An object is smaller than what is asked for, and lies at an end of what is mapped for all that anybody knows.</summary>
     [Fact]
-    public void Asking_for_more_than_there_is_harms_nothing() => Footprint.Foresee(new object(), 1 << 13);
+    public void Asking_for_more_than_there_is_harms_nothing() =>
+        Footprint.Foresee(new object(), new Extent(Before: ushort.MaxValue, Behind: ushort.MaxValue));
 
     [Fact]
     public void What_was_cleared_is_held_no_more()
@@ -40,7 +44,7 @@ public sealed class FootprintTests
     private static WeakReference AddTo(ref Footprint footprint)
     {
         object part = new();
-        footprint.Add(part, 64);
+        footprint.Add(part, Some, Occasion.Received);
         return new WeakReference(part);
     }
 }

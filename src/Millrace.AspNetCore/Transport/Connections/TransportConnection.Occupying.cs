@@ -1,4 +1,5 @@
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Millrace.AspNetCore.Safety;
 using Millrace.AspNetCore.Transport.Scheduling;
@@ -24,12 +25,20 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
     /// <summary>
     /// The features of the request that is being answered; with HTTP/1.1 the same object for all of a connection. Reactor thread.
     /// </summary>
-    public void NoteRequest(IFeatureCollection features)
+    public void NoteRequest(HttpContext context)
     {
-        if (_request != features)
+        IFeatureCollection features = context.Features;
+        if (_request == features)
         {
-            _request = features;
+            return;
         }
+
+        if (_request is null)
+        {
+            ForeseeRequests(context);
+        }
+
+        _request = features;
     }
 
     string IOccupant.Describe()

@@ -1,6 +1,7 @@
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Connections;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
@@ -22,7 +23,7 @@ internal sealed partial class TransportConnection
         Exception? error = null;
         try
         {
-            error = await ReceiveToEndAsync();
+            error = await Foreseen(ReceiveToEndAsync(), ReceiveLoop, Occasion.Received);
         }
 #pragma warning disable CA1031 // Whatever it is ends this connection, and is told to the application.
         catch (Exception unexpected)

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Connections;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
@@ -18,7 +19,7 @@ internal sealed partial class TransportConnection
         Exception? error = null;
         try
         {
-            await SendToEndAsync();
+            await Foreseen(SendToEndAsync(), SendLoop, Occasion.Either);
         }
         catch (ObjectDisposedException) when (_reactor.HasEnded)
         {

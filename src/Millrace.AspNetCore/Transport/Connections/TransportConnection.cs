@@ -6,6 +6,7 @@ using Microsoft.AspNetCore.Http.Features;
 using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Tls;
 
 namespace Millrace.AspNetCore.Transport.Connections;
@@ -23,9 +24,6 @@ internal sealed partial class TransportConnection : ConnectionContext,
     IConnectionEndPointFeature,
     IMemoryPoolFeature
 {
-    /// <summary>Nearly all of this object.</summary>
-    private const int OwnBytes = 384;
-
     private readonly Connection _connection;
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
@@ -48,7 +46,7 @@ internal sealed partial class TransportConnection : ConnectionContext,
         _reactor = connection.Reactor;
         _settings = settings;
         _log = log;
-        connection.AddToFootprint(this, OwnBytes);
+        connection.AddToFootprint(this, Own, Occasion.Either);
         (_application, IDuplexPipe transport, _home) = pipes.Make(this, connection);
         _input = _application.Input as HomingPipeReader;
         _output = _application.Output as RelievedPipeWriter;

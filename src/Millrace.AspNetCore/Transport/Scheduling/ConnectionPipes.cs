@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Engine.Watching;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
@@ -8,11 +9,12 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// <summary>Makes the pipes between one reactor and the application, for the connections of one address.</summary>
 internal sealed class ConnectionPipes
 {
-    /// <summary>The fields of a Pipe, nearly all.</summary>
-    private const int PipeBytes = 320;
+    /// <summary>The scheduler and the options that are made before it, the pipe, and its own two ends.</summary>
+    private static readonly Extent FirstPipe = new(Before: 192, Behind: 424);
+    private static readonly Extent SecondPipe = new(Before: 0, Behind: 424);
 
-    /// <summary>The fields of what stands at a pipe's end.</summary>
-    private const int EndBytes = 64;
+    /// <summary>The reader and the writer that the application has.</summary>
+    private static readonly Extent Ends = new(Before: 0, Behind: 320);
 
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
@@ -51,10 +53,9 @@ internal sealed class ConnectionPipes
         var toSend = new Pipe(outputOptions);
         var reader = new HomingPipeReader(received.Reader, home);
         var writer = new RelievedPipeWriter(toSend.Writer, home);
-        connection.AddToFootprint(received, PipeBytes);
-        connection.AddToFootprint(toSend, PipeBytes);
-        connection.AddToFootprint(home, EndBytes);
-        connection.AddToFootprint(reader, EndBytes);
+        connection.AddToFootprint(received, FirstPipe, Occasion.Received);
+        connection.AddToFootprint(toSend, SecondPipe, Occasion.Either);
+        connection.AddToFootprint(reader, Ends, Occasion.Received);
         return (new DuplexPipe(reader, writer), new DuplexPipe(toSend.Reader, received.Writer), home);
     }
 

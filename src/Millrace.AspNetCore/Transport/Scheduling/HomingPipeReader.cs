@@ -26,6 +26,12 @@ internal sealed class HomingPipeReader(PipeReader inner, HomeScheduler home) : P
     /// <summary>Whether the application waits for what only the reactor can bring. Any thread.</summary>
     public OccupantWait Wait => _waitsAtHome || _waitsAway ? _home.WaitSince(Volatile.Read(ref _waitBeat)) : OccupantWait.None;
 
+    /// <summary>
+    /// What goes on when a wait ends that was begun elsewhere, as the first of a connection is: the task of the loop that reads requests,
+    /// or that decrypts them.
+    /// </summary>
+    public object? Waiter { get; private set; }
+
     /// <summary>A wait that began at home is about to end. Reactor thread.</summary>
     public void NoteInput() => _waitsAtHome = false;
 
@@ -74,6 +80,7 @@ internal sealed class HomingPipeReader(PipeReader inner, HomeScheduler home) : P
     void IValueTaskSource<ReadResult>.OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
+        Waiter = state;
         _arrival.OnCompleted(continuation, state, token, flags);
         if (_away.IsCompleted)
         {

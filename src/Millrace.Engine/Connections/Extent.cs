@@ -1,0 +1,9 @@
+namespace Millrace.Engine.Connections;
+
+/// <summary>
+/// Memory around the beginning of an object, in bytes: what is its own, and what belongs to those that were made right before it and behind
+/// it. Objects that are made together lie side by side, and a collector that moves them keeps their order.
+/// </summary>
+/// <param name="Before">In front of the object.</param>
+/// <param name="Behind">From its beginning.</param>
+internal readonly record struct Extent(ushort Before, ushort Behind);
