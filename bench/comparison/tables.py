@@ -23,7 +23,8 @@ LEGEND = "\n".join([
 
 PACED = "\n".join([
     "Of `bench/kestrel`: `p99 us, paced` is what all transports have at the same rate, half of what sockets could do at most in that row,",
-    "in the median of windows of a second; beside it the median of the rounds' ratios.",
+    "in the median of windows of a second; beside it the median of the rounds' ratios. `before` is the build before a change that an ADR",
+    "tells of, side by side with the one behind it.",
 ])
 
 
