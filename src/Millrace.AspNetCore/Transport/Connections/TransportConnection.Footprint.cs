@@ -48,18 +48,18 @@ internal sealed partial class TransportConnection
         }
 
         Add(context.Features, Http1Connection);
-        Add(context.Request.Headers, RequestHeaders);
-        Add(context.Response.Headers, ResponseHeaders);
-        Add(context.Response.Body, ResponseBody);
-        // One of the application's own making is made anew for each request.
-        if (context is DefaultHttpContext)
-        {
-            Add(context, Context);
-        }
-
         if (_input?.Waiter is { } loop)
         {
             Add(loop, RequestLoop);
+        }
+
+        // One of the application's own making is made anew for each request, and has what it likes.
+        if (context is DefaultHttpContext)
+        {
+            Add(context, Context);
+            Add(context.Request.Headers, RequestHeaders);
+            Add(context.Response.Headers, ResponseHeaders);
+            Add(context.Response.Body, ResponseBody);
         }
 
         void Add(object part, Extent extent) => _connection.AddToFootprint(part, extent, Occasion.Received);
