@@ -18,10 +18,10 @@ public sealed partial class Connection
         _footprint.Add(part, extent, occasion);
     }
 
-    internal void Foresee() => Footprint.Foresee(this, new Extent(Before: 0, OwnBytes));
+    internal void Foresee() => Footprint.Foresee(this, new Extent(OwnBytes));
 
     /// <summary>Reads this object, which was foreseen.</summary>
     internal void ForeseeParts(Occasion occasion) => _footprint.Foresee(occasion);
 
-    private void OpenFootprint() => _footprint.Add(_read, new Extent(Before: 0, SignalBytes), Occasion.Received);
+    private void OpenFootprint() => _footprint.Add(_read, new Extent(SignalBytes), Occasion.Received);
 }

@@ -4,6 +4,6 @@ namespace Millrace.Engine.Connections;
 /// Memory around the beginning of an object, in bytes: what is its own, and what belongs to those that were made right before it and behind
 /// it. Objects that are made together lie side by side, and a collector that moves them keeps their order.
 /// </summary>
-/// <param name="Before">In front of the object.</param>
-/// <param name="Behind">From its beginning.</param>
-internal readonly record struct Extent(ushort Before, ushort Behind);
+/// <param name="Behind">From the object's beginning.</param>
+/// <param name="Before">In front of it.</param>
+internal readonly record struct Extent(ushort Behind, ushort Before = 0);

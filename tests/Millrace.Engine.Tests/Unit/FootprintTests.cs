@@ -6,7 +6,7 @@ namespace Millrace.Engine.Tests.Unit;
 /// <summary>What a connection touches beside itself. That it is asked for in time is seen in benchmarks only.</summary>
 public sealed class FootprintTests
 {
-    private static readonly Extent Some = new(Before: 50, Behind: 100);
+    private static readonly Extent Some = new(Behind: 100, Before: 50);
 
     [Fact]
     public void What_is_beyond_the_most_is_left_out()
@@ -25,7 +25,7 @@ public sealed class FootprintTests
     /// <summary>An object is smaller than what is asked for, and lies at an end of what is mapped for all that anybody knows.</summary>
     [Fact]
     public void Asking_for_more_than_there_is_harms_nothing() =>
-        Footprint.Foresee(new object(), new Extent(Before: ushort.MaxValue, Behind: ushort.MaxValue));
+        Footprint.Foresee(new object(), new Extent(Behind: ushort.MaxValue, Before: ushort.MaxValue));
 
     [Fact]
     public void What_was_cleared_is_held_no_more()

@@ -7,25 +7,25 @@ namespace Millrace.AspNetCore.Transport.Connections;
 internal sealed partial class TransportConnection
 {
     /// <summary>This object, and what its fields are born with.</summary>
-    private static readonly Extent Own = new(Before: 0, Behind: 408);
-    private static readonly Extent ReceiveLoop = new(Before: 0, Behind: 120);
-    private static readonly Extent SendLoop = new(Before: 0, Behind: 240);
+    private static readonly Extent Own = new(Behind: 408);
+    private static readonly Extent ReceiveLoop = new(Behind: 120);
+    private static readonly Extent SendLoop = new(Behind: 240);
 
     // ASP.NET Core's, on .NET 10.
-    private static readonly Extent RequestLoop = new(Before: 0, Behind: 184);
+    private static readonly Extent RequestLoop = new(Behind: 184);
 
     /// <summary>The connection's context and its timeouts, and what serves its requests.</summary>
-    private static readonly Extent Http1Connection = new(Before: 464, Behind: 832);
-    private static readonly Extent RequestHeaders = new(Before: 0, Behind: 480);
+    private static readonly Extent Http1Connection = new(Behind: 832, Before: 464);
+    private static readonly Extent RequestHeaders = new(Behind: 480);
 
     /// <summary>And what writes the answer.</summary>
-    private static readonly Extent ResponseHeaders = new(Before: 0, Behind: 872);
+    private static readonly Extent ResponseHeaders = new(Behind: 872);
 
     /// <summary>The host's own context, this, the request and the response.</summary>
-    private static readonly Extent Context = new(Before: 72, Behind: 288);
+    private static readonly Extent Context = new(Behind: 288, Before: 72);
 
     /// <summary>The other streams and pipes of bodies, and this.</summary>
-    private static readonly Extent ResponseBody = new(Before: 336, Behind: 32);
+    private static readonly Extent ResponseBody = new(Behind: 32, Before: 336);
 
     /// <summary>The task of an async method that goes on whenever the connection does is the object that holds its variables.</summary>
     private TTask Foreseen<TTask>(TTask loop, Extent extent, Occasion occasion)

@@ -23,7 +23,7 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
         (OccupantWait)Math.Max((int)(_input?.Wait ?? OccupantWait.None), (int)(_output?.Wait ?? OccupantWait.None));
 
     /// <summary>
-    /// The features of the request that is being answered; with HTTP/1.1 the same object for all of a connection. Reactor thread.
+    /// The request that is being answered; with HTTP/1.1 its features are the same object for all of a connection. Reactor thread.
     /// </summary>
     public void NoteRequest(HttpContext context)
     {

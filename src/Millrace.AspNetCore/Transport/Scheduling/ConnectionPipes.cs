@@ -10,11 +10,11 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 internal sealed class ConnectionPipes
 {
     /// <summary>The scheduler and the options that are made before it, the pipe, and its own two ends.</summary>
-    private static readonly Extent FirstPipe = new(Before: 192, Behind: 424);
-    private static readonly Extent SecondPipe = new(Before: 0, Behind: 424);
+    private static readonly Extent FirstPipe = new(Behind: 424, Before: 192);
+    private static readonly Extent SecondPipe = new(Behind: 424);
 
     /// <summary>The reader and the writer that the application has.</summary>
-    private static readonly Extent Ends = new(Before: 0, Behind: 320);
+    private static readonly Extent Ends = new(Behind: 320);
 
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
