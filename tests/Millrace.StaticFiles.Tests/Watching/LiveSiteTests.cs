@@ -66,8 +66,9 @@ public sealed class LiveSiteTests : IDisposable
         await File.WriteAllTextAsync(_files.PathOf(files[^1]), "last");
         await site.ServesAsync("/" + files[^1], "last");
         Directory.Delete(_files.PathOf("new"), recursive: true);
-        await site.UntilAsync(() => site.Catalog.Current.AssetCount == 0, () => $"{site.Catalog.Current.AssetCount} are left");
-        Assert.Equal(1, site.Catalog.Current.DirectoryCount);
+        await site.UntilAsync(
+            () => site.Catalog.Current is { AssetCount: 0, DirectoryCount: 1 },
+            () => $"{site.Catalog.Current.AssetCount} in {site.Catalog.Current.DirectoryCount} directories are left");
     }
 
     [Fact]
