@@ -6,4 +6,11 @@ namespace Millrace.Engine.Connections;
 /// </summary>
 /// <param name="Behind">From the object's beginning.</param>
 /// <param name="Before">In front of it.</param>
-internal readonly record struct Extent(ushort Behind, ushort Before = 0);
+internal readonly record struct Extent(ushort Behind, ushort Before = 0)
+{
+    public const int LineBytes = 64;
+
+    /// <summary>The lines of cache of an object that lies there: where the first begins, and what the last one does not reach beyond.</summary>
+    public (nuint First, nuint End) LinesAround(nuint beginning) =>
+        ((beginning - Before) & ~(nuint)(LineBytes - 1), beginning + Behind);
+}

@@ -11,7 +11,6 @@ namespace Millrace.Engine.Connections;
 internal struct Footprint
 {
     public const int PartsMax = 16;
-    private const int LineBytes = 64;
 
     private Parts _parts;
     private Extents _extents;
@@ -62,9 +61,8 @@ internal struct Footprint
 
         // A collection may move the object meanwhile, and beside it may be anything, or nothing that is mapped: to ask for that is of no
         // use, and never a fault.
-        nuint beginning = *(nuint*)Unsafe.AsPointer(ref part);
-        nuint end = beginning + extent.Behind;
-        for (nuint line = (beginning - extent.Before) & ~(nuint)(LineBytes - 1); line < end; line += LineBytes)
+        (nuint first, nuint end) = extent.LinesAround(*(nuint*)Unsafe.AsPointer(ref part));
+        for (nuint line = first; line < end; line += Extent.LineBytes)
         {
             Sse.Prefetch0((void*)line);
         }

@@ -22,6 +22,16 @@ public sealed class FootprintTests
         Assert.Equal(Footprint.PartsMax, footprint.Count);
     }
 
+    [Theory]
+    [InlineData(4096, 64, 0, 4096, 4160)]
+    [InlineData(4100, 60, 0, 4096, 4160)]
+    [InlineData(4100, 61, 0, 4096, 4161)]
+    [InlineData(4100, 8, 4, 4096, 4108)]
+    [InlineData(4100, 8, 5, 4032, 4108)]
+    [InlineData(4096, 0, 200, 3840, 4096)]
+    public void Lines_are_of_what_is_in_front_and_what_is_behind(int beginning, int behind, int before, int first, int end) =>
+        Assert.Equal(((nuint)first, (nuint)end), new Extent((ushort)behind, (ushort)before).LinesAround((nuint)beginning));
+
     /// <summary>An object is smaller than what is asked for, and lies at an end of what is mapped for all that anybody knows.</summary>
     [Fact]
     public void Asking_for_more_than_there_is_harms_nothing() =>

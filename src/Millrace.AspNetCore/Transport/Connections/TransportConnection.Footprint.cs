@@ -1,4 +1,6 @@
+using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Transport.Connections;
@@ -27,6 +29,10 @@ internal sealed partial class TransportConnection
     /// <summary>The other streams and pipes of bodies, and this.</summary>
     private static readonly Extent ResponseBody = new(Behind: 32, Before: 336);
 
+    /// <summary>Of the context of the first request, which is not held for it; 0 before that.</summary>
+    private int _firstContextHash;
+    private bool _areRequestsForeseen;
+
     /// <summary>The task of an async method that goes on whenever the connection does is the object that holds its variables.</summary>
     private TTask Foreseen<TTask>(TTask loop, Extent extent, Occasion occasion)
         where TTask : Task
@@ -36,7 +42,7 @@ internal sealed partial class TransportConnection
     }
 
     /// <summary>
-    /// With HTTP/1.1 one set of objects serves all requests of a connection, and is to be had with the first. Reactor thread; with
+    /// What serves a connection's requests with HTTP/1.1 is one set of objects, and is to be had with the first. Reactor thread; with
     /// HTTP/2 there is no request on it.
     /// </summary>
     private void ForeseeRequests(HttpContext context)
@@ -47,21 +53,46 @@ internal sealed partial class TransportConnection
             return;
         }
 
-        Add(context.Features, Http1Connection);
-        if (_input?.Waiter is { } loop)
+        int hash = RuntimeHelpers.GetHashCode(context);
+        if (_firstContextHash == 0)
         {
-            Add(loop, RequestLoop);
+            // What goes on because of this connection may be another's request.
+            if (context.Features.Get<IReactorFeature>() == this)
+            {
+                ForeseeParts(context.Features);
+                _firstContextHash = hash;
+            }
+
+            return;
         }
 
-        // One of the application's own making is made anew for each request, and has what it likes.
-        if (context is DefaultHttpContext)
+        // Only where it has served two: the application may have each made anew, or kept by who asked for it (IHttpContextAccessor).
+        if (hash == _firstContextHash)
         {
-            Add(context, Context);
-            Add(context.Request.Headers, RequestHeaders);
-            Add(context.Response.Headers, ResponseHeaders);
-            Add(context.Response.Body, ResponseBody);
+            ForeseeReceived(context, Context);
         }
 
-        void Add(object part, Extent extent) => _connection.AddToFootprint(part, extent, Occasion.Received);
+        _areRequestsForeseen = true;
     }
+
+    /// <summary>Kestrel's own, whatever the application has put in the place of its features.</summary>
+    private void ForeseeParts(IFeatureCollection features)
+    {
+        if (features is not (IHttpRequestFeature request and IHttpResponseFeature response and IHttpResponseBodyFeature body))
+        {
+            return;
+        }
+
+        ForeseeReceived(features, Http1Connection);
+        if (IsOwn(Transport) && _input?.Waiter is { } loop)
+        {
+            ForeseeReceived(loop, RequestLoop);
+        }
+
+        ForeseeReceived(request.Headers, RequestHeaders);
+        ForeseeReceived(response.Headers, ResponseHeaders);
+        ForeseeReceived(body.Stream, ResponseBody);
+    }
+
+    private void ForeseeReceived(object part, Extent extent) => _connection.AddToFootprint(part, extent, Occasion.Received);
 }

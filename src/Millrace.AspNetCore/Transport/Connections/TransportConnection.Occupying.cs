@@ -28,17 +28,15 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
     public void NoteRequest(HttpContext context)
     {
         IFeatureCollection features = context.Features;
-        if (_request == features)
+        if (_request != features)
         {
-            return;
+            _request = features;
         }
 
-        if (_request is null)
+        if (!_areRequestsForeseen)
         {
             ForeseeRequests(context);
         }
-
-        _request = features;
     }
 
     string IOccupant.Describe()

@@ -27,8 +27,8 @@ internal sealed class HomingPipeReader(PipeReader inner, HomeScheduler home) : P
     public OccupantWait Wait => _waitsAtHome || _waitsAway ? _home.WaitSince(Volatile.Read(ref _waitBeat)) : OccupantWait.None;
 
     /// <summary>
-    /// What goes on when a wait ends that was begun elsewhere, as the first of a connection is: the task of the loop that reads requests,
-    /// or that decrypts them.
+    /// What goes on when a wait ends that was begun elsewhere, as the first of a connection is: the task of the loop that reads requests.
+    /// Where <c>SslStream</c> reads, what once took the handshake.
     /// </summary>
     public object? Waiter { get; private set; }
 
