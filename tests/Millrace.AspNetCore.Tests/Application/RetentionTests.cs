@@ -1,3 +1,4 @@
+using System.IO.Pipelines;
 using System.Net;
 using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
@@ -27,6 +28,7 @@ public class RetentionTests
         listener.Listen();
         ConnectionContext? other = null;
         List<WeakReference> requests = [];
+        using var isWaiting = new SemaphoreSlim(0);
         await using RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Millrace,
             async context =>
@@ -35,7 +37,9 @@ public class RetentionTests
                 {
                     // On this reactor, as its caller is.
                     other ??= await context.RequestServices.GetRequiredService<IConnectionFactory>().ConnectAsync(listener.LocalEndPoint!);
-                    other.Transport.Input.AdvanceTo((await other.Transport.Input.ReadAsync()).Buffer.End);
+                    ValueTask<ReadResult> read = other.Transport.Input.ReadAsync();
+                    isWaiting.Release();
+                    other.Transport.Input.AdvanceTo((await read).Buffer.End);
                 }
                 else
                 {
@@ -53,6 +57,8 @@ public class RetentionTests
                 using RawClient client = await application.ConnectAsync();
                 await client.SendAsync("GET /await HTTP/1.1\r\nHost: mill\r\n\r\nGET / HTTP/1.1\r\nHost: mill\r\n\r\n");
                 peer ??= await listener.AcceptAsync().Within();
+                // What had come before would let it go on by itself.
+                Assert.True(await isWaiting.WaitAsync(Waiting.Patience));
                 await peer.SendAsync("."u8.ToArray()).Within();
                 await client.ReadAnswerAsync();
                 await client.ReadAnswerAsync();
