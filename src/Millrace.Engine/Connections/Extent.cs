@@ -10,7 +10,7 @@ internal readonly record struct Extent(ushort Behind, ushort Before = 0)
 {
     public const int LineBytes = 64;
 
-    /// <summary>The lines of cache of an object that lies there: where the first begins, and what the last one does not reach beyond.</summary>
+    /// <summary>The lines of cache of an object that lies there: where the first begins, and where what is touched ends.</summary>
     public (nuint First, nuint End) LinesAround(nuint beginning) =>
         ((beginning - Before) & ~(nuint)(LineBytes - 1), beginning + Behind);
 }
