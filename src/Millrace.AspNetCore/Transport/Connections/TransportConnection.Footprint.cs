@@ -66,7 +66,8 @@ internal sealed partial class TransportConnection
             return;
         }
 
-        // Only where it has served two: the application may have each made anew, or kept by who asked for it (IHttpContextAccessor).
+        // Held only if it serves all: the application may have each made anew, and Kestrel does where somebody may keep it
+        // (IHttpContextAccessor).
         if (hash == _firstContextHash)
         {
             ForeseeReceived(context, Context);
