@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Text;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.StaticFiles.Tests.Access;
 
@@ -195,13 +196,15 @@ public sealed class BasicAuthenticationTests : IDisposable
         await access.VerifyAsync([.. ann]);
         Assert.Equal(AccessDecision.Granted, access.Decide(ann));
 
-        long before = GC.GetAllocatedBytesForCurrentThread();
-        for (int i = 0; i < 1000; i++)
+        long allocated = Allocations.OfEach(() =>
         {
-            _ = access.Decide(ann);
-        }
+            for (int i = 0; i < 1000; i++)
+            {
+                _ = access.Decide(ann);
+            }
+        });
 
-        Assert.Equal(0, GC.GetAllocatedBytesForCurrentThread() - before);
+        Assert.Equal(0, allocated);
     }
 
     [Fact]

@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.StaticFiles.Access;
+using Millrace.Tests.Shared;
 
 namespace Millrace.StaticFiles.Tests.Access;
 
@@ -74,14 +75,16 @@ public class GrantCacheTests
         _grants.Add(new Login("ann"u8, "secret"u8, "hash"u8));
         Assert.True(_grants.Holds(new Login("ann"u8, "secret"u8, "hash"u8)));
 
-        long before = GC.GetAllocatedBytesForCurrentThread();
-        for (int i = 0; i < 1000; i++)
+        long allocated = Allocations.OfEach(() =>
         {
-            _ = _grants.Holds(new Login("ann"u8, "secret"u8, "hash"u8));
-            _ = _grants.Holds(new Login("bob"u8, "secret"u8, "hash"u8));
-        }
+            for (int i = 0; i < 1000; i++)
+            {
+                _ = _grants.Holds(new Login("ann"u8, "secret"u8, "hash"u8));
+                _ = _grants.Holds(new Login("bob"u8, "secret"u8, "hash"u8));
+            }
+        });
 
-        Assert.Equal(0, GC.GetAllocatedBytesForCurrentThread() - before);
+        Assert.Equal(0, allocated);
     }
 
     private void Add(int i) => _grants.Add(new Login(Encoding.ASCII.GetBytes($"user{i}"), "secret"u8, "hash"u8));
