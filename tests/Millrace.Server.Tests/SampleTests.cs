@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
@@ -9,6 +10,9 @@ namespace Millrace.Server.Tests;
 /// <summary>The samples build and do what their first lines say.</summary>
 public class SampleTests
 {
+    /// <summary>Each once for all tests.</summary>
+    private static readonly ConcurrentDictionary<string, Lazy<Task<string>>> Built = new();
+
     [Fact]
     public async Task The_raw_handler_answers_every_head()
     {
@@ -89,13 +93,16 @@ public class SampleTests
         Assert.Equal(0, await server.ExitCodeAsync());
     }
 
-    private static async Task<ServerProcess> StartAsync(string name)
+    private static async Task<ServerProcess> StartAsync(string name) => await ServerProcess.StartAsync(
+        await Built.GetOrAdd(name, static name => new Lazy<Task<string>>(() => BuildAsync(name))).Value, [], lastLine: "Listening on ");
+
+    private static async Task<string> BuildAsync(string name)
     {
         string folder = Path.Combine(Places.Artifacts, name);
         await Tool.RunToSuccessAsync(
-            TimeSpan.FromMinutes(2),
+            TimeSpan.FromMinutes(4),
             "dotnet", "build", Path.Combine(Places.Repository, "samples", name), "-c", "Release", "-o", folder,
             "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
-        return await ServerProcess.StartAsync(Path.Combine(folder, name), [], lastLine: "Listening on ");
+        return Path.Combine(folder, name);
     }
 }

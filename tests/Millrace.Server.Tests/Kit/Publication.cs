@@ -3,7 +3,7 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>The program as it ships, published once per run.</summary>
 public sealed class Publication : IAsyncLifetime
 {
-    private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(3);
+    private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(8);
 
     private static readonly string Folder = Path.Combine(Places.Artifacts, "millrace");
 
