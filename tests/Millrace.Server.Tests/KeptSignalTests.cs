@@ -39,7 +39,7 @@ public class KeptSignalTests
         Thread.Sleep(50);
         var end = new Thread(attachment.Dispose);
         end.Start();
-        Thread.Sleep(50);
+        Assert.True(SpinWait.SpinUntil(() => end.ThreadState.HasFlag(ThreadState.WaitSleepJoin), Patience));
         gate.Release();
         Assert.True(end.Join(Patience));
         Assert.Equal(2, times);

@@ -102,7 +102,7 @@ public class VideoTests
 
     /// <summary>A counting test picture with noise: some 20 MB, far more than a browser loads ahead.</summary>
     private static Task<string> FilmAsync(string path) => Tool.RunToSuccessAsync(
-        TimeSpan.FromSeconds(60),
+        TimeSpan.FromMinutes(3),
         "ffmpeg", "-v", "error", "-f", "lavfi", "-i", $"testsrc2=size=480x270:rate=15:duration={Seconds},noise=alls=20:allf=t",
         "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "16", "-b:v", "4M", "-g", "15", path);
 }

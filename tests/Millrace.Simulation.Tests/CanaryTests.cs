@@ -62,7 +62,8 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
         var campaign = new Campaign(_sites, plant);
         campaign.Run(1, Soon, long.MaxValue);
         Assert.NotEmpty(campaign.Violations);
-        Violation found = campaign.Violations[0];
+        // Of two at once, whoever comes last ends later: the lowest is the same each time.
+        Violation found = campaign.Violations.MinBy(static violation => violation.Seed)!;
         output.WriteLine($"After {campaign.Runs} runs:\n{found}");
         Assert.Contains(expected, what => found.What.StartsWith(what, StringComparison.Ordinal));
 

@@ -20,7 +20,6 @@ public class AllocationTests : SiteFixture
     {
         Folder.AddSized(size);
         RunningSite site = await StartAsync();
-        await site.SettleAsync();
         using Wire wire = await site.ConnectAsync();
         Reactor reactor = site.Group.Reactors[0];
         // The first requests compile, fill pools and make the asset's head; tiered compilation comes after 30 calls and 100 ms.
@@ -38,7 +37,6 @@ public class AllocationTests : SiteFixture
         Folder.AddSized(size);
         var observer = new CountingObserver();
         RunningSite site = await StartAsync(observe: _ => observer);
-        await site.SettleAsync();
         using Wire wire = await site.ConnectAsync();
         await ServeAsync(wire, size, Requests / 5, way);
         await ReactorAllocations.AssertNoneAsync(site.Group.Reactors[0], rounds: 3, () => ServeAsync(wire, size, Requests, way));
@@ -55,7 +53,6 @@ public class AllocationTests : SiteFixture
         Folder.AddSized(600_000);
         Folder.Add("/dir/index.html", SiteFolder.Bytes(9));
         RunningSite site = await StartAsync();
-        await site.SettleAsync();
         using Wire wire = await site.ConnectAsync();
         Reactor reactor = site.Group.Reactors[0];
         string text = request + " HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -86,7 +83,6 @@ public class AllocationTests : SiteFixture
         Folder.AddSized(size);
         Folder.Add(SiteFolder.Target(size) + ".gz", SiteFolder.Bytes(size / 2));
         RunningSite site = await StartAsync();
-        await site.SettleAsync();
         using Wire wire = await site.ConnectAsync();
         Reactor reactor = site.Group.Reactors[0];
         string text = $"GET {SiteFolder.Target(size)} HTTP/1.1\r\nHost: a\r\nUser-Agent: {way}\r\n{field}\r\n\r\n";

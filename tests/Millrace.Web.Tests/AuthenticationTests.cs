@@ -96,11 +96,14 @@ public class AuthenticationTests : SiteFixture
     public async Task A_request_that_is_verified_while_the_server_stops_is_answered_and_is_the_last()
     {
         byte[] bytes = Folder.AddSized(Size);
-        RunningSite site = await StartAsync(WithPassword);
+        var observer = new CountingObserver();
+        RunningSite site = await StartAsync(WithPassword, observe: _ => observer);
         Wire wire = await site.ConnectAsync();
         (await AskAsync(wire)).AssertIsWhole(bytes);
 
+        // Told to end before it has read them, a connection is idle.
         await wire.SendAsync(RequestWith("wrong") + RequestWith("right"));
+        Assert.True(SpinWait.SpinUntil(() => observer.Told > 1, TimeSpan.FromSeconds(60)));
         Task stopped = site.Group.StopAsync(TimeSpan.FromSeconds(10));
 
         Answer answer = await wire.ReadAnswerAsync();

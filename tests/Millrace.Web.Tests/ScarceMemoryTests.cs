@@ -46,7 +46,6 @@ public class ScarceMemoryTests : SiteFixture
         RunningSite site = await StartAsync(
             static options => options with { Watch = WatchMode.Revalidate },
             engine: new EngineOptions { Reactors = 1, Limits = new Limits { BufferBytes = 1024 * 1024 } });
-        await site.SettleAsync();
         Http2Wire client = await Http2Wire.OpenAsync(site);
         using var isLookedAt = new SemaphoreSlim(0);
         using var mayGoOn = new SemaphoreSlim(0);

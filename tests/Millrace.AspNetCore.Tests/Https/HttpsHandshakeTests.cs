@@ -42,7 +42,7 @@ public class HttpsHandshakeTests
     public async Task A_handshake_that_stands_still_is_ended(HttpsKind kind)
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(
-            kind, EchoProtocol, static https => https.HandshakeTimeout = TimeSpan.FromMilliseconds(300));
+            kind, EchoProtocol, static https => https.HandshakeTimeout = TimeSpan.FromSeconds(1));
         using RawClient silent = await application.ConnectAsync();
         using RawClient half = await application.ConnectAsync();
         await half.SendAsync("\x16\x03\x01\x02");

@@ -27,7 +27,8 @@ public class HttpsReloadTests
 
         int later = FreePort.Find();
         settings["Endpoints:Secure:Url"] = $"http://127.0.0.1:{later}";
-        settings["Endpoints:Plain:Url"] = $"http://127.0.0.1:{port}";
+        // Bound in the order of their names: who has this one has the other.
+        settings["Endpoints:Unsecured:Url"] = $"http://127.0.0.1:{port}";
         ((IConfigurationRoot)settings).Reload();
         await Ports.AnsweredAsync(new IPEndPoint(IPAddress.Loopback, port));
 

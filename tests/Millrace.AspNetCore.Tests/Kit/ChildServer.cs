@@ -18,7 +18,7 @@ internal sealed class ChildServer : IAsyncDisposable
 
     /// <summary>Whether one of its threads is a reactor.</summary>
     public bool HasReactors => Directory.GetDirectories($"/proc/{_process.Id}/task")
-        .Any(static task => File.ReadAllText(Path.Combine(task, "comm")).StartsWith("millrace-", StringComparison.Ordinal));
+        .Any(static task => NameOf(task).StartsWith("millrace-", StringComparison.Ordinal));
 
     /// <summary>Starts it, and waits for a line with the mark; what stands behind it, up to a space, is the address.</summary>
     public static async Task<(ChildServer Server, Uri Url)> StartAsync(
@@ -57,6 +57,19 @@ internal sealed class ChildServer : IAsyncDisposable
         _process.Kill(entireProcessTree: true);
         await _process.WaitForExitAsync().Within();
         _process.Dispose();
+    }
+
+    private static string NameOf(string task)
+    {
+        try
+        {
+            return File.ReadAllText(Path.Combine(task, "comm"));
+        }
+        catch (IOException)
+        {
+            // It has ended meanwhile.
+            return "";
+        }
     }
 
     private void Keep(string? line, string mark, TaskCompletionSource<Uri> ready)

@@ -29,6 +29,13 @@ public class BlockingHandlerTests
         using RawClient neighbour = await guarded.ConnectAsync(reactor: 0);
         using RawClient other = await guarded.ConnectAsync(reactor: 1);
 
+        if (guarded.Application.Log.Has("HeldUp"))
+        {
+            // The machine's doing; more of these lines are left out for ten seconds.
+            await Task.Delay(TimeSpan.FromSeconds(11));
+            guarded.Application.Log.Entries.Clear();
+        }
+
         await blocked.SendAsync("GET /block HTTP/1.1\r\nHost: mill\r\n\r\n");
         Assert.True(await entered.WaitAsync(Waiting.Patience));
         Assert.Equal("1", (await other.GetAsync("/where")).Body);
@@ -115,7 +122,7 @@ public class BlockingHandlerTests
         Assert.Contains("[RunOffReactor]", cause.Message, StringComparison.Ordinal);
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
         Assert.Equal(Ending.Reset, (await client.ReadToEndAsync()).Ending);
-        Assert.Equal(1, guarded.Group.Reactors[0].Counters.WaitsFailed);
+        await guarded.ExpectWaitFailedAsync();
         LogEntry line = await guarded.Application.Log.ExpectAsync("ReactorWaitFailed");
         Assert.Contains("/read", line.Text, StringComparison.Ordinal);
     }
@@ -219,7 +226,7 @@ public class BlockingHandlerTests
         await client.SendAsync(SlowBody);
         Assert.Contains("[RunOffReactor]", CauseOf(await seen.Task.Within()).Message, StringComparison.Ordinal);
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
-        Assert.Equal(1, guarded.Group.Reactors[0].Counters.WaitsFailed);
+        await guarded.ExpectWaitFailedAsync();
     }
 
     [Theory]

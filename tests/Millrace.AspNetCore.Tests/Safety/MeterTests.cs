@@ -38,9 +38,10 @@ public class MeterTests
         Assert.InRange(values[("millrace.reactor.lag", 1)], Requests, double.MaxValue);
         Assert.InRange(values[("millrace.connections.active", 1)], 1, 1);
         double stallsBefore = values[("millrace.reactor.stalls", 1)];
+        long holdUpsBefore = guarded.Group.Reactors[1].Counters.HoldUps;
 
         Task<Answer> blocked = client.GetAsync("/block");
-        await Waiting.UntilAsync(() => guarded.Group.Reactors[1].Counters.HoldUps > 0, () => "No hold-up was counted.");
+        await Waiting.UntilAsync(() => guarded.Group.Reactors[1].Counters.HoldUps > holdUpsBefore, () => "No hold-up was counted.");
         gate.Set();
         await blocked;
         listener.RecordObservableInstruments();

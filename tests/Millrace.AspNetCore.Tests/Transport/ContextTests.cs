@@ -19,7 +19,7 @@ public class ContextTests
         await using RunningApplication application = await StartAsync(usesContext, async context =>
         {
             var places = new List<int> { Where() };
-            await Task.Delay(1);
+            await Task.Delay(1).ConfigureAwait(ConfigureAwaitOptions.ForceYielding | ConfigureAwaitOptions.ContinueOnCapturedContext);
             places.Add(Where());
             await Task.Run(static () => Thread.Yield());
             places.Add(Where());
@@ -40,7 +40,7 @@ public class ContextTests
         await using RunningApplication application = await StartAsync(usesContext: true, static async context =>
         {
             var places = new List<int> { Where() };
-            await Task.Delay(1).ConfigureAwait(false);
+            await Task.Delay(1).ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
             places.Add(Where());
             await AnswerAsync(context, places);
         });

@@ -33,6 +33,8 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
+            // An application watches its settings, and a user has 128 watches by default: fs.inotify.max_user_instances.
+            Environment = { ["DOTNET_hostBuilder__reloadConfigOnChange"] = "false" },
         })!);
         try
         {

@@ -27,7 +27,22 @@ internal static class ServerThreads
     public static IReadOnlyList<ServerThread> Of(ServerProcess server) => [
         .. from folder in Directory.GetDirectories($"/proc/{server.Id}/task")
            let id = int.Parse(Path.GetFileName(folder), CultureInfo.InvariantCulture)
-           select new ServerThread(folder, id, File.ReadAllText(Path.Combine(folder, "comm")).TrimEnd('\n'))];
+           let name = NameOf(folder)
+           where name is not null
+           select new ServerThread(folder, id, name)];
+
+    /// <summary>Null where it has ended meanwhile, as the compiler's does when there is nothing to compile.</summary>
+    private static string? NameOf(string folder)
+    {
+        try
+        {
+            return File.ReadAllText(Path.Combine(folder, "comm")).TrimEnd('\n');
+        }
+        catch (IOException)
+        {
+            return null;
+        }
+    }
 
     /// <summary>The reactor of a server that has one.</summary>
     public static ServerThread Reactor(ServerProcess server) => Of(server).Single(static thread => thread.Name == "millrace-0");

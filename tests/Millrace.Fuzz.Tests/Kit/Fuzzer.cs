@@ -17,6 +17,9 @@ internal sealed class Fuzzer(FuzzTarget target, int seed, InputLog log)
     private const int PerOutcomeMax = 8;
     private const int PoolMax = 4096;
 
+    /// <summary>Beyond its time, while outcomes are missing: much of a short one is the compiler's, and the machine may stand still.</summary>
+    private const int OvertimeExecutionsMax = 20_000;
+
     private readonly Random _random = new(seed);
     private readonly List<byte[]> _pool = [];
     private readonly Dictionary<string, long> _outcomes = [];
@@ -34,7 +37,7 @@ internal sealed class Fuzzer(FuzzTarget target, int seed, InputLog log)
             failure ??= Try(known);
         }
 
-        while (failure is null && Stopwatch.GetElapsedTime(startedAt) < time)
+        while (failure is null && (Stopwatch.GetElapsedTime(startedAt) < time || IsShort()))
         {
             byte[] input = _random.Next(4) == 0
                 ? target.Generate(_random)
@@ -45,6 +48,8 @@ internal sealed class Fuzzer(FuzzTarget target, int seed, InputLog log)
         log.Clear();
         return new FuzzReport(_executions, _outcomes, failure);
     }
+
+    private bool IsShort() => _outcomes.Count < target.OutcomesMin && _executions < OvertimeExecutionsMax;
 
     private FuzzFailure? Try(byte[] input)
     {

@@ -142,6 +142,7 @@ public sealed class LineWriterTests : IDisposable
         var writer = new LineWriter(_sink, new AccessLogNotices(_notices), [one, other], LineBytesMax, TimeSpan.FromSeconds(20));
         one.Add(line);
         writer.Notify();
+        Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref writes) > 0, TimeSpan.FromSeconds(60)));
         Thread.Sleep(200);
         int soFar = Volatile.Read(ref writes);
         Volatile.Write(ref writes, 2_000);

@@ -39,7 +39,6 @@ public class AllocationTests : SiteFixture
         Folder.AddSized(size);
         Folder.Add(SiteFolder.Target(size) + ".gz", SiteFolder.Bytes(size / 2));
         RunningSite site = await StartAsync(observe: observer is null ? null : _ => observer);
-        await site.SettleAsync();
         Http2Wire client = await Http2Wire.OpenAsync(site, true, 0, (SettingId.InitialWindowSize, 1u << 30));
         await client.SendAsync(Frame.WindowUpdate(0, 1u << 30));
         byte[] block = [.. Block.Get(SiteFolder.Target(size), field), .. Block.Of(("user-agent", way))];

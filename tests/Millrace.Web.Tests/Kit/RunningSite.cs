@@ -40,7 +40,9 @@ internal sealed class RunningSite
         ReactorGroup group = await ReactorGroup.StartAsync(engine.ForRun() with { LoggerFactory = log });
         var sites = new StaticSites(new HostTable([(null, opened)]), limits, group, observe);
         Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
-        return new RunningSite(opened, sites, group, log, listener.EndPoint);
+        var running = new RunningSite(opened, sites, group, log, listener.EndPoint);
+        await running.SettleAsync();
+        return running;
     }
 
     /// <summary>A client's connection; it is closed at the end of the test.</summary>
@@ -142,19 +144,17 @@ internal sealed class RunningSite
         return complaints;
     }
 
-    /// <summary>Waits until files that were written just before the start have been looked at once more.</summary>
-    public async Task SettleAsync()
+    /// <summary>
+    /// Files that were written just before the start are looked at once more, and have their tags then: not in the middle of a test.
+    /// </summary>
+    private async Task SettleAsync()
     {
-        using var changed = new SemaphoreSlim(0);
-        Catalog.Changed += OnChanged;
+        long startedAt = Stopwatch.GetTimestamp();
         while (Catalog.Current.Unsettled.Count > 0)
         {
-            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(60)), "The files do not settle");
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromSeconds(60), "The files do not settle.");
+            await Task.Delay(5);
         }
-
-        Catalog.Changed -= OnChanged;
-
-        void OnChanged() => changed.Release();
     }
 
     /// <summary>Ends everything and asserts that everything was given back.</summary>

@@ -53,6 +53,13 @@ internal sealed class GuardedApplication : IAsyncDisposable
 
     public static string Where() => (Reactor.Current?.Index ?? -1).ToString(CultureInfo.InvariantCulture);
 
+    /// <summary>One wait on the first reactor was made to fail, and no more. It is counted behind the failure.</summary>
+    public async Task ExpectWaitFailedAsync()
+    {
+        await Waiting.UntilAsync(() => Group.Reactors[0].Counters.WaitsFailed > 0, static () => "No wait was failed.");
+        Assert.Equal(1, Group.Reactors[0].Counters.WaitsFailed);
+    }
+
     /// <summary>A connection that is served by that reactor; the kernel picks one by the ports.</summary>
     public async Task<RawClient> ConnectAsync(int reactor)
     {
