@@ -82,9 +82,8 @@ public class ProtocolTests : TlsTest
         Listener listener = await ServeTlsAsync(Handlers.EchoAsync);
 
         // K: update, and ask for an update. What follows is encrypted with new keys both ways.
-        string seen = await Tools.ConverseAsync(listener, ["K\n", "first\n", "K\n", "second\n"], "second");
-        Assert.Contains("KEYUPDATE", seen, StringComparison.Ordinal);
-        Assert.Contains("first", seen, StringComparison.Ordinal);
+        await Tools.ConverseAsync(
+            listener, ("K\n", "KEYUPDATE"), ("first\n", "first"), ("K\n", "KEYUPDATE"), ("second\n", "second"));
     }
 
     [Theory]

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Threading.Channels;
 using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
 
@@ -20,8 +21,8 @@ internal static class Tools
         return RunAsync("openssl", input, all);
     }
 
-    /// <summary>Types lines into <c>openssl s_client</c>, one after the other, until it has said what is waited for.</summary>
-    public static async Task<string> ConverseAsync(Listener listener, string[] lines, string last)
+    /// <summary>Types lines into <c>openssl s_client</c>, each when it has answered the one before with a line that begins so.</summary>
+    public static async Task ConverseAsync(Listener listener, params (string Line, string Answer)[] talk)
     {
         Require("openssl");
         string[] arguments = ["s_client", "-connect", $"127.0.0.1:{TlsTest.PortOf(listener)}"];
@@ -33,29 +34,32 @@ internal static class Tools
         })!;
         try
         {
-            Task<string> error = process.StandardError.ReadToEndAsync();
-            foreach (string line in lines)
-            {
-                await process.StandardInput.WriteAsync(line);
-                await process.StandardInput.FlushAsync();
+            // Of commands it tells on its other output.
+            var said = Channel.CreateUnbounded<string>();
+            void Take(object sender, DataReceivedEventArgs line) =>
+                _ = line.Data is { } text ? said.Writer.TryWrite(text) : said.Writer.TryComplete();
 
+            process.OutputDataReceived += Take;
+            process.ErrorDataReceived += Take;
+            process.BeginOutputReadLine();
+            process.BeginErrorReadLine();
+            await HearAsync("SSL handshake has read");
+            foreach ((string line, string answer) in talk)
+            {
                 // It takes a command only where a line comes alone.
-                await Task.Delay(300);
-            }
-
-            var seen = new List<string>();
-            while (await process.StandardOutput.ReadLineAsync().Within() is { } said)
-            {
-                seen.Add(said);
-                if (said == last)
-                {
-                    break;
-                }
+                await process.StandardInput.WriteAsync(line);
+                await HearAsync(answer);
             }
 
             process.StandardInput.Close();
             await process.WaitForExitAsync().Within();
-            return string.Join('\n', seen) + await error;
+
+            async Task HearAsync(string beginning)
+            {
+                while (!(await said.Reader.ReadAsync().AsTask().Within()).StartsWith(beginning, StringComparison.Ordinal))
+                {
+                }
+            }
         }
         finally
         {
@@ -79,8 +83,7 @@ internal static class Tools
         Task<string> error = process.StandardError.ReadToEndAsync();
         try
         {
-            await process.StandardInput.WriteAsync(input);
-            process.StandardInput.Close();
+            await TellAsync(process, input);
             await Task.WhenAll(output, error, process.WaitForExitAsync()).WaitAsync(deadline);
         }
         catch (TimeoutException)
@@ -90,5 +93,19 @@ internal static class Tools
         }
 
         return await output + await error;
+    }
+
+    /// <summary>All that it is told. Who has ended already needs nothing more.</summary>
+    private static async Task TellAsync(Process process, string input)
+    {
+        try
+        {
+            await process.StandardInput.WriteAsync(input);
+            process.StandardInput.Close();
+        }
+        catch (IOException)
+        {
+            // It has ended, or has closed its input.
+        }
     }
 }
