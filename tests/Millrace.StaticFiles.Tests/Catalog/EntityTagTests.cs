@@ -132,12 +132,17 @@ public sealed class EntityTagTests : IDisposable
         File.SetLastWriteTimeUtc(full, Old);
         using AssetCatalog catalog = await _site.OpenSettledAsync();
         string first = catalog.Current.Asset("/f.bin").Tag();
-        string written = _site.File(isReplaced ? "next" : "f.bin", [.. Enumerable.Repeat((byte)1, 300_000)]);
-        File.SetLastWriteTimeUtc(written, Old);
-        File.Move(written, full, overwrite: true);
 
-        catalog.Refresh("");
-        string soon = catalog.Current.Asset("/f.bin").Tag();
+        string soon = Soon.Seen(
+            () =>
+            {
+                string written = _site.File(isReplaced ? "next" : "f.bin", [.. Enumerable.Repeat((byte)1, 300_000)]);
+                File.SetLastWriteTimeUtc(written, Old);
+                File.Move(written, full, overwrite: true);
+                catalog.Refresh("");
+                return catalog.Current.Asset("/f.bin").Tag();
+            },
+            static tag => tag is ['W', ..]);
         await TempSite.SettleAsync();
         catalog.Refresh("");
         string settled = catalog.Current.Asset("/f.bin").Tag();
@@ -151,10 +156,16 @@ public sealed class EntityTagTests : IDisposable
     [Fact]
     public void A_large_file_that_was_just_written_has_a_weak_tag()
     {
-        _site.File("f.bin", new byte[300_000]);
-        using AssetCatalog catalog = _site.Open();
+        string tag = Soon.Seen(
+            () =>
+            {
+                _site.File("f.bin", new byte[300_000]);
+                using AssetCatalog catalog = _site.Open();
+                return catalog.Current.Asset("/f.bin").Tag();
+            },
+            static tag => tag is ['W', ..]);
 
-        Assert.StartsWith("W/\"", catalog.Current.Asset("/f.bin").Tag(), StringComparison.Ordinal);
+        Assert.StartsWith("W/\"", tag, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -206,13 +217,17 @@ public sealed class EntityTagTests : IDisposable
     public void A_date_is_whole_seconds_and_strong_two_seconds_later()
     {
         File.SetLastWriteTimeUtc(_site.File("old.txt", "x"), Old.AddMilliseconds(999));
-        _site.File("new.txt", "x");
-        using AssetCatalog catalog = _site.Open();
+        using AssetCatalog catalog = Soon.Seen(
+            () =>
+            {
+                _site.File("new.txt", "x");
+                return _site.Open();
+            },
+            static opened => !opened.Current.Asset("/new.txt").IsDateStrong);
 
         Assert.Equal((long)(Old - DateTime.UnixEpoch).TotalSeconds, catalog.Current.Asset("/old.txt").LastModified);
         Assert.True(catalog.Current.Asset("/old.txt").IsDateStrong);
         Assert.True(catalog.Current.Asset("/new.txt").LastModified > 1_700_000_000);
-        Assert.False(catalog.Current.Asset("/new.txt").IsDateStrong);
     }
 
     [Fact]
