@@ -85,11 +85,20 @@ public sealed class BasicAuthenticationTests : IDisposable
     {
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret", TestHash.Slow)}\n");
 
-        TimeSpan known = await CostAsync(access, "ann");
-        TimeSpan unknown = await CostAsync(access, "nobody");
+        // The least of some, as who shares the processor makes each dearer for a while. Without a hash it would be some thousandth.
+        double ratio = 0;
+        var known = TimeSpan.MaxValue;
+        var unknown = TimeSpan.MaxValue;
+        for (int i = 0; i < 10 && ratio is < 0.5 or > 2; i++)
+        {
+            known = Least(known, await CostAsync(access, "ann"));
+            unknown = Least(unknown, await CostAsync(access, "nobody"));
+            ratio = unknown / known;
+        }
 
-        // Without a hash it would be some thousandth.
-        Assert.InRange(unknown / known, 0.5, 2);
+        Assert.InRange(ratio, 0.5, 2);
+
+        static TimeSpan Least(TimeSpan one, TimeSpan other) => one < other ? one : other;
     }
 
     [Fact]

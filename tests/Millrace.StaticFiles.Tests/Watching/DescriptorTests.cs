@@ -18,7 +18,7 @@ public class DescriptorTests
             Assert.Equal(0, site.OpenDescriptorCount());
         }
 
-        Assert.Equal(before, Count());
+        Assert.InRange(Count(), 0, before);
     }
 
     [Fact]
@@ -31,7 +31,7 @@ public class DescriptorTests
             Assert.Equal(0, site.OpenDescriptorCount());
         }
 
-        Assert.Equal(before, Count());
+        Assert.InRange(Count(), 0, before);
     }
 
     [Fact]
