@@ -92,22 +92,30 @@ public unsafe partial class SystemCallTests
             int result = 0;
             nint thread = 0;
             using var started = new ManualResetEventSlim();
+            using var ended = new ManualResetEventSlim();
+            using var isLeftAlone = new ManualResetEventSlim();
             var waiter = new Thread(() =>
             {
                 Volatile.Write(ref thread, pthread_self());
                 started.Set();
                 result = IoUringCalls.Enter(ring, 0, 1, EnterFlags.GetEvents, null, 0);
+                ended.Set();
+                // A thread that is gone must not be signalled.
+                isLeftAlone.Wait();
             });
             waiter.Start();
             started.Wait();
 
             // The runtime handles SIGCONT and goes on. Again until it met the wait: the first may come before it began.
             int signals = 0;
-            while (!waiter.Join(1) && signals++ < 10_000)
+            while (!ended.Wait(1) && signals++ < 10_000)
             {
                 Assert.Equal(0, pthread_kill(Volatile.Read(ref thread), SignalContinue));
             }
 
+            Assert.True(ended.IsSet);
+            isLeftAlone.Set();
+            waiter.Join();
             Assert.Equal(-Errno.EINTR, result);
         }
         finally
@@ -124,8 +132,14 @@ public unsafe partial class SystemCallTests
         int ring = IoUringCalls.Setup(8, &parameters);
         var timeout = new KernelTimespec { Nanoseconds = 1_000_000 };
         var argument = new GetEventsArgument { Timeout = (ulong)&timeout };
-        int result = IoUringCalls.Enter(
-            ring, 0, 1, EnterFlags.GetEvents | EnterFlags.ExtendedArgument, &argument, (nuint)sizeof(GetEventsArgument));
+        int result;
+        do
+        {
+            result = IoUringCalls.Enter(
+                ring, 0, 1, EnterFlags.GetEvents | EnterFlags.ExtendedArgument, &argument, (nuint)sizeof(GetEventsArgument));
+        }
+        while (result == -Errno.EINTR);
+
         Assert.Equal(-Errno.ETIME, result);
         Assert.Equal(0, SocketCalls.Close(ring));
     }
