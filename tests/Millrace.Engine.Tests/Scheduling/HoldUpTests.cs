@@ -127,6 +127,7 @@ public class HoldUpTests : EngineTest
         await HoldUpAsync(Reactor, occupant);
         Assert.Equal(1, Reactor.Counters.HoldUps);
         Assert.InRange(Reactor.Counters.Stalls, 1, long.MaxValue);
+        await Waiting.UntilAsync(() => Log.Count(105) > 0, "it is told");
         Assert.Contains("the miller", Assert.Single(Log.Entries, static entry => entry.Id == 105).Text, StringComparison.Ordinal);
         _gate.Set();
         await Waiting.UntilAsync(() => Log.Count(106) == 1, "the end is told");
@@ -179,7 +180,8 @@ public class HoldUpTests : EngineTest
             },
             null);
         await computed.Task.Within();
-        Assert.InRange(Reactor.Counters.Stalls, 1, long.MaxValue);
+        // A watcher that came late has seen the one and not the other.
+        Assert.InRange(Reactor.Counters.Stalls + Reactor.Counters.HoldUps, 1, long.MaxValue);
         Assert.Equal(0, occupant.Failures);
     }
 
