@@ -297,9 +297,11 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         last.Peer.Send(new byte[10]);
         last.Dispose();
         kernel.Turn(10);
+        // There already: none of its own sockets takes the number that it is to have.
+        SocketPair pair = SocketPair.Tcp();
         kernel.Close(last.Ours);
+        using SocketPair next = pair.MovedTo(last.Ours);
 
-        using SocketPair next = TenantOf(last.Ours);
         OperationToken token = DirectBackend.Token(OperationKind.Receive, slot: 3, generation: 8);
         kernel.Backend.SubmitReceive(token, next.Ours);
         kernel.Backend.SubmitCancel(ReceiveToken);
@@ -309,13 +311,6 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         kernel.Cancel(token);
         kernel.ExpectNothing(ReceiveToken);
         kernel.Close(next.Ours);
-    }
-
-    /// <summary>A connection on our side of which is this descriptor, which is free.</summary>
-    private static SocketPair TenantOf(int fd)
-    {
-        SocketPair pair = SocketPair.Tcp();
-        return pair.Ours == fd ? pair : pair.MovedTo(fd);
     }
 
     /// <summary>The terminal completion, armed again where buffers ran out just before.</summary>

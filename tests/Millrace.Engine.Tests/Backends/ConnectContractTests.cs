@@ -89,14 +89,15 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         int socket = Connect(kernel, hole.EndPoint);
         kernel.ExpectNothing(ConnectToken);
         kernel.Cancel(ConnectToken);
+        int next = NewSocket(listener.LocalEndPoint!);
         kernel.Close(socket);
 
         // The next one has the same number.
-        int next = Connect(kernel, listener.LocalEndPoint!);
-        Assert.Equal(socket, next);
+        SocketPair.Move(next, socket);
+        Connect(kernel, socket, listener.LocalEndPoint!);
         Assert.Equal(0, kernel.Next(ConnectToken).Result);
         kernel.ExpectNothing(ConnectToken);
-        kernel.Close(next);
+        kernel.Close(socket);
     }
 
     private static Socket Listen(string family)
@@ -110,12 +111,23 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         return listener;
     }
 
-    private static unsafe int Connect(DirectBackend kernel, EndPoint endPoint)
+    private static int Connect(DirectBackend kernel, EndPoint endPoint)
+    {
+        int socket = NewSocket(endPoint);
+        Connect(kernel, socket, endPoint);
+        return socket;
+    }
+
+    private static unsafe void Connect(DirectBackend kernel, int socket, EndPoint endPoint)
+    {
+        ReadOnlySpan<byte> address = SocketEndPoint.Encode(endPoint);
+        kernel.Backend.SubmitConnect(ConnectToken, socket, kernel.Memory(address), address.Length);
+    }
+
+    private static int NewSocket(EndPoint endPoint)
     {
         int socket = SocketCalls.Socket(SocketEndPoint.Family(endPoint), SocketTypeNumber.Stream);
         Assert.True(socket >= 0);
-        ReadOnlySpan<byte> address = SocketEndPoint.Encode(endPoint);
-        kernel.Backend.SubmitConnect(ConnectToken, socket, kernel.Memory(address), address.Length);
         return socket;
     }
 }

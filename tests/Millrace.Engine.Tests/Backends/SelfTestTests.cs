@@ -47,7 +47,8 @@ public class SelfTestTests
         using var kernel = new FaultyBackend(operation, -errno);
         int before = Directory.GetFiles("/proc/self/fd").Length;
         SelfTestFailure failure = SelfTest.Run(kernel)!;
-        Assert.Equal(before, Directory.GetFiles("/proc/self/fd").Length);
+        // Finalizers of tests before may close some meanwhile.
+        Assert.InRange(Directory.GetFiles("/proc/self/fd").Length, 0, before);
         foreach (UringRefusal refusal in (UringRefusal[])[UringRefusal.ForSelfTest(failure), UringRefusal.ForFiles(failure)])
         {
             Assert.Equal((false, errno), (refusal.IsAbsence, refusal.ErrorNumber));

@@ -25,6 +25,19 @@ internal static class RingTables
     /// <summary>A ring that is submitted to in this moment says nothing of its own.</summary>
     private static IEnumerable<string> Tables() => Directory.GetFiles("/proc/self/fd")
         .Where(static path => new FileInfo(path).LinkTarget == "anon_inode:[io_uring]")
-        .Select(static path => File.ReadAllText(path.Replace("/fd/", "/fdinfo/", StringComparison.Ordinal)))
+        .Select(static path => ReadFacts(path.Replace("/fd/", "/fdinfo/", StringComparison.Ordinal)))
         .Where(static text => text.Contains(Slots, StringComparison.Ordinal));
+
+    private static string ReadFacts(string path)
+    {
+        try
+        {
+            return File.ReadAllText(path);
+        }
+        catch (IOException)
+        {
+            // It was closed since it was listed.
+            return "";
+        }
+    }
 }

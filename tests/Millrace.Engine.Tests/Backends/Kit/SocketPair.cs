@@ -72,10 +72,16 @@ internal sealed partial class SocketPair : IDisposable
     /// <summary>The same connection under another descriptor, which must be free. This pair is no more.</summary>
     public SocketPair MovedTo(int descriptor)
     {
-        const int DuplicateCloseOnExec = 1030;
-        Assert.Equal(descriptor, fcntl(Ours, DuplicateCloseOnExec, descriptor));
-        Assert.Equal(0, SocketCalls.Close(Ours));
+        Move(Ours, descriptor);
         return new SocketPair(descriptor, Peer);
+    }
+
+    /// <summary>A socket under another descriptor, which must be free.</summary>
+    public static void Move(int socket, int descriptor)
+    {
+        const int DuplicateCloseOnExec = 1030;
+        Assert.Equal(descriptor, fcntl(socket, DuplicateCloseOnExec, descriptor));
+        Assert.Equal(0, SocketCalls.Close(socket));
     }
 
     public void ResetPeer()
