@@ -80,8 +80,8 @@ public class ScarcityTests : EngineTest
             await socket.ConnectAsync(listener.EndPoint).Within();
             await client.SendAsync("patience");
             await Waiting.UntilAsync(() => Log.Count(200) == 1, "the pause was told");
-            long turns = Volatile.Read(ref Reactor.Counters.Turns);
             var watch = Stopwatch.StartNew();
+            long turns = Volatile.Read(ref Reactor.Counters.Turns);
             await Waiting.UntilAsync(() => Volatile.Read(ref Reactor.Counters.Turns) >= turns + 6, "accepting was tried again");
             Assert.True(watch.ElapsedMilliseconds >= 80, $"Six turns in {watch.ElapsedMilliseconds} ms: the reactor spins.");
         }

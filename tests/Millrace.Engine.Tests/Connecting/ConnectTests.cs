@@ -141,7 +141,7 @@ public class ConnectTests : EngineTest
         });
         Client client = await ConnectAsync(listener);
         await client.SendAsync("x");
-        Task stop = other.StopAsync(TimeSpan.FromMilliseconds(300));
+        Task stop = other.StopAsync(TimeSpan.FromSeconds(3));
         await drains.Task.Within();
         Assert.IsType<OperationCanceledException>(await last.Task.Within());
         await stop.Within();

@@ -30,7 +30,7 @@ public class EndingTests : EngineTest
         {
             await connection.ReadAsync();
             connection.Write("refused"u8);
-        });
+        }, Options(new Limits { Linger = Patience }));
         Client client = await ConnectAsync(listener);
         await client.SendAsync(new byte[200_000]);
         Assert.Equal("refused", await client.ReceiveTextAsync(7));

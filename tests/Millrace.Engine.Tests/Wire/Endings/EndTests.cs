@@ -41,7 +41,7 @@ public class EndTests : EngineTest
         {
             await connection.ReadAsync();
             connection.Write(Pattern.Bytes(3, 100_000));
-        });
+        }, Options with { Limits = new Limits { Linger = Patience } });
         TestClient client = await server.Connect();
         await client.Send(new byte[300_000]);
         // Read late, when the connection would have been reset long since.

@@ -25,8 +25,8 @@ public class AcceptPauseTests : EngineTest
         int socket = ListenSocket(server.EndPoint);
         Assert.Equal(0, SocketCalls.Shutdown(socket, ShutdownHow.Both));
         await Eventually(() => Log.Of(AcceptPaused).Count > 0);
-        long turns = server.Reactor.Counters.Turns;
         long start = Stopwatch.GetTimestamp();
+        long turns = server.Reactor.Counters.Turns;
         await Eventually(() => server.Reactor.Counters.Turns > turns + 10);
         Assert.True(Stopwatch.GetElapsedTime(start) > TimeSpan.FromMilliseconds(60), "The listener spins.");
         Assert.Equal([2], await first.Exchange([2]));
