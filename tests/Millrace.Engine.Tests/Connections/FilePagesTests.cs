@@ -63,8 +63,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
     [Fact]
     public async Task What_the_disk_has_to_bring_is_read_or_sent_when_it_is_there()
     {
-        _file.Flush(flushToDisk: true);
-        Assert.Equal(0, PageCache.Drop(_path));
+        const int AttemptsMax = 20;
         bool takes = true;
         Listener listener = await ServeAsync(async connection =>
         {
@@ -77,11 +76,18 @@ public sealed class FilePagesTests : EngineTest, IDisposable
 
             await connection.FlushAsync();
         });
-        Client client = await ConnectAsync(listener);
-        byte[] all = await client.ReceiveToEndAsync();
+        for (int i = 0; i < AttemptsMax && takes; i++)
+        {
+            // Only clean pages are forgotten, and none that the kernel is busy with.
+            _file.Flush(flushToDisk: true);
+            Assert.Equal(0, PageCache.Drop(_path));
+            Client client = await ConnectAsync(listener);
+            byte[] all = await client.ReceiveToEndAsync();
+            Assert.Equal(Bytes, all.Length);
+            Pattern.Check(9, all);
+        }
+
         Assert.False(takes, "It was not forgotten.");
-        Assert.Equal(Bytes, all.Length);
-        Pattern.Check(9, all);
     }
 
     [Fact]

@@ -30,13 +30,13 @@ public partial class BusyPollTests : EngineTest
         RequireRight(isPreferred);
         var endPoint = new IPEndPoint(IPAddress.Parse(address), 0);
         Listener listener = await ServeAsync(TellAsync, Polled() with { PreferBusyPolling = isPreferred }, endPoint);
-        for (int i = 0; i < 12; i++)
+        // Each reactor on a socket of its own, of which the kernel picks one by the ports.
+        for (int i = 0; i < 200 && Group.Reactors.Any(static reactor => reactor.Counters.Accepted == 0); i++)
         {
             Assert.Equal((TimeUs, isPreferred ? 1 : 0), await AskAsync(listener));
         }
 
-        // Each on a socket of its own.
-        Assert.True(Group.Reactors.Count(static reactor => reactor.Counters.Accepted > 0) > 1);
+        Assert.All(Group.Reactors, static reactor => Assert.NotEqual(0, reactor.Counters.Accepted));
     }
 
     [Theory]
