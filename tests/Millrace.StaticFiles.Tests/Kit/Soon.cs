@@ -1,6 +1,6 @@
 namespace Millrace.StaticFiles.Tests.Kit;
 
-/// <summary>Looks at what was written just before: one may come too late on a busy machine, of many in a row none does.</summary>
+/// <summary>Looks at what was written just before. On a busy machine a look may come too late; of many in a row one does not.</summary>
 internal static class Soon
 {
     private const int AttemptsMax = 1_000;
