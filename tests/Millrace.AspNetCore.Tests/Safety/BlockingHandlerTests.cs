@@ -127,6 +127,32 @@ public class BlockingHandlerTests
         Assert.Contains("/read", line.Text, StringComparison.Ordinal);
     }
 
+    /// <summary>Once it goes on, its handler ends and nothing is known of it any more.</summary>
+    [Fact]
+    public async Task The_request_of_a_wait_that_is_failed_is_named_before_it_goes_on()
+    {
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, routes => routes.MapPost("/read", context =>
+        {
+            var endpoint = new WaitingEndpoint();
+            context.Features.Set<IEndpointFeature>(endpoint);
+            try
+            {
+                WaitForBody(context, "Read");
+            }
+            finally
+            {
+                endpoint.HasEnded.Set();
+            }
+
+            return Task.CompletedTask;
+        }));
+        using RawClient client = await guarded.ConnectAsync(reactor: 0);
+
+        await client.SendAsync(SlowBody);
+        LogEntry line = await guarded.Application.Log.ExpectAsync("ReactorWaitFailed");
+        Assert.Contains(WaitingEndpoint.Name, line.Text, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task A_wait_for_what_was_posted_to_the_blocked_reactor_ends()
     {
@@ -324,5 +350,19 @@ public class BlockingHandlerTests
 
         Assert.True(cause is ConnectionAbortedException, $"It failed with another error: {error}");
         return (ConnectionAbortedException)cause;
+    }
+
+    /// <summary>An endpoint that is there while its handler waits: who asks for it gives the handler time to end.</summary>
+    private sealed class WaitingEndpoint : IEndpointFeature
+    {
+        public const string Name = "the waiting endpoint";
+
+        public ManualResetEventSlim HasEnded { get; } = new();
+
+        public Endpoint? Endpoint
+        {
+            get => HasEnded.Wait(500) ? null : new Endpoint(null, null, Name);
+            set => throw new NotSupportedException();
+        }
     }
 }

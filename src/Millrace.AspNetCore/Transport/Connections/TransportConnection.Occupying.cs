@@ -62,6 +62,8 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
         string reason = $"has held its reactor up for {heldUpMs} ms, blocked, as it seems, on a read or a write that only this reactor "
             + "can end. Await it, or let the endpoint run on the thread pool with [RunOffReactor] or 'await context.LeaveReactor()'.";
         string message = $"The request {reason}";
+        // While it still waits: let go on, the handler ends, and what it answered is forgotten.
+        string occupant = ((IOccupant)this).Describe();
         var aborted = new ConnectionAbortedException(message);
         BeginEnd(EndKind.Reset, aborted);
         // Not that itself, which is a cancellation: a blocked wait for a canceled task says no more than that it was canceled.
@@ -77,7 +79,7 @@ internal sealed partial class TransportConnection : IOccupant, IApplicationPlace
 
         _output?.Break();
         BeginTellClosed();
-        _log.ReactorWaitFailed(ConnectionId, ((IOccupant)this).Describe(), reason);
+        _log.ReactorWaitFailed(ConnectionId, occupant, reason);
     }
 
     void IApplicationPlace.Leave() => _home?.IsAway = true;
