@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Kit;
 
@@ -17,8 +18,8 @@ internal sealed class ChildServer : IAsyncDisposable
     public string Output => string.Join('\n', _output);
 
     /// <summary>Whether one of its threads is a reactor.</summary>
-    public bool HasReactors => Directory.GetDirectories($"/proc/{_process.Id}/task")
-        .Any(static task => NameOf(task).StartsWith("millrace-", StringComparison.Ordinal));
+    public bool HasReactors => ThreadNames.Of(_process.Id)
+        .Any(static thread => thread.Name.StartsWith("millrace-", StringComparison.Ordinal));
 
     /// <summary>Starts it, and waits for a line with the mark; what stands behind it, up to a space, is the address.</summary>
     public static async Task<(ChildServer Server, Uri Url)> StartAsync(
@@ -57,19 +58,6 @@ internal sealed class ChildServer : IAsyncDisposable
         _process.Kill(entireProcessTree: true);
         await _process.WaitForExitAsync().Within();
         _process.Dispose();
-    }
-
-    private static string NameOf(string task)
-    {
-        try
-        {
-            return File.ReadAllText(Path.Combine(task, "comm"));
-        }
-        catch (IOException)
-        {
-            // It has ended meanwhile.
-            return "";
-        }
     }
 
     private void Keep(string? line, string mark, TaskCompletionSource<Uri> ready)

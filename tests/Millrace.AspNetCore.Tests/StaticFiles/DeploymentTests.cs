@@ -2,10 +2,10 @@ using System.Net;
 using System.Runtime.InteropServices;
 using Microsoft.AspNetCore.Builder;
 using Millrace.AspNetCore.StaticFiles;
-using Millrace.AspNetCore.Tests.Kit;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Catalog;
+using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.StaticFiles;
 
@@ -102,8 +102,7 @@ public sealed partial class DeploymentTests : IDisposable
         (Site site, HostedSite hosted) = HostedApp.Open(options);
         using HostedSite own = hosted;
         await using HostedApp app = await HostedApp.StartAsync(app => app.Use(hosted));
-        // A large file that was just written is opened once more.
-        await Waiting.UntilAsync(() => site.Catalog.Current.Unsettled.Count == 0, static () => "The file does not settle.");
+        await site.Catalog.SettleAsync();
         CatalogSnapshot snapshot = site.Catalog.Adopt();
         Assert.Equal(PathMatch.Asset, snapshot.TryFind("/file.bin"u8, out Asset? asset, out _));
         snapshot.Release();

@@ -1,5 +1,6 @@
 using System.Globalization;
 using Millrace.Server.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Cost.Tests.Kit;
 
@@ -25,24 +26,9 @@ internal sealed record ServerThread(string Folder, int Id, string Name)
 internal static class ServerThreads
 {
     public static IReadOnlyList<ServerThread> Of(ServerProcess server) => [
-        .. from folder in Directory.GetDirectories($"/proc/{server.Id}/task")
-           let id = int.Parse(Path.GetFileName(folder), CultureInfo.InvariantCulture)
-           let name = NameOf(folder)
-           where name is not null
-           select new ServerThread(folder, id, name)];
-
-    /// <summary>Null where it has ended meanwhile, as the compiler's does when there is nothing to compile.</summary>
-    private static string? NameOf(string folder)
-    {
-        try
-        {
-            return File.ReadAllText(Path.Combine(folder, "comm")).TrimEnd('\n');
-        }
-        catch (IOException)
-        {
-            return null;
-        }
-    }
+        .. from thread in ThreadNames.Of(server.Id)
+           let id = int.Parse(Path.GetFileName(thread.Folder), CultureInfo.InvariantCulture)
+           select new ServerThread(thread.Folder, id, thread.Name)];
 
     /// <summary>The reactor of a server that has one.</summary>
     public static ServerThread Reactor(ServerProcess server) => Of(server).Single(static thread => thread.Name == "millrace-0");

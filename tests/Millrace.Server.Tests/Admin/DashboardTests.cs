@@ -103,8 +103,7 @@ public class DashboardTests
         }
 
         Assert.Equal(2, papers.Count);
-        // A page that is closed drops what it was asking for.
-        Assert.All(browser.Troubles, static trouble => Assert.Contains("ERR_ABORTED", trouble, StringComparison.Ordinal));
+        browser.AssertNothingWorseThanDropped();
     }
 
     [Fact]

@@ -29,6 +29,10 @@ internal sealed class BrowserSession : IAsyncDisposable
     /// <summary>Failed requests, exceptions of scripts, and what the console complains of.</summary>
     public ConcurrentQueue<string> Troubles { get; } = new();
 
+    /// <summary>A browser drops a request when it needs no more of it, or its page is closed, and Playwright calls that a failure.</summary>
+    public void AssertNothingWorseThanDropped() =>
+        Assert.All(Troubles, static trouble => Assert.Contains("ERR_ABORTED", trouble, StringComparison.Ordinal));
+
     /// <summary>The last status of every URL that a page loaded.</summary>
     public ConcurrentDictionary<string, int> Statuses { get; } = new();
 

@@ -2,6 +2,7 @@ using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Catalog;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -72,7 +73,7 @@ internal sealed class SimulatedReleases
         {
             (int way, int release) = (i / Count, i % Count);
             using Site site = Site.Open(OptionsOf(way, FolderOf(release)), NullLoggerFactory.Instance);
-            await SimulatedSites.SettleAsync(site.Catalog);
+            await site.Catalog.SettleAsync();
             _files[way, release] = [.. Sizes.Select(size => FileOf(site.Catalog.Current, release, size))];
         }
     }

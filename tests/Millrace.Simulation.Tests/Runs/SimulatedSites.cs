@@ -2,6 +2,7 @@ using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Catalog;
+using Millrace.Tests.Shared;
 using Millrace.Web;
 
 namespace Millrace.Simulation.Tests.Runs;
@@ -72,7 +73,7 @@ internal sealed class SimulatedSites : IDisposable
         var sites = new SimulatedSites();
         foreach (Site site in sites._sites)
         {
-            await SettleAsync(site.Catalog);
+            await site.Catalog.SettleAsync();
         }
 
         sites.ReadFiles();
@@ -114,20 +115,6 @@ internal sealed class SimulatedSites : IDisposable
     {
         Directory.Delete(_folder, recursive: true);
         Directory.Delete(_folder + "-releases", recursive: true);
-    }
-
-    public static async Task SettleAsync(AssetCatalog catalog)
-    {
-        using var changed = new SemaphoreSlim(0);
-        catalog.Changed += OnChanged;
-        while (catalog.Current.Unsettled.Count > 0)
-        {
-            Assert.True(await changed.WaitAsync(TimeSpan.FromSeconds(60)), "The files do not settle");
-        }
-
-        catalog.Changed -= OnChanged;
-
-        void OnChanged() => changed.Release();
     }
 
     private static byte[] ContentOf(int size) => Marker.Of(size)[..size].ToArray();

@@ -37,12 +37,11 @@ internal sealed class RunningSite
     {
         var log = new ServerLog();
         Site opened = Site.Open(options, log);
+        await opened.Catalog.SettleAsync();
         ReactorGroup group = await ReactorGroup.StartAsync(engine.ForRun() with { LoggerFactory = log });
         var sites = new StaticSites(new HostTable([(null, opened)]), limits, group, observe);
         Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
-        var running = new RunningSite(opened, sites, group, log, listener.EndPoint);
-        await running.SettleAsync();
-        return running;
+        return new RunningSite(opened, sites, group, log, listener.EndPoint);
     }
 
     /// <summary>A client's connection; it is closed at the end of the test.</summary>
@@ -142,19 +141,6 @@ internal sealed class RunningSite
         string[] complaints = [.. _log.Complaints];
         _log.Complaints.Clear();
         return complaints;
-    }
-
-    /// <summary>
-    /// Files that were written just before the start are looked at once more, and have their tags then: not in the middle of a test.
-    /// </summary>
-    private async Task SettleAsync()
-    {
-        long startedAt = Stopwatch.GetTimestamp();
-        while (Catalog.Current.Unsettled.Count > 0)
-        {
-            Assert.True(Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromSeconds(60), "The files do not settle.");
-            await Task.Delay(5);
-        }
     }
 
     /// <summary>Ends everything and asserts that everything was given back.</summary>
