@@ -18,9 +18,9 @@ internal sealed class PipeFront
     private const int FileMax = 1024 * 1024;
     private static readonly byte[] NotFound = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"u8.ToArray();
 
-    private readonly Dictionary<string, byte[]>.AlternateLookup<ReadOnlySpan<char>> _answers;
+    private readonly Dictionary<string, byte[]>.AlternateLookup<ReadOnlySpan<char>> _responses;
 
-    private PipeFront(Dictionary<string, byte[]> answers) => _answers = answers.GetAlternateLookup<ReadOnlySpan<char>>();
+    private PipeFront(Dictionary<string, byte[]> responses) => _responses = responses.GetAlternateLookup<ReadOnlySpan<char>>();
 
     public static async Task ServeAsync(int port, string root)
     {
@@ -39,16 +39,16 @@ internal sealed class PipeFront
 
     private static Dictionary<string, byte[]> Load(string root)
     {
-        var answers = new Dictionary<string, byte[]>(StringComparer.Ordinal);
+        var responses = new Dictionary<string, byte[]>(StringComparer.Ordinal);
         foreach (FileInfo file in new DirectoryInfo(root).EnumerateFiles().Where(static file => file.Length <= FileMax))
         {
             string head = string.Create(
                 CultureInfo.InvariantCulture,
                 $"HTTP/1.1 200 OK\r\nDate: {DateTime.UtcNow:R}\r\nContent-Type: text/plain\r\nContent-Length: {file.Length}\r\n\r\n");
-            answers[$"/{file.Name}"] = [.. Encoding.ASCII.GetBytes(head), .. File.ReadAllBytes(file.FullName)];
+            responses[$"/{file.Name}"] = [.. Encoding.ASCII.GetBytes(head), .. File.ReadAllBytes(file.FullName)];
         }
 
-        return answers;
+        return responses;
     }
 
     private async Task ServeAsync(Connection connection)
@@ -59,9 +59,9 @@ internal sealed class PipeFront
         {
             read = await pipe.Input.ReadAsync();
             ReadOnlySequence<byte> rest = read.Buffer;
-            while (TryTakeHead(ref rest, out byte[] answer))
+            while (TryTakeHead(ref rest, out byte[] response))
             {
-                pipe.Output.Write(answer);
+                pipe.Output.Write(response);
             }
 
             pipe.Input.AdvanceTo(rest.Start, rest.End);
@@ -70,17 +70,17 @@ internal sealed class PipeFront
         while (!read.IsCompleted);
     }
 
-    private bool TryTakeHead(ref ReadOnlySequence<byte> rest, out byte[] answer)
+    private bool TryTakeHead(ref ReadOnlySequence<byte> rest, out byte[] response)
     {
         var reader = new SequenceReader<byte>(rest);
-        answer = NotFound;
+        response = NotFound;
         if (!reader.TryReadTo(out ReadOnlySequence<byte> head, "\r\n\r\n"u8))
         {
             return false;
         }
 
         rest = reader.UnreadSequence;
-        answer = Find(head);
+        response = Find(head);
         return true;
     }
 
@@ -95,6 +95,6 @@ internal sealed class PipeFront
         }
 
         int count = Encoding.ASCII.GetChars(target, name);
-        return _answers.TryGetValue(name[..count], out byte[]? found) ? found : NotFound;
+        return _responses.TryGetValue(name[..count], out byte[]? found) ? found : NotFound;
     }
 }

@@ -37,7 +37,7 @@ internal static class FullCollection
         {
             using Socket session = Open(process);
             session.Send(Message(CollectTracing2, Request()));
-            ulong id = BinaryPrimitives.ReadUInt64LittleEndian(Answer(session));
+            ulong id = BinaryPrimitives.ReadUInt64LittleEndian(Response(session));
             // The collection is part of the session's start; its events say when it is over, and are not read here.
             Thread.Sleep(TimeSpan.FromSeconds(1));
             using Socket stop = Open(process);
@@ -45,7 +45,7 @@ internal static class FullCollection
             BinaryPrimitives.WriteUInt64LittleEndian(identity, id);
             stop.Send(Message(StopTracing, identity));
             Drain(session);
-            _ = Answer(stop);
+            _ = Response(stop);
         }
     }
 
@@ -91,7 +91,7 @@ internal static class FullCollection
     }
 
     /// <summary>The payload of an answer; throws where the runtime refused.</summary>
-    private static byte[] Answer(Socket socket)
+    private static byte[] Response(Socket socket)
     {
         byte[] header = new byte[HeaderBytes];
         Fill(socket, header);

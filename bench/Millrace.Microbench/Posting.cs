@@ -1,5 +1,5 @@
 using BenchmarkDotNet.Attributes;
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Microbench;
 
@@ -11,7 +11,7 @@ public class Posting
     private readonly Mailbox _mailbox = new(static () => { });
 
     [Benchmark(Baseline = true)]
-    public bool LookIntoAnEmptyBox() => _mailbox.IsAnnounced;
+    public bool CheckIntoAnEmptyBox() => _mailbox.IsAnnounced;
 
     [Benchmark]
     public int PostAndDrain()

@@ -1,5 +1,5 @@
 using BenchmarkDotNet.Attributes;
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Microbench;
 

@@ -16,7 +16,7 @@ try
     using var site = new SiteFolder(folder);
     using var server = new ServedSite(options.Server, site.Link);
     var tally = new Tally();
-    var weather = new Weather(options, site, server, new Judge(site, tally, TimeSpan.FromMilliseconds(options.FreshMs)), tally);
+    var weather = new LoadScenario(options, site, server, new Verifier(site, tally, TimeSpan.FromMilliseconds(options.FreshMs)), tally);
     (int descriptors, double residentMb) = (server.Descriptors, server.ResidentMb);
 
     weather.Blow();

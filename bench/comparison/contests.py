@@ -35,29 +35,29 @@ def ways(results: Results, defaults: dict[str, str]) -> list[str]:
     for place in places:
         costs = {line.server: line.cost_us.median for line in results.lines(place)}
         lines.append([_SIZES[place.row].upper(), *(_cost(costs, name) for name in WAYS)])
-    stand = f" As it comes, files up to `--bake-max` {defaults['bake-max']} are baked, and those up to `--ring-max` " \
-            f"{defaults['ring-max']} go by the ring." if len(defaults) == 2 else ""
+    stand = f" As it comes, files up to `--cache-max-file` {defaults['cache-max-file']} are kept in memory, and those up to `--read-max` " \
+            f"{defaults['read-max']} are read in one go." if len(defaults) == 2 else ""
     return [
-        f"CPU microseconds for each request, {_CONNECTIONS} connections, the cheapest way of each backend in bold: **baked** sends it from "
-        f"memory, **ring** reads it in one go for each request, **stream** reads piece by piece.{stand}",
+        f"CPU microseconds for each request, {_CONNECTIONS} connections, the cheapest way of each backend in bold: **memory** sends it from "
+        f"memory, **read** reads it in one go for each request, **streamed** reads piece by piece.{stand}",
         table(["size", *(f"{_backend(name)}, {_way(name)}" for name in WAYS)], lines)]
 
 
 def draw_ways(results: Results) -> str | None:
-    """Each way's cost over that of baked; None where there is nothing to draw."""
+    """Each way's cost over that of memory; None where there is nothing to draw."""
     places = _way_places(results)
     drawn = []
     for name in WAYS:
-        baked = f"{_server(name)}-baked"
-        ratios = [results.ratio(place, name, baked) for place in places]
-        if name != baked and any(ratios):
-            look = f"{'a' if _way(name) == 'ring' else 'b'}{' dashed' if _backend(name) == 'epoll' else ''}"
+        memory = f"{_server(name)}-memory"
+        ratios = [results.ratio(place, name, memory) for place in places]
+        if name != memory and any(ratios):
+            look = f"{'a' if _way(name) == 'read' else 'b'}{' dashed' if _backend(name) == 'epoll' else ''}"
             drawn.append(Curve(f"{_way(name)}, {_backend(name)}", [ratio.median if ratio else None for ratio in ratios], look))
     if not drawn:
         return None
     return curves(
         "Which way is cheapest, by the file's size",
-        f"CPU time for each request over that of baked, which is 1: less is better; {_CONNECTIONS} connections",
+        f"CPU time for each request over that of memory, which is 1: less is better; {_CONNECTIONS} connections",
         [_SIZES[place.row].upper() for place in places], drawn)
 
 

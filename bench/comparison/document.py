@@ -108,7 +108,7 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
         "### What it should be", tables.goals(collection),
         *(f"![{_caption(place)}](images/{path.name})" for path, place in pictures),
         *_chapter("Which way a file goes", contests.ways(results, collection.sizes)),
-        *([f"![Each way's cost over that of baked, by the file's size](images/{ways.name})"] if ways else []),
+        *([f"![Each way's cost over that of memory, by the file's size](images/{ways.name})"] if ways else []),
         "### Row by row", tables.LEGEND,
     ]
     for place in sorted(results.places, key=_rank):

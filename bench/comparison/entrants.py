@@ -39,7 +39,7 @@ class Ground:
 
 Command = Callable[[Ground, int], list[str]]
 
-_WAYS = {"baked": "--bake-max 4m", "ring": "--bake-max 0 --ring-max 4m", "stream": "--bake-max 0 --ring-max 0"}
+_WAYS = {"memory": "--cache-max-file 4m", "read": "--cache-max-file 0 --read-max 4m", "streamed": "--cache-max-file 0 --read-max 0"}
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ def known() -> list[Entrant]:
         millrace("millrace-epoll", "--backend epoll"),
         millrace("millrace-uncoded", "--compress off"),
         millrace("millrace-copied", "--sendfile off"),
-        millrace("millrace-kept", "--bake-max 128m"),
+        millrace("millrace-kept", "--cache-max-file 128m"),
         front("millrace-kestrel", "kestrel"),
         front("millrace-pipe", "pipe"),
         # The sizes that decide, moved so that a file of any row's size goes this way.
         *(millrace(f"millrace-{way}", flags) for way, flags in _WAYS.items()),
         *(millrace(f"millrace-epoll-{way}", f"--backend epoll {flags}") for way, flags in _WAYS.items()),
         # Of the kernel's threads for what a file system does not read without one; it comes with 4.
-        *(millrace(f"millrace-workers-{count}", f"{_WAYS['ring']} --file-workers {count}") for count in WORKERS),
+        *(millrace(f"millrace-workers-{count}", f"{_WAYS['read']} --file-workers {count}") for count in WORKERS),
         *(millrace(each.name, each.flags, each.cores) for each in VARIANTS),
     ]
 
@@ -116,7 +116,7 @@ def sizes() -> dict[str, str]:
         said = subprocess.run([servers.MILLRACE, "--help"], capture_output=True, text=True).stdout
     except OSError:
         return {}
-    return dict(re.findall(r"--(bake-max|ring-max) .*\[default: (\w+)\]", said))
+    return dict(re.findall(r"--(cache-max-file|read-max) .*\[default: (\w+)\]", said))
 
 
 def _limit(ground: Ground, port: int) -> list[str]:

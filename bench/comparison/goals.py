@@ -82,7 +82,7 @@ GOALS = [
     Goal("10 KB", "10k", 64, "millrace", ("lwan",), at_least=1.0),
     *_beside("10k", 512, "10 KB", AIM, 1.6),
     Goal("10 KB", "10k", 512, "millrace", ("lwan",), at_least=1.1),
-    *_beside("10k", 64, "10 KB, read at each request", AIM, 1.25, "millrace-ring", "limit-read"),
+    *_beside("10k", 64, "10 KB, read at each request", AIM, 1.25, "millrace-read", "limit-read"),
     *_beside("100k", 64, "100 KB", 1.1, 1.3),
     *_beside("1m", 16, "1 MB", 1.25, 1.8),
     Goal("1 MB", "1m", 16, "millrace", ("lighttpd",), at_least=1.0),

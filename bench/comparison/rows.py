@@ -43,23 +43,23 @@ class Root(Enum):
 
 PEERS = ("nginx", "nginx-copy", "lighttpd", "h2o", "caddy", "lwan")
 FRONTS = ("millrace", "millrace-epoll", "millrace-kestrel", "millrace-pipe")
-STRATEGIES = ("limit-read", "millrace-baked", "millrace-ring", "millrace-stream")
+STRATEGIES = ("limit-read", "millrace-memory", "millrace-read", "millrace-streamed")
 EVERYBODY = ("limit", "limit-sendfile", *PEERS, "map-static-assets", *FRONTS)
 # One prebuilt reply is no answer to what these ask, and a pipe's handler of some lines knows files only.
 WHOLE_SERVERS = (*PEERS, "map-static-assets", "millrace", "millrace-epoll", "millrace-kestrel")
 # lwan has no entity tags to ask with, does not end an answer that is a part, and waits for ever where requests are pipelined.
 WITHOUT_LWAN = tuple(name for name in WHOLE_SERVERS if name != "lwan")
-READERS = ("limit-read", "nginx", "nginx-copy", "lighttpd", "h2o", "caddy", "millrace", "millrace-ring")
+READERS = ("limit-read", "nginx", "nginx-copy", "lighttpd", "h2o", "caddy", "millrace", "millrace-read")
 
 # How a file goes, on either backend: whoever serves it, all of them send the same bytes.
-WAYS = tuple(f"{backend}-{way}" for backend in ("millrace", "millrace-epoll") for way in ("baked", "ring", "stream"))
+WAYS = tuple(f"{backend}-{way}" for backend in ("millrace", "millrace-epoll") for way in ("memory", "read", "streamed"))
 # Who looks at each request whether a file is another one now, as nginx does without its cache; and who codes nothing anew meanwhile.
 DEPLOYED = ("nginx", "nginx-copy", "nginx-uncached", "lighttpd", "h2o", "caddy",
             "millrace", "millrace-uncoded", "millrace-epoll", "millrace-kestrel")
 # Caps of the kernel's own threads beside the one that it comes with.
 WORKERS = (1, 64)
-COLD = ("nginx", "nginx-copy", "nginx-threads", "lighttpd", "h2o", "caddy", "millrace-ring",
-        *(f"millrace-workers-{count}" for count in WORKERS), "millrace-epoll-ring", "millrace-kestrel")
+COLD = ("nginx", "nginx-copy", "nginx-threads", "lighttpd", "h2o", "caddy", "millrace-read",
+        *(f"millrace-workers-{count}" for count in WORKERS), "millrace-epoll-read", "millrace-kestrel")
 OPTIONS = ("millrace", *(variant.name for variant in VARIANTS))
 
 # Of the part that is asked for.
@@ -112,12 +112,12 @@ _DEPLOYED_NOTE = (
 _LARGE_NOTE = (
     "`millrace` sends by reference all but as much as the receive queue of a client on the same machine may hold "
     "([ADR 0016](adr/0016-files-by-reference.md)); the others send all of it so, also what somebody writes over meanwhile. "
-    "`millrace-copied` has `--sendfile off`, and `millrace-kept`, with `--bake-max 128m`, has the file in memory of its own.")
+    "`millrace-copied` has `--sendfile off`, and `millrace-kept`, with `--cache-max-file 128m`, has the file in memory of its own.")
 _COLD_NOTE = (
     f"All {cold.FILES:,} files are taken out of the page cache before each window, and none is asked for twice, so that each answer waits "
     "for the disk, or for what the machine's host has of it in memory. Waits is the time of the server's core for each request in which "
     "nothing of it could run: where it reads one file after another, nobody is served meanwhile; where many at once, less is waited for "
-    "each. `millrace-ring` keeps no bodies in memory (`--bake-max 0`) and reads each on the ring; `millrace-workers-1` and `-64` have "
+    "each. `millrace-read` keeps no bodies in memory (`--cache-max-file 0`) and reads each on the ring; `millrace-workers-1` and `-64` have "
     "another number of `--file-workers`, which only matters where the file system needs a thread to read. `nginx-threads` is "
     "nginx with `aio threads`: it reads on threads of its own.")
 

@@ -18,19 +18,15 @@ VARIANTS = [
     Variant("millrace-polled", "--submission-polling 20"),
     Variant("millrace-polled-shared", "--submission-polling 20 --shared-submission-polling", cores=(Cores.BOTH,)),
     Variant("millrace-pinned", "--pin-reactors", cores=(Cores.BOTH,)),
-    Variant("millrace-one-shot", "--one-shot-receive"),
     # The size from which on it is done: so that the rows' files are.
     Variant("millrace-zero-copy", "--zero-copy-send 4k"),
-    # The loopback is no device that can be polled: what it costs to ask for it, and nothing that it gains.
-    Variant("millrace-busy-poll", "--busy-poll 50"),
-    Variant("millrace-registered", "--registered-files"),
     # How many completions are dealt with before the kernel is called again: fewer send earlier, more save calls. It comes with 256.
     Variant("millrace-batch-16", "--completions-per-turn 16", cores=(Cores.ONE,)),
     Variant("millrace-batch-4096", "--completions-per-turn 4096", cores=(Cores.ONE,)),
     # Bodies are read for each answer: so these three, of which each has what the one before has.
-    Variant("millrace-unbaked", "--bake-max 0"),
-    Variant("millrace-unbaked-zero-copy", "--bake-max 0 --zero-copy-send 4k"),
-    Variant("millrace-buffers", "--bake-max 0 --zero-copy-send 4k --registered-buffers 64m"),
+    Variant("millrace-uncached", "--cache-max-file 0"),
+    Variant("millrace-uncached-zero-copy", "--cache-max-file 0 --zero-copy-send 4k"),
+    Variant("millrace-buffers", "--cache-max-file 0 --zero-copy-send 4k --registered-buffers 64m"),
     Variant("millrace-bbr", "--congestion-control bbr"),
 ]
 FLAGS = {variant.name: variant.flags for variant in VARIANTS}

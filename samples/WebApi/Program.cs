@@ -58,4 +58,4 @@ await app.StartAsync();
 Console.WriteLine($"Listening on {app.Urls.Single()} ({Setting("TRANSPORT", "millrace")}); Ctrl-C stops.");
 await app.WaitForShutdownAsync();
 
-static string Setting(string name, string standard) => Environment.GetEnvironmentVariable(name) is { Length: > 0 } told ? told : standard;
+static string Setting(string name, string standard) => Environment.GetEnvironmentVariable(name) is { Length: > 0 } reported ? reported : standard;

@@ -1,14 +1,14 @@
 namespace Millrace.Engine;
 
 /// <summary>
-/// Ends one connection from anywhere, at any time: a connection object serves one peer after the other, and this one means its
-/// present peer for good. Any thread.
+/// Aborts one connection from any thread at any time. A connection object serves one peer after another; this handle stands for its present
+/// peer only.
 /// </summary>
-#pragma warning disable CA1815 // Nobody compares handles.
+#pragma warning disable CA1815 // Handles are not compared.
 public readonly struct AbortHandle
 #pragma warning restore CA1815
 {
-    private static readonly Action<object?> AbortHome = static state =>
+    private static readonly Action<object?> AbortOnReactor = static state =>
     {
         var (connection, generation) = ((Connection, uint))state!;
         if (connection.Generation == generation)
@@ -26,6 +26,6 @@ public readonly struct AbortHandle
         _generation = generation;
     }
 
-    /// <summary>Asks for <see cref="Connection.Abort"/>; nothing happens when the connection has ended.</summary>
-    public void RequestAbort() => _connection.Reactor.Post(AbortHome, (_connection, _generation));
+    /// <summary>Posts <see cref="Connection.Abort"/>; does nothing if the connection has ended. Any thread.</summary>
+    public void RequestAbort() => _connection.Reactor.Post(AbortOnReactor, (_connection, _generation));
 }

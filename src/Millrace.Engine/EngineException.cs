@@ -1,46 +1,46 @@
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <summary>The engine cannot be started or cannot go on; the message names cause and remedy in one sentence.</summary>
+/// <summary>The engine cannot start or cannot continue; the message names cause and remedy in one sentence.</summary>
 public sealed class EngineException : Exception
 {
-    /// <summary>Makes an exception without a message.</summary>
+    /// <summary>Creates an exception without a message.</summary>
     public EngineException()
     {
     }
 
-    /// <summary>Makes an exception with its sentence.</summary>
+    /// <summary>Creates an exception with a message.</summary>
     public EngineException(string message)
         : base(message)
     {
     }
 
-    /// <summary>Makes an exception with its sentence and what lies behind it.</summary>
+    /// <summary>Creates an exception with a message and the exception that caused it.</summary>
     public EngineException(string message, Exception innerException)
         : base(message, innerException)
     {
     }
 
-    internal EngineException(UringRefusal refusal)
+    internal EngineException(IoUringRefusal refusal)
         : base(refusal.Message)
     {
         Refusal = refusal;
     }
 
-    /// <summary>Whether it is that an address is in use, by this process or another.</summary>
+    /// <summary>Whether the cause is that an address is in use, by this process or another.</summary>
     public bool IsAddressInUse => ErrorNumber == Errno.EADDRINUSE;
 
-    /// <summary>The kernel's errno where an address cannot be had, else 0.</summary>
+    /// <summary>The kernel's errno if an address is not available, otherwise 0.</summary>
     internal int ErrorNumber { get; init; }
 
-    /// <summary>The kernel's errno where a reactor lacks what a process has only so much of, else 0.</summary>
+    /// <summary>The kernel's errno if the reactor lacks a resource that the process has a limit for, otherwise 0.</summary>
     internal int Shortage { get; init; }
 
-    /// <summary>Why io_uring was refused, if that is what happened.</summary>
-    internal UringRefusal? Refusal { get; }
+    /// <summary>Why io_uring was refused; null for other causes.</summary>
+    internal IoUringRefusal? Refusal { get; }
 
-    /// <summary>Whether the kernel had no memory for what was asked: less of it, or later, may do.</summary>
-    internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM, Obstacle: not UringObstacle.Memory };
+    /// <summary>Whether the kernel had no memory for the rings: smaller ones, or a later attempt, may succeed.</summary>
+    internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM, Obstacle: not IoUringObstacle.Memory };
 }

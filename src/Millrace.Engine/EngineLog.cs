@@ -1,78 +1,119 @@
 using System.Net;
 using Microsoft.Extensions.Logging;
+using Millrace.Interop;
 
 namespace Millrace.Engine;
 
 /// <summary>The engine's log lines. Event ids are stable: 1xx reactors, 2xx listeners, 3xx connections.</summary>
 internal sealed partial class EngineLog(ILogger logger)
 {
-    private readonly ILogger _logger = new UnfailingLogger(logger);
+    /// <summary>Lines of one kind per period, for what each connection can cause: several, as their causes may differ.</summary>
+    private const int Burst = 10;
+
+    private readonly ILogger _logger = new NonThrowingLogger(logger);
+    private readonly LogRateLimiter _handlers = new(burst: Burst);
+    private readonly LogRateLimiter _filters = new(burst: Burst);
+    private readonly LogRateLimiter _callbackOwners = new(burst: Burst);
 
     [LoggerMessage(100, LogLevel.Debug, "{Reactors} reactors started on {Backend}.")]
     public partial void Started(int reactors, string backend);
 
-    [LoggerMessage(101, LogLevel.Critical, "Reactor {Index} failed; the process ends.")]
-    public partial void ReactorFailed(int index, Exception error);
+    [LoggerMessage(101, LogLevel.Critical, "{What}; the process ends.")]
+    public partial void ReactorFailed(string what, Exception error);
 
     [LoggerMessage(102, LogLevel.Warning,
-        "Reactor {Index} stops with {Count} connections and {Errands} other operations that go on; their memory stays.")]
-    public partial void ConnectionsLeft(int index, int count, int errands);
+        "Reactor {Index} stops while {Count} connections and {Operations} other operations are in flight; their memory is not freed.")]
+    public partial void ConnectionsLeft(int index, int count, int operations);
 
     [LoggerMessage(103, LogLevel.Warning,
-        "Memory to lock is short: rings have {Entries} entries instead of {Wanted}. Raise the limit ('ulimit -l', LimitMEMLOCK=).")]
+        "RLIMIT_MEMLOCK is too low: rings have {Entries} entries instead of {Wanted}. Raise the limit ('ulimit -l', LimitMEMLOCK=).")]
     public partial void RingsShrunk(int entries, int wanted);
 
-    [LoggerMessage(104, LogLevel.Warning, "{Cause}; serving on epoll instead. To have io_uring, {Remedy}.")]
+    [LoggerMessage(104, LogLevel.Warning, "{Cause}; serving on epoll instead. To use io_uring, {Remedy}.")]
     public partial void FellBack(string cause, string remedy);
 
     [LoggerMessage(105, LogLevel.Warning,
-        "Reactor {Index} has been held up for {DurationMs} ms by {Occupant}; its connections wait. Blocking code belongs on the thread "
-        + "pool (in ASP.NET Core: mark its endpoint [RunOffReactor]). {Kept} like it were not told of since the last line.")]
-    public partial void HeldUp(int index, long durationMs, string occupant, long kept);
+        "Reactor {Index} has been blocked for {DurationMs} ms by {Owner}; its connections wait. Blocking code belongs on the thread "
+        + "pool (in ASP.NET Core: mark its endpoint [RunOffReactor]). ({Suppressed} similar warnings suppressed)")]
+    public partial void HeldUp(int index, long durationMs, string owner, long suppressed);
 
-    [LoggerMessage(106, LogLevel.Information, "Reactor {Index} goes on after {DurationMs} ms.")]
+    [LoggerMessage(106, LogLevel.Information, "Reactor {Index} continues after {DurationMs} ms.")]
     public partial void Released(int index, long durationMs);
 
-    [LoggerMessage(107, LogLevel.Error, "Whoever holds up a reactor cannot be told of, or not be failed.")]
-    public partial void OccupantFailed(Exception error);
+    [LoggerMessage(107, LogLevel.Error,
+        "Stall watchdog: reporting or failing the blocked handler threw. ({Suppressed} similar errors suppressed)")]
+    private partial void CallbackOwnerFailed(Exception error, long suppressed);
 
-    [LoggerMessage(108, LogLevel.Warning, "Submission polling does nothing on epoll, which has no submissions: it is io_uring's alone.")]
-    public partial void NothingPolled();
+    [LoggerMessage(108, LogLevel.Warning, "Submission polling is ignored on epoll: it needs io_uring.")]
+    public partial void SubmissionPollingIgnored();
 
     [LoggerMessage(109, LogLevel.Warning,
-        "Reactors cannot be pinned to cores ({Reason}) and go on as if that were not asked for. A sandbox may forbid sched_setaffinity, "
-        + "or a core was taken away from the process.")]
+        "Reactors cannot be pinned to cores ({Reason}) and run unpinned. A sandbox may forbid sched_setaffinity, "
+        + "or a core was removed from the process.")]
     public partial void Unpinned(string reason);
 
-    [LoggerMessage(110, LogLevel.Warning, "Sends without a copy are io_uring's alone: on epoll all are copied.")]
-    public partial void AllCopied();
+    [LoggerMessage(110, LogLevel.Warning, "Zero-copy sends are ignored on epoll, which copies all sends: they need io_uring.")]
+    public partial void ZeroCopyIgnored();
 
-    [LoggerMessage(111, LogLevel.Warning, "Registered files are io_uring's alone: on epoll sockets go by their descriptors.")]
-    public partial void NothingRegistered();
+    [LoggerMessage(112, LogLevel.Warning, "Registered buffers are ignored on epoll: they need io_uring.")]
+    public partial void RegisteredBuffersIgnored();
 
-    [LoggerMessage(112, LogLevel.Warning, "Registered buffers are io_uring's alone: on epoll files are read into other memory.")]
-    public partial void NothingPinned();
+    [LoggerMessage(113, LogLevel.Warning,
+        "{Reactors} reactors for {Cores} cores: each takes a thread, a kernel queue and receive buffers, and those beyond the cores gain "
+        + "nothing. Configure one for each core, or omit the number.")]
+    public partial void ManyReactors(int reactors, int cores);
 
     [LoggerMessage(200, LogLevel.Warning, "Accepting on {EndPoint} pauses: {Reason}.")]
     public partial void AcceptPaused(EndPoint endPoint, string reason);
 
-    [LoggerMessage(201, LogLevel.Warning, "The file of {EndPoint} cannot be removed: {Reason}")]
+    [LoggerMessage(201, LogLevel.Warning, "The socket file of {EndPoint} cannot be removed: {Reason}")]
     public partial void SocketFileLeft(EndPoint endPoint, string reason);
 
     [LoggerMessage(202, LogLevel.Warning,
-        "Turned away {Count} connections: {Served} of {Most} are open, one client may have {MostPerClient} (0: all), or memory is short.")]
-    public partial void TurnedAway(long count, int served, int most, int mostPerClient);
+        "Turned away {Count} connections: {Served} of {Max} are open, {MaxPerClient} allowed per client (0: all), or memory is short.")]
+    public partial void TurnedAway(long count, int served, int max, int maxPerClient);
 
-    [LoggerMessage(300, LogLevel.Error, "A connection handler failed; its connection is reset.")]
-    public partial void HandlerFailed(Exception error);
+    [LoggerMessage(300, LogLevel.Error,
+        "A connection handler failed; its connection is reset. ({Suppressed} similar errors suppressed)")]
+    private partial void HandlerFailed(Exception error, long suppressed);
 
-    [LoggerMessage(302, LogLevel.Error, "{Count} reads of files failed, the last one: {Reason}.")]
+    [LoggerMessage(302, LogLevel.Error, "{Count} file reads failed, the last one: {Reason}.")]
     public partial void FileFaults(long count, string reason);
 
     [LoggerMessage(303, LogLevel.Warning,
-        "Ended {Count} connections that should come by a proxy (PROXY protocol); the last one from {Peer}: {Reason}.")]
+        "Closed {Count} connections without a valid PROXY header; the last one from {Peer}: {Reason}.")]
     public partial void PrefaceRefused(long count, EndPoint? peer, string reason);
 
-    [LoggerMessage(301, LogLevel.Error, "A stage of a connection failed; the connection is reset.")]
-    public partial void StageFailed(Exception error);
+    [LoggerMessage(301, LogLevel.Error,
+        "A connection filter failed; the connection is reset. ({Suppressed} similar errors suppressed)")]
+    private partial void FilterFailed(Exception error, long suppressed);
+
+    /// <summary>Logs what a handler threw, rate-limited: a client may cause it with every request.</summary>
+    public void HandlerFailed(Exception error)
+    {
+        if (_handlers.Admits(Environment.TickCount64, out long suppressed))
+        {
+            HandlerFailed(error, suppressed);
+        }
+    }
+
+    /// <summary>Logs what a filter threw, rate-limited.</summary>
+    public void FilterFailed(Exception error)
+    {
+        if (_filters.Admits(Environment.TickCount64, out long suppressed))
+        {
+            FilterFailed(error, suppressed);
+        }
+    }
+
+    /// <summary>
+    /// Logs what a callback owner threw when the watchdog reported or failed it, rate-limited: the watchdog retries at each check.
+    /// </summary>
+    public void CallbackOwnerFailed(Exception error)
+    {
+        if (_callbackOwners.Admits(Environment.TickCount64, out long suppressed))
+        {
+            CallbackOwnerFailed(error, suppressed);
+        }
+    }
 }

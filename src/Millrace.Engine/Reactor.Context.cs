@@ -1,26 +1,23 @@
 namespace Millrace.Engine;
 
 /// <content>
-/// Ambient values (<see cref="AsyncLocal{T}"/>). Handlers and posts begin with none, whoever ran before or called them: an async method
-/// brings its own along and leaves none, but what other code sets stays on the thread.
+/// Ambient values (<see cref="AsyncLocal{T}"/>). Handlers and posted actions start with none, whatever ran before: an async method restores
+/// them by itself, but values that other code sets stay on the thread.
 /// </content>
 public sealed partial class Reactor
 {
-    /// <summary>That of the thread, which was started without one.</summary>
+    /// <summary>The thread's own context, which has no values.</summary>
     private ExecutionContext? _ownContext;
 
-    /// <summary>
-    /// Goes on in the reactor's own context, and returns the one that was left; null where that was not to be passed on, and can be had by
-    /// nobody.
-    /// </summary>
+    /// <summary>Switches to the reactor's own context and returns the previous one; null where its flow was suppressed.</summary>
     internal ExecutionContext? LeaveContext()
     {
-        ExecutionContext? left = ExecutionContext.Capture();
+        ExecutionContext? previous = ExecutionContext.Capture();
         ReturnTo(_ownContext);
-        return left;
+        return previous;
     }
 
-    /// <summary>Goes on in a context that was left.</summary>
+    /// <summary>Switches back to a context that <see cref="LeaveContext"/> returned.</summary>
     internal static void ReturnTo(ExecutionContext? context)
     {
         if (context is not null && ExecutionContext.Capture() != context)
@@ -31,7 +28,7 @@ public sealed partial class Reactor
 
     private void BeginPost()
     {
-        Pulse.Beat();
+        Heartbeat.Beat();
         ReturnTo(_ownContext);
     }
 }

@@ -1,30 +1,30 @@
-using Millrace.Engine.Buffers;
-using Millrace.Engine.Listening;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Engine;
 
-/// <content>The end: what is under way is finished until the deadline, the rest is reset, and all is given back.</content>
+/// <content>Shutdown: connections finish until the drain deadline, the remaining ones are reset, and all resources are freed.</content>
 public sealed partial class Reactor
 {
-    /// <summary>How long handlers get to return once their connections were reset at the drain deadline.</summary>
+    /// <summary>How long handlers have to return after their connections were reset at the drain deadline.</summary>
     private const int GraceAfterAbortMs = 1_000;
 
-    /// <summary>Who comes later than this to the end of the grace has slept through it, as a machine that was suspended.</summary>
-    private const int SleptMs = 20;
+    /// <summary>Later than this after the grace period, the machine was suspended (or the thread starved) meanwhile.</summary>
+    private const int SuspendedMs = 20;
 
-    private const int GracesMost = 4;
+    private const int GracePeriodsMax = 4;
 
     private long _abortAtMs = long.MaxValue;
     private long _giveUpAtMs = long.MaxValue;
-    private int _graces;
+    private int _gracePeriods;
 
     private void BeginDrain(TimeSpan drain)
     {
         IsDraining = true;
-        _abortAtMs = NowMs + (long)drain.TotalMilliseconds;
-        foreach (Acceptor acceptor in _acceptors)
+        _abortAtMs = TimeLimit.After(NowMs, drain);
+        // By index: an acceptor that stops at once removes itself.
+        for (int i = 0; i < _acceptors.Count; i++)
         {
-            acceptor.Stop();
+            _acceptors[i]?.Stop();
         }
 
         foreach (Connection connection in Connections.InUse())
@@ -40,11 +40,11 @@ public sealed partial class Reactor
             return false;
         }
 
-        if (Connections.Count == 0 && _acceptors.TrueForAll(static acceptor => acceptor.Stopped.IsCompleted))
+        if (Connections.Count == 0 && _acceptors.TrueForAll(static acceptor => acceptor is null))
         {
-            // Nobody is served any more for whom one could be under way.
-            Errands.Close();
-            if (Errands.Count == 0)
+            // No connection is left that could use an operation.
+            Operations.Close();
+            if (Operations.Count == 0)
             {
                 return Connections.Count == 0;
             }
@@ -59,12 +59,12 @@ public sealed partial class Reactor
                 connection.EndAtDeadline();
             }
 
-            Errands.Close();
+            Operations.Close();
         }
 
-        if (_giveUpAtMs < NowMs - SleptMs && _graces < GracesMost)
+        if (_giveUpAtMs < NowMs - SuspendedMs && _gracePeriods < GracePeriodsMax)
         {
-            // What was cancelled is about to complete.
+            // The time did not pass for the kernel: cancelled operations are about to complete.
             GiveGrace();
         }
 
@@ -73,31 +73,46 @@ public sealed partial class Reactor
 
     private void GiveGrace()
     {
-        _graces++;
+        _gracePeriods++;
         _giveUpAtMs = NowMs + GraceAfterAbortMs;
+    }
+
+    /// <summary>
+    /// Fails the waits for operations that the kernel has not ended in time. Not those for reads into the caller's memory, which the kernel
+    /// may still write to.
+    /// </summary>
+    private void AbandonWaits()
+    {
+        for (int i = 0; i < _acceptors.Count; i++)
+        {
+            _acceptors[i]?.Abandon();
+        }
+
+        foreach (Connection connection in Connections.InUse())
+        {
+            connection.AbandonFileRead();
+        }
+
+        Operations.Abandon();
     }
 
     private void TearDown()
     {
-        // Cancel, drain, close the ring, free: in this order. Every connection has ended, so nothing is in flight, unless a
-        // handler never returned, or a disk never answered; then their memory stays, because somebody may still write to it.
-        if (Connections.Count > 0 || Errands.Count > 0)
+        // Cancel, drain, close the ring, free: in this order. All connections have ended, so nothing is in flight, unless a handler never
+        // returned or a disk never responded; then the memory is leaked, because it may still be written to.
+        if (Connections.Count > 0 || Operations.Count > 0)
         {
-            Log.ConnectionsLeft(Index, Connections.Count, Errands.Count);
+            Log.ConnectionsLeft(Index, Connections.Count, Operations.Count);
             Connections.ReportOutstanding();
             return;
         }
 
         Backend.Dispose();
-        while (_batches.TryPop(out OutputBatch? batch))
-        {
-            batch.Dispose();
-        }
-
+        Batches.Dispose();
         Pools.Dispose();
     }
 
-    /// <summary>What was posted too late: it was about connections that are gone.</summary>
+    /// <summary>Drops a late post: its connections are gone.</summary>
     private static void Abandon(Action<object?> action, object? state)
     {
     }

@@ -1,26 +1,26 @@
-using Millrace.Engine.Watching;
+using Millrace.Engine.Diagnostics;
 
 namespace Millrace.Engine;
 
-/// <content>What the watch sees and sets: a reactor in one callback for long is relieved of what others can do for it.</content>
+/// <content>What the stall watchdog reads and sets, and the work that moves to other threads while a callback blocks the reactor.</content>
 public sealed partial class Reactor
 {
-    private volatile IOccupant? _occupant;
+    private volatile ICallbackOwner? _owner;
     private volatile bool _isHeldUp;
 
-    internal Pulse Pulse { get; }
+    internal LoopHeartbeat Heartbeat { get; }
 
-    /// <summary>The kernel's number of its thread, once it has started.</summary>
+    /// <summary>The kernel's thread id, once the thread has started.</summary>
     internal int ThreadId { get; private set; }
 
-    /// <summary>Whose code runs, where somebody has said so. Set on the reactor's thread; read by any.</summary>
-    internal IOccupant? Occupant
+    /// <summary>Owner of the running callback, where known. Written by the reactor's thread, read by any.</summary>
+    internal ICallbackOwner? CallbackOwner
     {
-        get => _occupant;
-        set => _occupant = value;
+        get => _owner;
+        set => _owner = value;
     }
 
-    /// <summary>Whether it has been in one callback for long. Set by the watch; read by any.</summary>
+    /// <summary>Whether one callback has blocked the reactor for long. Written by the watchdog, read by any thread.</summary>
     internal bool IsHeldUp
     {
         get => _isHeldUp;
@@ -28,8 +28,8 @@ public sealed partial class Reactor
     }
 
     /// <summary>
-    /// Runs a continuation that does not touch what the reactor owns: on the reactor, or, while that is held up or has ended, on the
-    /// thread pool. Any thread.
+    /// Runs a continuation that does not touch the reactor's state: on the reactor, or on the thread pool while the reactor is blocked or
+    /// has ended. Any thread.
     /// </summary>
     internal void PostMovable(Action<object?> continuation, object? state)
     {
@@ -44,18 +44,18 @@ public sealed partial class Reactor
     }
 
     /// <summary>
-    /// As <see cref="PostMovable"/>, but behind the present callback: whatever called that has looked at what it returned. Only where the
-    /// callback holds the reactor up does it come earlier, with the watch's next look. Reactor thread.
+    /// As <see cref="PostMovable"/>, but after the present callback, so that its caller has seen what it returned. If the callback blocks
+    /// the reactor, it runs earlier, at the watchdog's next check. Reactor thread.
     /// </summary>
-    internal void PostBehind(Action<object?> continuation, object? state)
+    internal void PostAfterCallback(Action<object?> continuation, object? state)
     {
-        AssertHome();
+        AssertReactorThread();
         _mailbox.PostMovable(continuation, state);
     }
 
     /// <summary>
-    /// Has the thread pool run what was posted by <see cref="PostMovable"/>. Again and again while it is held up: one may have been on its
-    /// way into the box at the first time. Any thread.
+    /// Moves continuations of <see cref="PostMovable"/> to the thread pool. Called repeatedly while the reactor is blocked: a post may have
+    /// been in progress the first time. Any thread.
     /// </summary>
-    internal void HandOver() => _mailbox.HandOver();
+    internal void HandOver() => _mailbox.MoveToPool();
 }

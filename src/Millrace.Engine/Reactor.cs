@@ -1,69 +1,80 @@
 using System.Diagnostics;
+using Millrace.Engine.Accounting;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Errands;
+using Millrace.Engine.Diagnostics;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Scheduling;
-using Millrace.Engine.Watching;
+using Millrace.Engine.Loop;
+using Millrace.Engine.Operations;
 using Millrace.Interop;
 using Millrace.Interop.Threads;
 
 namespace Millrace.Engine;
 
 /// <summary>
-/// One thread, one kernel queue, and the connections that belong to both. A turn of its loop: what others posted, timers that
-/// are due, sends of what was flushed, one enter, and the completions it brought, each of which runs its handler inline.
-/// Everything a reactor owns is touched by its thread only; other threads use <see cref="Post"/>.
+/// One thread with its kernel queue and the connections that belong to both. A loop iteration runs posted actions, due timers and deferred
+/// actions, sends what was flushed, enters the kernel once, and dispatches the completions, each of which runs its handler inline. Only the
+/// reactor's thread touches what the reactor owns; other threads use <see cref="Post"/>.
 /// </summary>
 public sealed partial class Reactor
 {
-    /// <summary>Batches kept for the next sends; a peak beyond goes back to the system.</summary>
-    private const int BatchesKept = 1_024;
+    /// <summary>Three weeks: the longest wait that both backends' calls accept. The loop then waits again.</summary>
+    private const long LongestWaitMs = int.MaxValue;
 
     private readonly Thread _thread;
     private readonly Func<Backend> _createBackend;
-    private readonly CorePins? _pins;
+    private readonly CoreAffinity? _pins;
     private readonly Mailbox _mailbox;
-    private readonly List<Acceptor> _acceptors = [];
-    private readonly List<Connection> _flushes = [];
+    private readonly string _group;
+    private readonly List<Acceptor?> _acceptors = [];
+    private readonly FlushQueue _flushes;
     private readonly List<(Action<object?> Action, object? State)> _deferred = [];
-    private readonly Queue<Connection> _parked = new();
-    private readonly Stack<OutputBatch> _batches = new();
+    private readonly Queue<Connection> _awaitingBuffer = new();
+    private readonly YieldQueue _yielded;
+    private readonly Action? _onIdle;
     private readonly List<int> _expired = [];
-    private readonly LinePace _faultLines = new();
-    private long _faultsTold;
+    private readonly LogRateLimiter _faultLogLimiter = new();
+    private long _faultsReported;
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    /// <param name="index">Its number in the group.</param>
-    /// <param name="limits">The bounds; memory is this reactor's own share.</param>
-    /// <param name="log">The group's.</param>
+    /// <param name="index">Its index in the group.</param>
+    /// <param name="limits">The limits; <see cref="Limits.BufferBytes"/> is this reactor's share.</param>
+    /// <param name="log">The group's log.</param>
     /// <param name="createBackend">Makes the kernel queue, on the reactor's thread.</param>
-    /// <param name="turnstile">The group's count of connections; none for a reactor that is alone.</param>
-    /// <param name="pulse">What the group's watch looks at; none for a reactor that nobody watches.</param>
-    /// <param name="group">What its group is called.</param>
-    /// <param name="pins">Which core its thread stays on; none where it goes where the kernel puts it.</param>
+    /// <param name="limiter">Counts the group's connections; null for a reactor without a group.</param>
+    /// <param name="heartbeat">Observed by the group's stall watchdog; null where there is none.</param>
+    /// <param name="group">The group's name, used for the thread and in messages.</param>
+    /// <param name="pins">Pins the thread to a core; null leaves it to the kernel.</param>
+    /// <param name="onIdle">Called after each period without traffic, when memory was given back; may be null.</param>
     internal Reactor(
         int index,
         Limits limits,
         EngineLog log,
         Func<Backend> createBackend,
-        Turnstile? turnstile = null,
-        Pulse? pulse = null,
+        ConnectionLimiter? limiter = null,
+        LoopHeartbeat? heartbeat = null,
         string group = EngineMeter.Name,
-        CorePins? pins = null)
+        CoreAffinity? pins = null,
+        Action? onIdle = null)
     {
+        _onIdle = onIdle;
         Index = index;
+        _group = group;
         Limits = limits;
         Log = log;
-        Pools = new BlockPools(limits.BufferBytes);
-        _turnstile = turnstile ?? new Turnstile(limits);
+        Pools = new BlockPools(limits.BufferBytes, reservedBytes: limits.BufferBytes / 8);
+        Batches = new OutputBatchPool(Pools);
+        Accounts = new ClientAccounts(Pools, limits.BufferBytes);
+        _limiter = limiter ?? new ConnectionLimiter(limits);
         WriteStallMs = (long)limits.WriteStall.TotalMilliseconds;
         _createBackend = createBackend;
         _pins = pins;
-        Pulse = pulse ?? new Pulse();
+        Heartbeat = heartbeat ?? new LoopHeartbeat();
+        _flushes = new FlushQueue(Heartbeat);
         _mailbox = new Mailbox(WakeUp, BeginPost);
+        _yielded = new YieldQueue(BeginPost);
         Connections = new ConnectionTable(this);
         _thread = new Thread(Run) { IsBackground = true, Name = $"{group.ToLowerInvariant()}-{index}" };
     }
@@ -72,34 +83,49 @@ public sealed partial class Reactor
     [field: ThreadStatic]
     public static Reactor? Current { get; private set; }
 
-    /// <summary>Its number in the group, from 0.</summary>
+    /// <summary>Its index in the group, from 0.</summary>
     public int Index { get; }
 
     /// <summary>Whether the caller is on the reactor's thread.</summary>
-    public bool IsHome => Current == this;
+    public bool IsReactorThread => Current == this;
 
-    /// <summary>Whether the group stops: handlers should end their connections after what they are doing. Reactor thread.</summary>
+    /// <summary>
+    /// Whether the group is stopping: handlers should finish what they are doing and end their connections. Reactor thread.
+    /// </summary>
     public bool IsDraining { get; private set; }
 
     /// <summary>
-    /// Whether memory for connections runs out: handlers should refuse what is new, so that what has begun can be finished. Reactor
-    /// thread.
+    /// Whether memory for connections is running out: handlers should refuse new work, so that work in progress can finish. Reactor thread.
     /// </summary>
-    public bool IsOverloaded => Pools.IsNearlyExhausted;
+    public bool IsOverloaded => Accounts.IsShort;
 
-    /// <summary>Whether the reactor has ended: what is posted does not run any more. Any thread.</summary>
+    /// <summary>Whether the reactor has ended: posted actions no longer run. Any thread.</summary>
     public bool HasEnded => _mailbox.IsClosed;
+
+    /// <inheritdoc cref="MemoryTrimmer.IsIdle"/>
+    internal bool IsIdle => MemoryTrimmer.IsIdle;
 
     internal Backend Backend { get; private set; } = null!;
 
+    /// <summary>What this iteration may spend on connections that have much to do.</summary>
+    internal IterationBudget Budget { get; private set; } = null!;
+
     internal BlockPools Pools { get; }
 
-    /// <summary>Batches that connections hold.</summary>
-    internal int BatchesLent { get; private set; }
+    /// <summary>Memory and descriptors held, by client.</summary>
+    internal ClientAccounts Accounts { get; }
+
+    /// <summary>The descriptors that are reserved near the limit.</summary>
+    internal DescriptorReserve Descriptors { get; private set; } = new(int.MaxValue);
+
+    internal OutputBatchPool Batches { get; }
 
     internal TimerWheel Timers { get; private set; } = null!;
 
     internal ConnectionTable Connections { get; }
+
+    /// <summary>Gives back memory kept for the next peak when no peak comes.</summary>
+    internal MemoryTrimmer MemoryTrimmer { get; } = new();
 
     internal ReactorCounters Counters { get; } = new();
 
@@ -109,53 +135,37 @@ public sealed partial class Reactor
 
     internal long WriteStallMs { get; }
 
-    /// <summary>Milliseconds of a clock that never goes back, read once per turn.</summary>
+    /// <summary>Monotonic milliseconds, read once per iteration.</summary>
     internal long NowMs { get; private set; }
 
     /// <summary>
-    /// Runs an action at the end of this turn, when all that came in it was dealt with, and before what was flushed is handed over: what
-    /// several events of a turn have written goes out as one send. Reactor thread. The action must not throw.
+    /// Runs an action at the end of this iteration, after its completions and before flushed output is sent: output of several events of an
+    /// iteration becomes one send. The action must not throw. Reactor thread.
     /// </summary>
     internal void Defer(Action<object?> action, object? state)
     {
-        AssertHome();
+        AssertReactorThread();
         _deferred.Add((action, state));
     }
 
-    /// <summary>
-    /// Awaited to come home: <c>await connection.Reactor.SwitchTo();</c> continues on the reactor's thread. When the reactor has ended
-    /// there is no such thread: the await then throws <see cref="ObjectDisposedException"/>, on the thread pool. Any thread.
-    /// </summary>
-    public HomeAwaitable SwitchTo() => new(this);
-
-    /// <summary>
-    /// Awaited by a handler that has much to do without a wait: it goes on in the next turn of the loop, after everybody else's.
-    /// Reactor thread.
-    /// </summary>
-    public TurnAwaitable NextTurn()
-    {
-        AssertHome();
-        return new TurnAwaitable(this);
-    }
-
-    /// <summary>Refuses callers on other threads, in Release builds too: a race on a connection would mix bytes.</summary>
-    internal void AssertHome()
+    /// <summary>Throws on other threads, in Release builds too: a race on a connection would mix bytes.</summary>
+    internal void AssertReactorThread()
     {
         if (Current != this)
         {
-            ThrowNotHome();
+            ThrowWrongThread();
         }
     }
 
-    /// <summary>Starts the thread; the task fails when its kernel queue cannot be had.</summary>
+    /// <summary>Starts the thread. The task fails with the original exception if the kernel queue or memory is not available.</summary>
     internal Task StartAsync()
     {
-        // Without the caller's execution context: its ambient values are none of the handlers' business.
+        // UnsafeStart: handlers must not inherit the caller's ambient values.
         _thread.UnsafeStart();
         return _started.Task;
     }
 
-    /// <summary>Lets connections finish until the deadline, resets those left, and ends the thread.</summary>
+    /// <summary>Lets connections finish until the deadline, resets the remaining ones, and ends the thread.</summary>
     internal Task StopAsync(TimeSpan drain)
     {
         Post(static state =>
@@ -166,7 +176,7 @@ public sealed partial class Reactor
         return _ended.Task;
     }
 
-    /// <summary>Counts a read that failed, and logs it with those since the last line: a dead disk fails thousands a second.</summary>
+    /// <summary>Counts a failed read and logs it, rate-limited: a dead disk fails thousands of reads a second.</summary>
     internal void NoteFileFault(int result)
     {
         if (result == -Errno.ECANCELED)
@@ -175,42 +185,22 @@ public sealed partial class Reactor
         }
 
         Counters.FileFaults++;
-        if (_faultLines.Admits(NowMs))
+        if (_faultLogLimiter.Admits(NowMs))
         {
-            Log.FileFaults(Counters.FileFaults - _faultsTold, Errno.Describe(result));
-            _faultsTold = Counters.FileFaults;
+            Log.FileFaults(Counters.FileFaults - _faultsReported, Errno.Describe(result));
+            _faultsReported = Counters.FileFaults;
         }
     }
 
     internal void QueueFlush(Connection connection) => _flushes.Add(connection);
 
     /// <summary>Whether connections wait for a receive buffer.</summary>
-    internal bool HasParked => _parked.Count > 0;
+    internal bool HasStarved => _awaitingBuffer.Count > 0;
 
-    internal void Park(Connection connection)
+    internal void QueueStarved(Connection connection)
     {
-        Counters.ReceivesParked++;
-        _parked.Enqueue(connection);
-    }
-
-    internal OutputBatch RentBatch()
-    {
-        BatchesLent++;
-        return _batches.TryPop(out OutputBatch? batch) ? batch : new OutputBatch(Pools);
-    }
-
-    internal void ReturnBatch(OutputBatch batch)
-    {
-        BatchesLent--;
-        batch.Reset();
-        if (_batches.Count < BatchesKept)
-        {
-            _batches.Push(batch);
-        }
-        else
-        {
-            batch.Dispose();
-        }
+        Counters.ReceivesStarved++;
+        _awaitingBuffer.Enqueue(connection);
     }
 
     private void Run()
@@ -218,50 +208,83 @@ public sealed partial class Reactor
         Current = this;
         _ownContext = ExecutionContext.Capture();
         ThreadId = ThreadCalls.GetId();
-        // Before the ring: its memory is that of the node where it is first touched.
+        // Pin before the ring is created: its memory belongs to the NUMA node that touches it first.
         _pins?.Pin(Index);
         try
         {
-            Backend = _createBackend();
-            Pools.LendFrom(Backend.Arena);
-            NowMs = Backend.NowMs;
-            Timers = new TimerWheel(NowMs);
-            Errands = new ErrandTable(NowMs);
+            Create();
         }
-        catch (EngineException refusal)
+#pragma warning disable CA1031 // The exception is reported through the start task.
+        catch (Exception error)
+#pragma warning restore CA1031
         {
             _mailbox.Close(Abandon);
-            _started.SetException(refusal);
+            _started.SetException(error);
             return;
         }
 
         _started.SetResult();
         try
         {
-            Pulse.Rise();
-            while (Turn())
+            Heartbeat.EndWait();
+            while (RunIteration())
             {
             }
 
-            Pulse.Rest();
+            AbandonWaits();
+            // The last iteration's continuations still run, so that no awaiter hangs.
+            RunDeferred();
+            Heartbeat.BeginWait();
+            _yielded.MoveTo(_mailbox);
             _mailbox.Close(Abandon);
             TearDown();
         }
-#pragma warning disable CA1031 // Whatever ends a reactor ends the process: half of a server that looks healthy is worse than none.
+#pragma warning disable CA1031 // A failed reactor ends the process: a partly working server that looks healthy is worse than none.
         catch (Exception error)
 #pragma warning restore CA1031
         {
-            Log.ReactorFailed(Index, error);
+            string what = $"Reactor {Index} of {_group} failed{WhereItFailed()}";
+            Log.ReactorFailed(what, error);
 
-            // Says it once more: a log that writes behind does not come to it.
-            Environment.FailFast($"Millrace reactor {Index} failed; the process ends: {error.Message}", error);
+            // FailFast repeats the message: a buffered log may not be flushed.
+            Environment.FailFast($"{what}; the process ends: {error.Message}", error);
         }
 
         _ended.SetResult();
     }
 
-    /// <summary>False when the reactor has ended: asked before the wait, which would be one for nothing.</summary>
-    private bool Turn()
+    private void Create()
+    {
+        Backend backend = _createBackend();
+        try
+        {
+            Descriptors = new DescriptorReserve(backend.DescriptorsMax);
+            Pools.UseArena(backend.Arena);
+            NowMs = backend.NowMs;
+            Timers = new TimerWheel(NowMs);
+            Budget = new IterationBudget(backend);
+            Operations = new OperationTable(NowMs);
+        }
+        catch
+        {
+            backend.Dispose();
+            throw;
+        }
+
+        Backend = backend;
+        // Batches before pools: batches return their blocks to the pools.
+        MemoryTrimmer.Add(Batches);
+        MemoryTrimmer.Add(Pools);
+        MemoryTrimmer.Add(backend);
+    }
+
+    /// <summary>Names the posted action that threw, if one did.</summary>
+    private string WhereItFailed() => _mailbox.Running is { Method: var method }
+        ? $" in an action that was posted to it ({method.DeclaringType?.Name}.{method.Name})"
+        : "";
+
+    /// <summary>One loop iteration; false when the reactor has ended, which is checked before the wait.</summary>
+    private bool RunIteration()
     {
         if (_mailbox.IsAnnounced)
         {
@@ -271,30 +294,46 @@ public sealed partial class Reactor
 
         RunTimers();
         RunDeferred();
-        SendFlushed();
+        _flushes.Send(Budget);
+        RelieveMemory();
         if (IsDrained())
         {
             return false;
         }
 
-        Pulse.Rest();
-        // Who posts looks behind his post whether it rests, and this behind its rest whether there is a post, each across a full fence (his
-        // is the mailbox's): one of the two sees the other.
+        Heartbeat.BeginWait();
+        // Dekker pattern: the poster enqueues, fences (in the mailbox), and reads IsWaiting; the loop sets IsWaiting, fences, and reads the
+        // queue. One of them sees the other.
         Interlocked.MemoryBarrier();
-        bool isBusy = _mailbox.IsAnnounced || _deferred.Count > 0 || HasParked;
-        ReadOnlySpan<Completion> completions = Backend.Turn(isBusy ? 0 : WaitMs());
-        Pulse.Rise();
+        int yielded = _yielded.Count;
+        bool isBusy = _mailbox.IsAnnounced || _deferred.Count > 0 || HasStarved || yielded > 0 || _flushes.Count > 0;
+        ReadOnlySpan<Completion> completions = Backend.Poll(isBusy ? 0 : WaitMs());
+        Heartbeat.EndWait();
         NowMs = Backend.NowMs;
-        Counters.Turns++;
+        Counters.Iterations++;
         Counters.Completions += completions.Length;
+        Budget.BeginPhase(IterationBudget.PhaseTicks);
         for (int i = 0; i < completions.Length; i++)
         {
-            Foresee(completions, i);
-            Pulse.Beat();
+            Prefetch(completions, i);
+            Heartbeat.Beat();
+            Budget.BeginSlice(waiting: _yielded.Count + completions.Length - i - 1);
             Dispatch(completions[i]);
+            RelieveMemory();
         }
 
-        RetryParked();
+        if (completions.Length > 0)
+        {
+            MemoryTrimmer.Arm(NowMs);
+        }
+
+        if (yielded > 0)
+        {
+            _yielded.RunFor(yielded, Budget);
+            ReturnTo(_ownContext);
+        }
+
+        RetryAllStarved();
         return true;
     }
 
@@ -313,16 +352,16 @@ public sealed partial class Reactor
                 Connections.Find(token)?.OnFileRead(completion);
                 break;
             case OperationKind.Accept:
-                _acceptors[token.Slot].OnAccepted(completion);
+                _acceptors[token.Slot]?.OnAccepted(completion);
                 break;
-            case OperationKind.Connect or OperationKind.MemoryRead:
-                Errands.Find(token)?.OnCompleted(completion);
+            case OperationKind.Connect or OperationKind.FileReadOperation:
+                Operations.Find(token)?.OnCompleted(completion);
                 break;
             case OperationKind.Cancel:
-                // What was cancelled tells its end itself, and is told again where it does not.
+                // The cancelled operation reports its own end; CancelRetry repeats a cancel that had no effect.
                 break;
             default:
-                throw new UnreachableException($"A completion of the kind {token.Kind} cannot be.");
+                throw new UnreachableException($"A completion of kind {token.Kind} is not expected.");
         }
 
         if (completion.HasBuffer)
@@ -336,15 +375,20 @@ public sealed partial class Reactor
         Timers.Advance(NowMs, _expired);
         foreach (int slot in _expired)
         {
-            Pulse.Beat();
+            Heartbeat.Beat();
             Connections.At(slot).OnTimer(NowMs);
         }
 
         _expired.Clear();
-        Errands.RunDue(NowMs);
-        foreach (Acceptor acceptor in _acceptors)
+        Operations.RunDue(NowMs);
+        if (MemoryTrimmer.RunDue(NowMs, Counters.Completions))
         {
-            if (NowMs >= acceptor.DueMs)
+            _onIdle?.Invoke();
+        }
+
+        foreach (Acceptor? acceptor in _acceptors)
+        {
+            if (NowMs >= acceptor?.DueMs)
             {
                 acceptor.OnDue();
             }
@@ -353,69 +397,57 @@ public sealed partial class Reactor
 
     private void RunDeferred()
     {
-        // By index: what runs may defer more, a flush say, that belongs to this turn too.
+        // By index: an action may defer another (a flush, say), which belongs to this iteration too.
         for (int i = 0; i < _deferred.Count; i++)
         {
             (Action<object?> action, object? state) = _deferred[i];
-            Pulse.Beat();
+            Heartbeat.Beat();
             action(state);
         }
 
         _deferred.Clear();
     }
 
-    private void SendFlushed()
+    /// <summary>The iteration's buffers are returned: retries as many waiting receives as there are buffers, in order of arrival.</summary>
+    private void RetryAllStarved()
     {
-        // By index: the end of one flush may queue another.
-        for (int i = 0; i < _flushes.Count; i++)
+        for (int count = Math.Min(_awaitingBuffer.Count, Backend.ReceiveBufferCount); count > 0; count--)
         {
-            Pulse.Beat();
-            _flushes[i].SendFlushed();
-        }
-
-        _flushes.Clear();
-    }
-
-    /// <summary>The buffers of the turn have come back: as many of those that wait for one try again, the longest waiting first.</summary>
-    private void RetryParked()
-    {
-        for (int count = Math.Min(_parked.Count, Backend.ReceiveBufferCount); count > 0; count--)
-        {
-            _parked.Dequeue().Unpark();
+            _awaitingBuffer.Dequeue().RetryStarved();
         }
     }
 
     private long WaitMs()
     {
-        long wait = Sooner(Timers.WaitMs(NowMs), Errands.NextDueMs(NowMs));
-        foreach (Acceptor acceptor in _acceptors)
+        long wait = Earlier(Earlier(Timers.WaitMs(NowMs), Operations.NextDueMs(NowMs)), MemoryTrimmer.DueMs);
+        foreach (Acceptor? acceptor in _acceptors)
         {
-            wait = Sooner(wait, acceptor.DueMs);
+            wait = Earlier(wait, acceptor?.DueMs ?? TimeLimit.Never);
         }
 
-        return Sooner(Sooner(wait, _abortAtMs), _giveUpAtMs);
+        return Earlier(Earlier(wait, _abortAtMs), _giveUpAtMs);
     }
 
-    private long Sooner(long waitMs, long atMs)
+    private long Earlier(long waitMs, long atMs)
     {
         if (atMs == long.MaxValue)
         {
             return waitMs;
         }
 
-        long until = Math.Max(0, atMs - NowMs);
+        long until = Math.Clamp(atMs - NowMs, 0, LongestWaitMs);
         return waitMs < 0 ? until : Math.Min(waitMs, until);
     }
 
-    /// <summary>While it is awake nothing is to be done: it looks into the mailbox before its next wait. Any thread.</summary>
+    /// <summary>Wakes the loop if it waits; an awake loop reads the mailbox before its next wait. Any thread.</summary>
     private void WakeUp()
     {
-        if (Pulse.IsResting)
+        if (Heartbeat.IsWaiting)
         {
             Backend.Wake();
         }
     }
 
-    private static void ThrowNotHome() => throw new InvalidOperationException(
-        "A connection may be used on its reactor's thread only: come home with 'await connection.Reactor.SwitchTo()' first.");
+    private static void ThrowWrongThread() => throw new InvalidOperationException(
+        "A connection may be used on its reactor's thread only: call 'await connection.Reactor.SwitchTo()' first.");
 }

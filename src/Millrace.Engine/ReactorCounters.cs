@@ -1,45 +1,48 @@
 namespace Millrace.Engine;
 
 /// <summary>
-/// What a reactor counts. Written by its thread only, what was sent elsewhere atomically by any, the last ones by the watch's; read from
-/// others without a lock, so a reading may lag.
+/// A reactor's counters. Written by its thread only, except <see cref="BytesSentElsewhere"/> (any thread, atomically) and the last four
+/// (the watchdog's thread). Others read without a lock, so a reading may lag.
 /// </summary>
 internal sealed class ReactorCounters
 {
     public long Accepted;
 
-    /// <summary>Connections beyond a limit that were reset at once.</summary>
+    /// <summary>Connections beyond a limit that were reset.</summary>
     public long Shed;
 
-    /// <summary>Connections beyond a limit that their listener's refusal answered, and requests refused for lack of memory.</summary>
+    /// <summary>Connections beyond a limit that the listener's refusal handler served, and requests refused for lack of memory.</summary>
     public long Refused;
 
-    /// <summary>Connections reset because there was no memory for what they wanted.</summary>
+    /// <summary>Connections reset for lack of memory.</summary>
     public long Starved;
 
-    /// <summary>Reads of files that failed, other than by cancellation.</summary>
+    /// <summary>File reads that failed, cancellations excluded.</summary>
     public long FileFaults;
 
-    /// <summary>Connections reset because their peer took too little.</summary>
+    /// <summary>Connections reset because their peer read too slowly.</summary>
     public long Stalled;
 
-    /// <summary>Of connections, encrypted where they are.</summary>
+    /// <summary>Bytes on the wire (encrypted, with TLS).</summary>
     public long BytesReceived;
     public long BytesSent;
 
-    /// <summary>Of them what other threads have sent, which have no other place: the kernel took it from where it was written.</summary>
+    /// <summary>Bytes that other threads have sent directly; not part of <see cref="BytesSent"/>.</summary>
     public long BytesSentElsewhere;
-    public long Turns;
+    public long Iterations;
     public long Completions;
-    public long ReceivesParked;
+    public long ReceivesStarved;
     public long Posts;
 
-    /// <summary>Callbacks that kept the reactor for 10 ms and more.</summary>
+    /// <summary>Time for which a callback owner was seen blocked, sampled every few milliseconds.</summary>
+    public long BlockedMs;
+
+    /// <summary>Callbacks that took 10 ms or more.</summary>
     public long Stalls;
 
-    /// <summary>Those of 100 ms and more among them.</summary>
+    /// <summary>Those of 100 ms or more.</summary>
     public long HoldUps;
 
-    /// <summary>Waits for the reactor, within it, that were ended.</summary>
+    /// <summary>Waits on the reactor's own thread for the reactor that were failed by the watchdog.</summary>
     public long WaitsFailed;
 }

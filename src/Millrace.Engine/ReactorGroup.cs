@@ -1,17 +1,18 @@
+using System.Collections.Immutable;
 using System.Net;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Epoll;
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
+using Millrace.Engine.Diagnostics;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Proxies;
-using Millrace.Engine.Scheduling;
-using Millrace.Engine.Stages;
-using Millrace.Engine.Watching;
+using Millrace.Engine.Loop;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine;
 
 /// <summary>
-/// The reactors of a process and the addresses they serve. Start it, listen, and stop it once; all members may be called from
+/// The reactors of a process and the addresses they serve. Start it, listen, and stop it once. All members may be called from
 /// any thread.
 /// <code>
 /// await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions());
@@ -21,13 +22,15 @@ namespace Millrace.Engine;
 public sealed class ReactorGroup : IAsyncDisposable
 {
     private readonly Reactor[] _reactors;
-    private readonly Dealer _dealer;
+    private readonly ConnectionBalancer _balancer;
     private readonly EngineOptions _options;
-    /// <summary>Held by whoever listens or stops: a listener that comes late finds the group stopped, or is stopped with it.</summary>
-    private readonly SemaphoreSlim _gate = new(1, 1);
-    private readonly List<Listener> _listeners = [];
+    /// <summary>Serialises listening and stopping: a late listener finds the group stopped, or is stopped with it.</summary>
+    private readonly SemaphoreSlim _lifecycleLock = new(1, 1);
+    /// <summary>Listeners that accept. A stopped one is removed, which releases its handler.</summary>
+    private ImmutableArray<Listener> _listeners = [];
     private readonly EngineMeter _meter;
-    private readonly StallWatch? _watch;
+    private readonly StallWatchdog? _watchdog;
+    private int _nextReactor;
     private bool _isStopped;
 
     private ReactorGroup(EngineOptions options, BackendKind backend)
@@ -36,43 +39,45 @@ public sealed class ReactorGroup : IAsyncDisposable
         var log = new EngineLog(options.LoggerFactory.CreateLogger("Millrace.Engine"));
         _reactors = new Reactor[options.ReactorCount];
         Limits limits = options.Limits.ForOneOf(_reactors.Length);
-        var poller = options is { PollsSubmissions: true, SharedSubmissionPolling: true } ? new SharedPoller() : null;
-        CorePins? pins = options.PinReactors ? CorePins.Find(log) : null;
-        var turnstile = new Turnstile(limits);
-        WatchBell? bell = options.WatchForStalls ? new WatchBell() : null;
+        var poller = options is { PollsSubmissions: true, SharedSubmissionPolling: true } ? new SharedSubmissionPoller() : null;
+        CoreAffinity? pins = options.PinReactors ? CoreAffinity.Find(log) : null;
+        var limiter = new ConnectionLimiter(limits);
+        WatchdogEvent? wakeEvent = options.WatchForStalls ? new WatchdogEvent() : null;
         _meter = new EngineMeter(options.Name, this);
         for (int i = 0; i < _reactors.Length; i++)
         {
-            var pulse = new Pulse(EngineMeter.TagOf(i), bell, _meter.Lag);
-            _reactors[i] = new Reactor(i, limits, log, () => CreateBackend(backend, options, poller), turnstile, pulse, options.Name, pins);
+            var heartbeat = new LoopHeartbeat(EngineMeter.TagOf(i), wakeEvent, _meter.Lag);
+            Backend MakeBackend() => CreateBackend(backend, options, poller);
+            _reactors[i] = new Reactor(i, limits, log, MakeBackend, limiter, heartbeat, options.Name, pins, options.OnIdle);
         }
 
-        _dealer = new Dealer(_reactors);
-        _watch = bell is null ? null : new StallWatch(_reactors, _dealer, log, bell);
+        Array.ForEach(_reactors, reactor => reactor.GroupReactors = _reactors);
+        _balancer = new ConnectionBalancer(_reactors);
+        _watchdog = wakeEvent is null ? null : new StallWatchdog(_reactors, _balancer, log, wakeEvent);
         Log = log;
     }
 
     /// <summary>The reactors.</summary>
     public IReadOnlyList<Reactor> Reactors => _reactors;
 
-    /// <summary>How the kernel is asked: <c>io_uring</c> or <c>epoll</c>.</summary>
+    /// <summary>The backend in use: <c>io_uring</c> or <c>epoll</c>.</summary>
     public string BackendName => _reactors[0].Backend.Name;
 
-    /// <summary>What listeners are told by the options, where who listens says nothing else.</summary>
+    /// <summary>The listen settings of the options, for callers that give none.</summary>
     internal ListenSettings ListenDefaults => ListenSettings.Of(_options);
 
     private EngineLog Log { get; }
 
     /// <summary>Starts the reactors.</summary>
-    /// <exception cref="EngineException">The host does not let them; the message names cause and remedy.</exception>
+    /// <exception cref="EngineException">The host refuses; the message names cause and remedy.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is out of its range.</exception>
     public static async Task<ReactorGroup> StartAsync(EngineOptions options)
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
 
-        // Read now, while there are descriptors and rights.
-        _ = FilePageTerms.OfHost;
+        // Read now, while descriptors and rights are available.
+        _ = FilePagePolicy.OfHost;
         EngineException? shortage = null;
         foreach ((EngineOptions sizes, int pauseMs) in RingSizes.Attempts(options))
         {
@@ -106,30 +111,31 @@ public sealed class ReactorGroup : IAsyncDisposable
         }
 
         BackendKind backend = probe?.Best ?? options.Backend;
-        if (options.RegisteredFiles && backend == BackendKind.IoUring && BackendProbe.RunWithFiles() is { } refusedFiles)
-        {
-            throw new EngineException(refusedFiles);
-        }
-
         var group = new ReactorGroup(options, backend);
         Task[] starts = [.. group._reactors.Select(static reactor => reactor.StartAsync())];
         try
         {
             await Task.WhenAll(starts).ConfigureAwait(false);
         }
-        catch (EngineException)
+        catch
         {
             IEnumerable<Task> stops = group._reactors
                 .Where((_, i) => starts[i].IsCompletedSuccessfully)
                 .Select(static reactor => reactor.StopAsync(TimeSpan.Zero));
             await Task.WhenAll(stops).ConfigureAwait(false);
             group._meter.Dispose();
+            group._watchdog?.Dispose();
             throw;
         }
 
         group._meter.Observe(group._reactors);
-        group._watch?.Start();
+        group._watchdog?.Start();
         group.Log.Started(group._reactors.Length, group.BackendName);
+        if (options.HasManyReactors)
+        {
+            group.Log.ManyReactors(group._reactors.Length, Environment.ProcessorCount);
+        }
+
         if (probe?.Refusal is { } refusal)
         {
             group.Log.FellBack(refusal.Cause, refusal.Remedy);
@@ -137,143 +143,141 @@ public sealed class ReactorGroup : IAsyncDisposable
 
         if (backend == BackendKind.Epoll)
         {
-            TellWhatIsIgnored(options, group.Log);
+            ReportIgnoredOptions(options, group.Log);
         }
 
         return group;
     }
 
-    private static void TellWhatIsIgnored(EngineOptions options, EngineLog log)
+    private static void ReportIgnoredOptions(EngineOptions options, EngineLog log)
     {
         if (options.PollsSubmissions)
         {
-            log.NothingPolled();
+            log.SubmissionPollingIgnored();
         }
 
         if (options.ZeroCopySendBytes > 0)
         {
-            log.AllCopied();
-        }
-
-        if (options.RegisteredFiles)
-        {
-            log.NothingRegistered();
+            log.ZeroCopyIgnored();
         }
 
         if (options.RegisteredBufferBytes > 0)
         {
-            log.NothingPinned();
+            log.RegisteredBuffersIgnored();
         }
     }
 
     /// <summary>
-    /// Accepts connections on an IP address (port 0: any free one) or a unix socket and gives each to the handler. Bound when the
-    /// task completes.
+    /// Accepts connections on an IP address (port 0: any free one) or a unix socket and gives each to the handler. The address is bound
+    /// when the task completes.
     /// </summary>
-    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <exception cref="EngineException">The address is not available; the message says why.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
     public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler) => ListenAsync(endPoint, handler, refusal: null);
 
     /// <summary>
-    /// The same. Connections beyond <see cref="Limits.Connections"/> or <see cref="Limits.ConnectionsPerClient"/> are given to
-    /// <paramref name="refusal"/>, up to <see cref="Limits.Refusals"/> at a time, which says so in the protocol's words and returns soon.
+    /// The same. Up to <see cref="Limits.Refusals"/> connections at a time beyond <see cref="Limits.Connections"/> or
+    /// <see cref="Limits.ConnectionsPerClient"/> are given to <paramref name="refusal"/>, which reports the overload in the protocol's
+    /// terms and returns soon.
     /// </summary>
-    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <exception cref="EngineException">The address is not available; the message says why.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
     public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler, ConnectionHandler? refusal) =>
-        ListenAsync(endPoint, handler, stages: null, refusal);
+        ListenAsync(endPoint, handler, filters: null, refusal);
 
     internal Task<Listener> ListenAsync(
         EndPoint endPoint,
         ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
         ConnectionHandler? refusal = null,
         ListenSettings? settings = null)
     {
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
         settings ??= ListenDefaults;
-        return ListenAsync(() => BoundAddress.Bind(endPoint, _reactors.Length, settings), handler, stages, refusal);
+        return ListenAsync(() => BoundAddress.Bind(endPoint, _reactors.Length, settings), handler, filters, refusal);
     }
 
     /// <summary>
-    /// Accepts connections on a socket that somebody else has bound, a service manager say. The descriptor, and the file of a unix socket,
-    /// stay theirs.
+    /// Accepts connections on a socket that another process has bound, such as a service manager. That process owns the descriptor and the
+    /// file of a unix socket.
     /// </summary>
     /// <exception cref="EngineException">It cannot be listened on; the message says why.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
-    internal Task<Listener> AdoptAsync(
+    internal Task<Listener> AcquireAsync(
         int descriptor,
         ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null,
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = null,
         ListenSettings? settings = null)
     {
         ArgumentNullException.ThrowIfNull(handler);
         settings ??= ListenDefaults;
-        return ListenAsync(() => BoundAddress.Adopt(descriptor, settings), handler, stages, refusal: null);
+        return ListenAsync(() => BoundAddress.Acquire(descriptor, settings), handler, filters, refusal: null);
     }
 
-    /// <summary>Accepts connections on an address that is bound for so many reactors already, and takes its sockets over.</summary>
-    /// <exception cref="EngineException">Another process was faster to listen there.</exception>
+    /// <summary>
+    /// Accepts connections on an address that is already bound for this number of reactors, and takes ownership of its sockets.
+    /// </summary>
+    /// <exception cref="EngineException">Another process listens there already.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped; the sockets are still the caller's.</exception>
     internal Task<Listener> ListenAsync(
         BoundAddress bound,
         ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
         ConnectionHandler? refusal)
     {
         ArgumentNullException.ThrowIfNull(bound);
         ArgumentNullException.ThrowIfNull(handler);
-        return ListenAsync(() => bound, handler, stages, refusal);
+        return ListenAsync(() => bound, handler, filters, refusal);
     }
 
-    private static ListenerCore CoreOf(
+    private static ListenerContext CreateContext(
         BoundAddress bound,
         ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
-        ConnectionHandler? refusal) => bound.Proxies is not { } gate
-            ? new ListenerCore(bound.EndPoint, handler, stages, refusal) { Owner = bound.Owner, FarControl = bound.FarControl }
-            : new ListenerCore(
-                bound.EndPoint, handler, connection => ProxyStage.Before(gate, bound.EndPoint, stages, connection), refusal)
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
+        ConnectionHandler? refusal) => bound.Proxies is not { } proxies
+            ? new ListenerContext(bound.EndPoint, handler, filters, refusal) { Owner = bound.Owner }
+            : new ListenerContext(
+                bound.EndPoint, handler, connection => ProxyProtocolFilter.Before(proxies, bound.EndPoint, filters, connection), refusal)
             {
                 Owner = bound.Owner,
-                FarControl = bound.FarControl,
-                ClientsAreTold = true,
+                ClientsAreReported = true,
             };
 
     private async Task<Listener> ListenAsync(
         Func<BoundAddress> bind,
         ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages,
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
         ConnectionHandler? refusal)
     {
-        await _gate.WaitAsync().ConfigureAwait(false);
+        await _lifecycleLock.WaitAsync().ConfigureAwait(false);
         try
         {
             ObjectDisposedException.ThrowIf(_isStopped, this);
             using BoundAddress bound = bind();
-            ListenerCore core = CoreOf(bound, handler, stages, refusal);
-            return await AcceptAsync(bound.Listen(), core).ConfigureAwait(false);
+            ListenerContext context = CreateContext(bound, handler, filters, refusal);
+            return await AcceptAsync(bound.Listen(), context).ConfigureAwait(false);
         }
         finally
         {
-            _gate.Release();
+            _lifecycleLock.Release();
         }
     }
 
     /// <summary>
-    /// Stops accepting, lets connections finish what they do for up to <paramref name="drain"/>, resets those left, and
-    /// ends the reactors. Called again it waits for the first call.
+    /// Stops accepting, lets connections finish for up to <paramref name="drain"/> (<see cref="Timeout.InfiniteTimeSpan"/>: without limit),
+    /// resets the remaining ones, and ends the reactors. A second call waits for the first.
     /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
     /// <remarks>
-    /// A handler is told where it says that it is between two requests: <see cref="Connection.ReadIdleAsync"/> ends, and
-    /// <see cref="Connection.Rest"/>. Any other wait counts as work. A pipe has no such word: wake its reader, before this is called, by
-    /// <see cref="System.IO.Pipelines.PipeReader.CancelPendingRead"/>, as <c>samples/PipeHandler</c> does.
+    /// A handler is notified where it declares that it is between two requests: <see cref="Connection.ReadIdleAsync"/> and
+    /// <see cref="Connection.WaitIdle"/> end. Any other wait counts as work. A pipe cannot declare that: before this call, wake its reader
+    /// by <see cref="System.IO.Pipelines.PipeReader.CancelPendingRead"/>, as <c>samples/PipeHandler</c> does.
     /// </remarks>
     public async Task StopAsync(TimeSpan drain)
     {
-        ArgumentOutOfRangeException.ThrowIfLessThan(drain, TimeSpan.Zero);
-        await _gate.WaitAsync().ConfigureAwait(false);
+        TimeLimit.Require(drain);
+        await _lifecycleLock.WaitAsync().ConfigureAwait(false);
         try
         {
             if (_isStopped)
@@ -288,43 +292,71 @@ public sealed class ReactorGroup : IAsyncDisposable
             }
 
             await Task.WhenAll(_reactors.Select(reactor => reactor.StopAsync(drain))).ConfigureAwait(false);
-            await (_watch?.StopAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+            await (_watchdog?.StopAsync() ?? Task.CompletedTask).ConfigureAwait(false);
             _meter.Dispose();
         }
         finally
         {
-            _gate.Release();
+            _lifecycleLock.Release();
         }
     }
 
     /// <summary>Stops without waiting for connections.</summary>
     public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
 
-    private async Task<Listener> AcceptAsync(int[] sockets, ListenerCore core)
+    /// <summary>Takes ownership of the sockets: they close with the listener, or here if one of them cannot be accepted on.</summary>
+    private async Task<Listener> AcceptAsync(int[] sockets, ListenerContext context)
     {
         bool isSharded = sockets.Length == _reactors.Length;
-        // Several sockets that one reactor each accepts on are not all the first one's work.
-        int first = isSharded ? 0 : _listeners.Count;
-        var acceptors = new List<(Reactor, Acceptor)>();
-        for (int i = 0; i < sockets.Length; i++)
+        // Listeners with fewer sockets than reactors start at different reactors.
+        int first = isSharded ? 0 : _nextReactor++;
+        var acceptors = new List<(Reactor Reactor, Acceptor Acceptor)>();
+        try
         {
-            Reactor reactor = _reactors[(first + i) % _reactors.Length];
-            await reactor.SwitchTo();
-            acceptors.Add((reactor, reactor.Accept(sockets[i], core, isSharded ? reactor.Adopt : _dealer.Deal)));
+            for (int i = 0; i < sockets.Length; i++)
+            {
+                Reactor reactor = _reactors[(first + i) % _reactors.Length];
+                await reactor.SwitchTo();
+                acceptors.Add((reactor, reactor.Accept(sockets[i], context, isSharded ? reactor.Acquire : _balancer.Distribute)));
+            }
+        }
+        catch
+        {
+            await Task.Yield();
+            foreach (int socket in sockets[acceptors.Count..])
+            {
+                _ = SocketCalls.Close(socket);
+            }
+
+            await ListenerOf(acceptors, context).StopAsync().ConfigureAwait(false);
+            throw;
         }
 
-        acceptors.ForEach(pair => _watch?.Guard(pair.Item1, pair.Item2));
-        // Away from the reactor: what the caller does next is none of its work.
+        acceptors.ForEach(pair => _watchdog?.Guard(pair.Reactor, pair.Acceptor));
+        // Leaves the reactor's thread before the caller continues.
         await Task.Yield();
-        var listener = new Listener(core.EndPoint, acceptors, Log, core.Owner);
-        _listeners.Add(listener);
+        Listener listener = ListenerOf(acceptors, context);
+        ImmutableInterlocked.Update(ref _listeners, static (all, one) => all.Add(one), listener);
         return listener;
     }
 
-    private static Backend CreateBackend(BackendKind backend, EngineOptions options, SharedPoller? poller) => backend switch
+    private Listener ListenerOf(List<(Reactor Reactor, Acceptor Acceptor)> acceptors, ListenerContext context) =>
+        new(context.EndPoint, acceptors, Log, context.Owner, Forget);
+
+    /// <summary>Removes a stopped listener. Any thread.</summary>
+    private void Forget(Listener listener, IReadOnlyList<(Reactor Reactor, Acceptor Acceptor)> acceptors)
     {
-        BackendKind.IoUring => new UringBackend(options, poller),
+        ImmutableInterlocked.Update(ref _listeners, static (all, one) => all.Remove(one), listener);
+        foreach ((Reactor reactor, Acceptor acceptor) in acceptors)
+        {
+            _watchdog?.Leave(reactor, acceptor);
+        }
+    }
+
+    private static Backend CreateBackend(BackendKind backend, EngineOptions options, SharedSubmissionPoller? poller) => backend switch
+    {
+        BackendKind.IoUring => new IoUringBackend(options, poller),
         BackendKind.Epoll => new EpollBackend(options),
-        _ => throw new ArgumentOutOfRangeException(nameof(options), options.Backend, "There is no such backend."),
+        _ => throw new ArgumentOutOfRangeException(nameof(options), options.Backend, "The backend is not known."),
     };
 }

@@ -3,17 +3,16 @@ using System.Numerics;
 namespace Millrace.Engine;
 
 /// <summary>
-/// What is tried, one after the other, while the kernel has no memory to lock for the rings. First the same again: what a process gave
-/// back is counted until the kernel has worked it off (a relative measured that 5 ms clear most of it; a restart meets this). Then
-/// rings and receive buffers half as large, down to where they would cost more in system calls than they save in memory. These last ones
-/// are waited for: an attempt that had some of its rings leaves them behind for the next one, until a grace period of RCU is over and a
-/// kernel thread has run, which on a busy machine takes hundreds of milliseconds.
+/// The sizes to try when the kernel has no memory to lock for the rings. First the same sizes again: freed locked memory is counted until
+/// the kernel has released it (5 ms clear most of it; a restart meets this). Then rings and receive buffers half as large, down to sizes
+/// that would cost more in system calls than they save in memory. The smallest are retried with longer pauses: a failed attempt's rings are
+/// released only after an RCU grace period and a kernel thread's run, which takes hundreds of milliseconds on a busy machine.
 /// </summary>
 internal static class RingSizes
 {
-    private const int LeastSubmissions = 32;
-    private const int LeastCompletions = 256;
-    private const int LeastReceiveBuffers = 64;
+    private const int MinSubmissions = 32;
+    private const int MinCompletions = 256;
+    private const int MinReceiveBuffers = 64;
 
     private const int SmallerPauseMs = 10;
 
@@ -39,18 +38,18 @@ internal static class RingSizes
         }
     }
 
-    /// <summary>Nothing grows: who asked for less than the least has it.</summary>
+    /// <summary>Sizes below the minimum stay as they are.</summary>
     private static EngineOptions Halve(EngineOptions options)
     {
-        int submissions = Half(options.SubmissionEntries, LeastSubmissions);
-        int completions = Half(options.CompletionEntries, LeastCompletions);
+        int submissions = Half(options.SubmissionEntries, MinSubmissions);
+        int completions = Half(options.CompletionEntries, MinCompletions);
         return options with
         {
             SubmissionEntries = submissions,
             CompletionEntries = Math.Max(completions, (int)BitOperations.RoundUpToPowerOf2((uint)submissions)),
-            ReceiveBuffers = Half(options.ReceiveBuffers, LeastReceiveBuffers),
+            ReceiveBuffers = Half(options.ReceiveBuffers, MinReceiveBuffers),
         };
     }
 
-    private static int Half(int size, int least) => Math.Min(size, Math.Max(size / 2, least));
+    private static int Half(int size, int min) => Math.Min(size, Math.Max(size / 2, min));
 }

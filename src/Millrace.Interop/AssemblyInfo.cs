@@ -1,4 +1,4 @@
 using System.Runtime.CompilerServices;
 
-// Every signature here is blittable: the generated stubs are plain calls.
+// All signatures are blittable: the generated stubs are plain calls.
 [assembly: DisableRuntimeMarshalling]

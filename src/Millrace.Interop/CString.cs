@@ -2,9 +2,9 @@ using System.Text;
 
 namespace Millrace.Interop;
 
-/// <summary>Text as C has it.</summary>
+/// <summary>Encodes strings for C.</summary>
 internal static class CString
 {
-    /// <summary>As UTF-8, with a zero byte behind it.</summary>
+    /// <summary>Encodes as UTF-8 with a terminating zero byte.</summary>
     public static byte[] Of(string text) => [.. Encoding.UTF8.GetBytes(text), 0];
 }

@@ -52,6 +52,6 @@ internal static class Errno
     public const int EINPROGRESS = 115;
     public const int ECANCELED = 125;
 
-    /// <summary>The system's sentence for an error, e.g. "Address already in use".</summary>
+    /// <summary>The system's message for an error, e.g. "Address already in use".</summary>
     public static string Describe(int errno) => Marshal.GetPInvokeErrorMessage(Math.Abs(errno));
 }

@@ -4,9 +4,8 @@ using System.Runtime.InteropServices;
 namespace Millrace.Interop;
 
 /// <summary>
-/// The one convention of this room: a call returns its result, or <c>-errno</c>; it never throws.
-/// libc's <c>syscall()</c> and its wrappers return -1 and leave the reason in errno, which
-/// <see cref="Result(nint)"/> folds into the result. (A relative compared -1 with -EINTR for a year.)
+/// Makes system calls return their result or <c>-errno</c>, the convention of this project; they never throw. libc's <c>syscall()</c> and
+/// its wrappers return -1 and set errno, which <see cref="Result(nint)"/> merges into the result.
 /// </summary>
 internal static partial class SystemCall
 {
@@ -20,7 +19,7 @@ internal static partial class SystemCall
     public static int Invoke(nint number, nint a, nint b, nint c = 0, nint d = 0, nint e = 0, nint f = 0) =>
         (int)Result(syscall(number, a, b, c, d, e, f));
 
-    /// <summary>The same for a call whose number is that of this processor's architecture.</summary>
+    /// <summary>The same for a call whose number depends on the architecture.</summary>
     public static int InvokeOwn(nint number, nint a, nint b) => (int)Result(syscall(number, a, b, 0, 0, 0, 0));
 
     [LibraryImport("libc")]

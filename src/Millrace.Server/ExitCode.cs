@@ -1,13 +1,13 @@
 namespace Millrace.Server;
 
-/// <summary>What the process ends with; scripts rely on the numbers.</summary>
+/// <summary>Exit codes of the process, on which scripts rely.</summary>
 internal static class ExitCode
 {
     public const int Done = 0;
 
-    /// <summary>The host did not let us: an address in use, io_uring refused.</summary>
+    /// <summary>The host refused something: an address in use, io_uring forbidden.</summary>
     public const int Refused = 1;
 
-    /// <summary>We were told something impossible: an unknown option, a bad address, a root that is not there.</summary>
+    /// <summary>Invalid input: an unknown option, a bad address, a missing root.</summary>
     public const int Usage = 2;
 }

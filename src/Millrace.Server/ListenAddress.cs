@@ -7,14 +7,14 @@ using Millrace.StaticFiles;
 
 namespace Millrace.Server;
 
-/// <summary>An address as people write it: <c>8080</c>, <c>127.0.0.1:8080</c>, <c>[::1]:8080</c>, <c>unix:/run/x.sock</c>.</summary>
+/// <summary>Parses a listen address: <c>8080</c>, <c>127.0.0.1:8080</c>, <c>[::1]:8080</c>, <c>unix:/run/x.sock</c>.</summary>
 internal static class ListenAddress
 {
     public const string Forms = "8080 (all interfaces), 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock";
 
     private const string UnixPrefix = "unix:";
 
-    /// <summary>A unix socket's path beyond this does not fit <c>sockaddr_un</c>.</summary>
+    /// <summary>A longer unix socket path does not fit <c>sockaddr_un</c>.</summary>
     private const int UnixPathBytesMax = 107;
 
     public static bool TryParse(string text, [NotNullWhen(true)] out EndPoint? endPoint)
@@ -36,7 +36,7 @@ internal static class ListenAddress
 
         if (colon < 0)
         {
-            // IPv6's any address takes IPv4 as well, where the machine has IPv6 at all.
+            // The IPv6 any address accepts IPv4 too, if the machine supports IPv6.
             endPoint = new IPEndPoint(Socket.OSSupportsIPv6 ? IPAddress.IPv6Any : IPAddress.Any, port);
             return true;
         }
@@ -53,16 +53,16 @@ internal static class ListenAddress
         return true;
     }
 
-    /// <summary>Where in an address a path of the machine begins; -1 where there is none, or a name that is in no folder.</summary>
+    /// <summary>Offset of a file system path in the text; -1 for none, or for an abstract socket's name.</summary>
     public static int PathAt(string text) =>
         text.StartsWith(UnixPrefix, StringComparison.Ordinal) && text[UnixPrefix.Length..] is not ['@', ..] ? UnixPrefix.Length : -1;
 
-    /// <summary>Throws <see cref="SiteException"/> for what is none.</summary>
+    /// <summary>Throws <see cref="SiteException"/> for an invalid address.</summary>
     public static EndPoint Parse(string text) => TryParse(text, out EndPoint? endPoint)
         ? endPoint
-        : throw new SiteException($"'{text}' is not an address: write {Forms}.");
+        : throw new SiteException($"'{text}' is not a valid address: use {Forms}.");
 
-    /// <summary>How a browser is told the address.</summary>
+    /// <summary>The address as a URL for a browser.</summary>
     public static string ToUrl(EndPoint endPoint, string scheme = "http") => endPoint switch
     {
         IPEndPoint ip when SocketEndPoint.IsAny(ip) =>

@@ -1,19 +1,19 @@
 using System.CommandLine;
 using Millrace.Server;
-using Millrace.Server.Options.Settings;
+using Millrace.Server.Configuration.Settings;
 using Millrace.Server.Terminal;
 
-// '@name' is a folder, not a file of further arguments. What cannot be meant is answered in one line, not with a page of help.
-string[] arguments = BareFlag.Complete(args, [.. OptionFlags.Bare]);
+// '@name' is a folder, not a response file. Errors are printed in one line, without a page of help.
+string[] arguments = ValuelessFlag.Complete(args, [.. OptionFlags.Bare]);
 
-// The parser takes a first argument that ends in the program's name for that name: it gets it, so that '/srv/millrace' is a folder.
+// The parser treats a first argument that ends in the program's name as that name: the name is added, so that '/srv/millrace' is a folder.
 RootCommand command = ServeCommand.Create();
 ParseResult parsed = command.Parse([command.Name, .. arguments], new ParserConfiguration { ResponseFileTokenReplacer = null });
 if (parsed.Errors.Count > 0)
 {
-    // The last: the first of a mistyped option is about its value, which nobody takes.
+    // The last error: for a mistyped option the first one is about its unused value.
     return ErrorLine.Print($"{parsed.Errors[^1].Message} Try 'millrace --help'.", ExitCode.Usage);
 }
 
-// The server sees to its own signals: it drains.
+// The server handles its own signals: it drains.
 return await parsed.InvokeAsync(new InvocationConfiguration { ProcessTerminationTimeout = null, EnableDefaultExceptionHandler = false });

@@ -1,8 +1,8 @@
 using System.CommandLine;
 using System.CommandLine.Parsing;
 using Millrace.Server.Commands;
+using Millrace.Server.Configuration;
 using Millrace.Server.Doctor;
-using Millrace.Server.Options;
 using Millrace.Server.Precompress;
 using Millrace.Server.Probe;
 
@@ -23,7 +23,7 @@ internal static class ServeCommand
         };
         root.Validators.Add(RefuseOption);
         var flags = new ConfigurationFlags();
-        var command = new RootCommand("Serves a folder over HTTP and HTTPS, fast and by the RFCs.") { root };
+        var command = new RootCommand("A fast static file server for HTTP and HTTPS that follows the RFCs.") { root };
         flags.AddTo(command);
         command.Subcommands.Add(CheckCommand.Create());
         command.Subcommands.Add(InitCommand.Create());
@@ -36,20 +36,20 @@ internal static class ServeCommand
         command.SetAction((parsed, _) =>
         {
             IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);
-            var configuration = new Configuration(flags.Read(parsed, roots), flags.FileOf(parsed));
-            return configuration.ReadOrComplain() is { } options
+            var configuration = new ServerConfiguration(flags.Read(parsed, roots), flags.FileOf(parsed));
+            return configuration.ReadOrPrintErrors() is { } options
                 ? Server.RunAsync(configuration, options)
                 : Task.FromResult(ExitCode.Usage);
         });
         return command;
     }
 
-    /// <summary>The parser takes a mistyped option for the folder.</summary>
+    /// <summary>Rejects a mistyped option, which the parser takes for the folder.</summary>
     public static void RefuseOption(ArgumentResult result)
     {
         if (result.Tokens is [{ Value: ['-', ..] text }])
         {
-            result.AddError($"'{text}' is not an option (a folder called so is written './{text}').");
+            result.AddError($"'{text}' is not an option (for a folder of this name write './{text}').");
         }
     }
 }

@@ -2,86 +2,95 @@ using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Console;
 using Millrace.Engine;
+using Millrace.HttpServer;
+using Millrace.HttpServer.Exchanges;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
+using Millrace.Server.Configuration;
+using Millrace.Server.Host;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
-using Millrace.Server.Options;
-using Millrace.Server.Service;
+using Millrace.Server.Proxies;
 using Millrace.Server.Serving;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
 using Millrace.Tls;
-using Millrace.Web;
-using Millrace.Web.Exchanges;
 
 namespace Millrace.Server;
 
 /// <summary>
-/// Sites from start to stop: binds, gives up what serving does not need, opens them, starts the reactors, listens, says so, reloads on
-/// SIGHUP, and drains on SIGTERM or SIGINT.
+/// Runs a server from start to stop: binds addresses, drops privileges, opens sites, starts reactors, listens, reports readiness, reloads
+/// on SIGHUP, and drains on SIGTERM or SIGINT.
 /// </summary>
 internal static class Server
 {
-    /// <param name="configuration">What is read anew at SIGHUP.</param>
-    /// <param name="options">What it said just now.</param>
-    public static async Task<int> RunAsync(Configuration configuration, ServeOptions options)
+    /// <param name="configuration">The configuration that SIGHUP reads again.</param>
+    /// <param name="options">The options just read from it.</param>
+    public static async Task<int> RunAsync(ServerConfiguration configuration, ServeOptions options)
     {
         using ILoggerFactory logging = CreateLogging(LogLevel.Information);
         ILogger log = logging.CreateLogger("Millrace.Server");
         using NotifySocket manager = NotifySocket.Open(log);
 
-        // First of all: until then the signals' default would end the process, and a large site takes seconds to open.
-        using var reload = new KeptSignal(PosixSignal.SIGHUP);
-        using var rotate = new KeptSignal(KeptSignal.User1);
+        // First: until then the signals' default would end the process, and opening a large site takes seconds.
+        using var reload = new QueuedSignal(PosixSignal.SIGHUP);
+        using var rotate = new QueuedSignal(QueuedSignal.User1);
         try
         {
-            // Before the others, and so the last to go: it tells how they come and go.
+            // Before the others, and therefore disposed of last: it reports their state.
             await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
-            using AccessJournal? journal = AccessJournal.Open(options.AccessLog, options.Proxies, options.Service, logging);
-            using var fronts = new HttpsFronts(logging);
-            HttpsFront? https = fronts.OpenNext(options.Https);
-            fronts.Replace(https, options.Https);
+            using AccessLogger? accessLog = AccessLogger.Open(options.AccessLog, options.Proxies, options.Service, logging);
+            using var httpsEndpoints = new HttpsEndpoints(logging);
+            HttpsEndpoint? https = httpsEndpoints.OpenNext(options.Https);
+            httpsEndpoints.Replace(https, options.Https);
             using BoundAddresses bound = BoundAddresses.Bind(options);
 
-            // From here on as somebody else, where that was asked for: what they may not read is not served.
-            Confinement.Become(options, configuration.Path, journal?.IsNew ?? false, log);
+            // Before the change of user, while all files are accessible.
             using var hosted = new HostedSites(logging);
+            hosted.PrivateFiles.Keep(ServerFiles.Of(options, configuration.Path, https));
+
+            // From here on as the configured user: files that this user may not read are not served.
+            Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
             OpenSites(hosted, options);
 
-            // Walking a large site leaves several times as much garbage as it keeps, and nothing that comes would soon collect it.
+            // Scanning a large site leaves several times as much garbage as live data, and nothing later would collect it soon.
             GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
-            await using ReactorGroup group = await ReactorGroup.StartAsync(options.Engine with { LoggerFactory = logging });
-            using var telemetry = Telemetry.Open(options.Admin, group, hosted, journal, logging);
+            var memory = new IdleMemoryRelease();
+            EngineOptions engine = options.Engine with { LoggerFactory = logging, OnIdle = memory.OnIdle };
+            await using ReactorGroup group = await ReactorGroup.StartAsync(engine);
+            memory.Attach(group);
+            using var telemetry = Telemetry.Open(options.Admin, group, hosted, accessLog, logging);
             if (telemetry is not null)
             {
                 admin?.State.Attach(group, telemetry.Requests, hosted);
             }
 
             Func<Reactor, IExchangeObserver>? observe =
-                ObserverGroup.Join(journal?.Start(group.Reactors.Count), telemetry is null ? null : telemetry.Requests.For);
-            using IDisposable? rotating = journal is null ? null : rotate.Attach(journal.Reopen);
-            await using var sites = new StaticSites(HostedSites.TableOf(hosted.All), options.Web, group, observe);
-            Confinement.FilterCalls(options.Service, log);
-            var entrances = new Entrances(group, sites, bound);
-            await entrances.ReplaceAsync(await entrances.OpenNextAsync(options, https), options, https);
+                CompositeObserver.Join(accessLog?.Start(group.Reactors.Count), telemetry is null ? null : telemetry.Requests.For);
+            using IDisposable? rotating = accessLog is null ? null : rotate.Attach(accessLog.Reopen);
+            await using var sites = new StaticSiteServer(
+                HostedSites.TableOf(hosted.All), options.Web, group, observe, new TrustedPeers(options.Proxies).CarriesHttps);
+            Sandbox.FilterCalls(options.Service, log);
+            var listenEndpoints = new ListenEndpoints(group, sites, bound);
+            await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
 
             using var stop = new StopSignal();
-            admin?.Turn(Readiness.Ready);
-            Announcement.Print(new Announcement(hosted.All, group, entrances.Served, https?.Local, admin?.EndPoint));
-            manager.Ready(entrances.Status);
-            await using Watchdog? watchdog =
-                manager.WatchdogPeriod is { } period ? Watchdog.Start(group.Reactors, period, manager.Alive) : null;
-            var reloading = new Reloading(configuration, options, hosted, fronts, entrances, sites, new ServerLog(log));
+            admin?.SetReadiness(Readiness.Ready);
+            StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https?.Local, admin?.EndPoint));
+            manager.Ready(listenEndpoints.Status);
+            await using ServiceWatchdog? watchdog =
+                manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
+            var reloading = new ConfigurationReload(
+                configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, new ServerLog(log));
             using (reload.Attach(() =>
             {
                 manager.Reloading();
                 reloading.RunAsync().GetAwaiter().GetResult();
-                manager.Ready(entrances.Status);
+                manager.Ready(listenEndpoints.Status);
             }))
             {
                 await stop.Requested;
-                admin?.Turn(Readiness.Draining);
+                admin?.SetReadiness(Readiness.Draining);
             }
 
             manager.Stopping();
@@ -102,16 +111,16 @@ internal static class Server
 
     private static void OpenSites(HostedSites hosted, ServeOptions options)
     {
-        using var progress = new WaitLine($"Reading {Shown(options.Site.Root)}");
+        using var progress = new WaitLine($"Reading {DisplayPath(options.Site.Root)}");
         hosted.Replace(hosted.OpenNext(options.Sites));
     }
 
-    /// <summary>The root as people think of it: from where they are, if it is below.</summary>
-    public static string Shown(string root)
+    /// <summary>The root for messages: relative to the working directory if it is below it.</summary>
+    public static string DisplayPath(string root)
     {
         if (root.Length == 0)
         {
-            // It is refused in a moment, and no path until then.
+            // An empty root is refused later, and is not a path.
             return root;
         }
 
@@ -131,7 +140,8 @@ internal static class Server
         .AddConsole(static console =>
         {
             console.LogToStandardErrorThreshold = LogLevel.Trace;
-            // Reactors log, and so does who is to end the process: nobody waits for whoever reads stderr. What is left out is told.
+            // Reactors and the shutdown write logs: no thread may block on a slow reader of stderr. Dropped messages are counted and
+            // reported.
             console.QueueFullMode = ConsoleLoggerQueueFullMode.DropWrite;
         }));
 }

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Server;
 
-/// <summary>SIGTERM or SIGINT: the first asks for a drain, the second lets the process end at once, as it would have without us.</summary>
+/// <summary>SIGTERM or SIGINT: the first one requests a drain, the second one ends the process at once, as by default.</summary>
 internal sealed class StopSignal : IDisposable
 {
     private readonly TaskCompletionSource _requested = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -1,47 +1,49 @@
 using System.Collections.Concurrent;
 using Millrace.Http;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles;
 
 /// <summary>
-/// Compares what a plan depends on with the disk, before it is made, for a site that nobody tells of changes: the path itself, and where
-/// a page, a rule's target, the fallback or an error's page would answer for it, theirs, whether they are there or not. Any thread.
+/// Compares the files that a plan depends on with the disk before the plan is made, for a site whose changes are not watched. Besides the
+/// path itself these are the candidates that could serve it (pages, rule targets, the fallback, error pages), whether they exist or not.
+/// Any thread.
 /// </summary>
-internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
+internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner)
 {
     private const long RetryMs = 1_000;
 
-    /// <summary>Many requests may meet one change: the first reads the directory again, those behind it find it read.</summary>
-    private readonly Lock _refreshing = new();
+    /// <summary>One refresh at a time: when many requests find the same change, the first refreshes and the others find it done.</summary>
+    private readonly Lock _refreshLock = new();
 
-    /// <summary>Directories that were read again and are no better, and when: some may take a network's patience each time.</summary>
-    private readonly ConcurrentDictionary<byte[], long> _inVain = new(PathBytes.Comparer);
+    /// <summary>When a directory was refreshed without result. Limits retries, as each may wait for a network timeout.</summary>
+    private readonly ConcurrentDictionary<byte[], long> _failedAtMs = new(PathBytes.Comparer);
 
-    /// <param name="targetPath">The path of a request's target, percent-encoded; taken over.</param>
-    /// <param name="query">Its query without '?'; taken over.</param>
-    /// <param name="accept">Its Accept field; taken over.</param>
+    /// <param name="targetPath">The request's path, percent-encoded. Ownership passes to this method.</param>
+    /// <param name="query">The query without '?'. Ownership passes to this method.</param>
+    /// <param name="accept">The Accept field. Ownership passes to this method.</param>
     public void Run(byte[] targetPath, byte[] query, byte[] accept)
     {
         byte[] decoded = new byte[targetPath.Length];
-        if (TargetPath.Decode(targetPath, decoded, out ReadOnlySpan<byte> path) != PathResult.Ok)
+        PathResult result = TargetPath.Decode(targetPath, decoded, out ReadOnlySpan<byte> path);
+        if (result is not (PathResult.Ok or PathResult.EmptySegment))
         {
             return;
         }
 
-        // What was refreshed may lead to other paths, rules above all; each is looked at once.
-        var looked = new HashSet<byte[]>(PathBytes.Comparer);
-        byte[][] next = [path.ToArray()];
+        // A refresh may change where the request resolves, rules above all. Each path is checked once.
+        var visited = new HashSet<byte[]>(PathBytes.Comparer);
+        byte[][] next = result == PathResult.Ok ? [path.ToArray()] : [.. PathsAskedBy(targetPath, query, accept)];
         while (next.Length > 0)
         {
-            foreach (byte[] asked in next)
+            foreach (byte[] candidate in next)
             {
-                looked.Add(asked);
-                RefreshIfStale(asked);
+                visited.Add(candidate);
+                RefreshIfStale(candidate);
             }
 
-            next = [.. PathsAskedBy(targetPath, query, accept).Except(looked, PathBytes.Comparer)];
+            next = [.. PathsAskedBy(targetPath, query, accept).Except(visited, PathBytes.Comparer)];
         }
     }
 
@@ -52,7 +54,7 @@ internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
             return;
         }
 
-        lock (_refreshing)
+        lock (_refreshLock)
         {
             if (NeedsRefresh(path, out Freshness freshness, out byte[] directory))
             {
@@ -63,11 +65,11 @@ internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
 
     private bool NeedsRefresh(byte[] path, out Freshness freshness, out byte[] directory)
     {
-        freshness = Look(path, out directory);
+        freshness = Check(path, out directory);
         return freshness switch
         {
             Freshness.Current => false,
-            Freshness.Doubtful => !_inVain.TryGetValue(directory, out long atMs) || Environment.TickCount64 - atMs >= RetryMs,
+            Freshness.Doubtful => !_failedAtMs.TryGetValue(directory, out long atMs) || Environment.TickCount64 - atMs >= RetryMs,
             _ => true,
         };
     }
@@ -86,17 +88,17 @@ internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
 
         if (freshness == Freshness.Doubtful && catalog.Current == before)
         {
-            _inVain[directory] = Environment.TickCount64;
+            _failedAtMs[directory] = Environment.TickCount64;
         }
         else
         {
-            _ = _inVain.TryRemove(directory, out _);
+            _ = _failedAtMs.TryRemove(directory, out _);
         }
     }
 
-    private Freshness Look(ReadOnlySpan<byte> path, out byte[] directory)
+    private Freshness Check(ReadOnlySpan<byte> path, out byte[] directory)
     {
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         try
         {
             Freshness freshness = snapshot.Check(path, out SiteDirectory? changed);
@@ -112,7 +114,7 @@ internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
     private HashSet<byte[]> PathsAskedBy(byte[] targetPath, byte[] query, byte[] accept)
     {
         var scratch = new PlanScratch { PathsAsked = new HashSet<byte[]>(PathBytes.Comparer) };
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         try
         {
             var request = new PlanRequest
@@ -121,7 +123,7 @@ internal sealed class Revalidation(AssetCatalog catalog, Planner planner)
                 Path = targetPath,
                 Query = query,
                 Accept = accept,
-                Admission = Admission.Granted,
+                AccessDecision = AccessDecision.Granted,
             };
             _ = planner.Decide(request, snapshot, scratch);
             return scratch.PathsAsked;

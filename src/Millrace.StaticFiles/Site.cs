@@ -1,105 +1,133 @@
 using Microsoft.Extensions.Logging;
 using Millrace.StaticFiles.Access;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles;
 
 /// <summary>
-/// A site that is being served: its catalogue, what keeps that fresh, what compresses for it, who may read it, and the planner that
-/// decides for it. Any thread may use it.
+/// One served site: catalog, file watch, background compression, access control and response planner. Owns them; any thread may use it.
 /// </summary>
 internal sealed class Site : IDisposable
 {
     private readonly SiteLog _log;
-    private readonly Settling _settling;
+    private readonly Debounce _debounce;
     private readonly string _root;
     private readonly TreeWatch _watch;
+    private readonly ScanProgress _progress;
     private readonly Revalidation _revalidation;
+    private readonly FailureLog _revalidationFailures = new();
     private readonly BackgroundCompressor? _compressor;
 
-    private Site(SiteOptions options, ILogger logger, SiteLog log, TreeWatch watch, AssetCatalog catalog, BasicAuthentication? access)
+    /// <summary>Holds the site's password file if the options brought no shared <see cref="PrivateFiles"/>.</summary>
+    private PrivateFiles? _ownPrivateFiles;
+
+    private Site(
+        SiteOptions options,
+        ILogger logger,
+        SiteLog log,
+        TreeWatch watch,
+        AssetCatalog catalog,
+        ScanProgress progress,
+        BasicAuthentication? access)
     {
         _log = log;
         _root = options.Root;
         _watch = watch;
+        _progress = progress;
         Catalog = catalog;
         Access = access;
-        Planner = new Planner(new SitePolicy(options, access is null ? default : access.Challenge));
+        Planner = new ResponsePlanner(new SitePolicy(options, access is null ? default : access.Challenge));
         _revalidation = new Revalidation(catalog, Planner);
-        _settling = new Settling(
+        _debounce = new Debounce(
             new Refresher(catalog, _root, new WatchLog(logger)), () => catalog.Current.Unsettled, TimeProvider.System);
         Catalog.Changed += OnChanged;
         OnChanged();
-        _log.NotServed(_root, catalog.Current.SkippedCount, catalog.Current.Skipped);
+        _log.ReportSkipped(_root, catalog.Current);
         _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.CompressionFailed) : null;
         watch.Start(catalog);
     }
 
     public AssetCatalog Catalog { get; }
 
-    public Planner Planner { get; }
+    public ResponsePlanner Planner { get; }
 
-    /// <summary>Who may read it; null for everybody.</summary>
+    /// <summary>The access check; null if everybody may read.</summary>
     public BasicAuthentication? Access { get; }
 
-    /// <summary>Whether nobody tells when its files change, so that they are looked at for each request.</summary>
+    /// <summary>Whether file changes are not watched, so that files are checked at each request.</summary>
     public bool Revalidates => _watch.Mode == WatchMode.Revalidate;
 
-    /// <summary>Whether files are being compressed now.</summary>
     public bool IsCompressing => _compressor is { IsWorking: true };
 
-    /// <summary>Opens a root and reads it. Throws <see cref="SiteException"/> where it cannot be served as told.</summary>
+    /// <summary>Opens and scans a root. Throws <see cref="SiteException"/> if it cannot be served as configured.</summary>
     public static Site Open(SiteOptions options, ILoggerFactory logging)
     {
         options.Validate();
+        options = FromWorkingDirectory(options);
         ILogger logger = logging.CreateLogger("Millrace.StaticFiles");
         var log = new SiteLog(logger);
+        PrivateFiles? own = options is { PrivateFiles: null, PasswordFile: not null } ? new PrivateFiles() : null;
+        options = options with { PrivateFiles = options.PrivateFiles ?? own };
+        options.PrivateFiles?.Keep(options.PasswordFile is string privateFile ? [privateFile] : []);
         BasicAuthentication? access = options.PasswordFile is string file
             ? BasicAuthentication.Open(file, options.Realm, refusal => log.PasswordFileRefused(refusal.Message))
             : null;
         TreeWatch? watch = null;
         AssetCatalog? catalog = null;
+        var progress = new ScanProgress(
+            TimeProvider.System, (path, entries, elapsed) => log.SlowScan(options.Root, (int)elapsed.TotalSeconds, path, entries));
         try
         {
             watch = TreeWatch.Open(options.Root, options.Watch, logger);
-            catalog = AssetCatalog.Open(options, watch);
+            catalog = AssetCatalog.Open(options, watch, progress);
             access?.RequireUnserved(catalog.Current);
-            return new Site(options, logger, log, watch, catalog, access);
+            return new Site(options, logger, log, watch, catalog, progress, access) { _ownPrivateFiles = own };
         }
         catch
         {
             watch?.Dispose();
             catalog?.Dispose();
+            progress.Dispose();
             access?.Dispose();
+            own?.Dispose();
             throw;
         }
     }
 
-    /// <summary>Reads everything anew. What cannot be read is logged, and the site stays as it was.</summary>
+    /// <summary>Makes paths absolute: builds delete and recreate the working directory.</summary>
+    private static SiteOptions FromWorkingDirectory(SiteOptions options) =>
+        Path.IsPathRooted(options.Root) && options.PasswordFile?.StartsWith('/') != false ? options : options with
+        {
+            Root = Path.Combine(Environment.CurrentDirectory, options.Root),
+            PasswordFile = options.PasswordFile is string file ? Path.Combine(Environment.CurrentDirectory, file) : null,
+        };
+
+    /// <summary>Rescans the whole site. A failure is logged, and the previous snapshot stays.</summary>
     public void Reload()
     {
         try
         {
             Catalog.Reload();
             _log.Reloaded(_root, Catalog.Current.AssetCount);
-            _log.NotServed(_root, Catalog.Current.SkippedCount, Catalog.Current.Skipped);
+            _log.ReportSkipped(_root, Catalog.Current);
         }
-        catch (SiteException refusal)
+        catch (SiteException error)
         {
-            _log.ReloadRefused(_root, refusal.Message);
+            _log.ReloadFailed(_root, error.Message);
         }
     }
 
     /// <summary>
-    /// Looks whether what answers a request is on disk as the snapshot has it, and has read again what is not. On the thread pool: on a
-    /// network file system even a look may take long, and no reactor should.
+    /// Checks the files that a response depends on against the disk and refreshes the catalog where they differ. Runs on the thread pool,
+    /// because even a stat can take long on a network file system and must not block a reactor.
     /// </summary>
-    /// <param name="targetPath">The path of a request's target, percent-encoded; taken over.</param>
-    /// <param name="query">Its query without '?'; taken over.</param>
-    /// <param name="accept">Its Accept field, which the fallback asks about; taken over.</param>
+    /// <param name="targetPath">The request's path, percent-encoded. Ownership passes to this method.</param>
+    /// <param name="query">The query without '?'. Ownership passes to this method.</param>
+    /// <param name="accept">The Accept field, which the fallback page depends on. Ownership passes to this method.</param>
     public Task RevalidateAsync(byte[] targetPath, byte[] query, byte[] accept) =>
         Task.Run(() => Revalidate(targetPath, query, accept));
 
@@ -108,9 +136,11 @@ internal sealed class Site : IDisposable
         _watch.Dispose();
         _compressor?.Dispose();
         Catalog.Changed -= OnChanged;
-        _settling.Dispose();
+        _debounce.Dispose();
         Catalog.Dispose();
+        _progress.Dispose();
         Access?.Dispose();
+        _ownPrivateFiles?.Dispose();
     }
 
     private void Revalidate(byte[] targetPath, byte[] query, byte[] accept)
@@ -118,22 +148,31 @@ internal sealed class Site : IDisposable
         try
         {
             _revalidation.Run(targetPath, query, accept);
+            if (_revalidationFailures.ShouldLogRecovery())
+            {
+                _log.RevalidationRecovered(_root);
+            }
         }
-        catch (SiteException refusal)
+        catch (SiteException error)
         {
-            _log.ReloadRefused(_root, refusal.Message);
+            // Each request meets the same failure; FailureLog reports it once.
+            if (_revalidationFailures.ShouldLogFailure(error.Message, Environment.TickCount64))
+            {
+                _log.ReloadFailed(_root, error.Message);
+            }
         }
         catch (ObjectDisposedException)
         {
-            // The site was closed meanwhile: the request is planned with what is served in its place.
+            // The site was closed meanwhile; the request is planned with its replacement.
         }
     }
 
     private void OnChanged()
     {
         CatalogSnapshot current = Catalog.Current;
-        _log.Tell(current.Rules.Warnings);
-        _log.Tell(_root, current.Content.RuleFiles);
-        _settling.OnChanged();
+        _log.Report(current.Rules.Warnings);
+        _log.Report(_root, current.Content.RuleFiles);
+        _log.ReportUnreadable(_root, Catalog);
+        _debounce.OnChanged();
     }
 }

@@ -1,6 +1,6 @@
 namespace Millrace.StaticFiles;
 
-/// <summary>A site that cannot be served as it was told: names the cause and what would remedy it.</summary>
+/// <summary>The site cannot be served as configured. States the cause and the remedy.</summary>
 public sealed class SiteException : Exception
 {
     /// <summary>Without a cause or a remedy: for frameworks that demand this constructor.</summary>

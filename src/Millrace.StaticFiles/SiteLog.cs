@@ -1,23 +1,27 @@
 using Microsoft.Extensions.Logging;
-using Millrace.StaticFiles.Building;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles;
 
-/// <summary>A site's log lines. Event ids are stable: 42x what it was told, 43x what it was asked to do.</summary>
+/// <summary>Log lines of one site. Event ids are stable: 42x configuration and files, 43x reloads. Any thread.</summary>
 internal sealed partial class SiteLog(ILogger logger)
 {
     private const int ShownMax = 5;
 
-    private readonly Lock _telling = new();
-    private IReadOnlyList<string> _told = [];
-    private RuleFileStates? _toldOf;
+    /// <summary>A few names suffice to recognise a folder that was copied with the wrong permissions.</summary>
+    private const int NamedMax = 10;
 
-    /// <summary>Warns of rules that are not applied; once, as long as they stay the same.</summary>
-    public void Tell(IReadOnlyList<string> warnings)
+    private readonly Lock _reportLock = new();
+    private IReadOnlyList<string> _reported = [];
+    private RuleFileStates? _reportedOf;
+    private HashSet<string> _reportedUnreadable = [];
+
+    /// <summary>Logs rules that are not applied, once for as long as they stay the same.</summary>
+    public void Report(IReadOnlyList<string> warnings)
     {
-        IReadOnlyList<string> told = Interlocked.Exchange(ref _told, warnings);
-        if (!told.SequenceEqual(warnings, StringComparer.Ordinal))
+        IReadOnlyList<string> reported = Interlocked.Exchange(ref _reported, warnings);
+        if (!reported.SequenceEqual(warnings, StringComparer.Ordinal))
         {
             foreach (string warning in warnings)
             {
@@ -26,48 +30,100 @@ internal sealed partial class SiteLog(ILogger logger)
         }
     }
 
-    /// <summary>Tells of a rule file that could not be read; once, as long as it stays the same.</summary>
-    public void Tell(string root, RuleFileStates? states)
+    /// <summary>Logs a rule file that cannot be read, once for as long as its state stays the same.</summary>
+    public void Report(string root, RuleFileStates? states)
     {
-        lock (_telling)
+        lock (_reportLock)
         {
-            if (states?.Refused is SkippedEntry refused && states != _toldOf)
+            if (states?.Refused is SkippedEntry refused && states != _reportedOf)
             {
                 RuleFileRefused(refused.Path, root, refused.Reason);
             }
 
-            _toldOf = states;
+            _reportedOf = states;
         }
     }
 
-    /// <summary>Tells what of the root is not served: a link that leads out or a file nobody may read is a silent 404 otherwise.</summary>
-    public void NotServed(string root, int count, IReadOnlyList<SkippedEntry> entries)
+    /// <summary>
+    /// Logs files and directories that the server's user may not read, which otherwise are a silent 404: each once, and once more when it
+    /// becomes readable. Covers the first hundred, because the catalog keeps no more.
+    /// </summary>
+    public void ReportUnreadable(string root, AssetCatalog catalog)
     {
-        if (count > 0)
+        lock (_reportLock)
         {
-            string some = string.Join(", ", entries.Take(ShownMax).Select(static entry => $"{entry.Path} ({entry.Reason})"));
-            EntriesSkipped(root, count, count > ShownMax ? some + ", ..." : some);
+            CatalogSnapshot current = catalog.Current;
+            HashSet<string> unreadable = [.. current.Skipped.Where(IsUnreadable).Select(static entry => entry.Path)];
+            string[] added = [.. unreadable.Except(_reportedUnreadable).Order(StringComparer.Ordinal)];
+            string[] removed = [.. _reportedUnreadable.Except(unreadable).Order(StringComparer.Ordinal)];
+            _reportedUnreadable = unreadable;
+            foreach (string path in added.Take(NamedMax))
+            {
+                Unreadable(path, root, ProcessUser.Describe());
+            }
+
+            if (added.Length > NamedMax)
+            {
+                MoreUnreadable(added.Length - NamedMax, root, ProcessUser.Describe());
+            }
+
+            foreach (string path in removed.Where(path => current.HasReadable(path)).Take(NamedMax))
+            {
+                ReadableAgain(path, root);
+            }
+        }
+    }
+
+    /// <summary>Logs the other entries of the root that are not served; a link that leaves the root otherwise is a silent 404.</summary>
+    public void ReportSkipped(string root, CatalogSnapshot snapshot)
+    {
+        SkippedEntry[] entries = [.. snapshot.Skipped.Where(static entry => !IsUnreadable(entry))];
+        int count = snapshot.SkippedCount - (snapshot.Skipped.Count - entries.Length);
+        if (count > 0 && entries.Length > 0)
+        {
+            string shown = string.Join(", ", entries.Take(ShownMax).Select(static entry => $"{entry.Path} ({entry.Reason})"));
+            EntriesSkipped(root, count, count > ShownMax ? shown + ", ..." : shown);
         }
     }
 
     [LoggerMessage(420, LogLevel.Warning, "Ignored: {Rule}")]
     public partial void RuleIgnored(string rule);
 
-    [LoggerMessage(421, LogLevel.Error, "The password file is not read: {Cause} Who was known before still is.")]
+    [LoggerMessage(421, LogLevel.Error, "The password file was not reloaded; its previous users stay valid. {Cause}")]
     public partial void PasswordFileRefused(string cause);
 
-    [LoggerMessage(422, LogLevel.Error, "Compressing in the background failed; files are served as they are.")]
+    [LoggerMessage(422, LogLevel.Error, "Background compression failed and stays off until a restart; files are served uncompressed.")]
     public partial void CompressionFailed(Exception error);
 
     [LoggerMessage(423, LogLevel.Warning, "{Count} entries of {Root} are not served: {Entries}")]
     public partial void EntriesSkipped(string root, int count, string entries);
 
-    [LoggerMessage(424, LogLevel.Error, "{File} of {Root} cannot be read ({Reason}). The rules that were read before stay.")]
+    [LoggerMessage(424, LogLevel.Error, "{File} of {Root} cannot be read ({Reason}); keeping the previous rules.")]
     public partial void RuleFileRefused(string file, string root, SkipReason reason);
 
-    [LoggerMessage(430, LogLevel.Information, "{Root} is read anew: {Assets} assets.")]
+    [LoggerMessage(425, LogLevel.Warning,
+        "{Path} of {Root} cannot be read by this server's user ({User}) and is answered with 404. Let that user read it: 'chmod o+r' for a "
+        + "file, 'chmod o+rx' for a directory, or its owner or group.")]
+    public partial void Unreadable(string path, string root, string user);
+
+    [LoggerMessage(426, LogLevel.Warning, "{Count} more entries of {Root} cannot be read by this server's user ({User}).")]
+    public partial void MoreUnreadable(int count, string root, string user);
+
+    [LoggerMessage(427, LogLevel.Information, "{Path} of {Root} can be read again.")]
+    public partial void ReadableAgain(string path, string root);
+
+    [LoggerMessage(430, LogLevel.Information, "Reloaded {Root}: {Assets} assets.")]
     public partial void Reloaded(string root, int assets);
 
-    [LoggerMessage(431, LogLevel.Error, "{Root} cannot be read anew: {Cause} What was read before stays.")]
-    public partial void ReloadRefused(string root, string cause);
+    [LoggerMessage(431, LogLevel.Error, "Rescan of {Root} failed; keeping the previous snapshot. {Cause}")]
+    public partial void ReloadFailed(string root, string cause);
+
+    [LoggerMessage(433, LogLevel.Warning,
+        "Scanning {Root} has taken {Seconds} s and continues: now at {Path}, after {Entries} entries.")]
+    public partial void SlowScan(string root, int seconds, string path, int entries);
+
+    [LoggerMessage(432, LogLevel.Information, "Rescan of {Root} succeeded again.")]
+    public partial void RevalidationRecovered(string root);
+
+    private static bool IsUnreadable(SkippedEntry entry) => entry.Reason == SkipReason.Unreadable;
 }

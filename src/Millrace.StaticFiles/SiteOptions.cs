@@ -1,72 +1,76 @@
 using Millrace.Interop.Files;
+using Millrace.Interop.Memory;
 using Millrace.StaticFiles.Options;
+using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles;
 
-/// <summary>What a site can be told. Immutable: a changed option is a new catalogue.</summary>
+/// <summary>Settings of one site. Immutable: a changed option needs a new catalog.</summary>
 public sealed record SiteOptions
 {
-    /// <summary>
-    /// The directory that is served. A symlink here is followed afresh at every reload, so that a release can be swapped.
-    /// </summary>
+    private const long CompressedBytesTotalDefault = 64L * 1024 * 1024;
+
+    /// <summary>The directory to serve. A symlink here is resolved again at every reload, so that a release can be switched.</summary>
     public required string Root { get; init; }
 
     /// <summary>
-    /// The names that answer for a directory, the first that exists. Default: <c>index.html</c>, <c>index.htm</c>.
+    /// The file names that serve as a directory's index; the first that exists is used. Default: <c>index.html</c>, <c>index.htm</c>.
     /// </summary>
     public IReadOnlyList<string> IndexNames { get; init; } = ["index.html", "index.htm"];
 
-    /// <summary>Whether names that start with a dot are served. Default: hidden, but for <c>/.well-known/</c>.</summary>
+    /// <summary>Whether names that start with a dot are served. Default: hidden, except <c>/.well-known/</c>.</summary>
     public DotfilePolicy Dotfiles { get; init; }
 
     /// <summary>
-    /// The page of a single-page application that answers, with status 200, for what is not found, if the path's last segment has no
-    /// '.' or the client asks for HTML by name: a missing script must stay a 404. Default (null): none.
+    /// The page of a single-page application that is served, with status 200, for paths that are not found, if the path's last segment has
+    /// no '.' or the client's Accept names HTML: a missing script must stay a 404. Default (null): none.
     /// </summary>
     public string? Fallback { get; init; }
 
     /// <summary>
-    /// Whether <c>/about</c> is answered by <c>/about.html</c>, and the longer form redirected to it. Default: no, a path names
-    /// its file.
+    /// Whether <c>/about</c> serves <c>/about.html</c>, and the longer form redirects to it. Default: no, a path names its file.
     /// </summary>
     public bool CleanUrls { get; init; }
 
     /// <summary>
-    /// The files that are the bodies of error answers, by status. One that does not exist is as if it were not named. Default:
-    /// 404 by <c>/404.html</c>, as static site generators call it.
+    /// Whether repeated slashes count as one: <c>//a///b</c> is served as <c>/a/b</c>. Default: yes, as in nginx. Otherwise such a path is
+    /// not found.
+    /// </summary>
+    public bool MergeSlashes { get; init; } = true;
+
+    /// <summary>
+    /// The files that are the bodies of error responses, by status. One that does not exist is ignored. Default: <c>/404.html</c> for 404,
+    /// as static site generators name it.
     /// </summary>
     public IReadOnlyDictionary<int, string> ErrorPages { get; init; } = new Dictionary<int, string> { [404] = "/404.html" };
 
     /// <summary>
-    /// Whether a directory without index lists its files. Default: no, names that nothing links to should not be published
-    /// by accident.
+    /// Whether a directory without an index lists its files. Default: no, so that unlinked names are not published by accident.
     /// </summary>
     public bool Listing { get; init; }
 
     /// <summary>
-    /// Cache-Control by path; the first that matches decides. Default: none, then names with a content hash are immutable for a
-    /// year and all others <c>no-cache</c>, which is stored but asked about, so that a changed file is seen at once.
+    /// Cache-Control by path; the first match decides. Default: none, so names with a content hash are immutable for a year and all others
+    /// <c>no-cache</c>: stored but revalidated, so that a changed file is seen at once.
     /// </summary>
     public IReadOnlyList<CacheRule> CacheControl { get; init; } = [];
 
     /// <summary>
-    /// Response fields by path. A later rule replaces an earlier one's field of the same name, and all go before the site's own
-    /// <c>_headers</c> file: who runs the server has the last word. Default: none.
+    /// Response fields by path. A later rule replaces an earlier one's field of the same name, and all take precedence over the site's own
+    /// <c>_headers</c> file: the operator overrides the site. Default: none.
     /// </summary>
     public IReadOnlyList<FieldRule> Fields { get; init; } = [];
 
-    /// <summary>Which other sites' scripts may read the files. Default (null): none (RFC 6454's same origin).</summary>
+    /// <summary>Which other origins' scripts may read the files. Default (null): none (RFC 6454's same origin).</summary>
     public CorsOptions? Cors { get; init; }
 
     /// <summary>
-    /// Whether answers carry a preset of security fields, which rules may replace one by one. Default: no, some of them (no
-    /// framing by others, no camera) would break sites that were made without them.
+    /// Whether responses carry a preset of security fields, which rules can replace one by one. Default: no, because some of them (no
+    /// framing by others, no camera) break sites that were made without them.
     /// </summary>
     public bool SecurityHeaders { get; init; }
 
-    /// <summary>
-    /// The charset that text types name; empty for none. Default <c>utf-8</c>: without one a browser guesses by locale.
-    /// </summary>
+    /// <summary>The charset of text types; empty for none. Default <c>utf-8</c>: without one a browser guesses by locale.</summary>
     public string Charset { get; init; } = "utf-8";
 
     /// <summary>
@@ -75,104 +79,161 @@ public sealed record SiteOptions
     public IReadOnlyDictionary<string, string> ContentTypes { get; init; } = new Dictionary<string, string>();
 
     /// <summary>
-    /// Redirects and rewrites, the first that matches; before those of the site's own <c>_redirects</c> file. Default: none.
+    /// Redirects and rewrites; the first match applies, before those of the site's own <c>_redirects</c> file. Default: none.
     /// </summary>
     public IReadOnlyList<RedirectRule> Redirects { get; init; } = [];
 
     /// <summary>
-    /// Whether <c>_headers</c> and <c>_redirects</c> in the root are rules in the syntax of Netlify and Cloudflare, and not
-    /// served. Default: yes, a site that was made for them works here too.
+    /// Whether <c>_headers</c> and <c>_redirects</c> in the root are rules in the syntax of Netlify and Cloudflare, and not served.
+    /// Default: yes, so that a site made for them works unchanged.
     /// </summary>
     public bool SiteFiles { get; init; } = true;
 
     /// <summary>
-    /// An htpasswd file: whoever is not in it gets 401, for every path. Then <c>public</c> in the default Cache-Control becomes
-    /// <c>private</c> (RFC 9111, section 3.5). Default (null): everybody may read.
+    /// An htpasswd file: every path needs credentials from it, otherwise the response is 401. Then <c>public</c> in the default
+    /// Cache-Control becomes <c>private</c> (RFC 9111, section 3.5). Default (null): everybody may read.
     /// </summary>
     public string? PasswordFile { get; init; }
 
-    /// <summary>What the browser names when it asks for a password. Default <c>Restricted</c>.</summary>
+    /// <summary>Files that no site serves, under any name. A site adds its password file.</summary>
+    internal PrivateFiles? PrivateFiles { get; init; }
+
+    /// <summary>The realm that the browser shows when it asks for a password. Default <c>Restricted</c>.</summary>
     public string Realm { get; init; } = "Restricted";
 
     /// <summary>
-    /// Whether files that compress well, and have no <c>.br</c>, <c>.gz</c> or <c>.zst</c> beside them, are compressed by the
-    /// server: each once, in the background, kept in memory. Default: yes.
+    /// Whether the server compresses files that compress well and have no <c>.br</c>, <c>.gz</c> or <c>.zst</c> beside them: each once, in
+    /// the background, kept in memory. Default: yes.
     /// </summary>
     public bool Compression { get; init; } = true;
 
-    /// <summary>The memory for what the server compressed, in bytes. Default 64 MiB: the text of a large site.</summary>
-    public long CompressedBytesTotalMax { get; init; } = 64L * 1024 * 1024;
+    /// <summary>
+    /// The memory for compressed variants, in bytes. Default 64 MiB, the text of a large site, or 1/32 of the memory available to the
+    /// process if that is less.
+    /// </summary>
+    public long CompressedBytesTotalMax { get; init; } = CompressedBytesTotalDefault;
 
-    /// <summary>How changes of files are noticed. Default: by inotify where it works.</summary>
+    /// <summary>How file changes are detected. Default: by inotify where it works.</summary>
     public WatchMode Watch { get; init; }
 
     /// <summary>
-    /// The largest file kept in memory, in bytes. Default 1 MiB: what is kept costs least to send at every size up to there, and larger
-    /// ones would soon fill the memory that there is.
+    /// The largest file kept in memory, in bytes. Default 1 MiB: sending from memory is cheapest at every size up to that, and larger files
+    /// would soon fill the memory.
     /// </summary>
-    public int BakedBytesMax { get; init; } = 1024 * 1024;
+    public int CacheFileBytesMax { get; init; } = 1024 * 1024;
 
     /// <summary>
-    /// The memory for all files kept in memory, in bytes. Default (null): 256 MiB, or a quarter of what the process may have (its
-    /// container's limit, as .NET sees it) where that is less. While a reload is being adopted, and for as long as a slow client holds the
-    /// version before it, there may be twice as much, never more.
+    /// The memory for all files kept in memory, in bytes. Default (null): 256 MiB, or a tenth of the memory available to the process (its
+    /// container's limit) if that is less. During a reload, and while a slow client holds the previous version, up to twice as much is
+    /// used, never more.
     /// </summary>
-    public long? BakedBytesTotalMax { get; init; }
+    public long? CacheBytesMax { get; init; }
 
     /// <summary>
-    /// The largest file whose body is read in one go and sent behind its head, in bytes. Default 256 KiB: what fits in
-    /// a socket's send buffer; larger files are streamed in chunks.
+    /// The largest file whose body is read at once and sent after its head, in bytes. Default 256 KiB, which fits in a socket's send
+    /// buffer; larger files are streamed in chunks.
     /// </summary>
-    public int RingBytesMax { get; init; } = 256 * 1024;
+    public int ReadBytesMax { get; init; } = 256 * 1024;
 
     /// <summary>
-    /// Whether streamed files may be sent by reference, all but their ends, where the way to the client lets them. Default true. Off where
-    /// files are written over in place while clients of the same machine pass on what they receive without having read it (splice).
-    /// Over Kestrel, which sees every byte, it changes nothing.
+    /// Whether streamed files, except their ends, may be sent by reference if the connection allows it. Default true. Turn it off if files
+    /// are overwritten in place while clients on the same machine pass on what they receive without reading it (splice). No effect over
+    /// Kestrel, which sees every byte.
     /// </summary>
     public bool SendFile { get; init; } = true;
 
     /// <summary>
-    /// What may be read of files at start to make their entity tags from their content, in bytes, the smallest files first.
-    /// Default 4 GiB: seconds of a fast disk. Beyond, and for files larger than are kept in memory or read in one go, a tag comes from size
-    /// and modification time, which differ between replicas.
+    /// The bytes read at start to derive entity tags from file content, smallest files first. Default 4 GiB: seconds on a fast disk. Beyond
+    /// that limit, and for files larger than those kept in memory or read at once, a tag derives from size and modification time, which
+    /// differ between replicas.
     /// </summary>
     public long HashedBytesTotalMax { get; init; } = 4L * 1024 * 1024 * 1024;
 
     /// <summary>
-    /// The descriptors held open for files, and for what is kept in memory of those from 64 KiB on. Default (null): half of the process's
-    /// limit (RLIMIT_NOFILE), the other half is for connections. One version of the site takes at most half of it, so that the
-    /// next one finds its share while the one before is still being sent. Files beyond are opened per request, and what is kept is
-    /// copied.
+    /// The descriptors held open for files, including in-memory files of 64 KiB and more. Default (null): half of the process's limit
+    /// (RLIMIT_NOFILE); the other half is for connections. One version of the site takes at most half of it, so that the next version has
+    /// its share while the previous one is still being sent. Files beyond the limit are opened per request, and in-memory files are copied
+    /// when sent.
     /// </summary>
     public int? DescriptorsMax { get; init; }
 
     /// <summary>
-    /// The directory entries a walk may meet. Default 2,000,000. Symlinks between directories can make the paths of
-    /// a small tree innumerable; the walk then ends with an error in place of the machine's memory.
+    /// The most directory entries a scan may meet. Default 2,000,000. Symlinks between directories can give a small tree a huge number of
+    /// paths; the scan then ends with an error instead of exhausting memory.
     /// </summary>
     public int EntriesMax { get; init; } = 2_000_000;
 
-    /// <summary>Throws where a value makes no sense: at start, never per request.</summary>
+    /// <summary>Throws if a value is not valid: at start, never per request.</summary>
     internal void Validate() => SiteOptionChecks.Check(this);
 
     /// <summary>The memory for the files of one version of the site.</summary>
-    internal long ResolveBakedBytesTotalMax()
+    internal long ResolveCacheBytesMax()
     {
-        const long Enough = 256L * 1024 * 1024;
-        const int Share = 4;
-        return BakedBytesTotalMax ?? Math.Min(Enough, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / Share);
+        const long DefaultMax = 256L * 1024 * 1024;
+        const int MemoryFraction = 10;
+        return CacheBytesMax ?? Math.Min(DefaultMax, ProcessMemory.Bytes / MemoryFraction);
     }
 
-    /// <summary>The descriptors for all living versions of the site together.</summary>
+    /// <summary>The memory for compressed variants; the default shrinks if the process has little memory.</summary>
+    internal long ResolveCompressedBytesTotalMax() => CompressedBytesTotalMax == CompressedBytesTotalDefault
+        ? Math.Min(CompressedBytesTotalDefault, ProcessMemory.Bytes / 32)
+        : CompressedBytesTotalMax;
+
+    /// <summary>The descriptors for all live versions of the site together.</summary>
     internal int ResolveDescriptorsMax()
     {
-        if (DescriptorsMax is int told)
+        if (DescriptorsMax is int configured)
         {
-            return told;
+            return configured;
         }
 
         int result = FileCalls.GetDescriptorLimit(out ResourceLimit limit);
         return result < 0 ? 0 : (int)Math.Min(limit.Soft / 2, int.MaxValue);
     }
+}
+
+/// <summary>The Cache-Control of files that match a pattern.</summary>
+/// <param name="Pattern">
+/// A path as <c>/assets/*</c>, or a name in any directory as <c>*.css</c>. <c>*</c> matches any bytes, slashes included; <c>?</c> one byte
+/// except '/'; <c>:name</c> the remaining part of a segment. Literal ones are written %2A, %3F, %3A.
+/// </param>
+/// <param name="Value">The field's value, as <c>public, max-age=3600</c>.</param>
+public sealed record CacheRule(string Pattern, string Value);
+
+/// <summary>How files and directories whose name starts with a dot are treated.</summary>
+public enum DotfilePolicy
+{
+    /// <summary>
+    /// They are not found (a <c>.git</c> or <c>.env</c> left in a root is the classic leak), except <c>/.well-known/</c> in the root itself
+    /// (RFC 8615).
+    /// </summary>
+    HiddenExceptWellKnown,
+
+    /// <summary>They are served like any other file.</summary>
+    Served,
+}
+
+/// <summary>A response field for paths that match a pattern.</summary>
+/// <param name="Pattern">The paths: see <see cref="CacheRule"/>. <c>*</c> matches every path.</param>
+/// <param name="Name">The field's name. Fields that the server itself controls (Content-Length, ETag and the like) are not allowed.</param>
+/// <param name="Value">The field's value.</param>
+public sealed record FieldRule(string Pattern, string Name, string Value);
+
+/// <summary>How file changes are detected.</summary>
+public enum WatchMode
+{
+    /// <summary>By inotify where it reports every change, otherwise by revalidation. The default.</summary>
+    Auto,
+
+    /// <summary>
+    /// By inotify, on any file system. On one shared with other machines, their changes go unseen. If the kernel refuses more watches,
+    /// revalidation is used.
+    /// </summary>
+    Inotify,
+
+    /// <summary>By a stat of the file and its directory at each request.</summary>
+    Revalidate,
+
+    /// <summary>Not at all: changes show only after a reload.</summary>
+    Off,
 }

@@ -1,6 +1,6 @@
 namespace Millrace.Tls;
 
-/// <summary>The file of secrets for debugging. Only its owner may read it. Any thread.</summary>
+/// <summary>The file of TLS secrets for debugging (SSLKEYLOGFILE). Only its owner may read it. Any thread.</summary>
 internal sealed class KeyLog : IDisposable
 {
     private readonly FileStream _file;
@@ -19,7 +19,7 @@ internal sealed class KeyLog : IDisposable
                 Access = FileAccess.Write,
                 Share = FileShare.ReadWrite,
                 BufferSize = 0,
-#pragma warning disable CA1416 // The engine is Linux's.
+#pragma warning disable CA1416 // The engine runs on Linux only.
                 UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite,
 #pragma warning restore CA1416
             });
@@ -32,7 +32,7 @@ internal sealed class KeyLog : IDisposable
         log.KeysLogged(path);
     }
 
-    /// <summary>Appends a line. What prevents it is logged: the connection does not suffer from it.</summary>
+    /// <summary>Appends a line. A failure is logged and does not affect the connection.</summary>
     public void TryWrite(ReadOnlySpan<byte> line)
     {
         try

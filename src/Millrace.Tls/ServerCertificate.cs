@@ -3,7 +3,7 @@ using Millrace.Tls.Certificates;
 namespace Millrace.Tls;
 
 /// <summary>
-/// A certificate with its private key, wherever they are: <see cref="CertificateFiles"/> or <see cref="LoadedCertificate"/>.
+/// A certificate with its private key: <see cref="CertificateFiles"/> or <see cref="LoadedCertificate"/>.
 /// </summary>
 public abstract record ServerCertificate
 {
@@ -11,14 +11,10 @@ public abstract record ServerCertificate
     {
     }
 
-    /// <summary>Where it is, for log lines.</summary>
-    internal abstract string Place { get; }
+    /// <summary>Its source, for log lines and messages.</summary>
+    internal abstract string Source { get; }
 
-    /// <summary>Looks at it. Says in the log where clients will not like its dates.</summary>
-    /// <exception cref="TlsException">It cannot be read, or is none.</exception>
-    internal abstract CertificateFacts ReadFacts(TlsLog log);
-
-    /// <summary>Gives it to a context of OpenSSL's, with its key.</summary>
-    /// <exception cref="TlsException">OpenSSL does not take it.</exception>
-    internal abstract void LoadInto(nint context);
+    /// <summary>Loads it with its key, and logs a warning if it is expired or not yet valid. The caller disposes it.</summary>
+    /// <exception cref="TlsException">It cannot be read, or the key does not match.</exception>
+    internal abstract CertificateKeyPair Load(TlsLog log);
 }

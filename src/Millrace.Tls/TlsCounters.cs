@@ -2,12 +2,12 @@ using System.Diagnostics.Metrics;
 
 namespace Millrace.Tls;
 
-/// <summary>What becomes of handshakes, of all reactors together. Any thread.</summary>
+/// <summary>Counts the outcomes of handshakes, over all reactors. Any thread.</summary>
 public sealed class TlsCounters
 {
     private static readonly Meter Meter = new("Millrace");
     private static readonly Counter<long> HandshakeCounter =
-        Meter.CreateCounter<long>("millrace.tls.handshakes", "{handshake}", "TLS handshakes by what became of them.");
+        Meter.CreateCounter<long>("millrace.tls.handshakes", "{handshake}", "TLS handshakes by outcome.");
 
     private static readonly KeyValuePair<string, object?> FullTag = new("outcome", "full");
     private static readonly KeyValuePair<string, object?> ResumedTag = new("outcome", "resumed");
@@ -20,22 +20,22 @@ public sealed class TlsCounters
     private long _truncated;
     private long _sessions;
 
-    /// <summary>Handshakes that were finished, resumed ones among them.</summary>
+    /// <summary>Completed handshakes, including resumed ones.</summary>
     public long HandshakesDone => Volatile.Read(ref _done);
 
-    /// <summary>Of those, handshakes that resumed a session.</summary>
+    /// <summary>Completed handshakes that resumed a session.</summary>
     public long HandshakesResumed => Volatile.Read(ref _resumed);
 
-    /// <summary>Handshakes that were not finished: refused, given up, or too slow.</summary>
+    /// <summary>Handshakes that were not completed: refused, abandoned, or too slow.</summary>
     public long HandshakesFailed => Volatile.Read(ref _failed);
 
-    /// <summary>Steps of handshakes that waited for a later turn.</summary>
+    /// <summary>Handshake steps that were deferred to a later iteration.</summary>
     public long HandshakesPutOff => Volatile.Read(ref _putOff);
 
-    /// <summary>Connections whose peer ended without close_notify.</summary>
+    /// <summary>Connections whose peer closed without close_notify.</summary>
     public long ConnectionsTruncated => Volatile.Read(ref _truncated);
 
-    /// <summary>OpenSSL's connections that were made and not freed.</summary>
+    /// <summary>OpenSSL's <c>SSL</c> objects that are not freed.</summary>
     internal long Sessions => Volatile.Read(ref _sessions);
 
     internal void Made() => Interlocked.Increment(ref _sessions);

@@ -1,22 +1,22 @@
 namespace Millrace.Tls;
 
 /// <summary>
-/// TLS cannot be served as asked for: a certificate, a key or OpenSSL itself is not as it must be. The message says what to do.
+/// TLS cannot be served as configured: a certificate, a key or OpenSSL itself is missing or not valid. The message names the remedy.
 /// </summary>
 public sealed class TlsException : Exception
 {
-    /// <summary>Says nothing but that.</summary>
+    /// <summary>Without a message.</summary>
     public TlsException()
     {
     }
 
-    /// <summary>Says what and why.</summary>
+    /// <summary>With a message.</summary>
     public TlsException(string message)
         : base(message)
     {
     }
 
-    /// <summary>Says what, why, and what it came from.</summary>
+    /// <summary>With a message and the cause.</summary>
     public TlsException(string message, Exception innerException)
         : base(message, innerException)
     {

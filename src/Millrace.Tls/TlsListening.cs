@@ -1,5 +1,6 @@
 using System.Net;
 using Millrace.Engine;
+using Millrace.Tls.Certificates;
 
 namespace Millrace.Tls;
 
@@ -7,33 +8,37 @@ namespace Millrace.Tls;
 public static class TlsListening
 {
     /// <summary>
-    /// As <see cref="ReactorGroup.ListenAsync(EndPoint, ConnectionHandler, ConnectionHandler?)"/>, with TLS in between: a handler is run
-    /// when the handshake is done, reads and writes plain bytes, and finds what was agreed on in <see cref="GetTlsSession"/>.
+    /// As <see cref="ReactorGroup.ListenAsync(EndPoint, ConnectionHandler, ConnectionHandler?)"/>, with TLS: a handler runs after the
+    /// handshake, reads and writes plain bytes, and finds the negotiated parameters in <see cref="GetTlsSession"/>.
     /// </summary>
-    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <exception cref="EngineException">The address is not available; the message says why.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
     public static Task<Listener> ListenTlsAsync(
         this ReactorGroup group, EndPoint endPoint, TlsTerminator terminator, ConnectionHandler handler, ConnectionHandler? refusal = null)
     {
         ArgumentNullException.ThrowIfNull(group);
         ArgumentNullException.ThrowIfNull(terminator);
-        return group.ListenAsync(endPoint, handler, terminator.StagesOf, refusal);
+        return group.ListenAsync(endPoint, handler, terminator.FiltersOf, refusal);
     }
 
-    /// <summary>Whether a connection came by TLS. Reactor thread.</summary>
-    internal static bool IsTls(this Connection connection) => connection.FindStage<TlsStage>() is not null;
+    /// <summary>Whether a connection uses TLS. Reactor thread.</summary>
+    internal static bool IsTls(this Connection connection) => connection.FindFilter<TlsFilter>() is not null;
 
-    /// <summary>What was agreed on; null for a connection without TLS. Reactor thread.</summary>
+    /// <summary>The hosts of a connection's certificate; null without TLS. Reactor thread.</summary>
+    internal static CertificateNames? GetCertificateNames(this Connection connection) =>
+        connection.FindFilter<TlsFilter>()?.CertificateNames;
+
+    /// <summary>The negotiated parameters; null for a connection without TLS. Reactor thread.</summary>
     public static TlsSession? GetTlsSession(this Connection connection)
     {
         ArgumentNullException.ThrowIfNull(connection);
-        return connection.FindStage<TlsStage>()?.DescribeSession();
+        return connection.FindFilter<TlsFilter>()?.DescribeSession();
     }
 
-    /// <summary>What was agreed on by ALPN, at no cost; null for a client that offers nothing, or without TLS. Reactor thread.</summary>
+    /// <summary>The protocol negotiated by ALPN, at no cost; null for a client without ALPN, or without TLS. Reactor thread.</summary>
     public static string? GetApplicationProtocol(this Connection connection)
     {
         ArgumentNullException.ThrowIfNull(connection);
-        return connection.FindStage<TlsStage>()?.ApplicationProtocol;
+        return connection.FindFilter<TlsFilter>()?.ApplicationProtocol;
     }
 }

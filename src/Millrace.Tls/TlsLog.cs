@@ -1,12 +1,23 @@
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
+using Millrace.Interop;
 
 namespace Millrace.Tls;
 
 /// <summary>The log lines of TLS. Event ids are stable: 6xx.</summary>
 internal sealed partial class TlsLog(ILogger logger)
 {
-    private readonly ILogger _logger = new UnfailingLogger(logger);
+    private readonly ILogger _logger = new NonThrowingLogger(logger);
+    private readonly LogRateLimiter _keyLogs = new();
+
+    /// <summary>Logs, rate-limited, that secrets cannot be written, as each handshake finds.</summary>
+    public void KeyLogFailed(string reason)
+    {
+        if (_keyLogs.Admits(Environment.TickCount64, out long suppressed))
+        {
+            KeyLogFailed(reason, suppressed);
+        }
+    }
 
     [LoggerMessage(600, LogLevel.Debug, "A TLS handshake failed: {Reason}.")]
     public partial void HandshakeFailed(string reason);
@@ -14,24 +25,29 @@ internal sealed partial class TlsLog(ILogger logger)
     [LoggerMessage(601, LogLevel.Debug, "A TLS connection failed: {Reason}.")]
     public partial void SessionFailed(string reason);
 
-    [LoggerMessage(602, LogLevel.Information, "The certificates were read anew: {Names}.")]
+    [LoggerMessage(602, LogLevel.Information, "Certificates reloaded: {Names}.")]
     public partial void CertificatesReloaded(string names);
 
-    [LoggerMessage(603, LogLevel.Error, "The certificates in use stay, as the new ones cannot be had: {Reason}")]
+    [LoggerMessage(603, LogLevel.Error, "Reload of the certificates failed; keeping the previous: {Reason}")]
     public partial void CertificatesKept(string reason);
 
-    [LoggerMessage(604, LogLevel.Warning, "The certificate of {File} has expired on {Date}: clients will refuse it.")]
+    [LoggerMessage(604, LogLevel.Warning, "The certificate of {File} expired on {Date}: clients will refuse it. Renew it.")]
     public partial void CertificateExpired(string file, DateTime date);
 
-    [LoggerMessage(605, LogLevel.Warning, "The certificate of {File} is valid only from {Date} on: clients will refuse it until then.")]
+    [LoggerMessage(605, LogLevel.Warning, "The certificate of {File} is not valid before {Date}: clients will refuse it until then.")]
     public partial void CertificateNotYetValid(string file, DateTime date);
 
-    [LoggerMessage(606, LogLevel.Warning, "The certificate of {File} is not used for {Name}: an earlier one is for the same name.")]
+    [LoggerMessage(606, LogLevel.Warning, "The certificate of {File} is not used for {Name}: an earlier one has the same name.")]
     public partial void NameTaken(string file, string name);
 
-    [LoggerMessage(607, LogLevel.Warning, "The secrets of TLS connections are written to {File}: whoever has it can read all traffic.")]
+    [LoggerMessage(607, LogLevel.Warning, "The secrets of TLS connections are written to {File}: its readers can decrypt all traffic.")]
     public partial void KeysLogged(string file);
 
-    [LoggerMessage(608, LogLevel.Error, "The secrets of TLS connections cannot be written: {Reason}")]
-    public partial void KeyLogFailed(string reason);
+    [LoggerMessage(608, LogLevel.Error,
+        "The secrets of TLS connections cannot be written: {Reason} ({Suppressed} similar errors suppressed)")]
+    private partial void KeyLogFailed(string reason, long suppressed);
+
+    [LoggerMessage(609, LogLevel.Warning,
+        "The certificates in {File} are not in order, and are sent in order: put that of the key first, then the issuer of each.")]
+    public partial void ChainReordered(string file);
 }

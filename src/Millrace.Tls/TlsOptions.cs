@@ -2,78 +2,93 @@ using Millrace.Tls.Handshakes;
 
 namespace Millrace.Tls;
 
-/// <summary>How TLS is terminated. What is not here is fixed: TLS 1.2 and 1.3, forward secrecy and AEAD only, no renegotiation.</summary>
+/// <summary>The configuration of TLS. The rest is fixed: TLS 1.2 and 1.3, forward secrecy and AEAD only, no renegotiation.</summary>
 public sealed record TlsOptions
 {
     /// <summary>
-    /// Certificates with their keys. Which one a client is shown, the names in them say; the first where none fits, and for clients that
-    /// name no host.
+    /// Certificates with their keys. A client gets the one whose names match its host; the first if none matches or the client names no
+    /// host.
     /// </summary>
     public required IReadOnlyList<ServerCertificate> Certificates { get; init; }
 
     /// <summary>
-    /// What is offered by ALPN, the most wanted first. A client that offers ALPN and none of these is refused; one that offers none at
-    /// all is served.
+    /// The ALPN protocols, in order of preference. A client that offers ALPN without any of these is refused; one without ALPN is served.
     /// </summary>
     public IReadOnlyList<string> ApplicationProtocols { get; init; } = ["http/1.1"];
 
-    /// <summary>The lowest version that is spoken.</summary>
+    /// <summary>The lowest version that is accepted.</summary>
     public TlsVersion MinimumVersion { get; init; } = TlsVersion.Tls12;
 
-    /// <summary>Whether clients are asked for certificates of their own.</summary>
+    /// <summary>Whether clients are asked for certificates.</summary>
     public ClientCertificates ClientCertificates { get; init; }
 
     /// <summary>
-    /// A PEM file of the authorities whose certificates clients may show. Null: any will do for the handshake, and whoever serves the
-    /// connection judges it (<see cref="TlsSession.ClientCertificate"/>).
+    /// A PEM file of the authorities that issue client certificates. Null: the handshake accepts any certificate, and the handler must
+    /// check it (<see cref="TlsSession.ClientCertificate"/>).
     /// </summary>
     public string? ClientAuthoritiesFile { get; init; }
 
     /// <summary>
-    /// How long a handshake may take from the connection's first moment: three lost segments' worth (1, 3 and 7 s), and less than anybody
-    /// waits.
+    /// The time limit of a handshake, from the accept on: enough for three lost segments (1, 3 and 7 s), and less than clients wait.
     /// </summary>
     public TimeSpan HandshakeTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>
-    /// Time of a reactor's turn that handshakes may use, so that a storm of them does not hold up established connections. One is always
-    /// made: some ten at P-256, two or three at RSA 2048.
+    /// The time per iteration of a reactor that handshakes may use, so that many of them do not delay established connections. At least one
+    /// step is made: some ten fit at P-256, two or three at RSA 2048.
     /// </summary>
-    public TimeSpan HandshakeTimePerTurn { get; init; } = TimeSpan.FromMilliseconds(2);
+    public TimeSpan HandshakeTimePerIteration { get; init; } = TimeSpan.FromMilliseconds(2);
 
     /// <summary>
-    /// How long a key protects new tickets of resumption; it opens them for as long again. Clients may resume for as long: who steals a
-    /// key can read what was resumed by TLS 1.2 in that time.
+    /// How long a key protects new session tickets; it decrypts them for as long again. Clients may resume for as long: whoever steals a
+    /// key can decrypt what was resumed by TLS 1.2 in that time.
     /// </summary>
     public TimeSpan TicketKeyLifetime { get; init; } = TimeSpan.FromHours(6);
 
     /// <summary>
-    /// A file to which the secrets of every connection are appended, as Wireshark reads them (the format of SSLKEYLOGFILE). For debugging:
-    /// whoever has it can read all traffic.
+    /// A file to which the secrets of every connection are appended, for Wireshark (the format of SSLKEYLOGFILE). For debugging: whoever
+    /// can read it can decrypt all traffic.
     /// </summary>
     public string? KeyLogFile { get; init; }
 
-    /// <summary>What whoever serves a connection sees of an end without close_notify.</summary>
-    internal CutStream CutStream { get; init; }
+    /// <summary>
+    /// Handshakes of a reactor that may wait for their clients after the ClientHello: some 55 MB. A client responds within a round trip,
+    /// and a core processes some 3,000 hellos a second.
+    /// </summary>
+    internal int HalfOpenHandshakesMax { get; init; } = 1_024;
 
-    /// <summary>What handshakes take their places from; null for as many as there are connections.</summary>
-    internal ConnectionPlaces? Places { get; init; }
+    /// <summary>How an end without close_notify is reported to the handler.</summary>
+    internal TruncationPolicy TruncationPolicy { get; init; }
+
+    /// <summary>The quota that handshakes share with served connections; null for no limit.</summary>
+    internal ConnectionQuota? Quota { get; init; }
 
     internal void Validate()
     {
         if (Certificates.Count == 0)
         {
-            throw new TlsException("TLS needs a certificate: name one, with its key.");
+            throw new TlsException("TLS needs a certificate: specify one, with its key.");
         }
 
+        RequireDefined(MinimumVersion, nameof(MinimumVersion));
+        RequireDefined(ClientCertificates, nameof(ClientCertificates));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(HandshakeTimeout, TimeSpan.Zero);
-        ArgumentOutOfRangeException.ThrowIfLessThan(HandshakeTimePerTurn, TimeSpan.Zero);
+        ArgumentOutOfRangeException.ThrowIfLessThan(HandshakeTimePerIteration, TimeSpan.Zero);
         ArgumentOutOfRangeException.ThrowIfLessThan(TicketKeyLifetime, TimeSpan.FromSeconds(1));
         ArgumentOutOfRangeException.ThrowIfGreaterThan(TicketKeyLifetime, TimeSpan.FromDays(7));
     }
+
+    private static void RequireDefined<T>(T value, string name)
+        where T : struct, Enum
+    {
+        if (!Enum.IsDefined(value))
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"The valid values are {string.Join(", ", Enum.GetNames<T>())}.");
+        }
+    }
 }
 
-/// <summary>A version of the protocol.</summary>
+/// <summary>A version of TLS.</summary>
 public enum TlsVersion
 {
     /// <summary>RFC 5246.</summary>
@@ -83,7 +98,7 @@ public enum TlsVersion
     Tls13,
 }
 
-/// <summary>What is asked of clients.</summary>
+/// <summary>Whether clients must present certificates.</summary>
 public enum ClientCertificates
 {
     /// <summary>No certificate.</summary>
@@ -92,18 +107,18 @@ public enum ClientCertificates
     /// <summary>A certificate, if they have one.</summary>
     Optional,
 
-    /// <summary>A certificate; without one there is no connection.</summary>
+    /// <summary>A certificate; the handshake fails without one.</summary>
     Required,
 }
 
-/// <summary>What an end without close_notify is (RFC 8446, section 6.1): anybody between the two may have cut the stream.</summary>
-internal enum CutStream
+/// <summary>How an end without close_notify is treated (RFC 8446, section 6.1): an attacker may have truncated the stream.</summary>
+internal enum TruncationPolicy
 {
-    /// <summary>The end of a connection that was reset.</summary>
+    /// <summary>As a reset.</summary>
     IsReset,
 
     /// <summary>
-    /// An end like another, for protocols whose messages say how long they are. As an <see cref="System.Net.Security.SslStream"/> has it.
+    /// As an ordinary end, for protocols whose messages carry their length; as <see cref="System.Net.Security.SslStream"/> does.
     /// </summary>
     IsEnd,
 }

@@ -5,7 +5,7 @@ using Millrace.Tls.OpenSsl;
 
 namespace Millrace.Tls;
 
-/// <summary>What client and server have agreed on.</summary>
+/// <summary>The negotiated parameters of a TLS connection.</summary>
 public sealed record TlsSession
 {
     /// <summary>The version.</summary>
@@ -14,27 +14,27 @@ public sealed record TlsSession
     /// <summary>The cipher suite.</summary>
     public required TlsCipherSuite CipherSuite { get; init; }
 
-    /// <summary>What the client has chosen by ALPN; null where it offered nothing.</summary>
+    /// <summary>The protocol negotiated by ALPN; null for a client without ALPN.</summary>
     public required string? ApplicationProtocol { get; init; }
 
-    /// <summary>The host the client asked for by SNI; null where it named none.</summary>
+    /// <summary>The host that the client named by SNI; null for none.</summary>
     public required string? ServerName { get; init; }
 
     /// <summary>Whether an earlier session was resumed.</summary>
     public required bool IsResumed { get; init; }
 
-    /// <summary>The client's certificate in DER; empty where it showed none.</summary>
+    /// <summary>The client's certificate in DER; empty for none.</summary>
     public required ReadOnlyMemory<byte> ClientCertificate { get; init; }
 
     /// <summary>
-    /// Those that the client sent along, in DER, to lead from its own to an authority; none in a resumed session, which keeps only the
+    /// The certificates, in DER, that the client sent to link its own to an authority; none in a resumed session, which keeps only the
     /// first.
     /// </summary>
     public IReadOnlyList<ReadOnlyMemory<byte>> ClientChain { get; init; } = [];
 
     internal static unsafe TlsSession Of(nint ssl, string? applicationProtocol) => new()
     {
-#pragma warning disable CA5397 // It is what was spoken, not a choice; no other is.
+#pragma warning disable CA5397 // The value reports what was negotiated; it selects nothing.
         Protocol = LibSsl.SSL_version(ssl) == SslConstants.Tls13Version ? SslProtocols.Tls13 : SslProtocols.Tls12,
 #pragma warning restore CA5397
         CipherSuite = (TlsCipherSuite)LibSsl.SSL_CIPHER_get_protocol_id(LibSsl.SSL_get_current_cipher(ssl)),
@@ -63,7 +63,7 @@ public sealed record TlsSession
         }
     }
 
-    /// <summary>A server's list is without the client's own; it stays the library's.</summary>
+    /// <summary>A server's list excludes the client's own certificate; the library keeps ownership.</summary>
     private static ReadOnlyMemory<byte>[] ClientChainOf(nint ssl)
     {
         nint chain = LibSsl.SSL_get_peer_cert_chain(ssl);

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 using System.Security.Cryptography;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
-using Millrace.Engine.Stages;
+using Millrace.Engine.Filters;
 using Millrace.Tls.Certificates;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
@@ -11,15 +11,15 @@ using Millrace.Tls.Tickets;
 namespace Millrace.Tls;
 
 /// <summary>
-/// Terminates TLS for any number of listeners: the certificates, the keys of tickets and the counters that all their connections share.
-/// Dispose it when no listener uses it any more: what connections still need is freed with the last of them. Any thread.
+/// Terminates TLS for any number of listeners: owns the certificates, ticket keys and counters that their connections share. Dispose it
+/// when no listener uses it any more; what open connections need is freed with the last of them. Any thread.
 /// </summary>
 public sealed class TlsTerminator : IDisposable
 {
-    private readonly ConcurrentDictionary<Reactor, ReactorDesk> _desks = new();
+    private readonly ConcurrentDictionary<Reactor, TlsReactorState> _reactorStates = new();
     private readonly TlsOptions _options;
     private int _isDisposed;
-    private HolderCount _holders = new();
+    private ReferenceCount _holders = new();
 
     private TlsTerminator(TlsOptions options, TlsLog log)
     {
@@ -27,21 +27,21 @@ public sealed class TlsTerminator : IDisposable
         Log = log;
         HandshakeMs = (long)options.HandshakeTimeout.TotalMilliseconds;
         Protocols = [.. options.ApplicationProtocols.Select(static name => new ApplicationProtocol(name))];
-        Certificates = new CertificateStore(new ContextMaker(options, log).MakeAll);
+        Certificates = new CertificateStore(new ServerContextFactory(options, log).MakeAll);
         TicketKeys = new TicketKeys(options.TicketKeyLifetime);
         KeyLog = options.KeyLogFile is null ? null : new KeyLog(options.KeyLogFile, log);
     }
 
-    /// <summary>What became of handshakes.</summary>
+    /// <summary>Counts of handshakes.</summary>
     public TlsCounters Counters { get; } = new();
 
     internal TlsLog Log { get; }
 
     internal long HandshakeMs { get; }
 
-    internal CutStream CutStream => _options.CutStream;
+    internal TruncationPolicy TruncationPolicy => _options.TruncationPolicy;
 
-    internal ConnectionPlaces? Places => _options.Places;
+    internal ConnectionQuota? Quota => _options.Quota;
 
     internal IReadOnlyList<ApplicationProtocol> Protocols { get; }
 
@@ -49,13 +49,13 @@ public sealed class TlsTerminator : IDisposable
 
     internal TicketKeys TicketKeys { get; }
 
-    /// <summary>Whether a client is known by a certificate that was verified in its handshake, and is not in a resumed one.</summary>
+    /// <summary>Whether clients are authenticated by certificates, which only a full handshake verifies.</summary>
     internal bool VerifiesClients => _options.ClientCertificates != ClientCertificates.None && _options.ClientAuthoritiesFile is not null;
 
     internal KeyLog? KeyLog { get; }
 
-    /// <summary>Reads certificates and keys.</summary>
-    /// <exception cref="TlsException">Something is not as it must be; the message says what, and what to do.</exception>
+    /// <summary>Loads certificates and keys.</summary>
+    /// <exception cref="TlsException">A certificate, a key or OpenSSL is missing or not valid; the message names the remedy.</exception>
     public static TlsTerminator Create(TlsOptions options, ILoggerFactory loggerFactory)
     {
         ArgumentNullException.ThrowIfNull(options);
@@ -66,8 +66,7 @@ public sealed class TlsTerminator : IDisposable
     }
 
     /// <summary>
-    /// Reads certificates and keys anew. Connections that are open keep theirs. False where the new ones cannot be had: those in use stay,
-    /// and the log says why.
+    /// Reloads certificates and keys. Open connections keep theirs. False if that fails: those in use stay, and the reason is logged.
     /// </summary>
     public bool TryReload()
     {
@@ -92,7 +91,7 @@ public sealed class TlsTerminator : IDisposable
         }
     }
 
-    /// <summary>For a connection, until it releases it.</summary>
+    /// <summary>Adds a connection's reference, until the connection releases it.</summary>
     /// <exception cref="ObjectDisposedException">It is freed: a listener has outlived it.</exception>
     internal void Hold() => ObjectDisposedException.ThrowIf(!_holders.TryHold(), this);
 
@@ -106,9 +105,12 @@ public sealed class TlsTerminator : IDisposable
         }
     }
 
-    /// <summary>The stages of a connection that speaks TLS: what a listener is given.</summary>
-    internal IReadOnlyList<ConnectionStage> StagesOf(Connection connection) => [new TlsStage(this, connection)];
+    /// <summary>Makes the filters of a TLS connection, for a listener.</summary>
+    internal IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => [new TlsFilter(this, connection)];
 
-    internal ReactorDesk DeskOf(Reactor reactor) =>
-        _desks.GetOrAdd(reactor, static (key, budget) => new ReactorDesk(key, budget), _options.HandshakeTimePerTurn);
+    internal TlsReactorState ReactorStateOf(Reactor reactor) =>
+        _reactorStates.GetOrAdd(
+            reactor,
+            static (key, options) => new TlsReactorState(key, options.HandshakeTimePerIteration, options.HalfOpenHandshakesMax),
+            _options);
 }

@@ -15,20 +15,20 @@ public class ScarcityTests : EngineTest
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { ReceiveBuffers = 4, ReceiveBufferBytes = 256 });
         await Client.EchoTogetherAsync(listener, connections: 300, bytes: 20_000);
-        Assert.True(Reactor.Counters.ReceivesParked > 0, "The buffers were never all in use: the test proves nothing.");
+        Assert.True(Reactor.Counters.ReceivesStarved > 0, "The buffers were never all in use: the test proves nothing.");
     }
 
     [Theory]
     [InlineData(1, 2, 1)]
     [InlineData(2, 4, 2)]
     [InlineData(2, 4, 64)]
-    public async Task With_tiny_queues_nothing_is_lost(int submissions, int completions, int perTurn)
+    public async Task With_tiny_queues_nothing_is_lost(int submissions, int completions, int perIteration)
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with
         {
             SubmissionEntries = submissions,
             CompletionEntries = completions,
-            CompletionsPerTurn = perTurn,
+            CompletionsPerIteration = perIteration,
         });
         await Client.EchoTogetherAsync(listener, connections: 100, bytes: 20_000);
         Assert.Equal((2_000_000, 2_000_000), (Reactor.Counters.BytesReceived, Reactor.Counters.BytesSent));
@@ -81,8 +81,8 @@ public class ScarcityTests : EngineTest
             await client.SendAsync("patience");
             await Waiting.UntilAsync(() => Log.Count(200) == 1, "the pause was told");
             var watch = Stopwatch.StartNew();
-            long turns = Volatile.Read(ref Reactor.Counters.Turns);
-            await Waiting.UntilAsync(() => Volatile.Read(ref Reactor.Counters.Turns) >= turns + 6, "accepting was tried again");
+            long iterations = Volatile.Read(ref Reactor.Counters.Iterations);
+            await Waiting.UntilAsync(() => Volatile.Read(ref Reactor.Counters.Iterations) >= iterations + 6, "accepting was tried again");
             Assert.True(watch.ElapsedMilliseconds >= 80, $"Six turns in {watch.ElapsedMilliseconds} ms: the reactor spins.");
         }
         finally

@@ -64,7 +64,7 @@ public class StoppingTests : EngineTest
     {
         Listener listener = await ServeAsync(Handlers.PatternAsync, Options() with { Reactors = 2 });
         var served = new TaskCompletionSource();
-        int answers = 0;
+        int responses = 0;
         Task[] clients = [.. Enumerable.Range(0, 50).Select(async id =>
         {
             using Client client = await Client.ConnectAsync(listener.EndPoint);
@@ -73,9 +73,9 @@ public class StoppingTests : EngineTest
                 while (true)
                 {
                     await client.SendAsync(Handlers.PatternRequest(id, 5_000));
-                    byte[] answer = await client.ReceiveAsync(5_000);
-                    Pattern.Check(id, answer);
-                    if (Interlocked.Increment(ref answers) == 500)
+                    byte[] response = await client.ReceiveAsync(5_000);
+                    Pattern.Check(id, response);
+                    if (Interlocked.Increment(ref responses) == 500)
                     {
                         served.SetResult();
                     }

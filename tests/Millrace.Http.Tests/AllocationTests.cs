@@ -77,7 +77,7 @@ public class AllocationTests
             decoder.Read(body, out int consumed, out _);
             decoder.Read(body.AsSpan(consumed), out _, out _);
             HttpDate.TryWrite(784111777, destination);
-            HttpDate.TryParse(destination.AsSpan(0, HttpDate.Bytes), 0, out _);
+            _ = HttpDate.TryParse(destination.AsSpan(0, HttpDate.Bytes), 0, out _);
         });
     }
 
@@ -115,14 +115,14 @@ public class AllocationTests
     [Fact]
     public void Selecting_ranges_allocates_nothing()
     {
-        byte[] range = Latin1.Bytes("bytes=0-0, 5-6,,7-9 ,-1, 99999999999999999999-");
+        byte[] range = Latin1.Bytes("bytes=0-0, 500-600,,700-900 ,-1, 99999999999999999999-");
         var ranges = new ByteRange[ByteRanges.Max];
         byte[] destination = new byte[ContentRange.MaxBytes];
         AllocatesNothing(() =>
         {
-            Assert.True(ByteRanges.Select(range, 100, ranges, out int count) == RangeOutcome.Partial && count == 3);
-            ContentRange.Write(destination, ranges[1], 100);
-            ContentRange.WriteUnsatisfied(destination, 100);
+            Assert.True(ByteRanges.Select(range, 1000, ranges, out int count) == RangeOutcome.Partial && count == 4);
+            ContentRange.Write(destination, ranges[1], 1000);
+            ContentRange.WriteUnsatisfied(destination, 1000);
         });
     }
 

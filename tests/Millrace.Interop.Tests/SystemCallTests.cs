@@ -28,7 +28,6 @@ public unsafe partial class SystemCallTests
         ["getsockname"] = static fd => SocketCalls.LocalAddress(fd, new byte[128]),
         ["getpeername"] = static fd => SocketCalls.PeerAddress(fd, new byte[128]),
         ["ioctl"] = SocketCalls.UnacknowledgedBytes,
-        ["ioctl, of epoll"] = static fd => EpollCalls.SetBusyPolling(fd, 1, prefers: false),
         ["fcntl"] = SocketCalls.SetNonBlocking,
         ["fcntl, of the descriptor"] = SocketCalls.SetCloseOnExec,
         ["write"] = SocketCalls.SignalEvent,

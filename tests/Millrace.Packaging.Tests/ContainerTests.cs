@@ -31,7 +31,7 @@ public class ContainerTests(ContainerImage image) : IClassFixture<ContainerImage
         Assert.Contains("Serving site", await ContainerImage.LogOnceHealthyAsync(), StringComparison.Ordinal);
         foreach (string url in KubernetesTests.ProbeUrls(manifests))
         {
-            Assert.Contains("answers 200", await ContainerImage.ExecAsync("/usr/bin/millrace", "probe", url), StringComparison.Ordinal);
+            Assert.Contains("responded with status 200", await ContainerImage.ExecAsync("/usr/bin/millrace", "probe", url), StringComparison.Ordinal);
         }
 
         Assert.Equal("0", await ContainerImage.StopAsync());

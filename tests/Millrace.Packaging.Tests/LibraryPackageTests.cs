@@ -46,6 +46,23 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
         Assert.All(Feed.Entries(package.Value).Values, bytes => Assert.Equal(-1, bytes.AsSpan().IndexOf(folder)));
     });
 
+    [Fact]
+    public void A_package_documents_what_its_readers_can_use_and_nothing_else() => Assert.All(feed.Packages, static package =>
+    {
+        IReadOnlyDictionary<string, byte[]> entries = Feed.Entries(package.Value);
+        IReadOnlySet<string> usable = UsableMembers.Of(entries[$"lib/net10.0/{package.Key}.dll"]);
+        string[] documented =
+        [
+            .. XDocument.Load(new MemoryStream(entries[$"lib/net10.0/{package.Key}.xml"])).Descendants("member")
+                .Select(static member => UsableMembers.Simplify((string)member.Attribute("name")!)),
+        ];
+
+        Assert.Empty(documented.Except(usable));
+        Assert.Empty(usable.Where(static member => member.StartsWith("T:", StringComparison.Ordinal)).Except(documented));
+        int least = package.Key is "Millrace.Http" or "Millrace.Interop" ? 0 : 5;
+        Assert.InRange(documented.Count(static member => member[0] is 'M' or 'P' or 'F'), least, int.MaxValue);
+    });
+
     /// <summary>They see each other's internals.</summary>
     [Fact]
     public void A_package_goes_with_those_of_its_own_version_only() => Assert.All(feed.Packages, static package =>
@@ -77,18 +94,41 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
         Assert.Equal(HttpStatusCode.NotFound, missing.StatusCode);
     }
 
+    [Fact]
+    public async Task An_application_that_is_compiled_ahead_of_time_serves_http_https_with_h2_and_a_site()
+    {
+        using NativeApplication application = await NativeApplication.PublishAsync(feed);
+        Assert.False(File.Exists(application.Program + ".dll"));
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            application.Program, [application.Site, application.Certificate, application.Key], "Serving");
+
+        Assert.Equal(["http", "https", "https"], server.Addresses.Select(static address => new Uri(address).Scheme));
+        string words = await File.ReadAllTextAsync(Path.Combine(application.Site, "words.txt"));
+        foreach (string address in server.Addresses)
+        {
+            foreach (Version version in address.StartsWith("https", StringComparison.Ordinal)
+                ? (Version[])[HttpVersion.Version11, HttpVersion.Version20] : [HttpVersion.Version11])
+            {
+                using HttpClient client = OwnCertificate.Trusting();
+                client.BaseAddress = new Uri(address);
+                client.DefaultRequestVersion = version;
+                client.DefaultVersionPolicy = HttpVersionPolicy.RequestVersionExact;
+                Assert.Equal($"HTTP/{(version.Major == 1 ? "1.1" : "2")} on a reactor", await client.GetStringAsync("/hello"));
+                Assert.Equal("A page.", await client.GetStringAsync("/"));
+                Assert.Equal(words, await client.GetStringAsync("/words.txt"));
+            }
+        }
+    }
+
     /// <summary>Its own folder of packages has Millrace's alone: what else is needed was restored for this repository already.</summary>
     private async Task WriteApplicationAsync(TempFolder application)
     {
-        string restored = Environment.GetEnvironmentVariable("NUGET_PACKAGES") is { Length: > 0 } told
-            ? told
-            : Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
         await File.WriteAllTextAsync(application.PathOf("nuget.config"),
             $"""
             <configuration>
               <config><add key="globalPackagesFolder" value="packages" /></config>
               <packageSources><clear /><add key="feed" value="{feed.Root}" /></packageSources>
-              <fallbackPackageFolders><add key="restored" value="{restored}" /></fallbackPackageFolders>
+              <fallbackPackageFolders><add key="restored" value="{Feed.RestoredPackages}" /></fallbackPackageFolders>
             </configuration>
             """);
         await File.WriteAllTextAsync(application.PathOf("Application.csproj"),

@@ -24,8 +24,8 @@ public sealed partial class OperatorStoryTests
         await using SystemdMachine machine = await SystemdMachine.BootAsync();
         string[] before = machine.List();
         await BringPackagesAsync(machine);
-        string firstSerial = await MakeCertificateAsync(machine, SystemdMachine.Desk);
-        string secondSerial = await MakeCertificateAsync(machine, SystemdMachine.Desk + "/renewed");
+        string firstSerial = await MakeCertificateAsync(machine, SystemdMachine.ReactorState);
+        string secondSerial = await MakeCertificateAsync(machine, SystemdMachine.ReactorState + "/renewed");
         (string, byte[])[] files = MakeSite(machine);
 
         await machine.FollowAsync("Debian");
@@ -98,7 +98,7 @@ public sealed partial class OperatorStoryTests
         {
             using var folder = new TempFolder();
             string package = await DebianPackage.BuildAsync(folder, Publication.Program, version);
-            string there = Directory.CreateDirectory(Path.Combine(machine.PathOf(SystemdMachine.Desk), place)).FullName;
+            string there = Directory.CreateDirectory(Path.Combine(machine.PathOf(SystemdMachine.ReactorState), place)).FullName;
             File.Copy(package, Path.Combine(there, Path.GetFileName(package)));
         }
     }

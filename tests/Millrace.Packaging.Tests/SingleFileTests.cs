@@ -122,11 +122,11 @@ public class SingleFileTests
         while (true)
         {
             using var request = new HttpRequestMessage(HttpMethod.Get, url) { Headers = { { "Accept-Encoding", coding } } };
-            using HttpResponseMessage answer = await client.SendAsync(request, end.Token);
-            Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
-            if (answer.Content.Headers.ContentEncoding.Count > 0)
+            using HttpResponseMessage response = await client.SendAsync(request, end.Token);
+            Assert.Equal(HttpStatusCode.OK, response.StatusCode);
+            if (response.Content.Headers.ContentEncoding.Count > 0)
             {
-                return answer.Content.Headers.ContentEncoding.Single();
+                return response.Content.Headers.ContentEncoding.Single();
             }
 
             await Task.Delay(TimeSpan.FromMilliseconds(50), end.Token);

@@ -17,7 +17,7 @@ public class DownloadClientTests
         Tool.Require("curl");
         await using Setting setting = await Setting.CreateAsync(LargeBytes);
         string copy = setting.Elsewhere.PathOf("copy");
-        setting.Witness.CutNextAfter(CutAfterBytes);
+        setting.Observer.CutNextAfter(CutAfterBytes);
 
         ToolResult cut = await Tool.RunAsync("curl", "-sS", "-o", copy, setting.Url);
         Assert.Equal(18, cut.ExitCode); // CURLE_PARTIAL_FILE
@@ -26,7 +26,7 @@ public class DownloadClientTests
         await Tool.RunToSuccessAsync(Deadline, "curl", "-sSf", "-C", "-", "-o", copy, setting.Url);
 
         Assert.Equal(setting.Body, await File.ReadAllBytesAsync(copy));
-        AssertResumed(setting.Witness, before);
+        AssertResumed(setting.Observer, before);
     }
 
     [Fact]
@@ -35,12 +35,12 @@ public class DownloadClientTests
         Tool.Require("wget");
         await using Setting setting = await Setting.CreateAsync(LargeBytes);
         string copy = setting.Elsewhere.PathOf("copy");
-        setting.Witness.CutNextAfter(CutAfterBytes);
+        setting.Observer.CutNextAfter(CutAfterBytes);
 
         await Tool.RunToSuccessAsync(Deadline, "wget", "-q", "-c", "--tries=2", "--waitretry=0", "-O", copy, setting.Url);
 
         Assert.Equal(setting.Body, await File.ReadAllBytesAsync(copy));
-        AssertResumed(setting.Witness, CutAfterBytes);
+        AssertResumed(setting.Observer, CutAfterBytes);
     }
 
     [Fact]
@@ -57,7 +57,7 @@ public class DownloadClientTests
         await setting.AwaitServedAsync(changed.Length);
         await Tool.RunToSuccessAsync(Deadline, "curl", update);
 
-        Assert.Equal([200, 304, 200], Statuses(setting.Witness));
+        Assert.Equal([200, 304, 200], Statuses(setting.Observer));
         Assert.Equal(changed, await File.ReadAllBytesAsync(copy));
     }
 
@@ -76,7 +76,7 @@ public class DownloadClientTests
         await setting.AwaitServedAsync(changed.Length);
         await Tool.RunToSuccessAsync(Deadline, "curl", update);
 
-        Assert.Equal([200, 304, 200], Statuses(setting.Witness));
+        Assert.Equal([200, 304, 200], Statuses(setting.Observer));
         Assert.Equal(changed, await File.ReadAllBytesAsync(copy));
     }
 
@@ -91,19 +91,19 @@ public class DownloadClientTests
 
         byte[] got = await File.ReadAllBytesAsync(setting.Elsewhere.PathOf(Name));
         Assert.True(got.AsSpan().SequenceEqual(setting.Body), "The pieces do not make the file.");
-        int partial = setting.Witness.Exchanges.Count(static exchange => exchange is { Method: "GET", Status: 206 });
+        int partial = setting.Observer.Exchanges.Count(static exchange => exchange is { Method: "GET", Status: 206 });
         Assert.True(partial >= 12, $"{partial} answers were partial.");
     }
 
-    private static void AssertResumed(Witness witness, long from)
+    private static void AssertResumed(Observer observer, long from)
     {
-        Exchange rest = witness.Exchanges[^1];
+        Exchange rest = observer.Exchanges[^1];
         Assert.Equal($"bytes={from}-", rest.Asked("Range"));
         Assert.Equal(206, rest.Status);
-        Assert.Equal($"bytes {from}-{LargeBytes - 1}/{LargeBytes}", rest.Told("Content-Range"));
+        Assert.Equal($"bytes {from}-{LargeBytes - 1}/{LargeBytes}", rest.Reported("Content-Range"));
     }
 
-    private static IEnumerable<int> Statuses(Witness witness) => witness.Exchanges.Select(static exchange => exchange.Status);
+    private static IEnumerable<int> Statuses(Observer observer) => observer.Exchanges.Select(static exchange => exchange.Status);
 
     /// <summary>A server of one file, with a witness before it, and a folder elsewhere for what clients make.</summary>
     private sealed class Setting : IAsyncDisposable
@@ -116,16 +116,16 @@ public class DownloadClientTests
             _root = root;
             _server = server;
             Body = body;
-            Witness = new Witness(server.Url);
+            Observer = new Observer(server.Url);
         }
 
         public byte[] Body { get; }
 
-        public Witness Witness { get; }
+        public Observer Observer { get; }
 
         public TempFolder Elsewhere { get; } = new();
 
-        public string Url => new Uri(Witness.Url, Name).ToString();
+        public string Url => new Uri(Observer.Url, Name).ToString();
 
         /// <summary>The file is two hours old: a date is a strong validator only when it lies behind.</summary>
         public static async Task<Setting> CreateAsync(int bytes)
@@ -146,11 +146,11 @@ public class DownloadClientTests
 
         /// <summary>Without the witness, who counts what the clients under test ask.</summary>
         public Task AwaitServedAsync(int bytes) => Wire.AwaitAsync(
-            _server.Url, $"/{Name}", answer => answer.Status == 200 && answer.Body.Length == bytes);
+            _server.Url, $"/{Name}", response => response.Status == 200 && response.Body.Length == bytes);
 
         public async ValueTask DisposeAsync()
         {
-            await Witness.DisposeAsync();
+            await Observer.DisposeAsync();
             await _server.DisposeAsync();
             _root.Dispose();
             Elsewhere.Dispose();

@@ -64,7 +64,7 @@ public class GeneratedSiteTests
             Assert.True(status == 404, $"{target}: {status}");
         }
 
-        Assert.Equal(3, setting.Witness.Exchanges.Count(static exchange => exchange.Status == 404));
+        Assert.Equal(3, setting.Observer.Exchanges.Count(static exchange => exchange.Status == 404));
     }
 
     [Fact]
@@ -74,22 +74,22 @@ public class GeneratedSiteTests
         IPage first = await setting.OpenAsync("");
         await ExpectAsync(first, "The wheels of Aldermere");
         await first.CloseAsync();
-        Exchange[] fetched = setting.Witness.Exchanges.ToArray();
+        Exchange[] fetched = setting.Observer.Exchanges.ToArray();
         Exchange[] assets = [.. fetched.Where(IsAsset)];
         Assert.True(assets.Length >= 3, $"{assets.Length} assets were fetched.");
         Assert.All(assets, static asset => Assert.Equal(200, asset.Status));
-        Assert.All(assets, static asset => Assert.Contains("immutable", asset.Told("Cache-Control"), StringComparison.Ordinal));
-        Assert.Equal("no-cache", fetched.Single(static exchange => exchange.Target == "/").Told("Cache-Control"));
+        Assert.All(assets, static asset => Assert.Contains("immutable", asset.Reported("Cache-Control"), StringComparison.Ordinal));
+        Assert.Equal("no-cache", fetched.Single(static exchange => exchange.Target == "/").Reported("Cache-Control"));
 
         IPage second = await setting.OpenAsync("");
         await ExpectAsync(second, "The wheels of Aldermere");
 
-        Exchange[] again = setting.Witness.Exchanges.Skip(fetched.Length).ToArray();
+        Exchange[] again = setting.Observer.Exchanges.Skip(fetched.Length).ToArray();
         Assert.DoesNotContain(again, IsAsset);
         Exchange document = again.Single(static exchange => exchange.Target == "/");
         Assert.NotNull(document.Asked("If-None-Match"));
         Assert.Equal(304, document.Status);
-        Assert.Equal(fetched.Single(static exchange => exchange.Target == "/").Told("ETag"), document.Told("ETag"));
+        Assert.Equal(fetched.Single(static exchange => exchange.Target == "/").Reported("ETag"), document.Reported("ETag"));
         Assert.All(again, static exchange => Assert.Equal(304, exchange.Status));
         Assert.Empty(setting.Browser.Troubles);
     }
@@ -109,14 +109,14 @@ public class GeneratedSiteTests
             _server = server;
             _profile = profile;
             Browser = browser;
-            Witness = new Witness(server.Url);
+            Observer = new Observer(server.Url);
         }
 
         public BrowserSession Browser { get; }
 
-        public Witness Witness { get; }
+        public Observer Observer { get; }
 
-        public Uri Url => Witness.Url;
+        public Uri Url => Observer.Url;
 
         public static async Task<Setting> CreateAsync()
         {
@@ -131,13 +131,13 @@ public class GeneratedSiteTests
 
         public Task<IPage> OpenAsync(string path) => Browser.OpenAsync(_profile, new Uri(Url, path));
 
-        public int CountDocuments() => Witness.Exchanges.Count(static exchange =>
-            exchange.Told("Content-Type")?.StartsWith("text/html", StringComparison.Ordinal) == true);
+        public int CountDocuments() => Observer.Exchanges.Count(static exchange =>
+            exchange.Reported("Content-Type")?.StartsWith("text/html", StringComparison.Ordinal) == true);
 
         public async ValueTask DisposeAsync()
         {
             await Browser.DisposeAsync();
-            await Witness.DisposeAsync();
+            await Observer.DisposeAsync();
             await _server.DisposeAsync();
         }
     }

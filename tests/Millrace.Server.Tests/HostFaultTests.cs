@@ -54,11 +54,11 @@ public class HostFaultTests
 
         await InsideAsync(server, $"umount --lazy {Quote(folder.Root)}");
         server.Signal(PosixSignal.SIGHUP);
-        await Wire.AwaitAsync(server.Url, "/a.txt", static answer => answer.Status is 200 or 404);
+        await Wire.AwaitAsync(server.Url, "/a.txt", static response => response.Status is 200 or 404);
         await InsideAsync(server, $"{Mount(folder)} && echo two > a.txt");
         server.Signal(PosixSignal.SIGHUP);
 
-        await Wire.AwaitAsync(server.Url, "/a.txt", static answer => answer.Body.AsSpan().SequenceEqual("two\n"u8));
+        await Wire.AwaitAsync(server.Url, "/a.txt", static response => response.Body.AsSpan().SequenceEqual("two\n"u8));
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
     }

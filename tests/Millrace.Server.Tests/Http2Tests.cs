@@ -63,9 +63,9 @@ public partial class Http2Tests
         client.DefaultVersionPolicy = HttpVersionPolicy.RequestVersionExact;
         await Task.WhenAll(Enumerable.Range(0, 160).Select(async i =>
         {
-            using HttpResponseMessage answer = await client.GetAsync(new Uri(server.Url, $"{sizes[i % sizes.Length]}.bin"));
-            Assert.Equal(HttpVersion.Version20, answer.Version);
-            Assert.Equal(hashes[i % sizes.Length], Convert.ToHexString(SHA256.HashData(await answer.Content.ReadAsByteArrayAsync())));
+            using HttpResponseMessage response = await client.GetAsync(new Uri(server.Url, $"{sizes[i % sizes.Length]}.bin"));
+            Assert.Equal(HttpVersion.Version20, response.Version);
+            Assert.Equal(hashes[i % sizes.Length], Convert.ToHexString(SHA256.HashData(await response.Content.ReadAsByteArrayAsync())));
         })).WaitAsync(Patience, TestContext.Current.CancellationToken);
     }
 

@@ -24,7 +24,7 @@ public class HttpsTests
         {
             await using ServerProcess server = await StartAtHomeAsync(folder, Places.SampleSite, "--https", "127.0.0.1:0");
             Assert.StartsWith("Listening on https://127.0.0.1:", server.Lines[0], StringComparison.Ordinal);
-            Assert.StartsWith("The certificate is a local one, which no browser trusts until told to: ", server.Lines[1], StringComparison.Ordinal);
+            Assert.StartsWith("The certificate is self-signed, and browsers warn about it until it is trusted: ", server.Lines[1], StringComparison.Ordinal);
             using X509Certificate2 certificate = await CertificateOfAsync(server.Url, "localhost");
             shown[i] = server.Lines[2]["Its SHA-256 fingerprint is ".Length..].Replace(":", "", StringComparison.Ordinal);
             Assert.Equal(Convert.ToHexString(SHA256.HashData(certificate.RawData)), shown[i]);
@@ -69,9 +69,9 @@ public class HttpsTests
 
         using HttpClient client = Trusting();
         using var request = new HttpRequestMessage(HttpMethod.Get, server.Url) { Headers = { Host = "b.example" } };
-        using HttpResponseMessage answer = await client.SendAsync(request, TestContext.Current.CancellationToken);
-        Assert.Equal("site b", await answer.Content.ReadAsStringAsync(TestContext.Current.CancellationToken));
-        Assert.False(answer.Headers.Contains("Strict-Transport-Security"));
+        using HttpResponseMessage response = await client.SendAsync(request, TestContext.Current.CancellationToken);
+        Assert.Equal("site b", await response.Content.ReadAsStringAsync(TestContext.Current.CancellationToken));
+        Assert.False(response.Headers.Contains("Strict-Transport-Security"));
     }
 
     [Fact]
@@ -83,15 +83,15 @@ public class HttpsTests
                 "--https-redirect", "--hsts"]);
         var secure = new Uri(server.Addresses[0]);
         var plain = new Uri(server.Addresses[1]);
-        WireAnswer answer = Wire.Get(plain, "/a/b.html?c=d%20e");
-        Assert.Equal((308, $"https://millrace:{secure.Port}/a/b.html?c=d%20e"), (answer.Status, answer.Field("Location")));
-        Assert.Null(answer.Field("Strict-Transport-Security"));
+        WireResponse response = Wire.Get(plain, "/a/b.html?c=d%20e");
+        Assert.Equal((308, $"https://millrace:{secure.Port}/a/b.html?c=d%20e"), (response.Status, response.Field("Location")));
+        Assert.Null(response.Field("Strict-Transport-Security"));
         using Wire wire = Wire.Open(plain);
         Assert.Equal($"https://[::1]:{secure.Port}/", wire.Send("GET http://[::1]:80 HTTP/1.1\r\nHost: x\r\n\r\n"u8).Field("Location"));
         using Wire nameless = Wire.Open(plain);
         Assert.Equal(400, nameless.Send("GET / HTTP/1.0\r\n\r\n"u8).Status);
         using Wire broken = Wire.Open(plain);
-        WireAnswer refusal = broken.Send("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"u8);
+        WireResponse refusal = broken.Send("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"u8);
         Assert.Equal((400, "400 Bad Request\r\n"), (refusal.Status, Encoding.ASCII.GetString(refusal.Body)));
         Assert.EndsWith("\r\n\r\n", await ReadToEndAsync(plain, "HEAD / HTTP/1.1\r\nHost: a b\r\n\r\n"), StringComparison.Ordinal);
         using HttpClient client = Trusting();
@@ -154,7 +154,7 @@ public class HttpsTests
         await AwaitSubjectAsync(server, "CN=old.example");
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
-        Assert.Contains("The certificates in use stay, as the new ones cannot be had: '", await server.ErrorAsync(), StringComparison.Ordinal);
+        Assert.Contains("Reload of the certificates failed; keeping the previous: '", await server.ErrorAsync(), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -191,7 +191,7 @@ public class HttpsTests
         }
 
         foreach ((string file, string words) in ((string, string)[])
-            [("a.txt", "does not open with the password"), ("empty.txt", "holds no password"), ("none.txt", "cannot be read")])
+            [("a.txt", "cannot be decrypted with the given password"), ("empty.txt", "has no password"), ("none.txt", "cannot be read")])
         {
             ToolResult result = await Tool.RunAsync(
                 Publication.Program, [Places.SampleSite, "--https", "127.0.0.1:0", .. flags, "--key-password", folder.PathOf(file)]);
@@ -200,17 +200,17 @@ public class HttpsTests
     }
 
     [Theory]
-    [InlineData("give --cert", "--https", "--key-password", "a")]
-    [InlineData("their numbers differ", "--https", "--cert", "a", "--key-password", "a", "--key-password", "b")]
-    [InlineData("is about HTTPS: give --https", "--hsts")]
-    [InlineData("is about HTTPS: give --https", "--cert", "a.pem")]
-    [InlineData("is about HTTPS: give --https", "--https-redirect", "--listen", "0")]
-    [InlineData("give --listen", "--https", "--https-redirect")]
+    [InlineData("add --cert", "--https", "--key-password", "a")]
+    [InlineData("the counts differ", "--https", "--cert", "a", "--key-password", "a", "--key-password", "b")]
+    [InlineData("has no effect without HTTPS: add --https", "--hsts")]
+    [InlineData("has no effect without HTTPS: add --https", "--cert", "a.pem")]
+    [InlineData("has no effect without HTTPS: add --https", "--https-redirect", "--listen", "0")]
+    [InlineData("add --listen", "--https", "--https-redirect")]
     [InlineData("needs --https-redirect", "--https", "--hsts", "--listen", "0")]
-    [InlineData("their numbers differ", "--https", "--cert", "a", "--cert", "b", "--key", "c")]
-    [InlineData("is not an address", "--https=nowhere")]
-    [InlineData("is no number for it: write 0 to 2147483647", "--https", "--hsts=long")]
-    [InlineData("The certificate 'a.pem' does not exist", "--https", "--cert", "a.pem")]
+    [InlineData("the counts differ", "--https", "--cert", "a", "--cert", "b", "--key", "c")]
+    [InlineData("is not a valid address", "--https=nowhere")]
+    [InlineData("is not valid: use a number from 0 to 2147483647", "--https", "--hsts=long")]
+    [InlineData("/a.pem' does not exist", "--https", "--cert", "a.pem")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, [Places.SampleSite, .. arguments])).AssertRefused(2, words);
 
@@ -267,8 +267,8 @@ public class HttpsTests
         HttpStatusCode seen = default;
         for (int i = 0; i < 500 && seen != HttpStatusCode.OK; i++)
         {
-            using HttpResponseMessage answer = await client.GetAsync(url, TestContext.Current.CancellationToken);
-            seen = answer.StatusCode;
+            using HttpResponseMessage response = await client.GetAsync(url, TestContext.Current.CancellationToken);
+            seen = response.StatusCode;
             await Task.Delay(10);
         }
 

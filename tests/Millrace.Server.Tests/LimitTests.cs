@@ -23,13 +23,13 @@ public class LimitTests
 
         for (int i = 0; i < 5; i++)
         {
-            WireAnswer answer = Wire.Get(server.Url, "/");
-            Assert.Equal((503, "close", "1"), (answer.Status, answer.Field("Connection"), answer.Field("Retry-After")));
+            WireResponse response = Wire.Get(server.Url, "/");
+            Assert.Equal((503, "close", "1"), (response.Status, response.Field("Connection"), response.Field("Retry-After")));
         }
 
         Assert.Equal(200, first.Send(Request).Status);
         second.Dispose();
-        await Wire.AwaitAsync(server.Url, "/", static answer => answer.Status == 200);
+        await Wire.AwaitAsync(server.Url, "/", static response => response.Status == 200);
         first.Dispose();
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());

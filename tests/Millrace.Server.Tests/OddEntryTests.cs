@@ -36,7 +36,7 @@ public class OddEntryTests
         Directory.CreateDirectory(folder.PathOf("later"));
         await MakeAsync(kind, folder.PathOf("later/page.html"), sockets);
         File.WriteAllText(folder.PathOf("later/file.txt"), "seen");
-        await Wire.AwaitAsync(server.Url, "/later/file.txt", static answer => answer.Status == 200);
+        await Wire.AwaitAsync(server.Url, "/later/file.txt", static response => response.Status == 200);
         Assert.Equal(404, Wire.Get(server.Url, "/later/page.html").Status);
     }
 
@@ -80,8 +80,8 @@ public class OddEntryTests
             $"/{deep}/{deep}/end.txt", "/" + new string('n', 4096), "/" + string.Concat(Enumerable.Repeat("d/", 3000)),
         ])
         {
-            WireAnswer answer = Wire.Get(server.Url, target);
-            Assert.True(answer.Status == 404, $"{target.Length} bytes: {answer.Head}");
+            WireResponse response = Wire.Get(server.Url, target);
+            Assert.True(response.Status == 404, $"{target.Length} bytes: {response.Head}");
         }
 
         Assert.Equal(414, Wire.Get(server.Url, "/" + new string('n', 40_000)).Status);
@@ -91,11 +91,11 @@ public class OddEntryTests
     {
         foreach (string target in names.Select(static name => "/" + name).Append("/sub/").Append("/missing"))
         {
-            WireAnswer answer = await Task.Run(() => Wire.Get(server, target)).WaitAsync(Deadline);
-            Assert.True(answer.Status == 404, $"{target}: {answer.Head}");
+            WireResponse response = await Task.Run(() => Wire.Get(server, target)).WaitAsync(Deadline);
+            Assert.True(response.Status == 404, $"{target}: {response.Head}");
         }
 
-        WireAnswer script = Wire.Get(server, "/app.js", "Accept-Encoding: gzip;q=1, identity;q=0.5");
+        WireResponse script = Wire.Get(server, "/app.js", "Accept-Encoding: gzip;q=1, identity;q=0.5");
         Assert.Equal("let a = 1;", Text(script));
     }
 
@@ -117,7 +117,7 @@ public class OddEntryTests
         }
     }
 
-    private static string Text(WireAnswer answer) => Encoding.UTF8.GetString(answer.Body);
+    private static string Text(WireResponse response) => Encoding.UTF8.GetString(response.Body);
 
     /// <summary>Sockets that have a name as long as they live. A name is at most 107 bytes: they are bound elsewhere and moved.</summary>
     private sealed class SocketFiles : IDisposable

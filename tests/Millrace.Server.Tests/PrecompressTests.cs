@@ -23,9 +23,9 @@ public class PrecompressTests
         await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0", "--compress", "off");
         foreach ((string coding, string extension) in (ReadOnlySpan<(string, string)>)[("br", ".br"), ("gzip", ".gz")])
         {
-            WireAnswer answer = Wire.Get(server.Url, "/js/app.js", $"Accept-Encoding: {coding}");
-            Assert.Equal(coding, answer.Field("Content-Encoding"));
-            Assert.Equal(File.ReadAllBytes(folder.PathOf("js/app.js" + extension)), answer.Body);
+            WireResponse response = Wire.Get(server.Url, "/js/app.js", $"Accept-Encoding: {coding}");
+            Assert.Equal(coding, response.Field("Content-Encoding"));
+            Assert.Equal(File.ReadAllBytes(folder.PathOf("js/app.js" + extension)), response.Body);
         }
     }
 
@@ -37,7 +37,7 @@ public class PrecompressTests
         byte[] coded = File.ReadAllBytes(folder.PathOf("js/app.js.br"));
         DateTime time = File.GetLastWriteTimeUtc(folder.PathOf("js/app.js"));
         Assert.Equal(time, File.GetLastWriteTimeUtc(folder.PathOf("js/app.js.br")));
-        Assert.StartsWith("0 written (0 bytes as 0), 2 fresh already", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
+        Assert.StartsWith("0 written (0 bytes as 0), 2 up to date", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
 
         File.WriteAllText(folder.PathOf("js/app.js"), Script + "done();\n");
         File.SetLastWriteTimeUtc(folder.PathOf("js/app.js"), time.AddSeconds(1));
@@ -55,7 +55,7 @@ public class PrecompressTests
         File.WriteAllText(folder.PathOf("small.js"), "f();");
         File.WriteAllText(folder.PathOf(".hidden.js"), Script);
         ToolResult result = await RunAsync(folder.Root);
-        Assert.Equal("0 written (0 bytes as 0), 0 fresh already, 2 not worth it, 0 failed\n", result.Output);
+        Assert.Equal("0 written (0 bytes as 0), 0 up to date, 2 not smaller, 0 failed\n", result.Output);
         Assert.Equal(4, Names(folder.Root).Length);
     }
 
@@ -112,7 +112,7 @@ public class PrecompressTests
     {
         using var folder = new TempFolder();
         ToolResult result = await RunAsync(folder.PathOf("no"));
-        result.AssertRefused(2, "is no folder");
+        result.AssertRefused(2, "is not a folder");
     }
 
     private static TempFolder Site()

@@ -18,18 +18,18 @@ public class ProbeTests
         ToolResult result = await ProbeAsync(new Uri(server.Url, path));
 
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
-        Assert.Contains(" answers ", result.Output, StringComparison.Ordinal);
+        Assert.Contains(" responded with status ", result.Output, StringComparison.Ordinal);
     }
 
     [Theory]
-    [InlineData("HTTP/1.1 503 Service Unavailable\r\n\r\n", "answers 503.")]
-    [InlineData("SSH-2.0-OpenSSH_9.2\r\n", "answers something else than HTTP.")]
-    [InlineData("HTTP/1.1", "answers something else than HTTP.")]
-    public async Task A_server_that_cannot_answer_or_is_another_one_is_not(string answer, string complaint)
+    [InlineData("HTTP/1.1 503 Service Unavailable\r\n\r\n", "responded with status 503.")]
+    [InlineData("SSH-2.0-OpenSSH_9.2\r\n", "did not respond with HTTP.")]
+    [InlineData("HTTP/1.1", "did not respond with HTTP.")]
+    public async Task A_server_that_cannot_answer_or_is_another_one_is_not(string response, string complaint)
     {
         using var listener = new TcpListener(IPAddress.Loopback, 0);
         listener.Start();
-        Task answering = AnswerAsync(listener, answer);
+        Task answering = ResponseAsync(listener, response);
 
         ToolResult result = await ProbeAsync(new Uri($"http://{listener.LocalEndpoint}/"));
 
@@ -59,7 +59,7 @@ public class ProbeTests
         ToolResult result = await ProbeAsync(new Uri($"http://{bound.LocalEndPoint}/"));
 
         Assert.Equal(1, result.ExitCode);
-        Assert.Contains("does not answer", result.Error, StringComparison.Ordinal);
+        Assert.Contains("does not respond", result.Error, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -77,11 +77,11 @@ public class ProbeTests
     private static Task<ToolResult> ProbeAsync(Uri url, params string[] arguments) =>
         Tool.RunAsync(Publication.Program, ["probe", url.ToString(), .. arguments]);
 
-    private static async Task AnswerAsync(TcpListener listener, string answer)
+    private static async Task ResponseAsync(TcpListener listener, string response)
     {
         using TcpClient client = await listener.AcceptTcpClientAsync();
         byte[] request = new byte[1024];
         Assert.NotEqual(0, await client.GetStream().ReadAsync(request));
-        await client.GetStream().WriteAsync(Encoding.ASCII.GetBytes(answer));
+        await client.GetStream().WriteAsync(Encoding.ASCII.GetBytes(response));
     }
 }

@@ -20,9 +20,9 @@ public class RefusedUringTests
         {
             foreach (string target in Places.SampleTargets)
             {
-                WireAnswer answer = wire.Ask(target);
-                Assert.True(answer.Status is 200 or 301 or 308, $"{target}: {answer.Head}");
-                Assert.True(answer.Status != 200 || answer.Body.AsSpan().SequenceEqual(File.ReadAllBytes(Places.SampleSite + target)), target);
+                WireResponse response = wire.Ask(target);
+                Assert.True(response.Status is 200 or 301 or 308, $"{target}: {response.Head}");
+                Assert.True(response.Status != 200 || response.Body.AsSpan().SequenceEqual(File.ReadAllBytes(Places.SampleSite + target)), target);
             }
         }
 
@@ -41,12 +41,12 @@ public class RefusedUringTests
         byte[] large = folder.Add("large.bin", LargeBytes);
         byte[] middle = folder.Add("middle.bin", 200_000);
         await using ServerProcess server = await RefusedUring.StartAsync(
-            Everything, folder.Root, "--listen", "127.0.0.1:0", "--backend", "epoll", "--bake-max", "1k");
+            Everything, folder.Root, "--listen", "127.0.0.1:0", "--backend", "epoll", "--cache-max-file", "1k");
         for (int i = 0; i < 2; i++)
         {
             Assert.True(Wire.Get(server.Url, "/large.bin").Body.AsSpan().SequenceEqual(large));
             Assert.True(Wire.Get(server.Url, "/middle.bin").Body.AsSpan().SequenceEqual(middle));
-            WireAnswer part = Wire.Get(server.Url, "/large.bin", "Range: bytes=39000000-");
+            WireResponse part = Wire.Get(server.Url, "/large.bin", "Range: bytes=39000000-");
             Assert.Equal(206, part.Status);
             Assert.True(part.Body.AsSpan().SequenceEqual(large.AsSpan(39_000_000)));
         }

@@ -10,6 +10,8 @@ namespace Millrace.Server.Tests;
 /// <summary>The samples build and do what their first lines say.</summary>
 public class SampleTests
 {
+    private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
+
     /// <summary>Each once for all tests.</summary>
     private static readonly ConcurrentDictionary<string, Lazy<Task<string>>> Built = new();
 
@@ -49,21 +51,21 @@ public class SampleTests
     [Theory]
     [InlineData("RawHandler", 5000, "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\nHello, water.\n")]
     [InlineData("PipeHandler", 5001, "mill\n", "llim\n")]
-    public async Task A_stop_ends_idle_connections_in_order(string name, int port, string request, string answer)
+    public async Task A_stop_ends_idle_connections_in_order(string name, int port, string request, string response)
     {
         await using ServerProcess server = await StartAsync(name);
         using var client = new TcpClient();
         await client.ConnectAsync(IPAddress.Loopback, port);
         NetworkStream stream = client.GetStream();
-        byte[] answered = new byte[answer.Length];
+        byte[] answered = new byte[response.Length];
         await stream.WriteAsync(Encoding.ASCII.GetBytes(request));
         await stream.ReadExactlyAsync(answered);
-        Assert.Equal(answer, Encoding.ASCII.GetString(answered));
+        Assert.Equal(response, Encoding.ASCII.GetString(answered));
 
         server.Signal(PosixSignal.SIGINT);
 
         // Whoever is left when the time for finishing is over is reset.
-        Assert.Equal(0, await stream.ReadAsync(answered));
+        Assert.Equal(0, await stream.ReadAsync(answered).AsTask().WaitAsync(Deadline));
         client.Dispose();
         Assert.Equal(0, await server.ExitCodeAsync());
     }
@@ -83,7 +85,7 @@ public class SampleTests
         await busy.GetStream().ReadExactlyAsync(answered);
 
         server.Signal(PosixSignal.SIGINT);
-        Assert.Equal(0, await idle.GetStream().ReadAsync(answered));
+        Assert.Equal(0, await idle.GetStream().ReadAsync(answered).AsTask().WaitAsync(Deadline));
         idle.Dispose();
         await busy.GetStream().WriteAsync("ll\n"u8.ToArray());
 

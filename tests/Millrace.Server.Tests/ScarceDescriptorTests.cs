@@ -8,6 +8,9 @@ namespace Millrace.Server.Tests;
 public class ScarceDescriptorTests
 {
     private const int DescriptorsMax = 256;
+
+    /// <summary>Half of those of a server that holds no file open.</summary>
+    private const int HalfOfThem = 256;
     private const int FilesCount = 1_000;
     private const int FileBytes = 2_000;
     private const int Readers = 16;
@@ -25,8 +28,8 @@ public class ScarceDescriptorTests
             using Wire wire = Wire.Open(server.Url);
             for (int i = reader; i < FilesCount; i += Readers)
             {
-                WireAnswer answer = wire.Ask(TargetOf(i));
-                Assert.True(answer.Status == 200 && answer.Body.AsSpan().SequenceEqual(bodies[i]), $"{TargetOf(i)}: {answer.Head}");
+                WireResponse response = wire.Ask(TargetOf(i));
+                Assert.True(response.Status == 200 && response.Body.AsSpan().SequenceEqual(bodies[i]), $"{TargetOf(i)}: {response.Head}");
             }
 
             return ValueTask.CompletedTask;
@@ -52,11 +55,12 @@ public class ScarceDescriptorTests
 
         crowd.ForEach(static socket => socket.Dispose());
 
-        await Wire.AwaitAsync(server.Url, "/a.bin", answer => answer.Status == 200 && answer.Body.AsSpan().SequenceEqual(body));
+        // Until the server has met their ends it may turn away who comes from their address.
+        await AwaitServiceAsync(server.Url, "/a.bin", response => response.Status == 200 && response.Body.AsSpan().SequenceEqual(body));
     }
 
     [Fact]
-    public async Task While_there_are_no_descriptors_it_waits_and_says_so_once()
+    public async Task While_there_are_no_descriptors_it_neither_spins_nor_says_so_often()
     {
         Tool.Require("prlimit");
         using var folder = new TempFolder();
@@ -74,21 +78,131 @@ public class ScarceDescriptorTests
         await Task.Delay(TimeSpan.FromSeconds(1));
         TimeSpan used = server.ProcessorTime - before;
         crowd.ForEach(static socket => socket.Dispose());
-        await Wire.AwaitAsync(server.Url, "/a.txt", static answer => answer.Status == 200);
+        await AwaitServiceAsync(server.Url, "/a.txt", static response => response.Status == 200);
 
         Assert.InRange(used, TimeSpan.Zero, TimeSpan.FromSeconds(0.5));
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
 
-        // One for each reactor that ran out of them.
-        Assert.InRange((await server.ErrorAsync()).Split("pauses").Length - 1, 1, Environment.ProcessorCount);
+        // One for each reactor that ran out of them, and one for those that were turned away instead.
+        string said = await server.ErrorAsync();
+        Assert.InRange(
+            said.Split("pauses").Length - 1 + said.Split("Turned away").Length - 1, 1, Environment.ProcessorCount + 1);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    public async Task Streams_that_stall_leave_descriptors_for_other_clients(int window)
+    {
+        Tool.Require("prlimit");
+        using var folder = new TempFolder();
+        byte[] body = folder.Add("large.bin", 3_000_000);
+        await using ServerProcess server = await StartWithoutHeldFilesAsync(folder);
+        using Crowd crowd = await Crowd.GatherAsync(
+            server.Url, "127.0.0.2", 8, [.. Crowd.Preface(window), .. Crowd.Requests("/large.bin")]);
+
+        // Another one's requests, whose files are opened for each of them.
+        for (int i = 0; i < 20; i++)
+        {
+            WireResponse response = Wire.Get(server.Url, "/large.bin");
+            Assert.True(response.Status == 200 && response.Body.AsSpan().SequenceEqual(body), response.Head);
+        }
+
+        Assert.InRange(CountOpenFiles(server, folder), 0, window == 0 ? 0 : HalfOfThem);
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("Range: bytes=1-2900000\r\n")]
+    [InlineData("Range: bytes=0-2500000,2600000-2999999\r\n")]
+    public async Task Downloads_that_stall_leave_descriptors_for_other_clients(string fields)
+    {
+        Tool.Require("prlimit");
+        using var folder = new TempFolder();
+        byte[] page = folder.Add("index.html", FileBytes);
+        byte[] body = folder.Add("large.bin", 3_000_000);
+        await using ServerProcess server = await StartWithoutHeldFilesAsync(folder);
+        byte[] request = System.Text.Encoding.ASCII.GetBytes($"GET /large.bin HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
+        using Crowd crowd = await Crowd.GatherAsync(server.Url, "127.0.0.2", 300, request);
+        AssertServed(Wire.Get(server.Url, "/"), 200, page);
+
+        // One connection, so that what is not given back adds up for its client.
+        using Wire wire = Wire.Open(server.Url);
+        for (int i = 0; i < 40; i++)
+        {
+            AssertServed(wire.Ask("/"), 200, page);
+            AssertServed(wire.Ask("/large.bin"), 200, body);
+            AssertServed(wire.Ask("/large.bin", "Range: bytes=2000-1999999"), 206, body[2_000..2_000_000]);
+            Assert.Equal(206, wire.Ask("/large.bin", "Range: bytes=0-9,2000000-2000009").Status);
+            Assert.Equal(206, wire.Ask("/", "Range: bytes=5-1000").Status);
+            Assert.Equal(304, wire.Ask("/", $"If-None-Match: {wire.Ask("/").Field("ETag")}").Status);
+            using Wire other = Wire.Open(server.Url);
+            Assert.Contains(" 200 ", other.HeadOf("/large.bin"));
+        }
+
+        Assert.InRange(CountOpenFiles(server, folder), 0, HalfOfThem);
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("GET / HTTP/1.1\r\nHost: a\r\n")]
+    [InlineData("GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n")]
+    public async Task Connections_of_one_client_leave_a_descriptor_for_anothers(string sent)
+    {
+        Tool.Require("prlimit");
+        using var folder = new TempFolder();
+        byte[] body = folder.Add("a.txt", 10);
+        await using ServerProcess server = await StartAsync(folder);
+        using Crowd crowd = await Crowd.GatherAsync(server.Url, "127.0.0.2", 2 * DescriptorsMax, System.Text.Encoding.ASCII.GetBytes(sent));
+        for (int i = 0; i < 20; i++)
+        {
+            WireResponse response = Wire.Get(server.Url, "/a.txt");
+            Assert.True(response.Status == 200 && response.Body.AsSpan().SequenceEqual(body), response.Head);
+        }
+    }
+
+    /// <summary>Asks until somebody is served who may be turned away at first.</summary>
+    private static async Task AwaitServiceAsync(Uri server, string target, Func<WireResponse, bool> isAsItShouldBe)
+    {
+        using var patience = new CancellationTokenSource(TimeSpan.FromSeconds(30));
+        while (true)
+        {
+            try
+            {
+                await Wire.AwaitAsync(server, target, isAsItShouldBe);
+                return;
+            }
+            catch (Exception turnedAway) when (turnedAway is IOException or SocketException)
+            {
+                await Task.Delay(5, patience.Token);
+            }
+        }
     }
 
     /// <summary>No file is small enough to be kept in memory.</summary>
     private static Task<ServerProcess> StartAsync(TempFolder folder) => ServerProcess.StartAsync(
         "prlimit",
-        [$"--nofile={DescriptorsMax}:{DescriptorsMax}", Publication.Program, folder.Root, "--bake-max", "1k", "--listen", "127.0.0.1:0", .. Publication.BackendFlags],
+        [
+            $"--nofile={DescriptorsMax}:{DescriptorsMax}", Publication.Program, folder.Root, "--cache-max-file", "1k",
+            "--listen", "127.0.0.1:0", .. Publication.BackendFlags,
+        ],
         lastLine: "Serving ");
+
+    /// <summary>Each file is opened for each answer.</summary>
+    private static Task<ServerProcess> StartWithoutHeldFilesAsync(TempFolder folder) => ServerProcess.StartAsync(
+        "prlimit",
+        [
+            $"--nofile={2 * HalfOfThem}:{2 * HalfOfThem}", Publication.Program, folder.Root, "--descriptors", "0", "--cache-max-file", "1k",
+            "--listen", "127.0.0.1:0", .. Publication.BackendFlags,
+        ],
+        lastLine: "Serving ");
+
+    private static int CountOpenFiles(ServerProcess server, TempFolder folder) =>
+        server.OpenFiles().Count(path => path.StartsWith(folder.Root + "/", StringComparison.Ordinal));
+
+    private static void AssertServed(WireResponse response, int status, byte[] body) =>
+        Assert.True(response.Status == status && response.Body.AsSpan().SequenceEqual(body), response.Head);
 
     private static string TargetOf(int i) => $"/{i % 50}/{i}.bin";
 

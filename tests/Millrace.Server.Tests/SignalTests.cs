@@ -52,8 +52,8 @@ public class SignalTests
 
         Assert.Equal(0, await idle.ReceiveAsync(new byte[1]).WaitAsync(Promptly));
         idle.Dispose();
-        byte[] answer = await download.ReadToEndAsync();
-        Assert.True(answer.AsSpan().EndsWith(bytes), "The download was cut off.");
+        byte[] response = await download.ReadToEndAsync();
+        Assert.True(response.AsSpan().EndsWith(bytes), "The download was cut off.");
         download.Dispose();
         Assert.Equal(0, await server.ExitCodeAsync().WaitAsync(Promptly));
         Assert.True(Stopwatch.GetElapsedTime(startedAt) < Promptly);
@@ -135,11 +135,11 @@ public class SignalTests
         await using ServerProcess server = await StartSignalledAsync(
             [folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", "--backend", "io_uring"], PosixSignal.SIGHUP);
         await server.ReadyAsync();
-        await server.AwaitErrorAsync("is read anew: 4000 assets");
+        await server.AwaitErrorAsync(": 4000 assets.");
         folder.Add("new.txt", 20);
         server.Signal(PosixSignal.SIGHUP);
-        await Wire.AwaitAsync(server.Url, "/new.txt", static answer => answer.Status == 200);
-        await server.AwaitErrorAsync("is read anew: 4001 assets");
+        await Wire.AwaitAsync(server.Url, "/new.txt", static response => response.Status == 200);
+        await server.AwaitErrorAsync(": 4001 assets.");
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
     }
@@ -199,11 +199,11 @@ public class SignalTests
         var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(url.Host, url.Port);
         await socket.SendAsync(Encoding.ASCII.GetBytes("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"));
-        byte[] answer = new byte[4096];
+        byte[] response = new byte[4096];
         int count = 0;
-        while (!answer.AsSpan(0, count).EndsWith("\r\n\r\n"u8))
+        while (!response.AsSpan(0, count).EndsWith("\r\n\r\n"u8))
         {
-            int read = await socket.ReceiveAsync(answer.AsMemory(count)).AsTask().WaitAsync(Promptly);
+            int read = await socket.ReceiveAsync(response.AsMemory(count)).AsTask().WaitAsync(Promptly);
             Assert.NotEqual(0, read);
             count += read;
         }

@@ -71,9 +71,9 @@ public partial class SlowClientTests
         do
         {
             long askedAt = Stopwatch.GetTimestamp();
-            WireAnswer answer = Wire.Get(url, "/index.html");
+            WireResponse response = Wire.Get(url, "/index.html");
             TimeSpan took = Stopwatch.GetElapsedTime(askedAt);
-            Assert.Equal((200, 10_000), (answer.Status, answer.Body.Length));
+            Assert.Equal((200, 10_000), (response.Status, response.Body.Length));
             slowest = took > slowest ? took : slowest;
             served++;
             await Task.WhenAny(attack, Task.Delay(10));

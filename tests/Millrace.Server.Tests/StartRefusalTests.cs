@@ -9,30 +9,30 @@ namespace Millrace.Server.Tests;
 public class StartRefusalTests
 {
     [Theory]
-    [InlineData("is not an address", "--listen", "localhost:80")]
-    [InlineData("is not an address", "--listen", "::1:80")]
-    [InlineData("is not an address", "--listen", "[::1]")]
-    [InlineData("is not an address", "--listen", "[127.0.0.1]:80")]
-    [InlineData("is not an address", "--listen", "127.0.0.1:65536")]
-    [InlineData("is not an address", "--listen", "127.0.0.1:-1")]
-    [InlineData("is not an address", "--listen", "127.0.0.1:")]
-    [InlineData("is not an address", "--listen", "127.0.0.1: 80")]
-    [InlineData("is not an address", "--listen", "unix:")]
-    [InlineData("is not an address", "--listen", "")]
-    [InlineData("is not an address", "--listen", "127.0.0.1:0", "--listen", "x")]
+    [InlineData("is not a valid address", "--listen", "localhost:80")]
+    [InlineData("is not a valid address", "--listen", "::1:80")]
+    [InlineData("is not a valid address", "--listen", "[::1]")]
+    [InlineData("is not a valid address", "--listen", "[127.0.0.1]:80")]
+    [InlineData("is not a valid address", "--listen", "127.0.0.1:65536")]
+    [InlineData("is not a valid address", "--listen", "127.0.0.1:-1")]
+    [InlineData("is not a valid address", "--listen", "127.0.0.1:")]
+    [InlineData("is not a valid address", "--listen", "127.0.0.1: 80")]
+    [InlineData("is not a valid address", "--listen", "unix:")]
+    [InlineData("is not a valid address", "--listen", "")]
+    [InlineData("is not a valid address", "--listen", "127.0.0.1:0", "--listen", "x")]
     [InlineData("--listen", "--listen")]
-    [InlineData("is not a number of reactors", "--reactors", "-1")]
-    [InlineData("is not a number of reactors", "--reactors", "1025")]
-    [InlineData("is not a number of reactors", "--reactors", "two")]
-    [InlineData("is not a number of reactors", "--reactors", "1.5")]
+    [InlineData("is not a valid number of reactors", "--reactors", "-1")]
+    [InlineData("is not a valid number of reactors", "--reactors", "1025")]
+    [InlineData("is not a valid number of reactors", "--reactors", "two")]
+    [InlineData("is not a valid number of reactors", "--reactors", "1.5")]
     [InlineData("--reactors", "--reactors")]
     [InlineData("is not a backend", "--backend", "epool")]
-    [InlineData("write 1 to", "--connections", "0")]
-    [InlineData("write 1 to", "--connections", "many")]
-    [InlineData("write 1024 to", "--head-max", "1k5")]
-    [InlineData("write 1024 to", "--head-max", "1000")]
-    [InlineData("write 0 to 86400", "--drain", "-1")]
-    [InlineData("write 0 to 86400", "--drain", "90000")]
+    [InlineData("use a number from 1 to", "--connections", "0")]
+    [InlineData("use a number from 1 to", "--connections", "many")]
+    [InlineData("use a number from 1024 to", "--head-max", "1k5")]
+    [InlineData("use a number from 1024 to", "--head-max", "1000")]
+    [InlineData("use a number from 0 to 86400", "--drain", "-1")]
+    [InlineData("use a number from 0 to 86400", "--drain", "90000")]
     [InlineData("--drain", "--drain")]
     [InlineData("is not an option", "--lisen", "8080")]
     [InlineData("is not an option", "--nope")]
@@ -41,9 +41,9 @@ public class StartRefusalTests
     [InlineData("does not exist", "no-such-folder")]
     [InlineData("does not exist", "@no-such-folder")]
     [InlineData("root is empty", "")]
-    [InlineData("'' names no file", "--https", "127.0.0.1:0", "--cert", "")]
-    [InlineData("'' names no file", "--https", "127.0.0.1:0", "--tls-key-log", "")]
-    [InlineData("needs HTTPS on a port", "--listen", "127.0.0.1:0", "--https", "unix:no.sock", "--https-redirect")]
+    [InlineData("'' is not a file name", "--https", "127.0.0.1:0", "--cert", "")]
+    [InlineData("'' is not a file name", "--https", "127.0.0.1:0", "--tls-key-log", "")]
+    [InlineData("needs an HTTPS port", "--listen", "127.0.0.1:0", "--https", "unix:no.sock", "--https-redirect")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 
@@ -53,7 +53,7 @@ public class StartRefusalTests
 
     [Fact]
     public async Task A_path_that_fits_no_unix_address_is_a_mistake() =>
-        (await Tool.RunAsync(Publication.Program, "--listen", "unix:/run/" + new string('x', 103))).AssertRefused(2, "is not an address");
+        (await Tool.RunAsync(Publication.Program, "--listen", "unix:/run/" + new string('x', 103))).AssertRefused(2, "is not a valid address");
 
     [Fact]
     public async Task An_address_in_use_is_named()

@@ -45,7 +45,7 @@ public class SymlinkEscapeTests
             AssertHidden(server.Url, target);
         }
 
-        WireAnswer script = Wire.Get(server.Url, "/app.js", "Accept-Encoding: gzip, br, zstd");
+        WireResponse script = Wire.Get(server.Url, "/app.js", "Accept-Encoding: gzip, br, zstd");
         Assert.Equal(200, script.Status);
         Assert.DoesNotContain(Secret, Text(script), StringComparison.Ordinal);
         Assert.Equal(Public, Text(Wire.Get(server.Url, "/app.js")));
@@ -94,10 +94,10 @@ public class SymlinkEscapeTests
         await AwaitGoneAsync(server.Url, "/dir/large.bin");
     }
 
-    private static Task AwaitGoneAsync(Uri server, string target) => Wire.AwaitAsync(server, target, static answer =>
+    private static Task AwaitGoneAsync(Uri server, string target) => Wire.AwaitAsync(server, target, static response =>
     {
-        Assert.DoesNotContain(Secret, Text(answer), StringComparison.Ordinal);
-        return answer.Status == 404;
+        Assert.DoesNotContain(Secret, Text(response), StringComparison.Ordinal);
+        return response.Status == 404;
     });
 
     /// <summary>Returns where the secret is.</summary>
@@ -147,11 +147,11 @@ public class SymlinkEscapeTests
     {
         foreach (string field in (string[])["Accept: */*", "Accept-Encoding: br, gzip, zstd", "Range: bytes=0-99", "Accept: text/html"])
         {
-            WireAnswer answer = Wire.Get(server, target, field);
-            Assert.DoesNotContain(Secret, Text(answer), StringComparison.Ordinal);
-            Assert.True(answer.Status == 404, $"{target} with {field}: {answer.Head}");
+            WireResponse response = Wire.Get(server, target, field);
+            Assert.DoesNotContain(Secret, Text(response), StringComparison.Ordinal);
+            Assert.True(response.Status == 404, $"{target} with {field}: {response.Head}");
         }
     }
 
-    private static string Text(WireAnswer answer) => Encoding.UTF8.GetString(answer.Body);
+    private static string Text(WireResponse response) => Encoding.UTF8.GetString(response.Body);
 }

@@ -21,18 +21,18 @@ public class SyncClientTests
         await Tool.RunToSuccessAsync(
             Deadline, "zsyncmake", "-b", $"{BlockBytes}", "-u", "image.bin", "-o", folder.PathOf("image.bin.zsync"), folder.PathOf("image.bin"));
         await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0");
-        await using var witness = new Witness(server.Url);
+        await using var observer = new Observer(server.Url);
 
         await Tool.RunToSuccessAsync(
-            Deadline, "zsync", "-q", "-i", elsewhere.PathOf("older.bin"), "-o", elsewhere.PathOf("copy.bin"), $"{witness.Url}image.bin.zsync");
+            Deadline, "zsync", "-q", "-i", elsewhere.PathOf("older.bin"), "-o", elsewhere.PathOf("copy.bin"), $"{observer.Url}image.bin.zsync");
 
         Assert.True(File.ReadAllBytes(elsewhere.PathOf("copy.bin")).AsSpan().SequenceEqual(current), "The update is not the file.");
-        Exchange[] several = [.. witness.Exchanges.Where(static exchange => exchange.Asked("Range")?.Contains(',', StringComparison.Ordinal) == true)];
+        Exchange[] several = [.. observer.Exchanges.Where(static exchange => exchange.Asked("Range")?.Contains(',', StringComparison.Ordinal) == true)];
         Assert.NotEmpty(several);
         Assert.All(several, static exchange => Assert.Equal(206, exchange.Status));
         Assert.All(several, static exchange => Assert.StartsWith(
-            "multipart/byteranges; boundary=", exchange.Told("Content-Type"), StringComparison.Ordinal));
-        long fetchedBytes = witness.Exchanges.Where(static exchange => exchange.Status == 206).Sum(static exchange => exchange.BodyBytes);
+            "multipart/byteranges; boundary=", exchange.Reported("Content-Type"), StringComparison.Ordinal));
+        long fetchedBytes = observer.Exchanges.Where(static exchange => exchange.Status == 206).Sum(static exchange => exchange.BodyBytes);
         Assert.InRange(fetchedBytes, 1, current.Length / 4);
     }
 
@@ -44,15 +44,15 @@ public class SyncClientTests
         using var elsewhere = new TempFolder();
         string head = await MakeRepositoryAsync(folder.PathOf("mill.git"), elsewhere.PathOf("work"));
         await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0");
-        await using var witness = new Witness(server.Url);
+        await using var observer = new Observer(server.Url);
 
-        await GitAsync("clone", "-q", $"{witness.Url}mill.git", elsewhere.PathOf("clone"));
+        await GitAsync("clone", "-q", $"{observer.Url}mill.git", elsewhere.PathOf("clone"));
 
         Assert.Equal(head, await GitAsync("-C", elsewhere.PathOf("clone"), "rev-parse", "HEAD"));
         await GitAsync("-C", elsewhere.PathOf("clone"), "fsck", "--strict");
         Assert.Equal(
             File.ReadAllBytes(elsewhere.PathOf("work/wheel.bin")), File.ReadAllBytes(elsewhere.PathOf("clone/wheel.bin")));
-        Assert.Contains(witness.Exchanges, static exchange =>
+        Assert.Contains(observer.Exchanges, static exchange =>
             exchange.Target.EndsWith(".pack", StringComparison.Ordinal) && exchange.Status == 200);
     }
 

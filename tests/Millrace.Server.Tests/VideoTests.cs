@@ -64,10 +64,10 @@ public class VideoTests
         await FilmAsync(folder.PathOf("wheel.webm"));
         File.WriteAllText(folder.PathOf("index.html"), Page);
         await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0");
-        await using var witness = new Witness(server.Url);
+        await using var observer = new Observer(server.Url);
         await using BrowserSession browser = await BrowserSession.StartAsync();
         IBrowserContext profile = await browser.NewProfileAsync();
-        IPage page = await browser.OpenAsync(profile, witness.Url);
+        IPage page = await browser.OpenAsync(profile, observer.Url);
         await page.WaitForFunctionAsync("() => document.getElementById('video').readyState >= HTMLMediaElement.HAVE_METADATA");
         double duration = await page.EvaluateAsync<double>("() => document.getElementById('video').duration");
         Assert.InRange(duration, Seconds - 1, Seconds + 1);
@@ -83,18 +83,18 @@ public class VideoTests
         Assert.Equal(2, nearStart[0], tolerance: 0.1);
         Assert.NotEqual(nearEnd[1], nearStart[1]);
         Assert.Equal(nearEnd[1], nearEndAgain[1]);
-        AssertFetchedByRanges(witness, new FileInfo(folder.PathOf("wheel.webm")).Length);
+        AssertFetchedByRanges(observer, new FileInfo(folder.PathOf("wheel.webm")).Length);
         browser.AssertNothingWorseThanDropped();
     }
 
-    private static void AssertFetchedByRanges(Witness witness, long bytes)
+    private static void AssertFetchedByRanges(Observer observer, long bytes)
     {
-        Exchange[] asked = [.. witness.Exchanges.Where(static exchange => exchange.Target == "/wheel.webm")];
+        Exchange[] asked = [.. observer.Exchanges.Where(static exchange => exchange.Target == "/wheel.webm")];
         Exchange[] parts = [.. asked.Where(static exchange => exchange.Status == 206)];
         // For a part it has kept, the browser asks whether it is still right.
         Assert.All(asked.Except(parts), static exchange => Assert.Equal(304, exchange.Status));
-        Assert.All(parts, static part => Assert.Equal("video/webm", part.Told("Content-Type")));
-        Assert.All(parts, part => Assert.EndsWith($"/{bytes}", part.Told("Content-Range"), StringComparison.Ordinal));
+        Assert.All(parts, static part => Assert.Equal("video/webm", part.Reported("Content-Type")));
+        Assert.All(parts, part => Assert.EndsWith($"/{bytes}", part.Reported("Content-Range"), StringComparison.Ordinal));
         Assert.Contains(parts, static part => part.Asked("Range") == "bytes=0-");
         Assert.Contains(parts, static part => part.Asked("Range") is string range && range != "bytes=0-");
     }

@@ -55,6 +55,13 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
         Assert.True(campaign.Connections >= LongConnections, $"Only {campaign.Connections} connections were there in time.");
     }
 
+    // 1119: a connection was let in at the limit for one that was being refused, which does not count towards it.
+    [Theory]
+    [InlineData(1119)]
+    [InlineData(1_000_006_446)]
+    public void A_seed_that_found_a_fault_once_runs_without_a_violation(ulong seed) =>
+        Assert.Null(SimulationRun.Run(seed, _sites).Violation?.ToString());
+
     [Fact]
     public void The_same_seed_is_the_same_run_to_the_last_event()
     {
@@ -66,13 +73,13 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
 
     private Campaign RunFrom(ulong firstSeed, TimeSpan most, long connections, long runsMin = 0)
     {
-        LoanLedger.Reports.Clear();
+        BlockLeakDetector.Reports.Clear();
         var campaign = new Campaign(_sites, static kernel => kernel);
         campaign.Run(firstSeed, most, connections, runsMin);
         output.WriteLine(campaign.ToString());
         Publish(campaign);
         Assert.True(campaign.Violations.Count == 0, string.Join("\n\n", campaign.Violations));
-        Assert.Equal([], LoanLedger.Reports);
+        Assert.Equal([], BlockLeakDetector.Reports);
         return campaign;
     }
 

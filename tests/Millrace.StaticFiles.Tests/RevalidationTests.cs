@@ -1,5 +1,6 @@
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.StaticFiles.Tests.Kit;
+using Millrace.StaticFiles.Tests.Watching;
 
 namespace Millrace.StaticFiles.Tests;
 
@@ -55,4 +56,45 @@ public sealed class RevalidationTests : IDisposable
             Assert.InRange(watch.Opened().Count(static name => name.Length == 0), 1, 10);
         }
     }
+
+    [Fact]
+    public async Task A_root_that_cannot_be_read_is_told_of_once_and_once_that_it_is_read_again()
+    {
+        _site.File("f.txt", "x");
+        using var log = new RecordingLog();
+        using var site = Site.Open(_site.Options with { Watch = WatchMode.Revalidate }, log);
+        string gone = _site.Root + ".gone";
+
+        Directory.Move(_site.Root, gone);
+        await AskAsync(site, 200);
+        Directory.Move(gone, _site.Root);
+        await AskAsync(site, 200);
+
+        Assert.Single(log.Lines(431));
+        Assert.Single(log.Lines(432));
+    }
+
+    [Fact]
+    public async Task A_trouble_that_comes_and_goes_with_each_request_is_told_of_a_few_times()
+    {
+        _site.File("f.txt", "x");
+        using var log = new RecordingLog();
+        using var site = Site.Open(_site.Options with { Watch = WatchMode.Revalidate }, log);
+        string gone = _site.Root + ".gone";
+
+        for (int i = 0; i < 100; i++)
+        {
+            Directory.Move(_site.Root, gone);
+            await AskAsync(site, 1);
+            Directory.Move(gone, _site.Root);
+            await AskAsync(site, 1);
+        }
+
+        // Five in ten seconds, and this may take some of them.
+        Assert.InRange(log.Lines(431).Count(), 1, 50);
+        Assert.Equal(log.Lines(431).Count(), log.Lines(432).Count());
+    }
+
+    private static Task AskAsync(Site site, int times) =>
+        Task.WhenAll(Enumerable.Range(0, times).Select(_ => site.RevalidateAsync("/f.txt"u8.ToArray(), [], [])));
 }

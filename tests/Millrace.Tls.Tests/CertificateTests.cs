@@ -101,13 +101,13 @@ public class CertificateTests : TlsTest
     [Theory]
     [InlineData("missing certificate", "The certificate '*' does not exist.")]
     [InlineData("missing key", "The key '*' does not exist.")]
-    [InlineData("foreign key", "The key in '*' is not the one of the certificate in '*'.")]
+    [InlineData("foreign key", "The key in '*' does not match the certificate in '*'.")]
     [InlineData("no certificate", "'*' holds no certificate in PEM*")]
-    [InlineData("no key", "'*' holds no private key in PEM that OpenSSL takes: *")]
+    [InlineData("no key", "'*' holds no private key, but a certificate: give the file of its key.")]
     [InlineData("encrypted", "The key in '*' is encrypted: give its password, or decrypt it with 'openssl pkey *")]
-    [InlineData("wrong password", "The key in '*' does not open with the password that was given.")]
+    [InlineData("wrong password", "The key in '*' cannot be decrypted with the given password.")]
     [InlineData("no authorities", "'*' holds no certificates of authorities in PEM*")]
-    [InlineData("none", "TLS needs a certificate: name one, with its key.")]
+    [InlineData("none", "TLS needs a certificate: specify one, with its key.")]
     public void What_will_not_do_is_said_in_words(string what, string expected)
     {
         CertificateFiles good = Pem.Make("good", "a.example");

@@ -20,8 +20,8 @@ public class HostileHelloTests : TlsTest
     [InlineData(50)]
     public async Task A_hello_may_be_split_over_records_of_any_size(int recordBytes)
     {
-        byte[] answer = await AnswerToAsync(HandMadeHello.InRecords(new HandMadeHello().Message, recordBytes));
-        Assert.Equal((HandshakeRecord, ServerHello), (answer[0], answer[5]));
+        byte[] response = await ResponseToAsync(HandMadeHello.InRecords(new HandMadeHello().Message, recordBytes));
+        Assert.Equal((HandshakeRecord, ServerHello), (response[0], response[5]));
     }
 
     // RFC 6066, section 3: host names are ASCII without a trailing dot, and no addresses. What is not, has the default certificate.
@@ -38,16 +38,16 @@ public class HostileHelloTests : TlsTest
     [InlineData("a.example\r\n", "default.example")]
     public async Task A_name_that_is_odd_finds_what_it_means_or_the_default(string name, string shown)
     {
-        byte[] answer = await AnswerToAsync(Naming(Encoding.Latin1.GetBytes(name)));
-        Assert.Equal((HandshakeRecord, ServerHello), (answer[0], answer[5]));
-        AssertShown(shown, answer);
+        byte[] response = await ResponseToAsync(Naming(Encoding.Latin1.GetBytes(name)));
+        Assert.Equal((HandshakeRecord, ServerHello), (response[0], response[5]));
+        AssertShown(shown, response);
     }
 
     [Fact]
     public async Task A_name_of_255_bytes_is_one()
     {
         byte[] name = [.. Enumerable.Repeat((byte)'x', 245), .. ".b.example"u8];
-        AssertShown("*.b.example", await AnswerToAsync(Naming(name)));
+        AssertShown("*.b.example", await ResponseToAsync(Naming(name)));
     }
 
     [Theory]
@@ -63,9 +63,9 @@ public class HostileHelloTests : TlsTest
     [Fact]
     public async Task Compression_is_never_agreed_on()
     {
-        byte[] answer = await AnswerToAsync(HandMadeHello.InRecords(new HandMadeHello { Compressions = [1, 64, 0] }.Message));
-        int compressionAt = 5 + 4 + 2 + 32 + 1 + answer[5 + 4 + 2 + 32] + 2;
-        Assert.Equal(0, answer[compressionAt]);
+        byte[] response = await ResponseToAsync(HandMadeHello.InRecords(new HandMadeHello { Compressions = [1, 64, 0] }.Message));
+        int compressionAt = 5 + 4 + 2 + 32 + 1 + response[5 + 4 + 2 + 32] + 2;
+        Assert.Equal(0, response[compressionAt]);
         await AssertRefusedAsync(HandMadeHello.InRecords(new HandMadeHello { Compressions = [1] }.Message));
     }
 
@@ -130,8 +130,8 @@ public class HostileHelloTests : TlsTest
 
     private static byte[] Naming(byte[] serverName) => HandMadeHello.InRecords(new HandMadeHello { ServerName = serverName }.Message);
 
-    private static void AssertShown(string name, byte[] answer) =>
-        Assert.True(answer.AsSpan().IndexOf(Encoding.ASCII.GetBytes(name)) >= 0, $"{name} was not shown");
+    private static void AssertShown(string name, byte[] response) =>
+        Assert.True(response.AsSpan().IndexOf(Encoding.ASCII.GetBytes(name)) >= 0, $"{name} was not shown");
 
     private async Task<Client> ConnectAsync()
     {
@@ -141,7 +141,7 @@ public class HostileHelloTests : TlsTest
     }
 
     /// <summary>Its first flight: small, so that it comes in one piece over the loopback, or is waited for.</summary>
-    private async Task<byte[]> AnswerToAsync(byte[] hello)
+    private async Task<byte[]> ResponseToAsync(byte[] hello)
     {
         Client client = await ConnectAsync();
         await client.SendAsync(hello);
@@ -155,11 +155,11 @@ public class HostileHelloTests : TlsTest
     private async Task<byte[]> AssertFailsAsync(byte[] bytes)
     {
         Client client = await ConnectAsync();
-        byte[] answer = [];
+        byte[] response = [];
         try
         {
             await client.SendAsync(bytes);
-            answer = await client.ReceiveToEndAsync();
+            response = await client.ReceiveToEndAsync();
         }
         catch (System.Net.Sockets.SocketException)
         {
@@ -167,6 +167,6 @@ public class HostileHelloTests : TlsTest
         }
 
         await Waiting.UntilAsync(() => Terminator.Counters.HandshakesFailed == 1, "the failure is counted");
-        return answer;
+        return response;
     }
 }

@@ -17,7 +17,7 @@ public class HostileRecordTests : TlsTest
     private const byte Data = 23;
     private const byte Heartbeat = 24;
     private const int SessionFailed = 601;
-    private const int StageFailed = 301;
+    private const int FilterFailed = 301;
 
     private readonly List<byte> _seen = [];
     private readonly TaskCompletionSource<ReadOutcome> _end = new();
@@ -46,7 +46,7 @@ public class HostileRecordTests : TlsTest
     {
         using HandMadeTls12Records records = await BeginTls12Async();
         byte[] hello = new HandMadeHello().Message;
-        await AssertFailsAsync([.. Enumerable.Range(0, 2 * IdleRecords.Most).SelectMany(_ => records.Seal(Handshake, hello))]);
+        await AssertFailsAsync([.. Enumerable.Range(0, 2 * EmptyRecordLimiter.Most).SelectMany(_ => records.Seal(Handshake, hello))]);
     }
 
     /// <summary>OpenSSL answers each, though it has come but once.</summary>
@@ -54,7 +54,7 @@ public class HostileRecordTests : TlsTest
     public async Task Attempts_to_renegotiate_in_one_record_are_counted_each()
     {
         using HandMadeTls12Records records = await BeginTls12Async();
-        await AssertFailsAsync(records.Seal(Handshake, [.. Enumerable.Repeat<byte[]>([1, 0, 0, 0], 2 * IdleRecords.Most).SelectMany(static hello => hello)]));
+        await AssertFailsAsync(records.Seal(Handshake, [.. Enumerable.Repeat<byte[]>([1, 0, 0, 0], 2 * EmptyRecordLimiter.Most).SelectMany(static hello => hello)]));
     }
 
     /// <summary>OpenSSL would hold 128 KiB for it, for as long as the connection is idle.</summary>
@@ -78,14 +78,14 @@ public class HostileRecordTests : TlsTest
     public async Task Warnings_without_end_are_too_much()
     {
         using HandMadeTls12Records records = await BeginTls12Async();
-        await AssertFailsAsync([.. Enumerable.Range(0, 2 * IdleRecords.Most).SelectMany(_ => records.Seal(Alert, 1, 90))]);
+        await AssertFailsAsync([.. Enumerable.Range(0, 2 * EmptyRecordLimiter.Most).SelectMany(_ => records.Seal(Alert, 1, 90))]);
     }
 
     [Fact]
     public async Task Warnings_between_data_are_too_much()
     {
         using HandMadeTls12Records records = await BeginTls12Async();
-        int most = 4 * IdleRecords.Most;
+        int most = 4 * EmptyRecordLimiter.Most;
         byte[][] both = [.. Enumerable.Range(0, most).Select(i => i % 2 == 0 ? records.Seal(Alert, 1, 90) : records.Seal(Data, 7))];
         await AssertFailsAsync([.. both.SelectMany(static one => one)]);
     }
@@ -232,7 +232,7 @@ public class HostileRecordTests : TlsTest
         }
 
         await Waiting.UntilAsync(() => Log.Count(SessionFailed) == before + 1, "the end is told of");
-        Assert.Equal(0, Log.Count(StageFailed));
+        Assert.Equal(0, Log.Count(FilterFailed));
         await EndAsync();
     }
 

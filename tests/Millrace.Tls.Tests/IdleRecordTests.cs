@@ -10,7 +10,7 @@ namespace Millrace.Tls.Tests;
 public class IdleRecordTests : TlsTest
 {
     private const int SessionFailed = 601;
-    private const int StageFailed = 301;
+    private const int FilterFailed = 301;
 
     private Client _client = null!;
     private SslStream _stream = null!;
@@ -19,7 +19,7 @@ public class IdleRecordTests : TlsTest
     public async Task Updates_of_keys_now_and_then_do_no_harm()
     {
         using HandMadeRecords records = await BeginAsync(Handlers.EchoAsync);
-        await _client.SendAsync(Repeat(IdleRecords.Most - 1, records.UpdateKeys));
+        await _client.SendAsync(Repeat(EmptyRecordLimiter.Most - 1, records.UpdateKeys));
         await _client.SendAsync(records.Seal(HandMadeRecords.Data, 7));
 
         Assert.Equal([7], await ReceiveAsync(_stream, 1));
@@ -31,7 +31,7 @@ public class IdleRecordTests : TlsTest
     public async Task Updates_of_keys_without_end_are_too_much()
     {
         using HandMadeRecords records = await BeginAsync(Handlers.EchoAsync);
-        await AssertFailsAsync(Repeat(5 * IdleRecords.Most, records.UpdateKeys));
+        await AssertFailsAsync(Repeat(5 * EmptyRecordLimiter.Most, records.UpdateKeys));
     }
 
     [Fact]
@@ -39,7 +39,7 @@ public class IdleRecordTests : TlsTest
     {
         using HandMadeRecords records = await BeginAsync(Handlers.EchoAsync);
         await AssertFailsAsync(Repeat(
-            5 * IdleRecords.Most,
+            5 * EmptyRecordLimiter.Most,
             () => [.. records.Seal(HandMadeRecords.Data), .. records.Seal(HandMadeRecords.Data, 7)]));
     }
 
@@ -47,9 +47,9 @@ public class IdleRecordTests : TlsTest
     public async Task Records_that_bring_a_byte_each_are_as_many_as_a_client_likes()
     {
         using HandMadeRecords records = await BeginAsync(Handlers.EchoAsync);
-        Task sent = _client.SendAsync(Repeat(20 * IdleRecords.Most, () => records.Seal(HandMadeRecords.Data, 7)));
+        Task sent = _client.SendAsync(Repeat(20 * EmptyRecordLimiter.Most, () => records.Seal(HandMadeRecords.Data, 7)));
 
-        Assert.All(await ReceiveAsync(_stream, 20 * IdleRecords.Most), static one => Assert.Equal(7, one));
+        Assert.All(await ReceiveAsync(_stream, 20 * EmptyRecordLimiter.Most), static one => Assert.Equal(7, one));
         await sent;
         await EndAsync();
     }
@@ -68,16 +68,16 @@ public class IdleRecordTests : TlsTest
     [Fact]
     public void The_allowance_comes_back_with_time()
     {
-        var idle = new IdleRecords();
-        Assert.True(idle.TrySpend(IdleRecords.Most, 1_000));
+        var idle = new EmptyRecordLimiter();
+        Assert.True(idle.TrySpend(EmptyRecordLimiter.Most, 1_000));
         Assert.False(idle.TrySpend(1, 1_000));
-        idle = new IdleRecords();
-        Assert.True(idle.TrySpend(IdleRecords.Most, 1_000));
-        Assert.True(idle.TrySpend(IdleRecords.PerSecond, 2_000));
+        idle = new EmptyRecordLimiter();
+        Assert.True(idle.TrySpend(EmptyRecordLimiter.Most, 1_000));
+        Assert.True(idle.TrySpend(EmptyRecordLimiter.PerSecond, 2_000));
         Assert.False(idle.TrySpend(1, 2_000));
-        idle = new IdleRecords();
+        idle = new EmptyRecordLimiter();
         Assert.True(idle.TrySpend(1, 1_000));
-        Assert.False(idle.TrySpend(IdleRecords.Most + 1, 1_000_000));
+        Assert.False(idle.TrySpend(EmptyRecordLimiter.Most + 1, 1_000_000));
     }
 
     private static byte[] Repeat(int count, Func<byte[]> make) => [.. Enumerable.Range(0, count).SelectMany(_ => make())];
@@ -108,7 +108,7 @@ public class IdleRecordTests : TlsTest
         }
 
         await Waiting.UntilAsync(() => Log.Count(SessionFailed) == 1, "the end is told of");
-        Assert.Equal(0, Log.Count(StageFailed));
+        Assert.Equal(0, Log.Count(FilterFailed));
         await EndAsync();
     }
 

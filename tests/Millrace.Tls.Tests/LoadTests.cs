@@ -79,7 +79,7 @@ public class LoadTests : TlsTest
     [Fact]
     public async Task A_storm_of_handshakes_is_dealt_with_turn_by_turn()
     {
-        Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions() with { HandshakeTimePerTurn = TimeSpan.Zero });
+        Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions() with { HandshakeTimePerIteration = TimeSpan.Zero });
         SslStream established = await ConnectTlsAsync(listener);
         using var stop = new CancellationTokenSource();
         Task<int> echoes = Task.Run(
@@ -125,7 +125,7 @@ public class LoadTests : TlsTest
                 connection.Write([(byte)(taken == Bytes ? 1 : 0)]);
                 await connection.FlushAsync();
             },
-            TlsOptions() with { HandshakeTimePerTurn = TimeSpan.Zero });
+            TlsOptions() with { HandshakeTimePerIteration = TimeSpan.Zero });
         await Task.WhenAll(Enumerable.Range(0, 150).Select(async _ =>
         {
             using Client client = await Client.ConnectAsync(listener.EndPoint);
@@ -141,7 +141,7 @@ public class LoadTests : TlsTest
     [Fact]
     public async Task Half_handshakes_that_go_away_while_they_wait_leave_nothing()
     {
-        Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions() with { HandshakeTimePerTurn = TimeSpan.Zero });
+        Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions() with { HandshakeTimePerIteration = TimeSpan.Zero });
         byte[] hello = await RecordHelloAsync();
         for (int round = 0; round < 5; round++)
         {

@@ -2,8 +2,8 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using Millrace.Engine;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Proxies;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.Tests.Kit;
@@ -21,7 +21,7 @@ public class ProxyTests : TlsTest
     [InlineData("PROXY TCP4 192.")]
     public async Task A_preface_that_does_not_come_is_waited_for_only_as_long_as_a_preface(string begun)
     {
-        var gate = new ProxyGate([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: ShortMs);
+        var gate = new ProxyPolicy([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: ShortMs);
         Listener listener = await ServeAsync(gate, Long);
         Client client = await ConnectAsync(listener);
 
@@ -40,7 +40,7 @@ public class ProxyTests : TlsTest
     [Fact]
     public async Task A_handshake_that_does_not_follow_is_waited_for_only_as_long_as_a_handshake()
     {
-        var gate = new ProxyGate([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: (int)Long.TotalMilliseconds);
+        var gate = new ProxyPolicy([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: (int)Long.TotalMilliseconds);
         Listener listener = await ServeAsync(gate, TimeSpan.FromMilliseconds(ShortMs));
         Client client = await ConnectAsync(listener);
         await client.SendAsync("PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n"u8.ToArray());
@@ -54,8 +54,8 @@ public class ProxyTests : TlsTest
     [Fact]
     public async Task Who_has_no_place_is_sent_away_behind_the_preface_too()
     {
-        var gate = new ProxyGate([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: (int)Long.TotalMilliseconds);
-        Listener listener = await ServeAsync(gate, Long, new ConnectionPlaces(0));
+        var gate = new ProxyPolicy([IPNetwork.Parse("127.0.0.0/8")], prefaceMs: (int)Long.TotalMilliseconds);
+        Listener listener = await ServeAsync(gate, Long, new ConnectionQuota(0));
         Client client = await ConnectAsync(listener);
 
         try
@@ -69,12 +69,12 @@ public class ProxyTests : TlsTest
         }
     }
 
-    private async Task<Listener> ServeAsync(ProxyGate gate, TimeSpan handshake, ConnectionPlaces? places = null)
+    private async Task<Listener> ServeAsync(ProxyPolicy gate, TimeSpan handshake, ConnectionQuota? places = null)
     {
-        TlsTerminator terminator = Terminate(TlsOptions() with { HandshakeTimeout = handshake, Places = places });
+        TlsTerminator terminator = Terminate(TlsOptions() with { HandshakeTimeout = handshake, Quota = places });
         ReactorGroup group = await StartAsync();
         ListenSettings settings = ListenSettings.Of(new Limits()) with { Proxies = gate };
         return await group.ListenAsync(
-            new IPEndPoint(IPAddress.Loopback, 0), Handlers.EchoAsync, terminator.StagesOf, refusal: null, settings).Within();
+            new IPEndPoint(IPAddress.Loopback, 0), Handlers.EchoAsync, terminator.FiltersOf, refusal: null, settings).Within();
     }
 }

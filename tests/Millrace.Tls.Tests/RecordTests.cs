@@ -106,8 +106,8 @@ public class RecordTests : TlsTest
         };
         await client.SendAsync(sent);
         client.EndSending();
-        byte[] answer = await client.ReceiveToEndAsync();
-        Assert.True(answer.Length == 0 || answer[0] == 21, $"Something else than an alert came: {Convert.ToHexString(answer)}");
+        byte[] response = await client.ReceiveToEndAsync();
+        Assert.True(response.Length == 0 || response[0] == 21, $"Something else than an alert came: {Convert.ToHexString(response)}");
         await Waiting.UntilAsync(() => Terminator.Counters.HandshakesFailed == 1, "the failure was counted");
         await bystander.WriteAsync(new byte[] { 7 }).AsTask().Within();
         Assert.Equal([7], await ReceiveAsync(bystander, 1));
@@ -122,9 +122,9 @@ public class RecordTests : TlsTest
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
         Client client = await ConnectAsync(listener);
         await client.SendAsync(request);
-        string answer = Encoding.ASCII.GetString(await client.ReceiveToEndAsync());
-        Assert.StartsWith("HTTP/1.1 400 Bad Request\r\n", answer, StringComparison.Ordinal);
-        Assert.EndsWith("\r\n\r\nThis port speaks HTTPS: write https:// in front of the address.\n", answer, StringComparison.Ordinal);
+        string response = Encoding.ASCII.GetString(await client.ReceiveToEndAsync());
+        Assert.StartsWith("HTTP/1.1 400 Bad Request\r\n", response, StringComparison.Ordinal);
+        Assert.EndsWith("\r\n\r\nThis port speaks HTTPS: write https:// in front of the address.\n", response, StringComparison.Ordinal);
         Assert.Equal(1, Terminator.Counters.HandshakesFailed);
     }
 
@@ -148,22 +148,22 @@ public class RecordTests : TlsTest
     [Fact]
     public void The_gate_sees_through_records_of_one_byte()
     {
-        var gate = new HelloGate();
+        var gate = new ClientHelloInspector();
         byte[] bytes = [22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 2, 0];
         foreach (byte next in bytes)
         {
-            Assert.Equal(HelloVerdict.Undecided, gate.Look([next]));
+            Assert.Equal(ClientHelloResult.Undecided, gate.Inspect([next]));
         }
 
-        Assert.Equal(HelloVerdict.TooLong, gate.Look([1]));
-        var passing = new HelloGate();
-        Assert.Equal(HelloVerdict.Undecided, passing.Look([22, 3, 1, 2, 0, 1, 0, 1, 252]));
-        Assert.Equal(HelloVerdict.Undecided, passing.Look(new byte[508]));
-        Assert.Equal(HelloVerdict.Passed, passing.Look([22, 3, 3, 0, 70, 16, 0, 0, 66]));
-        var letters = new HelloGate();
-        Assert.Equal(HelloVerdict.PlainText, letters.Look("P"u8));
-        var other = new HelloGate();
-        Assert.Equal(HelloVerdict.Passed, other.Look([0]));
+        Assert.Equal(ClientHelloResult.TooLong, gate.Inspect([1]));
+        var passing = new ClientHelloInspector();
+        Assert.Equal(ClientHelloResult.Undecided, passing.Inspect([22, 3, 1, 2, 0, 1, 0, 1, 252]));
+        Assert.Equal(ClientHelloResult.Undecided, passing.Inspect(new byte[508]));
+        Assert.Equal(ClientHelloResult.Passed, passing.Inspect([22, 3, 3, 0, 70, 16, 0, 0, 66]));
+        var letters = new ClientHelloInspector();
+        Assert.Equal(ClientHelloResult.PlainText, letters.Inspect("P"u8));
+        var other = new ClientHelloInspector();
+        Assert.Equal(ClientHelloResult.Passed, other.Inspect([0]));
     }
 
     [Theory]
@@ -172,7 +172,7 @@ public class RecordTests : TlsTest
     [InlineData(16, 0x01, false)]
     public void The_gate_looks_at_the_second_hello_too(byte type, byte sizeHigh, bool isTooLong)
     {
-        HelloVerdict verdict = isTooLong ? HelloVerdict.TooLong : HelloVerdict.Passed;
+        ClientHelloResult verdict = isTooLong ? ClientHelloResult.TooLong : ClientHelloResult.Passed;
         byte[] first = [22, 3, 1, 0, 6, 1, 0, 0, 2, 9, 9];
         byte[] compatible = [20, 3, 3, 0, 1, 1];
         byte[] warning = [21, 3, 3, 0, 2, 1, 90];
@@ -181,16 +181,16 @@ public class RecordTests : TlsTest
         byte[] second = [22, 3, 3, 0, 200, type, sizeHigh, 0, 190];
         foreach (byte[] between in (byte[][])[[], compatible, warning, empty, early, [.. early, .. empty, .. warning]])
         {
-            var gate = new HelloGate();
+            var gate = new ClientHelloInspector();
             byte[] all = [.. first, .. between, .. second];
             foreach (byte next in all[..^1])
             {
-                Assert.Equal(HelloVerdict.Undecided, gate.Look([next]));
+                Assert.Equal(ClientHelloResult.Undecided, gate.Inspect([next]));
             }
 
-            Assert.Equal(verdict, gate.Look([all[^1]]));
-            var atOnce = new HelloGate();
-            Assert.Equal(verdict, atOnce.Look(all));
+            Assert.Equal(verdict, gate.Inspect([all[^1]]));
+            var atOnce = new ClientHelloInspector();
+            Assert.Equal(verdict, atOnce.Inspect(all));
         }
     }
 
@@ -198,7 +198,7 @@ public class RecordTests : TlsTest
     public void Records_are_counted_however_they_are_cut()
     {
         byte[] bytes = [22, 3, 1, 0, 3, 1, 2, 3, 23, 3, 3, 0, 0, 23, 3, 3, 1, 0, .. new byte[256], 21, 3, 3, 0, 2, 9];
-        var walk = new RecordWalk();
+        var walk = new RecordCounter();
         Assert.True(walk.IsBetweenRecords);
         Assert.Equal(3, walk.Advance(bytes));
         Assert.False(walk.IsBetweenRecords);
@@ -208,7 +208,7 @@ public class RecordTests : TlsTest
         Assert.False(walk.IsBetweenRecords);
         for (int piece = 1; piece < bytes.Length; piece++)
         {
-            var cut = new RecordWalk();
+            var cut = new RecordCounter();
             Assert.Equal(3, bytes.Chunk(piece).Sum(part => cut.Advance(part)));
         }
     }

@@ -46,8 +46,8 @@ public class ResumptionTests : TlsTest
         await client.SendAsync((byte[])[20, 3, 3, 0, 1, 1, 22, 3, 3, 0, 40, 1, 0xFF, 0xFF, 0xFF, .. new byte[36]]);
 
         await client.ReceiveToEndAsync();
-        string told = Assert.Single(Log.Entries, static entry => entry.Id == 600).Text;
-        Assert.DoesNotContain("ClientHello", told, StringComparison.Ordinal);
+        string reported = Assert.Single(Log.Entries, static entry => entry.Id == 600).Text;
+        Assert.DoesNotContain("ClientHello", reported, StringComparison.Ordinal);
     }
 
     [Fact]

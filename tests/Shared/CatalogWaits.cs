@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.Tests.Shared;
 

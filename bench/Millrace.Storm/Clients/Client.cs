@@ -5,7 +5,7 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Clients;
 
 /// <summary>Somebody who uses the site, on a thread of its own. Whatever goes wrong on its connection is a fault.</summary>
-internal abstract class Client(int port, Judge judge, Tally tally, int pauseMs, int seed) : IDisposable
+internal abstract class Client(int port, Verifier judge, Tally tally, int pauseMs, int seed) : IDisposable
 {
     private static readonly string?[] Codings = [null, null, "gzip", "br", "gzip, br", "br;q=0.1, gzip;q=0.9", "identity", "*"];
 
@@ -54,19 +54,19 @@ internal abstract class Client(int port, Judge judge, Tally tally, int pauseMs, 
         _peer = null;
     }
 
-    protected Answer Ask(Question question) => Ask(question, out _);
+    protected Response Ask(Question question) => Ask(question, out _);
 
     /// <param name="question">What to ask.</param>
     /// <param name="content">What one has who keeps the answer.</param>
-    protected Answer Ask(Question question, out Content? content)
+    protected Response Ask(Question question, out Content? content)
     {
-        Answer answer = Connect().Ask(question);
-        content = judge.Check(question, answer);
-        return answer;
+        Response response = Connect().Ask(question);
+        content = judge.Check(question, response);
+        return response;
     }
 
-    protected void Check(Question question, Answer answer, ReadOnlySpan<Question> behind = default) =>
-        judge.Check(question, answer, behind);
+    protected void Check(Question question, Response response, ReadOnlySpan<Question> behind = default) =>
+        judge.Check(question, response, behind);
 
     protected string PickPath() => Chance.GetItems(StandingFile.All, 1)[0].Path;
 

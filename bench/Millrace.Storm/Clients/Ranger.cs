@@ -5,7 +5,7 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Clients;
 
 /// <summary>Asks for parts: some at random, and the rest of what it has, which must be the rest of the same or all of the new.</summary>
-internal sealed class Ranger(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
+internal sealed class Ranger(int port, Verifier judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     /// <summary>Any piece as long holds a whole line, by which it is known.</summary>
     private const int PieceBytesMin = 2 * Edition.LineBytes;
@@ -29,7 +29,7 @@ internal sealed class Ranger(int port, Judge judge, Tally tally, int pauseMs, in
     private void Resume()
     {
         var question = new Question(PickPath()) { AcceptEncoding = PickCoding() };
-        Answer whole = Ask(question, out Content? content);
+        Response whole = Ask(question, out Content? content);
         if (content is null || whole.StrongTag is not string tag || whole.Body.Length < 2 * PieceBytesMin)
         {
             return;
@@ -43,14 +43,14 @@ internal sealed class Ranger(int port, Judge judge, Tally tally, int pauseMs, in
             return;
         }
 
-        Answer answer = Connect().Ask(rest);
-        if (answer.Status != 206)
+        Response response = Connect().Ask(rest);
+        if (response.Status != 206)
         {
-            Check(rest, answer);
+            Check(rest, response);
         }
-        else if (answer.Tag != tag || !answer.Body.AsSpan().SequenceEqual(whole.Body.AsSpan(middle)))
+        else if (response.Tag != tag || !response.Body.AsSpan().SequenceEqual(whole.Body.AsSpan(middle)))
         {
-            _tally.Fault($"{rest} goes on with other bytes than it began with, under the tag {answer.Tag}");
+            _tally.Fault($"{rest} goes on with other bytes than it began with, under the tag {response.Tag}");
         }
     }
 

@@ -5,7 +5,7 @@ using Millrace.Storm.Wire;
 namespace Millrace.Storm.Clients;
 
 /// <summary>Keeps its connection and what it has read, and asks whether that is still right.</summary>
-internal sealed class Reader(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
+internal sealed class Reader(int port, Verifier judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     private readonly Dictionary<(string Path, string? AcceptEncoding), (string Tag, Content Content)> _kept = [];
 
@@ -18,12 +18,12 @@ internal sealed class Reader(int port, Judge judge, Tally tally, int pauseMs, in
             question = question with { IfNoneMatch = kept.Tag, Held = kept.Content };
         }
 
-        Answer answer = Ask(question, out Content? content);
-        if (answer.StrongTag is string tag && content is not null)
+        Response response = Ask(question, out Content? content);
+        if (response.StrongTag is string tag && content is not null)
         {
             _kept[key] = (tag, content);
         }
-        else if (answer.Status != 304)
+        else if (response.Status != 304)
         {
             _kept.Remove(key);
         }
@@ -31,7 +31,7 @@ internal sealed class Reader(int port, Judge judge, Tally tally, int pauseMs, in
 }
 
 /// <summary>Has a new connection for every request.</summary>
-internal sealed class Newcomer(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
+internal sealed class Newcomer(int port, Verifier judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     protected override void Step()
     {
@@ -41,7 +41,7 @@ internal sealed class Newcomer(int port, Judge judge, Tally tally, int pauseMs, 
 }
 
 /// <summary>Asks for many things before it reads the first.</summary>
-internal sealed class Pipeliner(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
+internal sealed class Pipeliner(int port, Verifier judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     private const int Depth = 12;
 
@@ -58,7 +58,7 @@ internal sealed class Pipeliner(int port, Judge judge, Tally tally, int pauseMs,
 }
 
 /// <summary>Takes its time for something large, while that is replaced over and over.</summary>
-internal sealed class SlowReader(int port, Judge judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
+internal sealed class SlowReader(int port, Verifier judge, Tally tally, int pauseMs, int seed) : Client(port, judge, tally, pauseMs, seed)
 {
     private const long LargeBytes = 1_000_000;
     private const int ReceiveBufferBytes = 16 * 1024;

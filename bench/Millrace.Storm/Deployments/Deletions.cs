@@ -4,7 +4,7 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm.Deployments;
 
 /// <summary>Files go away and come back.</summary>
-internal sealed class Deletions(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class Deletions(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     protected override void Step()
     {

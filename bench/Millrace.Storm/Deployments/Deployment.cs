@@ -4,11 +4,11 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm.Deployments;
 
 /// <summary>One way of changing a site, over and over. Each has paths that no other changes, and a thread.</summary>
-internal abstract class Deployment(SiteFolder site, Lookout lookout, int seed)
+internal abstract class Deployment(SiteFolder site, SiteMonitor lookout, int seed)
 {
     protected SiteFolder Site => site;
 
-    protected Lookout Lookout => lookout;
+    protected SiteMonitor Lookout => lookout;
 
     protected Random Chance { get; } = new(seed);
 
@@ -38,7 +38,7 @@ internal abstract class Deployment(SiteFolder site, Lookout lookout, int seed)
     protected void Replace(StandingFile file)
     {
         Edition edition = Site.NewEdition(file.Number, file.BytesMin);
-        string staged = Site.Stage(file.Path, edition.ToBytes(), isOutside: Chance.Next(2) == 0);
+        string staged = Site.Filter(file.Path, edition.ToBytes(), isOutside: Chance.Next(2) == 0);
         using (Site.HistoryOf(file.Path).Become(edition))
         {
             SiteFolder.Rename(staged, Site.PathOf(file.Path));

@@ -4,7 +4,7 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm.Deployments;
 
 /// <summary>Files are cut short where they are, under everybody who is reading them, and then replaced.</summary>
-internal sealed class Truncations(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class Truncations(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     protected override void Step()
     {
@@ -24,7 +24,7 @@ internal sealed class Truncations(SiteFolder site, Lookout lookout, int seed) : 
 }
 
 /// <summary>Files are written over where they are: with the same length, or emptied first.</summary>
-internal sealed class Rewrites(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class Rewrites(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     protected override void Step()
     {

@@ -4,7 +4,7 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm.Deployments;
 
 /// <summary>Trees of directories with files appear, are moved as a whole, and go.</summary>
-internal sealed class MassCreations(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class MassCreations(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     private const int Branches = 4;
     private const long BytesMin = 640;

@@ -4,7 +4,7 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm.Deployments;
 
 /// <summary>Scripts are replaced together with their .gz and .br, in any order.</summary>
-internal sealed class Precompressions(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class Precompressions(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     protected override void Step()
     {
@@ -14,9 +14,9 @@ internal sealed class Precompressions(SiteFolder site, Lookout lookout, int seed
         // Made in this order, so that no sibling is older than its original.
         (string Path, string Staged)[] moves =
         [
-            (file.Path, Site.Stage(file.Path, bytes, isOutside: false)),
-            (file.Path + ".gz", Site.Stage(file.Path, SiteFolder.Gzip(bytes), isOutside: true)),
-            (file.Path + ".br", Site.Stage(file.Path, SiteFolder.Brotli(bytes), isOutside: false)),
+            (file.Path, Site.Filter(file.Path, bytes, isOutside: false)),
+            (file.Path + ".gz", Site.Filter(file.Path, SiteFolder.Gzip(bytes), isOutside: true)),
+            (file.Path + ".br", Site.Filter(file.Path, SiteFolder.Brotli(bytes), isOutside: false)),
         ];
         Chance.Shuffle(moves);
         foreach ((string path, string staged) in moves)

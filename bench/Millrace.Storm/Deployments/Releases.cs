@@ -5,7 +5,7 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm.Deployments;
 
 /// <summary>Whole releases beside each other, and a link within the root that is swapped from one to the next.</summary>
-internal sealed class Releases(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class Releases(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     private const int Kept = 2;
 
@@ -42,7 +42,7 @@ internal sealed class Releases(SiteFolder site, Lookout lookout, int seed) : Dep
 }
 
 /// <summary>The link that the server was given as its root is swapped.</summary>
-internal sealed class RootSwaps(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class RootSwaps(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     private static readonly TimeSpan Pause = TimeSpan.FromSeconds(1);
 

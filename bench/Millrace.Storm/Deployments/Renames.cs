@@ -4,7 +4,7 @@ using Millrace.Storm.Site;
 namespace Millrace.Storm.Deployments;
 
 /// <summary>Single files, each renamed over the one before; the next when this one is seen.</summary>
-internal sealed class Renames(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class Renames(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     public static bool Owns(StandingFile file) => file.Upkeep == Upkeep.Renamed && file.Number % 2 == 0;
 
@@ -20,7 +20,7 @@ internal sealed class Renames(SiteFolder site, Lookout lookout, int seed) : Depl
 }
 
 /// <summary>Single files one after the other, without waiting for anything: events never cease.</summary>
-internal sealed class Flood(SiteFolder site, Lookout lookout, int seed) : Deployment(site, lookout, seed)
+internal sealed class Flood(SiteFolder site, SiteMonitor lookout, int seed) : Deployment(site, lookout, seed)
 {
     private const int PauseMs = 2;
 

@@ -11,14 +11,14 @@ internal sealed record Part(long First, long Total, ReadOnlyMemory<byte> Bytes);
 /// <summary>The parts of a 206: one, or a multipart/byteranges.</summary>
 internal static partial class Parts
 {
-    public static List<Part> Of(Answer answer) =>
-        answer.Field("Content-Range") is string range ? [PartOf(range, answer.Body)] : OfMultipart(answer);
+    public static List<Part> Of(Response response) =>
+        response.Field("Content-Range") is string range ? [PartOf(range, response.Body)] : OfMultipart(response);
 
-    private static List<Part> OfMultipart(Answer answer)
+    private static List<Part> OfMultipart(Response response)
     {
         List<Part> parts = [];
-        byte[] boundary = Encoding.ASCII.GetBytes("--" + answer.Field("Content-Type")!.Split("boundary=")[1].Trim('"'));
-        ReadOnlyMemory<byte> rest = answer.Body;
+        byte[] boundary = Encoding.ASCII.GetBytes("--" + response.Field("Content-Type")!.Split("boundary=")[1].Trim('"'));
+        ReadOnlyMemory<byte> rest = response.Body;
         while (true)
         {
             rest = rest[(Find(rest, boundary) + boundary.Length)..];

@@ -45,7 +45,7 @@ internal sealed partial class SiteFolder : IDisposable
     public int NewNumber() => Interlocked.Increment(ref _version);
 
     /// <summary>A file that becomes part of the site by a rename: beside its target under a hidden name, or outside the root.</summary>
-    public string Stage(string path, byte[] bytes, bool isOutside)
+    public string Filter(string path, byte[] bytes, bool isOutside)
     {
         string staged = isOutside
             ? Path.Combine(_base, "staging", $"{NewNumber()}")

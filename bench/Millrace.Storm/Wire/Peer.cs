@@ -35,7 +35,7 @@ internal sealed class Peer : IDisposable
     /// <summary>Whether the next question needs another connection.</summary>
     public bool IsEnded { get; private set; }
 
-    public Answer Ask(Question question)
+    public Response Ask(Question question)
     {
         Send([question]);
         return Read();
@@ -60,12 +60,12 @@ internal sealed class Peer : IDisposable
     }
 
     /// <param name="pause">Done between two pieces of the body, by slow readers.</param>
-    public Answer Read(Action? pause = null)
+    public Response Read(Action? pause = null)
     {
         if (ReadUntil("\r\n\r\n"u8) is not string head)
         {
             IsEnded = true;
-            return new Answer(0, [], [], IsCut: true);
+            return new Response(0, [], [], IsCut: true);
         }
 
         long beganAt = Stopwatch.GetTimestamp();
@@ -81,7 +81,7 @@ internal sealed class Peer : IDisposable
         IsEnded |= fields.GetValueOrDefault("Connection") == "close";
         if (status is 204 or 304)
         {
-            return new Answer(status, fields, [], IsCut: false);
+            return new Response(status, fields, [], IsCut: false);
         }
 
         if (fields.GetValueOrDefault("Transfer-Encoding") == "chunked")
@@ -94,12 +94,12 @@ internal sealed class Peer : IDisposable
             : throw new InvalidDataException($"An answer without a length: {head}")];
         int count = ReadBody(body, pause);
         IsEnded |= count < body.Length;
-        return new Answer(status, fields, body[..count], IsCut: count < body.Length) { BeganAt = beganAt };
+        return new Response(status, fields, body[..count], IsCut: count < body.Length) { BeganAt = beganAt };
     }
 
     public void Dispose() => _socket.Dispose();
 
-    private Answer ReadChunks(int status, Dictionary<string, string> fields, Action? pause)
+    private Response ReadChunks(int status, Dictionary<string, string> fields, Action? pause)
     {
         using var body = new MemoryStream();
         while (ReadUntil("\r\n"u8) is string size)
@@ -115,12 +115,12 @@ internal sealed class Peer : IDisposable
 
             if (chunk.Length == 2)
             {
-                return new Answer(status, fields, body.ToArray(), IsCut: false);
+                return new Response(status, fields, body.ToArray(), IsCut: false);
             }
         }
 
         IsEnded = true;
-        return new Answer(status, fields, body.ToArray(), IsCut: true);
+        return new Response(status, fields, body.ToArray(), IsCut: true);
     }
 
     /// <summary>Null where the connection ends before it.</summary>

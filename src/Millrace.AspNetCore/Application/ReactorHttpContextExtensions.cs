@@ -3,19 +3,20 @@ using Millrace.Engine;
 
 namespace Microsoft.AspNetCore.Http;
 
-/// <summary>Finds the reactor that a request is served by.</summary>
+/// <summary>Finds the reactor that serves a request.</summary>
 public static class ReactorHttpContextExtensions
 {
     /// <summary>
-    /// The reactor whose connection the request came over; null where that is not Millrace's (another transport, HTTP/3, a test server).
+    /// The reactor of the request's connection; null where the connection is not Millrace's (another transport, HTTP/3, a test server).
     /// </summary>
     /// <remarks>
-    /// A request of HTTP/1.1 begins on its thread, with <see cref="TransportScheduling.Inline"/> and unless middleware has left it; those
-    /// of HTTP/2 begin on the thread pool. <see cref="Reactor.IsHome"/> tells whether the code is there now. There
-    /// <see cref="Reactor.Delay"/>, <see cref="Reactor.ReadFileAsync"/> and
-    /// <see cref="Reactor.ConnectAsync(System.Net.EndPoint, ConnectionHandler, CancellationToken)"/> go on where they were awaited,
-    /// without a thread of the pool; elsewhere they refuse, and <c>await reactor.SwitchTo()</c> comes home first. What awaits something
-    /// foreign goes on wherever that has ended. Whoever blocks the thread holds up all its connections.
+    /// An HTTP/1.1 request begins on the reactor's thread with <see cref="TransportScheduling.Inline"/>, unless its body is incomplete, the
+    /// server allows synchronous reads and writes, or middleware left the reactor; an HTTP/2 request begins on the thread pool.
+    /// <see cref="Reactor.IsReactorThread"/> says whether the calling code is on that thread. There <see cref="Reactor.Delay"/>,
+    /// <see cref="Reactor.ReadFileAsync"/> and
+    /// <see cref="Reactor.ConnectAsync(System.Net.EndPoint, ConnectionHandler, CancellationToken)"/> resume on the same thread without the
+    /// thread pool; on other threads they throw, and <c>await reactor.SwitchTo()</c> returns to the reactor first. Code that awaits
+    /// anything else resumes on the thread that completed it. Code that blocks the reactor's thread stalls all its connections.
     /// </remarks>
     public static Reactor? GetReactor(this HttpContext context)
     {

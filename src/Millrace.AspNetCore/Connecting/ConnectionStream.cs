@@ -3,8 +3,8 @@ using Microsoft.AspNetCore.Connections;
 namespace Millrace.AspNetCore.Connecting;
 
 /// <summary>
-/// A connection as a stream. Bytes are read as they come and sent by the write that brings them; disposed, it ends in order, after all
-/// that was written. One read and one write at a time.
+/// A connection as a stream. A read returns available bytes; a write sends its bytes at once; disposal closes the connection in order,
+/// after everything written. Supports one read and one write at a time.
 /// </summary>
 internal sealed class ConnectionStream(ConnectionContext connection) : Stream
 {
@@ -41,12 +41,12 @@ internal sealed class ConnectionStream(ConnectionContext connection) : Stream
 
     public override Task FlushAsync(CancellationToken cancellationToken) => _output.FlushAsync(cancellationToken);
 
-    /// <summary>Nothing is kept back that could be flushed.</summary>
+    /// <summary>Does nothing: no written bytes are buffered.</summary>
     public override void Flush()
     {
     }
 
-    /// <summary>Blocks its thread, which on a reactor may be the one that would bring the bytes.</summary>
+    /// <summary>Blocks its thread, which on a reactor may be the one that would receive the bytes.</summary>
     public override int Read(byte[] buffer, int offset, int count) => _input.Read(buffer, offset, count);
 
     /// <inheritdoc cref="Read(byte[], int, int)"/>
@@ -62,7 +62,7 @@ internal sealed class ConnectionStream(ConnectionContext connection) : Stream
         await base.DisposeAsync();
     }
 
-    /// <summary>Does not wait for the connection's end, which its reactor brings about.</summary>
+    /// <summary>Does not wait for the connection's end, which its reactor completes.</summary>
     protected override void Dispose(bool disposing)
     {
         if (disposing)
@@ -77,7 +77,7 @@ internal sealed class ConnectionStream(ConnectionContext connection) : Stream
     {
         if (_ending is null)
         {
-            // Whoever still waits for bytes is told at once, and not when the peer has ended too.
+            // A pending read ends at once, not only when the peer has ended too.
             connection.Transport.Input.CancelPendingRead();
             _ending = connection.DisposeAsync().AsTask();
         }

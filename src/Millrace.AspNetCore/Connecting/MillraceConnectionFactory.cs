@@ -13,8 +13,8 @@ using Millrace.Engine.Connecting;
 namespace Millrace.AspNetCore.Connecting;
 
 /// <summary>
-/// Connects on the server's reactors: on the one whose thread the caller is on, and for callers elsewhere on each in turn. Any thread; a
-/// caller on a reactor stays there, others go on on the thread pool.
+/// Connects on the server's reactors: on the caller's own if it is on one, else on each in turn. Any thread; a caller on a reactor resumes
+/// there, others resume on the thread pool.
 /// </summary>
 internal sealed class MillraceConnectionFactory(
     MillraceTransportFactory transport, IOptions<MillraceTransportOptions> options, ILoggerFactory logs) : IConnectionFactory, IDisposable
@@ -30,11 +30,11 @@ internal sealed class MillraceConnectionFactory(
         services.GetRequiredService<IOptions<MillraceTransportOptions>>(),
         services.GetRequiredService<ILoggerFactory>());
 
-    /// <summary>Connects to an IP address, a unix socket, or a name: to the first of its addresses that answers.</summary>
-    /// <exception cref="SocketException">No connection is to be had; the message names cause and remedy.</exception>
-    /// <exception cref="OperationCanceledException">It was cancelled, or the reactors stop.</exception>
+    /// <summary>Connects to an IP address, a unix socket, or a host name: to the first of its addresses that accepts.</summary>
+    /// <exception cref="SocketException">The connection failed; the message names cause and remedy.</exception>
+    /// <exception cref="OperationCanceledException">The operation was canceled, or the reactors stop.</exception>
     /// <exception cref="ObjectDisposedException">The reactors have stopped.</exception>
-    /// <exception cref="NotSupportedException">It is no address that can be connected to.</exception>
+    /// <exception cref="NotSupportedException">The endpoint's type is not supported.</exception>
     public async ValueTask<ConnectionContext> ConnectAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
@@ -44,7 +44,7 @@ internal sealed class MillraceConnectionFactory(
             return await ConnectAsync(endpoint, caller, cancellationToken);
         }
 
-        // Looked up by threads of the pool, as the system's resolver waits.
+        // Resolved on the thread pool, as the system's resolver blocks.
         IPAddress[] addresses = await Dns.GetHostAddressesAsync(name.Host, name.AddressFamily, cancellationToken);
         for (int i = 0; i < addresses.Length; i++)
         {
@@ -54,11 +54,11 @@ internal sealed class MillraceConnectionFactory(
             }
             catch (SocketException) when (i + 1 < addresses.Length)
             {
-                // The next one may answer; the last one's refusal is told.
+                // The next address may accept; the last one's failure is thrown.
             }
         }
 
-        throw new SocketException((int)SocketError.HostNotFound, $"{name} cannot be connected to: the name has no address.");
+        throw new SocketException((int)SocketError.HostNotFound, $"Cannot connect to {name}: the name has no address.");
     }
 
     public void Dispose() => _sockets.Dispose();
@@ -85,12 +85,12 @@ internal sealed class MillraceConnectionFactory(
         {
             if (!isCallersOwn)
             {
-                // What a caller from elsewhere does next is none of the reactor's work.
+                // A caller from another thread must not continue on the reactor.
                 await Task.Yield();
             }
         }
 
-        return connected ?? throw new InvalidOperationException($"The connection to {endPoint} could not be taken over.");
+        return connected ?? throw new InvalidOperationException($"The connection to {endPoint} was not passed to its handler.");
 
         Task Serve(Connection connection)
         {
@@ -99,7 +99,7 @@ internal sealed class MillraceConnectionFactory(
         }
     }
 
-    /// <summary>The next one that has not ended; those of a group that stops end one by one.</summary>
+    /// <summary>The next reactor that has not ended; the reactors of a stopping group end one by one.</summary>
     private Reactor NextOf(ReactorGroup group)
     {
         for (int i = 0; i < group.Reactors.Count; i++)

@@ -6,12 +6,12 @@ using Microsoft.Extensions.Logging;
 
 namespace Millrace.AspNetCore.Connecting;
 
-/// <summary>Connects without reactors, where there are none to be had: with the sockets transport's connections. Any thread.</summary>
+/// <summary>Connects with the sockets transport where no reactors are available. Any thread.</summary>
 internal sealed class SocketConnections(ILogger logger) : IDisposable
 {
     private readonly SocketConnectionContextFactory _contexts = new(new SocketConnectionFactoryOptions(), logger);
 
-    /// <exception cref="SocketException">It failed.</exception>
+    /// <exception cref="SocketException">The connection failed.</exception>
     public async ValueTask<ConnectionContext> ConnectAsync(EndPoint endPoint, CancellationToken cancellation)
     {
         bool isUnix = endPoint is UnixDomainSocketEndPoint;

@@ -3,14 +3,18 @@ using Millrace.Tls;
 namespace Millrace.AspNetCore.Https;
 
 /// <summary>
-/// Has a terminator read its certificates anew when one of their files has become another. It looks, as the files may be links to links,
-/// which are swapped without any event where they stand. What is not to be had leaves those in use, and is tried again when it has changed.
+/// Reloads a terminator's certificates when one of their files has changed. It polls, as the files may be links to links, which are swapped
+/// without an event in their own directory. If the new files cannot be loaded, the current certificates stay in use until the next change.
+/// Its own timer thread.
 /// </summary>
 internal sealed class CertificateWatch : IDisposable
 {
+    /// <summary>The longest period that a timer accepts.</summary>
+    private static readonly TimeSpan LongestWait = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
+
     private readonly CertificateFiles[] _files;
     private readonly TlsTerminator _terminator;
-    private readonly Lock _looking = new();
+    private readonly Lock _lock = new();
     private readonly Timer _timer;
     private string _seen;
     private bool _isDisposed;
@@ -19,14 +23,16 @@ internal sealed class CertificateWatch : IDisposable
     {
         _files = files;
         _terminator = terminator;
-        _seen = Look();
-        _timer = new Timer(static watch => ((CertificateWatch)watch!).ReloadIfChanged(), this, interval, interval);
+        _seen = ReadStates();
+        // A timer's longest period, seven weeks, stands for anything longer.
+        TimeSpan wait = interval < LongestWait ? interval : LongestWait;
+        _timer = new Timer(static watch => ((CertificateWatch)watch!).ReloadIfChanged(), this, wait, wait);
     }
 
     public void Dispose()
     {
-        // Whoever is reading anew is waited for: the terminator goes next.
-        lock (_looking)
+        // Waits for a reload that is running: the terminator is disposed of next.
+        lock (_lock)
         {
             _isDisposed = true;
         }
@@ -36,9 +42,9 @@ internal sealed class CertificateWatch : IDisposable
 
     private void ReloadIfChanged()
     {
-        lock (_looking)
+        lock (_lock)
         {
-            string now = Look();
+            string now = ReadStates();
             if (!_isDisposed && now != _seen)
             {
                 _seen = now;
@@ -47,7 +53,7 @@ internal sealed class CertificateWatch : IDisposable
         }
     }
 
-    private string Look() => string.Join('\n', _files.SelectMany(static one => new[] { one.Certificate, one.Key }).Select(StateOf));
+    private string ReadStates() => string.Join('\n', _files.SelectMany(static one => new[] { one.Certificate, one.Key }).Select(StateOf));
 
     private static string StateOf(string path)
     {

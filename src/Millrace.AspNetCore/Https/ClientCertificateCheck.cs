@@ -7,21 +7,23 @@ using Microsoft.AspNetCore.Server.Kestrel.Https;
 namespace Millrace.AspNetCore.Https;
 
 /// <summary>
-/// Judges clients' certificates by Kestrel's rules: the application's judgment, or else the chain's. That a client has the key was proved
-/// in the handshake. Chains take their time: not for reactors. Any other thread.
+/// Validates client certificates by Kestrel's rules: with the application's callback, or else by their chain. The handshake has proved that
+/// the client has the key. Building chains is slow: any thread but a reactor's.
 /// </summary>
 internal sealed class ClientCertificateCheck(HttpsConnectionAdapterOptions options)
 {
-    /// <summary>Clients whose chains are remembered; when there are more, all are forgotten, and shake hands in full again.</summary>
+    /// <summary>Clients whose chains are cached; when there are more, the cache is cleared, and clients handshake in full again.</summary>
     public const int ChainsMax = 1024;
 
     /// <summary>id-kp-clientAuth (RFC 5280, section 4.2.1.12).</summary>
     private static readonly Oid ClientAuthentication = new("1.3.6.1.5.5.7.3.2");
 
-    /// <summary>What admitted clients sent along, by their certificates' hashes: who resumes a session does not send it again.</summary>
+    /// <summary>
+    /// Intermediate certificates of accepted clients, by certificate hash: a client that resumes a session does not send them again.
+    /// </summary>
     private readonly ConcurrentDictionary<string, X509Certificate2Collection> _chains = new(StringComparer.Ordinal);
 
-    /// <summary>How many clients are remembered.</summary>
+    /// <summary>The number of cached clients.</summary>
     public int Remembered => _chains.Count;
 
     public bool Admits(ConnectionTls tls)
@@ -42,7 +44,7 @@ internal sealed class ClientCertificateCheck(HttpsConnectionAdapterOptions optio
         return isAdmitted;
     }
 
-    /// <summary>Keeps what a client sent along.</summary>
+    /// <summary>Caches a client's intermediate certificates.</summary>
     public void Remember(string hash, X509Certificate2Collection chain)
     {
         if (_chains.Count >= ChainsMax)
@@ -62,7 +64,7 @@ internal sealed class ClientCertificateCheck(HttpsConnectionAdapterOptions optio
         policy.ApplicationPolicy.Add(ClientAuthentication);
         policy.ExtraStore.AddRange(others);
 
-        // A stranger's certificate must not make this server fetch what it names.
+        // An unknown client's certificate must not make this server fetch URLs that it contains.
         policy.DisableCertificateDownloads = true;
         SslPolicyErrors errors = chain.Build(certificate) ? SslPolicyErrors.None : SslPolicyErrors.RemoteCertificateChainErrors;
         return options.ClientCertificateValidation?.Invoke(certificate, chain, errors) ?? errors == SslPolicyErrors.None;

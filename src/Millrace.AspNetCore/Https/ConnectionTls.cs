@@ -9,8 +9,8 @@ using Millrace.Tls;
 namespace Millrace.AspNetCore.Https;
 
 /// <summary>
-/// What client and server have agreed on, as Kestrel and applications ask for it. By the presence of <see cref="ITlsConnectionFeature"/>
-/// Kestrel knows that requests are https, and that nothing is left for its own TLS to do. Any thread.
+/// The negotiated TLS parameters of a connection, as features for Kestrel and applications. The presence of
+/// <see cref="ITlsConnectionFeature"/> tells Kestrel that requests are https and that its own TLS has nothing to do. Any thread.
 /// </summary>
 internal sealed class ConnectionTls(TlsSession session) : ITlsConnectionFeature, ITlsHandshakeFeature, ITlsApplicationProtocolFeature
 {
@@ -22,7 +22,7 @@ internal sealed class ConnectionTls(TlsSession session) : ITlsConnectionFeature,
 
     public TlsCipherSuite? NegotiatedCipherSuite => session.CipherSuite;
 
-    /// <summary>Empty where the client named none, as Kestrel has it.</summary>
+    /// <summary>Empty if the client sent no name, as with Kestrel.</summary>
     public string HostName { get; } = session.ServerName ?? "";
 
     public ReadOnlyMemory<byte> ApplicationProtocol { get; } = NegotiatedProtocols.BytesOf(session.ApplicationProtocol);
@@ -46,14 +46,14 @@ internal sealed class ConnectionTls(TlsSession session) : ITlsConnectionFeature,
         }
     }
 
-    /// <summary>What the client sent along to lead to an authority.</summary>
+    /// <summary>The intermediate certificates that the client sent.</summary>
     public X509Certificate2Collection GetClientChain() =>
         [.. session.ClientChain.Select(static one => X509CertificateLoader.LoadCertificate(one.Span))];
 
-    /// <summary>The one from the handshake: nothing is negotiated later.</summary>
+    /// <summary>The certificate from the handshake: there is no renegotiation.</summary>
     public Task<X509Certificate2?> GetClientCertificateAsync(CancellationToken cancellationToken) => Task.FromResult(ClientCertificate);
 
-#pragma warning disable SYSLIB0058 // The interface has them, and applications may ask.
+#pragma warning disable SYSLIB0058 // Members of the interface, which applications may read.
     CipherAlgorithmType ITlsHandshakeFeature.CipherAlgorithm => _cipher.Algorithm;
 
     int ITlsHandshakeFeature.CipherStrength => _cipher.KeyBits;
@@ -67,3 +67,24 @@ internal sealed class ConnectionTls(TlsSession session) : ITlsConnectionFeature,
     int ITlsHandshakeFeature.KeyExchangeStrength => 0;
 #pragma warning restore SYSLIB0058
 }
+
+#pragma warning disable SYSLIB0058 // ITlsHandshakeFeature has these types.
+/// <summary>
+/// A cipher suite in SslStream's older terms, which have no ChaCha20, no hash for authenticated ciphers, and no key exchange for TLS 1.3.
+/// Covers all suites that are negotiated.
+/// </summary>
+internal readonly record struct CipherFacts(CipherAlgorithmType Algorithm, int KeyBits, ExchangeAlgorithmType Exchange)
+{
+    public static CipherFacts Of(TlsCipherSuite suite) => suite switch
+    {
+        TlsCipherSuite.TLS_AES_128_GCM_SHA256 => new(CipherAlgorithmType.Aes128, 128, ExchangeAlgorithmType.None),
+        TlsCipherSuite.TLS_AES_256_GCM_SHA384 => new(CipherAlgorithmType.Aes256, 256, ExchangeAlgorithmType.None),
+        TlsCipherSuite.TLS_CHACHA20_POLY1305_SHA256 => new(CipherAlgorithmType.None, 256, ExchangeAlgorithmType.None),
+        TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 or TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 =>
+            new(CipherAlgorithmType.Aes128, 128, ExchangeAlgorithmType.DiffieHellman),
+        TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 or TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 =>
+            new(CipherAlgorithmType.Aes256, 256, ExchangeAlgorithmType.DiffieHellman),
+        _ => new(CipherAlgorithmType.None, 256, ExchangeAlgorithmType.DiffieHellman),
+    };
+}
+#pragma warning restore SYSLIB0058

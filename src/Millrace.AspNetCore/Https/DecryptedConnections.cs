@@ -9,8 +9,8 @@ using Millrace.AspNetCore.Transport.Connections;
 namespace Millrace.AspNetCore.Https;
 
 /// <summary>
-/// Connection middleware, in front of Kestrel's own for TLS: what is left to do for a connection whose TLS the transport has terminated.
-/// All others pass. On the thread pool.
+/// Connection middleware before Kestrel's own TLS: completes connections whose TLS the transport has terminated, by metrics tags and client
+/// certificate validation. Other connections pass unchanged. Thread pool.
 /// </summary>
 internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnectionAdapterOptions options, TransportLog log)
 {
@@ -20,7 +20,7 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
     private readonly ClientCertificateCheck? _check =
         options.ClientCertificateMode == ClientCertificateMode.NoCertificate ? null : new ClientCertificateCheck(options);
 
-    private bool _hasTold;
+    private bool _hasReported;
 
     public Task OnConnectionAsync(ConnectionContext connection)
     {
@@ -29,8 +29,8 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
             return next(connection);
         }
 
-        TellIfBehind(connection);
-#pragma warning disable CA5398 // It is what was spoken, not a choice.
+        ReportIfBehind(connection);
+#pragma warning disable CA5398 // The negotiated version, not a choice.
         connection.Features.Get<IConnectionMetricsTagsFeature>()?.Tags.Add(tls.Protocol == SslProtocols.Tls13 ? Tls13Tag : Tls12Tag);
 #pragma warning restore CA5398
         if (_check?.Admits(tls) != false)
@@ -44,14 +44,14 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
     }
 
     /// <summary>
-    /// Whoever was registered before stands where the wire is with Kestrel's TLS, and here is past TLS already. He is seen by what he has
-    /// put in the place of the transport's pipes; those who put nothing there have bytes as they were.
+    /// Middleware registered earlier is on the wire side of Kestrel's TLS, but here sees decrypted bytes. It is detected by the pipes that
+    /// it put in place of the transport's; middleware that replaces no pipes leaves bytes unchanged.
     /// </summary>
-    private void TellIfBehind(ConnectionContext connection)
+    private void ReportIfBehind(ConnectionContext connection)
     {
-        if (!_hasTold
+        if (!_hasReported
             && connection.Features.Get<IReactorFeature>() is TransportConnection own && !own.IsOwn(connection.Transport)
-            && !Interlocked.Exchange(ref _hasTold, true))
+            && !Interlocked.Exchange(ref _hasReported, true))
         {
             log.TlsBehindMiddleware(connection.LocalEndPoint);
         }

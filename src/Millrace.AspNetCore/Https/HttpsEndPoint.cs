@@ -10,48 +10,50 @@ using Millrace.Tls.Handshakes;
 namespace Millrace.AspNetCore.Https;
 
 /// <summary>
-/// An address whose TLS Millrace is to terminate. It is made while Kestrel is configured; by the time it is asked for a terminator, nothing
-/// of the configuration changes any more. Its owner calls it by one thread at a time.
+/// An endpoint whose TLS Millrace is to terminate. Created while Kestrel is configured; by the time a terminator is requested, the
+/// configuration no longer changes. Not thread-safe; its owner serializes calls.
 /// </summary>
 internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOptions options) : IDisposable
 {
     private readonly EndPoint _endPoint = listenOptions.EndPoint;
     private readonly ListenOptions _listenOptions = listenOptions;
 
-    private bool _isLeft;
+    private bool _isLeftToKestrel;
     private int _listeners;
     private TlsTerminator? _terminator;
     private CertificateWatch? _watch;
 
-    /// <summary>Whether both were made for one address.</summary>
-    public bool IsBeside(HttpsEndPoint other) => _listenOptions == other._listenOptions;
+    /// <summary>Whether both were created for the same endpoint.</summary>
+    public bool IsSameEndPoint(HttpsEndPoint other) => _listenOptions == other._listenOptions;
 
     /// <summary>
-    /// Whether this may be what is bound: by what Kestrel has built it is, unless somebody else has built it. "Localhost" is bound twice,
-    /// and "any" perhaps as IPv4, by objects that Kestrel makes when it does.
+    /// Whether this may be the endpoint that is bound: it is by Kestrel's build order, unless other code built it. Kestrel creates new
+    /// objects when it binds "localhost", twice, and "any", perhaps as IPv4.
     /// </summary>
-    public bool MayBe(EndPoint bound) => ReferenceEquals(bound, _endPoint)
+    public bool Matches(EndPoint bound) => ReferenceEquals(bound, _endPoint)
         || (bound is IPEndPoint ip && _endPoint is IPEndPoint named && ip.Port == named.Port
             && (ip.Port != 0 || named.Address.Equals(IPAddress.IPv6Any)));
 
     /// <summary>
-    /// The terminator, the same for all listeners at a time, for one more until it is given back; null, with a warning at the first, where
-    /// Kestrel terminates TLS.
+    /// Returns the terminator for one more listener; listeners share it until all have returned it. Null if Kestrel terminates TLS, with a
+    /// warning the first time.
     /// </summary>
-    public TlsTerminator? Take(ILoggerFactory logs, TransportLog log, ConnectionPlaces? places)
+    public TlsTerminator? Take(ILoggerFactory logs, TransportLog log, ConnectionQuota? places)
     {
-        if (_terminator is null && !_isLeft)
+        if (_terminator is null && !_isLeftToKestrel)
         {
             Begin(logs, log, places);
-            _isLeft = _terminator is null;
+            _isLeftToKestrel = _terminator is null;
         }
 
         _listeners += _terminator is null ? 0 : 1;
         return _terminator;
     }
 
-    /// <summary>True for the last listener: nobody comes any more, and what connections still need they hold themselves.</summary>
-    public bool IsLastToReturn()
+    /// <summary>
+    /// Returns a listener's reference. True for the last one: no new connections arrive, and existing ones hold what they need themselves.
+    /// </summary>
+    public bool ReturnIsLast()
     {
         if (--_listeners > 0)
         {
@@ -62,26 +64,26 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         return true;
     }
 
-    /// <summary>From here on its certificates stay as they are.</summary>
-    public void EndWatch() => _watch?.Dispose();
+    /// <summary>Stops reloading certificates.</summary>
+    public void StopWatch() => _watch?.Dispose();
 
-    /// <summary>No listener uses the terminator any more; another one would have a new one.</summary>
+    /// <summary>Releases the terminator after the last listener; a later listener creates a new one.</summary>
     public void Dispose()
     {
-        EndWatch();
+        StopWatch();
         _terminator?.Dispose();
         (_watch, _terminator) = (null, null);
     }
 
-    private void Begin(ILoggerFactory logs, TransportLog log, ConnectionPlaces? places)
+    private void Begin(ILoggerFactory logs, TransportLog log, ConnectionQuota? places)
     {
-        if (Obstacle() is { } obstacle)
+        if (UnsupportedOption() is { } unsupported)
         {
-            log.TlsLeft(_endPoint, obstacle);
+            log.TlsLeft(_endPoint, unsupported);
             return;
         }
 
-        TlsOptions tls = ToTlsOptions() with { Places = places };
+        TlsOptions tls = ToTlsOptions() with { Quota = places };
         try
         {
             _terminator = TlsTerminator.Create(tls, logs);
@@ -99,19 +101,20 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         }
     }
 
-    /// <summary>What was asked for that an SslStream can do and the stage of a connection cannot.</summary>
-    private string? Obstacle() => this switch
+    /// <summary>The configured option that SslStream supports and the transport's TLS filter does not.</summary>
+    private string? UnsupportedOption() => this switch
     {
         _ when options.ServerCertificateSelector is not null =>
             $"certificates are chosen by a {nameof(options.ServerCertificateSelector)}; list them in {nameof(options.Certificates)}",
-        _ when options.OnAuthenticate is not null => $"{nameof(options.OnAuthenticate)} wants an SslStream's options",
+        _ when options.OnAuthenticate is not null => $"{nameof(options.OnAuthenticate)} needs SslStream",
         _ when options.TlsClientHelloBytesCallback is not null => $"{nameof(options.TlsClientHelloBytesCallback)} is set",
-        _ when options.ClientCertificateMode == ClientCertificateMode.DelayCertificate => "client certificates are to be asked for later",
-        _ when MinimumVersion is null => $"Millrace speaks TLS 1.2 with 1.3, or 1.3 alone, and not {options.SslProtocols}",
+        _ when options.ClientCertificateMode == ClientCertificateMode.DelayCertificate =>
+            $"{nameof(options.ClientCertificateMode)} is {nameof(ClientCertificateMode.DelayCertificate)}",
+        _ when MinimumVersion is null => $"Millrace supports TLS 1.2 with 1.3, or 1.3 alone, not {options.SslProtocols}",
         _ => null,
     };
 
-#pragma warning disable CA5398 // These are compared with what the application has chosen; nothing is chosen here.
+#pragma warning disable CA5398 // Compared with the application's choice; nothing is chosen here.
     private TlsVersion? MinimumVersion => options.SslProtocols switch
     {
         SslProtocols.None or (SslProtocols.Tls12 | SslProtocols.Tls13) => TlsVersion.Tls12,
@@ -135,6 +138,6 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         },
         HandshakeTimeout = options.HandshakeTimeout,
         KeyLogFile = options.KeyLogFile,
-        CutStream = CutStream.IsEnd,
+        TruncationPolicy = TruncationPolicy.IsEnd,
     };
 }

@@ -8,68 +8,85 @@ using Millrace.Tls.Handshakes;
 namespace Millrace.AspNetCore.Https;
 
 /// <summary>
-/// The addresses whose TLS Millrace is to terminate. Kestrel builds an address's connection middleware just before it has the transport
-/// bind it, in one flow: by that, and not by its value, an address is known, which another one may have had before or have beside it.
-/// Where somebody comes in between who interrupts the flow, Kestrel terminates TLS. Disposed after the transport, whose reactors use the
-/// terminators. Any thread.
+/// The endpoints whose TLS Millrace is to terminate. Kestrel builds an endpoint's connection middleware just before it has the transport
+/// bind it, in one async flow: that flow, not its value, identifies an endpoint, as another may have the same value. Where other code
+/// interrupts the flow, Kestrel terminates TLS. Disposed of after the transport, whose reactors use the terminators. Any thread.
 /// </summary>
-internal sealed class HttpsEndPoints(
-    IOptions<MillraceTransportOptions> options, IOptions<KestrelServerOptions> kestrel, ILoggerFactory logs) : IDisposable
+internal sealed class HttpsEndPoints(IOptions<MillraceTransportOptions> options, ILoggerFactory logs) : IDisposable
 {
     private readonly TransportLog _log = new(logs.CreateLogger(TransportLog.Category));
     private readonly AsyncLocal<HttpsEndPoint?> _built = new();
-    private readonly Lock _changing = new();
+    private readonly Lock _lock = new();
     private readonly HashSet<HttpsEndPoint> _inUse = [];
 
-    /// <summary>Asked for when an address is bound: before that Kestrel's options are in the making.</summary>
-    private readonly Lazy<ConnectionPlaces?> _places =
-        new(() => kestrel.Value.Limits.MaxConcurrentConnections is { } most ? new ConnectionPlaces(most) : null);
+    private volatile KestrelServerOptions? _server;
+    private ConnectionQuota? _quota;
+    private bool _hasQuota;
 
     /// <summary>
-    /// By Kestrel's MaxConcurrentConnections, which counts a connection from its first moment where Kestrel terminates TLS, and here not
-    /// before its handshake is done. Null without that limit.
+    /// The quota of Kestrel's MaxConcurrentConnections. Kestrel counts a connection from its accept where it terminates TLS, but only after
+    /// the handshake where Millrace does; the quota covers connections from their accept. Null without that limit, and where no endpoint
+    /// uses Millrace's TLS. Read when an endpoint is bound: before that Kestrel's options are not final.
     /// </summary>
-    public ConnectionPlaces? Places => _places.Value;
+    public ConnectionQuota? Quota
+    {
+        get
+        {
+            lock (_lock)
+            {
+                if (!_hasQuota && _server is { } server)
+                {
+                    _quota = server.Limits.MaxConcurrentConnections is { } most ? new ConnectionQuota(most) : null;
+                    _hasQuota = true;
+                }
 
-    /// <summary>How many have a terminator.</summary>
+                return _quota;
+            }
+        }
+    }
+
+    /// <summary>The number of endpoints with a terminator.</summary>
     public int InUse
     {
         get
         {
-            lock (_changing)
+            lock (_lock)
             {
                 return _inUse.Count;
             }
         }
     }
 
-    /// <summary>The address's middleware is built, from the last that was registered to the first.</summary>
+    /// <summary>Notes the server's own options; called for each endpoint that uses Millrace's TLS.</summary>
+    public void NoteServer(KestrelServerOptions server) => _server = server;
+
+    /// <summary>Called when an endpoint's middleware is built, from the last registered to the first.</summary>
     public void NoteBuilt(HttpsEndPoint endPoint)
     {
-        // Of two calls for one address the last one counts.
-        if (_built.Value?.IsBeside(endPoint) != true)
+        // Of two calls for one endpoint the last one counts.
+        if (_built.Value?.IsSameEndPoint(endPoint) != true)
         {
             _built.Value = endPoint;
         }
     }
 
     /// <summary>
-    /// What terminates the TLS of the address that is bound, for its listener; null where nobody asked for it, or Kestrel does it. Called
-    /// where the flow of the binding is known still.
+    /// Takes the terminator for the listener of the endpoint that is bound; null where Millrace's TLS was not requested or Kestrel
+    /// terminates TLS. Must be called within the flow of the binding.
     /// </summary>
     public ListenersTls? Take(EndPoint bound)
     {
         HttpsEndPoint? built = _built.Value;
-        // Reactors and timers that begin here are to know nothing of it.
+        // Cleared, so that reactors and timers started here do not inherit it.
         _built.Value = null;
-        if (built?.MayBe(bound) != true)
+        if (built?.Matches(bound) != true)
         {
             return null;
         }
 
-        lock (_changing)
+        lock (_lock)
         {
-            if (built.Take(logs, _log, Places) is not { } terminator)
+            if (built.Take(logs, _log, Quota) is not { } terminator)
             {
                 return null;
             }
@@ -81,7 +98,7 @@ internal sealed class HttpsEndPoints(
 
     public void Dispose()
     {
-        lock (_changing)
+        lock (_lock)
         {
             foreach (HttpsEndPoint endPoint in _inUse)
             {
@@ -91,8 +108,8 @@ internal sealed class HttpsEndPoints(
                 }
                 else
                 {
-                    // In a group of somebody else's, handshakes may still be under way: what they use stays.
-                    endPoint.EndWatch();
+                    // In a shared group handshakes may still be running, and use the terminator.
+                    endPoint.StopWatch();
                 }
             }
 
@@ -102,9 +119,9 @@ internal sealed class HttpsEndPoints(
 
     private void Return(HttpsEndPoint endPoint)
     {
-        lock (_changing)
+        lock (_lock)
         {
-            if (endPoint.IsLastToReturn())
+            if (endPoint.ReturnIsLast())
             {
                 _inUse.Remove(endPoint);
             }

@@ -4,7 +4,10 @@ using Millrace.Tls;
 
 namespace Millrace.AspNetCore.Https;
 
-/// <summary>The options in Kestrel's terms: its defaults for ours, and ours for where it terminates TLS after all.</summary>
+/// <summary>
+/// Converts options from and to Kestrel's: its defaults for Millrace's options, and Millrace's for endpoints whose TLS Kestrel terminates
+/// after all.
+/// </summary>
 internal static class KestrelHttpsOptions
 {
     public static void Copy(HttpsConnectionAdapterOptions from, HttpsConnectionAdapterOptions to)
@@ -21,10 +24,12 @@ internal static class KestrelHttpsOptions
         to.HandshakeTimeout = from.HandshakeTimeout;
     }
 
-    /// <summary>Certificates by host, the first for all others. With more than one, Kestrel sends none of those above them.</summary>
+    /// <summary>
+    /// Sets certificates by host, with the first as the default. With more than one, Kestrel sends no intermediate certificates.
+    /// </summary>
     public static void SetCertificates(HttpsConnectionAdapterOptions options, IEnumerable<ServerCertificate> certificates)
     {
-        LoadedCertificate[] all = [.. certificates.Select(CertificatePlaces.Load)];
+        LoadedCertificate[] all = [.. certificates.Select(CertificatePaths.Load)];
         if (all.Length == 0)
         {
             return;

@@ -2,7 +2,7 @@ using Millrace.Tls;
 
 namespace Millrace.AspNetCore.Https;
 
-/// <summary>What terminates the TLS of one listener, from before it is bound until no connection comes there any more.</summary>
+/// <summary>The TLS terminator of one listener, held from before it is bound until it receives no more connections.</summary>
 internal sealed class ListenersTls(TlsTerminator terminator, Action giveBack) : IDisposable
 {
     private bool _isGivenBack;

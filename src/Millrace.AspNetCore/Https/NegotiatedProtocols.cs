@@ -3,10 +3,10 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace Millrace.AspNetCore.Https;
 
-/// <summary>Kestrel's protocols as ALPN knows them (RFC 7301, RFC 9113).</summary>
+/// <summary>Maps Kestrel's protocols to ALPN identifiers (RFC 7301, RFC 9113).</summary>
 internal static class NegotiatedProtocols
 {
-    /// <summary>What is offered, in Kestrel's order.</summary>
+    /// <summary>The protocols to offer, in Kestrel's order.</summary>
     public static IEnumerable<string> Of(HttpProtocols protocols)
     {
         if (protocols.HasFlag(HttpProtocols.Http2))
@@ -20,7 +20,7 @@ internal static class NegotiatedProtocols
         }
     }
 
-    /// <summary>The bytes of what was chosen; empty where nothing was.</summary>
+    /// <summary>The bytes of the selected protocol; empty if none was selected.</summary>
     public static ReadOnlyMemory<byte> BytesOf(string? protocol) => protocol switch
     {
         null => default,

@@ -1,56 +1,42 @@
-using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Connections.Features;
 using Millrace.AspNetCore.Safety;
 using Millrace.Engine;
 
 namespace Microsoft.AspNetCore.Http;
 
-/// <summary>What a request can ask of Millrace.</summary>
+/// <summary>Methods of a request on a Millrace connection.</summary>
 public static class MillraceHttpContextExtensions
 {
     /// <summary>
-    /// Awaited by a handler that is about to block, or to compute for long: <c>await context.LeaveReactor();</c> goes on on the thread
-    /// pool, and so does all that the request awaits from there on. The connection's next request is at home again. Off a reactor it
-    /// completes at once.
+    /// Call this before code that blocks or computes for long: after <c>await context.LeaveReactor();</c> the handler continues on the
+    /// thread pool, and so does everything else that the request awaits. The connection's next request begins on the reactor again. Off a
+    /// reactor it completes at once.
     /// </summary>
-    public static ConfiguredTaskAwaitable LeaveReactor(this HttpContext context)
+    public static ValueTask LeaveReactor(this HttpContext context)
     {
         ArgumentNullException.ThrowIfNull(context);
-        // The requests of later versions share a connection, and run on the thread pool in any case.
+        // Requests of later versions share a connection and run on the thread pool anyway.
         if (HttpProtocol.IsHttp11(context.Request.Protocol) || HttpProtocol.IsHttp10(context.Request.Protocol))
         {
             LeaveUntilEnd(context);
         }
 
-        // Where nobody watches, who blocks for it would hold the reactor for ever: there the pool has it at once.
-        Task passage = Reactor.Current is { Pulse.IsWatched: true } reactor ? PassToPool(reactor) : Task.CompletedTask;
-        return passage.ConfigureAwait(Reactor.Current is null ? ConfigureAwaitOptions.None : ConfigureAwaitOptions.ForceYielding);
-    }
-
-    /// <summary>
-    /// Completes on the thread pool once the reactor is done with the caller. If it could be before, a pool's thread that is quicker than
-    /// the way back to the nearest <c>await</c> would have that go on on the reactor: routing, with an endpoint that may block.
-    /// </summary>
-    private static Task PassToPool(Reactor reactor)
-    {
-        var passed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        reactor.PostBehind(static passed => ((TaskCompletionSource)passed!).SetResult(), passed);
-        return passed.Task;
+        return Reactor.Current is { } reactor ? LeaveReactorAwaitable.From(reactor) : ValueTask.CompletedTask;
     }
 
     private static void LeaveUntilEnd(HttpContext context)
     {
-        // The connection is its own features, down to those that nobody replaces.
-        if (context.Features.Get<IConnectionSocketFeature>() is IApplicationPlace place)
+        // TransportConnection implements this feature itself, and nothing replaces the feature.
+        if (context.Features.Get<IConnectionSocketFeature>() is IReactorAffinity affinity)
         {
-            place.Leave();
+            affinity.Leave();
             context.Response.OnCompleted(
-                static place =>
+                static affinity =>
                 {
-                    ((IApplicationPlace)place).Return();
+                    ((IReactorAffinity)affinity).Return();
                     return Task.CompletedTask;
                 },
-                place);
+                affinity);
         }
     }
 }

@@ -5,12 +5,12 @@ using Microsoft.AspNetCore.Routing.Matching;
 namespace Millrace.AspNetCore.Safety;
 
 /// <summary>
-/// Leaves the reactor for endpoints that are marked with <see cref="RunOffReactorAttribute"/>, as part of the match: routes without such
-/// an endpoint are matched without it, and cost nothing.
+/// Leaves the reactor for endpoints marked with <see cref="RunOffReactorAttribute"/>, as part of matching: routes without such an endpoint
+/// are matched without this policy, at no cost.
 /// </summary>
 internal sealed class OffReactorPolicy : MatcherPolicy, IEndpointSelectorPolicy
 {
-    /// <summary>The last: the others have struck the candidates that do not fit.</summary>
+    /// <summary>Last: the other policies have removed the candidates that do not match.</summary>
     public override int Order => int.MaxValue;
 
     public bool AppliesToEndpoints(IReadOnlyList<Endpoint> endpoints)
@@ -29,7 +29,7 @@ internal sealed class OffReactorPolicy : MatcherPolicy, IEndpointSelectorPolicy
         }
     }
 
-    /// <summary>They are sorted; the first that is left is chosen.</summary>
+    /// <summary>Candidates are sorted; the first valid one is chosen.</summary>
     private static bool IsBestMarked(CandidateSet candidates)
     {
         for (int i = 0; i < candidates.Count; i++)

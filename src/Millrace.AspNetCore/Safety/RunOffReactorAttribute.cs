@@ -1,8 +1,8 @@
 namespace Millrace.AspNetCore;
 
 /// <summary>
-/// Has the requests of an endpoint run on the thread pool, where code may block. On an action, a controller, a hub or a handler of a
-/// minimal API; endpoints in general have <c>RunOffReactor()</c>. Without Millrace it does nothing.
+/// Runs the requests of an endpoint on the thread pool, where code may block. For an action, a controller, a hub or a minimal API handler;
+/// other endpoints use <c>RunOffReactor()</c>. Without Millrace it has no effect.
 /// </summary>
 [AttributeUsage(AttributeTargets.Class | AttributeTargets.Method, AllowMultiple = false, Inherited = true)]
 public sealed class RunOffReactorAttribute : Attribute;

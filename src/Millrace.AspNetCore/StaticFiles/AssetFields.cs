@@ -3,13 +3,11 @@ using System.Text;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Millrace.Http;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
-/// <summary>
-/// The field values of an asset's answers, which are the same every time. Made on first use and kept with the asset.
-/// </summary>
+/// <summary>An asset's header field values, which are the same in every response. Created on first use and cached with the asset.</summary>
 internal sealed class AssetFields
 {
     private static readonly StringValues Gzip = "gzip";
@@ -38,7 +36,7 @@ internal sealed class AssetFields
 
     public StringValues ContentType { get; }
 
-    /// <summary>Any thread may ask: two that race make two equal values and one is dropped.</summary>
+    /// <summary>Any thread: two racing threads create equal values, and one is dropped.</summary>
     public static AssetFields Of(Asset asset)
     {
         if (asset.HostedFields is AssetFields made)
@@ -48,8 +46,8 @@ internal sealed class AssetFields
 
         var fields = new AssetFields(asset);
 
-        // A file that is opened for each request is not worth it: making them is a small part of that.
-        if (asset.Strategy == BodyStrategy.Baked || asset.Descriptor != Asset.NoDescriptor)
+        // Not cached for a file that is opened for each request, as creating them costs little in comparison.
+        if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
         {
             asset.HostedFields = fields;
         }
@@ -57,7 +55,7 @@ internal sealed class AssetFields
         return fields;
     }
 
-    /// <summary>What identifies the representation.</summary>
+    /// <summary>Sets ETag and Last-Modified.</summary>
     public void SetValidators(IHeaderDictionary headers)
     {
         headers.ETag = _entityTag;
@@ -68,7 +66,7 @@ internal sealed class AssetFields
     {
         if (_varies)
         {
-            AnswerFields.AddVary(headers, AnswerFields.VaryByCoding);
+            ResponseFields.AddVary(headers, ResponseFields.VaryByCoding);
         }
     }
 

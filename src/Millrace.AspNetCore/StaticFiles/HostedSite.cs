@@ -1,33 +1,34 @@
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Access;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
-/// <summary>A site that an application serves, and the snapshots that its requests lease. Any thread may use it.</summary>
+/// <summary>A site that an application serves, and the snapshot binding of its requests. Any thread.</summary>
 internal sealed class HostedSite(Site site) : IDisposable
 {
-    private readonly SharedAdopter _adopter = new(site.Catalog);
+    private readonly SharedSnapshotBinding _binding = new(site.Catalog);
 
-    public Planner Planner => site.Planner;
+    public ResponsePlanner Planner => site.Planner;
 
-    /// <summary>Who may read it; null for everybody.</summary>
+    /// <summary>The site's authentication; null for public access.</summary>
     public BasicAuthentication? Access => site.Access;
 
     public bool Revalidates => site.Revalidates;
 
-    public SnapshotLease Lease() => _adopter.Lease();
+    public SnapshotReference Lease() => _binding.Lease();
 
     /// <summary>
-    /// Has the site look whether what answers a request is still as it knows it. With copies: the scratch is another's soon.
+    /// Has the site check whether its files for a request have changed. Copies the request, as the scratch memory is reused during the
+    /// wait.
     /// </summary>
     public Task RevalidateAsync(scoped in PlanRequest request) =>
         site.RevalidateAsync(request.Path.ToArray(), request.Query.ToArray(), request.Accept.ToArray());
 
     public void Dispose()
     {
-        _adopter.Dispose();
+        _binding.Dispose();
         site.Dispose();
     }
 }

@@ -7,16 +7,16 @@ using Millrace.StaticFiles;
 
 namespace Microsoft.AspNetCore.Builder;
 
-/// <summary>Serves a folder with Millrace's catalogue and rules, over whatever server and transport the application has.</summary>
+/// <summary>Serves a folder with Millrace's catalogue and rules, with any server and transport.</summary>
 public static class MillraceStaticFilesExtensions
 {
     /// <summary>
-    /// Serves a folder: GET, HEAD and OPTIONS of what it has; other methods there are answered 405. What it has not goes on to the next
-    /// middleware, as does what routing has already found an endpoint for.
+    /// Serves GET, HEAD and OPTIONS for the files of a folder; other methods on them get 405. Requests for other paths, and requests for
+    /// which routing has already chosen an endpoint, pass to the next middleware.
     /// </summary>
     /// <param name="app">The application.</param>
-    /// <param name="root">The folder; a relative path is one below the content root.</param>
-    /// <exception cref="SiteException">It cannot be served: the message says why, and what would help.</exception>
+    /// <param name="root">The folder; a relative path is resolved against the content root.</param>
+    /// <exception cref="SiteException">The folder cannot be served: the message names cause and remedy.</exception>
     public static IApplicationBuilder UseMillraceStaticFiles(this IApplicationBuilder app, string root)
     {
         ArgumentNullException.ThrowIfNull(root);
@@ -24,12 +24,12 @@ public static class MillraceStaticFilesExtensions
     }
 
     /// <summary>
-    /// The same with options: <c>app.UseMillraceStaticFiles("wwwroot", site =&gt; site with { Fallback = "/index.html" })</c>.
+    /// Serves a folder with options: <c>app.UseMillraceStaticFiles("wwwroot", site =&gt; site with { Fallback = "/index.html" })</c>.
     /// </summary>
     /// <param name="app">The application.</param>
-    /// <param name="root">The folder; a relative path is one below the content root.</param>
-    /// <param name="configure">Gives the options changed as they should be.</param>
-    /// <exception cref="SiteException">It cannot be served so: the message says why, and what would help.</exception>
+    /// <param name="root">The folder; a relative path is resolved against the content root.</param>
+    /// <param name="configure">Returns the changed options.</param>
+    /// <exception cref="SiteException">The folder cannot be served with these options: the message names cause and remedy.</exception>
     public static IApplicationBuilder UseMillraceStaticFiles(
         this IApplicationBuilder app, string root, Func<SiteOptions, SiteOptions> configure)
     {
@@ -39,17 +39,17 @@ public static class MillraceStaticFilesExtensions
     }
 
     /// <summary>
-    /// The same with options made before. The folder is read now, watched from now on, and given up when the application has stopped.
+    /// Serves a folder with the given options. The folder is read now, watched from now on, and released when the application has stopped.
     /// </summary>
     /// <remarks>
-    /// A <see cref="SiteOptions.Fallback"/> answers for paths that the folder has not, and so does a page for 404 that exists (of
-    /// <see cref="SiteOptions.ErrorPages"/>; <c>/404.html</c> by default): both only when what comes behind has left a 404 without a body,
-    /// and no endpoint has. A response that has the status of an error already gets the file at the path as its page, and keeps the status.
-    /// A Cache-Control that is there stays unless a rule of the site has another.
+    /// A <see cref="SiteOptions.Fallback"/>, and a 404 page that exists (of <see cref="SiteOptions.ErrorPages"/>; <c>/404.html</c> by
+    /// default), respond for paths that the folder does not have, but only if the later middleware left a 404 without a body and no
+    /// endpoint ran. A response that already has an error status gets the file at the path as its page, and keeps the status. An existing
+    /// Cache-Control stays unless a rule of the site sets another.
     /// </remarks>
     /// <param name="app">The application.</param>
     /// <param name="options">What to serve, and how.</param>
-    /// <exception cref="SiteException">It cannot be served so: the message says why, and what would help.</exception>
+    /// <exception cref="SiteException">The folder cannot be served with these options: the message names cause and remedy.</exception>
     public static IApplicationBuilder UseMillraceStaticFiles(this IApplicationBuilder app, SiteOptions options)
     {
         ArgumentNullException.ThrowIfNull(app);

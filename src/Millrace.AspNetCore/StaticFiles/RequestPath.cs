@@ -6,17 +6,17 @@ using Millrace.Http;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// The path of a request below its PathBase, percent-encoded as it was sent. The server below has decoded it already, after rules of its
-/// own (it resolves ".." before anybody sees them, and keeps "%2F"): so the target itself is read, and decoded as everywhere in Millrace.
-/// Where a middleware has changed the path, that one holds.
+/// The path of a request below its PathBase, percent-encoded as it was sent. The server has decoded it by rules of its own (it resolves
+/// ".." before middleware runs, and keeps "%2F"), so the raw target is read, and decoded as everywhere in Millrace. If middleware has
+/// changed the path, the changed path is used.
 /// </summary>
 internal static class RequestPath
 {
-    /// <summary>What a decoded path is encoded back to: pchar and '/'.</summary>
+    /// <summary>Bytes that a re-encoded path contains unescaped: pchar and '/'.</summary>
     private static readonly SearchValues<byte> PathBytes =
         SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/"u8);
 
-    /// <summary>Gives the path in the memory of <paramref name="text"/>; false where the target cannot be one.</summary>
+    /// <summary>Returns the path in the memory of <paramref name="text"/>; false if the target is not valid.</summary>
     public static bool TryRead(HttpRequest request, RequestText text, out ReadOnlySpan<byte> path)
     {
         string target = request.HttpContext.Features.Get<IHttpRequestFeature>()?.RawTarget ?? "";
@@ -25,7 +25,7 @@ internal static class RequestPath
         ReadOnlySpan<char> known = request.Path.Value;
         if (IsPlain(sent))
         {
-            // Nearly all: nothing to decode, so what the server made of it says whether somebody changed it since.
+            // The common case: nothing to decode, so the server's path shows whether middleware has changed it since.
             bool isAsSent = sent.Length == pathBase.Length + known.Length && sent.StartsWith(pathBase) && sent.EndsWith(known);
             path = isAsSent ? text.Add(sent[pathBase.Length..]) : Encode(known, text);
             return !path.ContainsAnyExcept(ByteClasses.Target);
@@ -43,7 +43,7 @@ internal static class RequestPath
         return true;
     }
 
-    /// <summary>The path in a target: up to its query, and behind the authority of an absolute form (RFC 9112, section 3.2).</summary>
+    /// <summary>The path of a target: up to its query, and after the authority of an absolute form (RFC 9112, section 3.2).</summary>
     private static ReadOnlySpan<char> PathOf(ReadOnlySpan<char> target)
     {
         int query = target.IndexOf('?');
@@ -60,13 +60,13 @@ internal static class RequestPath
 
     private static bool IsPlain(ReadOnlySpan<char> path) => !path.Contains('%') && path.IndexOf("/.") < 0;
 
-    /// <summary>Whether the path that was sent, decoded by our rules, is this.</summary>
+    /// <summary>Whether the path as sent, decoded by Millrace's rules, equals this path.</summary>
     private static bool IsDecoded(ReadOnlySpan<byte> sent, string understood, RequestText text) =>
         TargetPath.Decode(sent, text.Reserve(sent.Length), out ReadOnlySpan<byte> decoded) == PathResult.Ok
         && decoded.SequenceEqual(text.Add(understood));
 
     /// <summary>
-    /// How much of the path as it was sent is the base: as many segments as that has. Not where dot segments may have led there.
+    /// Counts the bytes of the sent path that are the base: as many segments as the base has. False if dot segments may have led there.
     /// </summary>
     private static bool TryCountBase(ReadOnlySpan<byte> sent, ReadOnlySpan<char> pathBase, out int bytes)
     {

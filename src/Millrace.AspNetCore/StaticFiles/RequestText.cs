@@ -4,12 +4,12 @@ using Microsoft.Extensions.Primitives;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// Texts of a request as bytes again, as the planner reads them: servers give strings. The lines of one field are joined by a comma (RFC
-/// 9110, section 5.3). What was added holds until the next <see cref="Reset"/>.
+/// Converts a request's strings back to the bytes that the planner reads. The lines of one field are joined by a comma (RFC 9110, section
+/// 5.3). Added text stays valid until the next <see cref="Reset"/>.
 /// </summary>
 internal sealed class RequestText
 {
-    /// <summary>What is kept for the next request: as much as Kestrel takes for a whole head.</summary>
+    /// <summary>Memory kept for the next request: Kestrel's limit for a whole head.</summary>
     private const int KeptBytesMax = 32 * 1024;
 
     private byte[] _memory = new byte[4 * 1024];
@@ -37,7 +37,7 @@ internal sealed class RequestText
         return room[..bytes];
     }
 
-    /// <summary>The value of a field; empty where it is absent.</summary>
+    /// <summary>Adds the value of a field; empty if it is absent.</summary>
     public ReadOnlySpan<byte> Add(StringValues field) => field.Count switch
     {
         0 => default,
@@ -50,7 +50,7 @@ internal sealed class RequestText
     {
         if (_memory.Length - _used < bytes)
         {
-            // What was added before stays valid where it is: its readers hold the old memory.
+            // Earlier text stays valid in the old memory, which its readers reference.
             _memory = new byte[Math.Max(_memory.Length * 2, bytes)];
             _used = 0;
         }

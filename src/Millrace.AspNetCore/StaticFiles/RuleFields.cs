@@ -6,8 +6,8 @@ using Millrace.StaticFiles.Rules;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// The fields of a <see cref="FieldSet"/> as ASP.NET Core takes them, lines of one name together; its Content-Type apart, as that stands in
-/// for the asset's own. Made on first use and kept with the set.
+/// The fields of a <see cref="FieldSet"/> in ASP.NET Core's form, with the lines of one name together; Content-Type is separate, as it
+/// replaces the asset's own. Created on first use and cached with the set.
 /// </summary>
 internal sealed class RuleFields
 {
@@ -33,10 +33,10 @@ internal sealed class RuleFields
         ContentType = set.ContentType?.Value;
     }
 
-    /// <summary>The Content-Type that a rule sets; none otherwise.</summary>
+    /// <summary>The Content-Type that a rule sets; empty otherwise.</summary>
     public StringValues ContentType { get; }
 
-    /// <summary>Any thread may ask: two that race make two equal values and one is dropped.</summary>
+    /// <summary>Any thread: two racing threads create equal values, and one is dropped.</summary>
     public static RuleFields Of(FieldSet set)
     {
         if (set.HostedFields is RuleFields made)
@@ -49,7 +49,7 @@ internal sealed class RuleFields
         return fields;
     }
 
-    /// <summary>Sets them in place of what was set before; but cookies add up, and so does what an answer varies by.</summary>
+    /// <summary>Sets the fields, replacing earlier values, except that Set-Cookie and Vary are appended.</summary>
     public void Set(HttpContext context)
     {
         IHeaderDictionary headers = context.Response.Headers;
@@ -58,7 +58,7 @@ internal sealed class RuleFields
         {
             if (name.Equals("Vary", StringComparison.OrdinalIgnoreCase))
             {
-                AnswerFields.AddVary(headers, values);
+                ResponseFields.AddVary(headers, values);
             }
             else if (name.Equals("Set-Cookie", StringComparison.OrdinalIgnoreCase))
             {
@@ -72,8 +72,9 @@ internal sealed class RuleFields
     }
 
     /// <summary>
-    /// A default is for answers that nobody has spoken of, and the application may have. It is public only where all are: what an
-    /// application signs its users in for is no shared cache's (RFC 9111, sections 3.5 and 5.2.2.9). A rule holds as it stands.
+    /// The default applies only to responses without Cache-Control, which the application may have set. It is public only for anonymous
+    /// requests: a shared cache must not store what an application serves to signed-in users (RFC 9111, sections 3.5 and 5.2.2.9). A rule's
+    /// value always applies.
     /// </summary>
     private void SetCacheControl(HttpContext context, IHeaderDictionary headers)
     {
@@ -83,7 +84,7 @@ internal sealed class RuleFields
         }
     }
 
-    /// <summary>By the feature, as <see cref="HttpContext.User"/> makes a user where there is none.</summary>
+    /// <summary>Reads the feature, as <see cref="HttpContext.User"/> creates a user if there is none.</summary>
     private static bool IsPersonal(HttpContext context) =>
         context.Request.Headers.Authorization.Count > 0
         || context.Features.Get<IHttpAuthenticationFeature>()?.User?.Identity?.IsAuthenticated == true;

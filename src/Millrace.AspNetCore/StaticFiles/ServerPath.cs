@@ -3,8 +3,8 @@ using Microsoft.AspNetCore.Http;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// Decodes a path as ASP.NET Core's servers do: what is no valid escape stays as it is, and so does "%2F"; then dot segments are resolved,
-/// and those that lead above the root are dropped. Only to tell whether a path is still the one that was sent.
+/// Decodes a path as ASP.NET Core's servers do: an invalid escape and "%2F" stay unchanged; then dot segments are resolved, and those that
+/// lead above the root are dropped. Used only to detect whether middleware has changed the path.
 /// </summary>
 internal static class ServerPath
 {

@@ -1,45 +1,45 @@
 using Microsoft.AspNetCore.Http;
 using Millrace.AspNetCore.StaticFiles.Bodies;
 using Millrace.StaticFiles.Access;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// Answers requests from a site: has the <see cref="Planner"/> decide, on the thread that brought the request and in its scratch memory,
-/// and executes the plan. What is in memory takes no await.
+/// Serves requests from a site: the <see cref="ResponsePlanner"/> decides on the request's thread, in that thread's scratch memory, and
+/// this executes the plan. Files in memory need no await.
 /// </summary>
 internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate next)
 {
     public Task InvokeAsync(HttpContext context)
     {
-        // As with UseStaticFiles: routing that ran before has made its choice, and files do not take it back. CONNECT asks for a tunnel,
-        // as WebSockets over HTTP/2 do.
+        // As with UseStaticFiles, an endpoint that routing has already chosen takes precedence. CONNECT requests a tunnel, as WebSockets
+        // over HTTP/2 do.
         if (context.GetEndpoint()?.RequestDelegate is not null || HttpMethods.IsConnect(context.Request.Method))
         {
             return next(context);
         }
 
-        return site.Revalidates ? RevalidateAndAnswerAsync(context) : AnswerAsync(context, Admission.Unverified);
+        return site.Revalidates ? RevalidateAndRespondAsync(context) : RespondAsync(context, AccessDecision.Unverified);
     }
 
     /// <param name="context">The request.</param>
-    /// <param name="verdict">What became of the credentials, where they were verified for this request.</param>
-    /// <param name="isLast">Whether the rest of the pipeline has had the request, and not answered it.</param>
-    /// <param name="mayWait">Whether it may be planned once more, when what takes long is prepared.</param>
-    private Task AnswerAsync(HttpContext context, Admission verdict, bool isLast = false, bool mayWait = true)
+    /// <param name="verdict">The result of verifying the credentials, if they were verified for this request.</param>
+    /// <param name="isLast">Whether the remaining pipeline has had the request and not responded.</param>
+    /// <param name="mayWait">Whether planning may wait for slow preparation and run again.</param>
+    private Task RespondAsync(HttpContext context, AccessDecision verdict, bool isLast = false, bool mayWait = true)
     {
-        PlanningBench bench = PlanningBench.OfThisThread;
+        PlanThreadState threadState = PlanThreadState.OfThisThread;
         int error = isLast ? 0 : ErrorOf(context.Response);
-        if (!bench.TryRead(context.Request, out PlanRequest request))
+        if (!threadState.TryRead(context.Request, out PlanRequest request))
         {
-            return error != 0 ? next(context) : PlainAnswer.WriteAsync(context, PlanStatus.BadRequest);
+            return error != 0 ? next(context) : ErrorResponse.WriteAsync(context, PlanStatus.BadRequest);
         }
 
         if (error != 0)
         {
-            // That of a POST has a page too: what was asked for is decided, and this is about the body of the answer.
+            // A failed POST has a page too: the request is decided, and the plan is only for the body of the response.
             bool isHead = request.Method == RequestMethod.Head;
             request = request with { ErrorStatus = error, Method = isHead ? RequestMethod.Head : RequestMethod.Get };
         }
@@ -47,29 +47,34 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         ReadOnlySpan<byte> authorization = default;
         if (site.Access is BasicAuthentication access)
         {
-            authorization = bench.Text.Add(context.Request.Headers.Authorization);
-            request = request with { Admission = verdict == Admission.Unverified ? Admissions.Of(access.Decide(authorization)) : verdict };
+            authorization = threadState.Text.Add(context.Request.Headers.Authorization);
+            AccessDecision decision = verdict == AccessDecision.Unverified ? AccessDecisions.Of(access.Decide(authorization)) : verdict;
+            request = request with { AccessDecision = decision };
         }
 
         request = request with { MayWait = mayWait };
-        BodySend send = default;
-        Outcome outcome;
-        SnapshotLease lease = site.Lease();
+        BodySender send = default;
+        SiteOutcome outcome;
+        SnapshotReference lease = site.Lease();
         try
         {
-            outcome = Begin(context, bench, request, lease.Snapshot, isLast, out send, out Task? preparation);
+            outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out Task? preparation);
             switch (outcome)
             {
-                case Outcome.Begun when send.IsPending:
+                case SiteOutcome.Begun when send.IsPending:
                     return send.RunAsync(context, lease);
-                case Outcome.Begun:
+                case SiteOutcome.Begun:
                     return Task.CompletedTask;
-                case Outcome.NeedsVerification:
-                    return VerifyAndAnswerAsync(context, authorization.ToArray(), isLast);
-                case Outcome.NeedsPreparation:
-                    return PrepareAndAnswerAsync(context, verdict, isLast, preparation!);
-                case Outcome.Exhausted:
-                    return PlainAnswer.WriteAsync(context, PlanStatus.ServiceUnavailable);
+                case SiteOutcome.NeedsVerification:
+                    return VerifyAndRespondAsync(context, authorization.ToArray(), isLast);
+                case SiteOutcome.NeedsPreparation:
+                    return PrepareAndRespondAsync(context, verdict, isLast, preparation!);
+                case SiteOutcome.Exhausted:
+                    return ErrorResponse.WriteAsync(context, PlanStatus.ServiceUnavailable);
+                case SiteOutcome.BadHost:
+                    return ErrorResponse.WriteAsync(context, PlanStatus.BadRequest);
+                case SiteOutcome.Misdirected:
+                    return ErrorResponse.WriteAsync(context, StatusCodes.Status421MisdirectedRequest);
             }
         }
         finally
@@ -80,105 +85,134 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
             }
         }
 
-        // Without the lease: what comes behind takes its time.
+        // After the lease is released: the next middleware may take long.
         return isLast ? Task.CompletedTask
-            : outcome == Outcome.PutLast ? AnswerLastAsync(context, verdict)
+            : outcome == SiteOutcome.PutLast ? RespondLastAsync(context, verdict)
             : next(context);
     }
 
     /// <summary>
-    /// The error that a middleware has found, and has the pipeline run for once more: UseExceptionHandler and
-    /// UseStatusCodePagesWithReExecute set its status and the path of its page. UseStaticFiles leaves the status alone too.
+    /// The error status for which middleware runs the pipeline again: UseExceptionHandler and UseStatusCodePagesWithReExecute set the
+    /// status and the path of its page. UseStaticFiles keeps such a status too.
     /// </summary>
     private static int ErrorOf(HttpResponse response) => response.StatusCode >= StatusCodes.Status400BadRequest ? response.StatusCode : 0;
 
     /// <summary>
-    /// Endpoints of a routing that comes behind the site, other sites, whatever the application has there: a page for what is nowhere
-    /// takes nothing from them. Planned anew then, as the scratch was another's meanwhile, for the path that was asked for.
+    /// Runs the remaining pipeline first: endpoints of later routing and other sites take precedence over a site's 404 page. Then plans
+    /// again for the original path, as the scratch memory was reused meanwhile.
     /// </summary>
-    private async Task AnswerLastAsync(HttpContext context, Admission verdict)
+    private async Task RespondLastAsync(HttpContext context, AccessDecision verdict)
     {
         HttpRequest request = context.Request;
         (PathString pathBase, PathString path, QueryString query) = (request.PathBase, request.Path, request.QueryString);
         await next(context);
-        if (Unanswered.Is(context))
+        if (NotFoundPage.Is(context))
         {
-            Unanswered.Take(context);
+            NotFoundPage.Prepare(context);
             (request.PathBase, request.Path, request.QueryString) = (pathBase, path, query);
-            await AnswerAsync(context, verdict, isLast: true);
+            await RespondAsync(context, verdict, isLast: true);
         }
     }
 
-    private Outcome Begin(
+    private SiteOutcome Begin(
         HttpContext context,
-        PlanningBench bench,
+        PlanThreadState threadState,
         scoped in PlanRequest request,
         CatalogSnapshot snapshot,
         bool isLast,
-        out BodySend send,
+        out BodySender send,
         out Task? preparation)
     {
         send = default;
         preparation = null;
-        if (Precedence(request, snapshot, bench.Scratch, isLast) is Outcome others)
+        if (Precedence(request, snapshot, threadState.Scratch, isLast) is SiteOutcome precedence)
         {
-            return others;
+            return precedence;
         }
 
-        Plan plan = site.Planner.Decide(request, snapshot, bench.Scratch);
+        ResponsePlan plan = site.Planner.Decide(request, snapshot, threadState.Scratch);
         preparation = plan.Preparation;
-        return plan.Preparation is not null ? Outcome.NeedsPreparation
-            : plan.NeedsVerification ? Outcome.NeedsVerification
-            : IsUnknown(plan, request) ? Outcome.PassedOn
-            : !isLast && IsForNothing(plan, request) ? Outcome.PutLast
-            : new PlanAnswer(context, bench, request.ErrorStatus != 0).Begin(plan, snapshot, out send);
+        return plan.Preparation is not null ? SiteOutcome.NeedsPreparation
+            : plan.NeedsVerification ? SiteOutcome.NeedsVerification
+            : IsUnknown(plan, request) ? SiteOutcome.PassedOn
+            : !isLast && IsForMissingPath(plan, request) ? SiteOutcome.PutLast
+            : RequestOrigin.Check(context.Request, threadState.Text) is SiteOutcome refusal ? refusal
+            : new ResponseWriter(context, threadState, request.ErrorStatus != 0).Begin(plan, snapshot, out send);
     }
 
     /// <summary>
-    /// Whether others come before the site for a method that no file takes, or that asks about one: where GET would find no file. A site
-    /// with passwords says the same about all paths.
+    /// Whether later middleware takes precedence for methods other than GET and HEAD: where GET would find no file. A site with passwords
+    /// responds the same for all paths.
     /// </summary>
-    private Outcome? Precedence(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch, bool isLast)
+    private SiteOutcome? Precedence(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch, bool isLast)
     {
         if (request.Method is RequestMethod.Get or RequestMethod.Head || site.Access is not null)
         {
             return null;
         }
 
-        Plan get = site.Planner.Decide(request with { Method = RequestMethod.Get }, snapshot, scratch);
-        return get.Status == PlanStatus.NotFound ? Outcome.PassedOn
-            : get.IsFallback && !isLast ? Outcome.PutLast
+        ResponsePlan get = site.Planner.Decide(request with { Method = RequestMethod.Get }, snapshot, scratch);
+        return get.Status == PlanStatus.NotFound ? SiteOutcome.PassedOn
+            : get.IsFallback && !isLast ? SiteOutcome.PutLast
             : null;
     }
 
-    /// <summary>Whether the site has nothing to say about the path, not even a page for what is missing.</summary>
-    private static bool IsUnknown(scoped in Plan plan, scoped in PlanRequest request) => request.ErrorStatus == 0
+    /// <summary>Whether the site has neither a file nor a 404 page for the path.</summary>
+    private static bool IsUnknown(scoped in ResponsePlan plan, scoped in PlanRequest request) => request.ErrorStatus == 0
         ? plan.Status == PlanStatus.NotFound && plan.Body == PlanBody.StatusText
         : plan.Status != request.ErrorStatus || plan.Body != PlanBody.Asset;
 
-    /// <summary>Whether the plan is for a path where the site has nothing, but for a page that says so or stands in.</summary>
-    private static bool IsForNothing(scoped in Plan plan, scoped in PlanRequest request) =>
+    /// <summary>Whether the plan is for a path without a file: a 404 page or the fallback.</summary>
+    private static bool IsForMissingPath(scoped in ResponsePlan plan, scoped in PlanRequest request) =>
         request.ErrorStatus == 0 && (plan.IsFallback || plan.Status == PlanStatus.NotFound);
 
-    private async Task RevalidateAndAnswerAsync(HttpContext context)
+    private async Task RevalidateAndRespondAsync(HttpContext context)
     {
         await RevalidateAsync(context);
-        await AnswerAsync(context, Admission.Unverified);
+        await RespondAsync(context, AccessDecision.Unverified);
     }
 
     private Task RevalidateAsync(HttpContext context) =>
-        PlanningBench.OfThisThread.TryRead(context.Request, out PlanRequest request) ? site.RevalidateAsync(request) : Task.CompletedTask;
+        PlanThreadState.OfThisThread.TryRead(context.Request, out PlanRequest request) ? site.RevalidateAsync(request) : Task.CompletedTask;
 
-    /// <summary>New credentials take tens of milliseconds to verify, on other threads; then the request is planned again.</summary>
-    private async Task VerifyAndAnswerAsync(HttpContext context, byte[] authorization, bool isLast) =>
-        await AnswerAsync(context, Admissions.Of(await site.Access!.VerifyAsync(authorization)), isLast);
+    /// <summary>Verifying new credentials takes tens of milliseconds, on other threads; then the request is planned again.</summary>
+    private async Task VerifyAndRespondAsync(HttpContext context, byte[] authorization, bool isLast) =>
+        await RespondAsync(context, AccessDecisions.Of(await site.Access!.VerifyAsync(authorization)), isLast);
 
-    private async Task PrepareAndAnswerAsync(HttpContext context, Admission verdict, bool isLast, Task preparation)
+    private async Task PrepareAndRespondAsync(HttpContext context, AccessDecision verdict, bool isLast, Task preparation)
     {
         await preparation;
-        await AnswerAsync(context, verdict, isLast, mayWait: false);
+        await RespondAsync(context, verdict, isLast, mayWait: false);
 
-        // What was made may be held by nothing else until it is part of the answer.
+        // The prepared object may have no other reference until it is part of the response.
         GC.KeepAlive(preparation);
     }
+}
+
+/// <summary>The outcome of a request at a site.</summary>
+internal enum SiteOutcome
+{
+    /// <summary>The request passes to the next middleware.</summary>
+    PassedOn,
+
+    /// <summary>The site has a 404 page or a fallback, which applies after the next middleware.</summary>
+    PutLast,
+
+    /// <summary>The response has its head; its body may remain to be sent.</summary>
+    Begun,
+
+    /// <summary>The credentials are new: the request is planned again after their verification.</summary>
+    NeedsVerification,
+
+    /// <summary>Preparation takes long: the request is planned again when it is done.</summary>
+    NeedsPreparation,
+
+    /// <summary>No descriptor is available to open the file.</summary>
+    Exhausted,
+
+    /// <summary>The Host field is not valid.</summary>
+    BadHost,
+
+    /// <summary>The target is https, but the connection is not secured.</summary>
+    Misdirected,
 }

@@ -1,11 +1,12 @@
+using Millrace.AspNetCore.Safety;
 using Millrace.Tls;
 using Millrace.Tls.Handshakes;
 
 namespace Millrace.AspNetCore.Transport;
 
 /// <summary>
-/// What one address was told, as it was when it was bound. A buffer of 0 bytes has no bound; without a terminator the transport moves
-/// bytes as they are. Connections that are served take their places, if there are any.
+/// An endpoint's settings at the time it was bound. A buffer limit of 0 bytes means no limit; without a terminator the transport moves
+/// bytes unchanged. Each served connection takes a slot of the quota, if there is one.
 /// </summary>
 internal sealed record EndPointSettings(
     int Backlog,
@@ -16,4 +17,5 @@ internal sealed record EndPointSettings(
     bool UsesSynchronizationContext,
     bool FinOnError,
     TlsTerminator? Terminator = null,
-    ConnectionPlaces? Places = null);
+    ConnectionQuota? Quota = null,
+    EndpointStatisticsTable? Endpoints = null);

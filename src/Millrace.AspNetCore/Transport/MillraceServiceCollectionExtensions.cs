@@ -3,6 +3,8 @@ using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection.Extensions;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
 using Millrace.AspNetCore;
 using Millrace.AspNetCore.Connecting;
 using Millrace.AspNetCore.Https;
@@ -15,27 +17,33 @@ namespace Microsoft.Extensions.DependencyInjection;
 public static class MillraceServiceCollectionExtensions
 {
     /// <summary>
-    /// The same as <c>UseMillrace</c>, for those who have no web host builder at hand. It also registers an
-    /// <see cref="IConnectionFactory"/>, unless there is one, that connects on the reactors to IP addresses, unix sockets and names.
+    /// The same as <c>UseMillrace</c>, for use without a web host builder. It also registers an <see cref="IConnectionFactory"/>, unless
+    /// there is one, that connects on the reactors to IP addresses, unix sockets and host names.
     /// </summary>
     public static IServiceCollection AddMillraceTransport(
         this IServiceCollection services, Action<MillraceTransportOptions>? configure = null)
     {
         ArgumentNullException.ThrowIfNull(services);
         services.AddOptions<MillraceTransportOptions>();
+        services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<MillraceTransportOptions>, OptionsFromConfiguration>());
         if (configure is not null)
         {
             services.Configure(configure);
         }
 
         services.TryAddSingleton<HttpsEndPoints>();
+        services.TryAddSingleton(static all => new EndpointStatisticsTable(
+            TimeProvider.System,
+            new TransportLog(all.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category))));
+        services.TryAddSingleton<ListenConfigurations>();
 
-        // Kestrel asks the last one registered first, and adds the sockets transport only where there is none yet: it must be there before.
+        // Kestrel asks the last registered factory first, and adds the sockets transport only where there is none yet: it must be
+        // registered before.
         services.TryAddSingleton<IConnectionListenerFactory, SocketTransportFactory>();
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IConnectionListenerFactory, MillraceTransportFactory>());
-        // Who connects by another factory, whoever has registered it, goes on doing so.
+        // A factory that is registered already stays in use.
         services.TryAddSingleton<IConnectionFactory>(MillraceConnectionFactory.Create);
-        services.TryAddEnumerable(ServiceDescriptor.Singleton<IStartupFilter, RequestNotes>());
+        services.TryAddEnumerable(ServiceDescriptor.Singleton<IStartupFilter, RequestTrackingMiddleware>());
         services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, OffReactorPolicy>());
         return services;
     }

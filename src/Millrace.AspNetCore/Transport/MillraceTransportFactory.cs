@@ -1,9 +1,11 @@
 using System.Net;
 using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using Millrace.AspNetCore.Https;
+using Millrace.AspNetCore.Safety;
 using Millrace.AspNetCore.Transport.Listening;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
@@ -13,25 +15,32 @@ using Millrace.Interop;
 namespace Millrace.AspNetCore.Transport;
 
 /// <summary>
-/// What Kestrel asks, for each of its addresses, before the transports that were registered earlier. Any thread.
+/// The transport's listener factory. Kestrel asks it for each endpoint before transports that were registered earlier. Any thread.
 /// </summary>
 internal sealed class MillraceTransportFactory
     : IConnectionListenerFactory, IConnectionListenerFactorySelector, IAsyncDisposable, IDisposable
 {
     private readonly MillraceTransportOptions _options;
     private readonly HttpsEndPoints? _https;
-    private readonly HashSet<string> _toldCauses = [];
+    private readonly EndpointStatisticsTable? _endpoints;
+    private readonly ListenConfigurations? _configurations;
+    private readonly HashSet<string> _reportedCauses = [];
 
     public MillraceTransportFactory(
         IOptions<MillraceTransportOptions> options,
         ILoggerFactory logs,
         IMemoryPoolFactory<byte>? pools = null,
-        HttpsEndPoints? https = null)
+        HttpsEndPoints? https = null,
+        EndpointStatisticsTable? endpoints = null,
+        ListenConfigurations? configurations = null,
+        IOptions<SocketTransportOptions>? sockets = null)
     {
+        _endpoints = endpoints;
         _options = options.Value;
         _https = https;
+        _configurations = configurations;
         Log = new TransportLog(logs.CreateLogger(TransportLog.Category));
-        Reactors = new TransportReactors(_options, pools, logs, Log);
+        Reactors = new TransportReactors(_options, pools, logs, Log, sockets?.Value);
     }
 
     internal TransportReactors Reactors { get; }
@@ -40,14 +49,14 @@ internal sealed class MillraceTransportFactory
 
     public bool CanBind(EndPoint endpoint)
     {
-        if (WhyNot(endpoint) is not { } refusal)
+        if (RefusalOf(endpoint) is not { } refusal)
         {
             return true;
         }
 
-        lock (_toldCauses)
+        lock (_reportedCauses)
         {
-            if (_toldCauses.Add(refusal.Cause))
+            if (_reportedCauses.Add(refusal.Cause))
             {
                 Log.EndPointLeft(endpoint, refusal.Cause, refusal.Remedy);
             }
@@ -61,7 +70,13 @@ internal sealed class MillraceTransportFactory
         ListenersTls? tls = _https?.Take(endpoint);
         try
         {
-            EndPointSettings settings = _options.For(endpoint).ToSettings() with { Terminator = tls?.Terminator, Places = _https?.Places };
+            _options.ValidateOwn();
+            EndPointSettings settings = _options.For(endpoint, _configurations?.Take()).ToSettings() with
+            {
+                Terminator = tls?.Terminator,
+                Quota = _https?.Quota,
+                Endpoints = _endpoints,
+            };
             ReactorGroup group = await Reactors.StartedAsync(cancellationToken);
             ConnectionPipes[] pipes = Reactors.PipesFor(settings);
             TransportListener listener = await TransportListener.BindAsync(group, endpoint, settings, pipes, Log, tls);
@@ -74,7 +89,7 @@ internal sealed class MillraceTransportFactory
         }
         catch (EngineException error) when (error.ErrorNumber != 0)
         {
-            // What the sockets transport throws, so that callers need not know which one serves.
+            // The sockets transport throws the same, so that callers need not distinguish transports.
             throw new SocketException((int)SocketErrorOf(error.ErrorNumber), error.Message);
         }
         finally
@@ -85,7 +100,9 @@ internal sealed class MillraceTransportFactory
 
     public ValueTask DisposeAsync() => Reactors.DisposeAsync();
 
-    /// <summary>For containers that are disposed synchronously. On a reactor nobody may wait for the reactors' end.</summary>
+    /// <summary>
+    /// For containers that are disposed synchronously. Does not wait on a reactor's thread, which would block the reactors' end.
+    /// </summary>
     public void Dispose()
     {
         Task end = Reactors.DisposeAsync().AsTask();
@@ -103,21 +120,22 @@ internal sealed class MillraceTransportFactory
         _ => SocketError.SocketError,
     };
 
-    private (string Cause, string Remedy)? WhyNot(EndPoint endPoint)
+    private (string Cause, string Remedy)? RefusalOf(EndPoint endPoint)
     {
         if (!OperatingSystem.IsLinux())
         {
-            return ("Millrace runs on Linux only", "Run there to have it");
+            return ("Millrace runs on Linux only", "Run the application on Linux to use it");
         }
 
         if (endPoint is not (IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint))
         {
-            return ($"Millrace does not serve addresses of the kind {endPoint.GetType().Name}", "Use TCP or a unix socket to have it");
+            return ($"Millrace does not serve endpoints of type {endPoint.GetType().Name}", "Use TCP or a unix socket");
         }
 
+        _options.ValidateOwn();
         bool mustBeUring = _options.ReactorGroup is null && _options.Backend == BackendKind.IoUring;
         return mustBeUring && BackendProbe.Current.Refusal is { } refusal
-            ? (refusal.Cause, $"To have io_uring, {refusal.Remedy}; with the backend Auto, Millrace serves over epoll")
+            ? (refusal.Cause, $"To enable io_uring, {refusal.Remedy}; with Backend = Auto, Millrace falls back to epoll")
             : null;
     }
 }

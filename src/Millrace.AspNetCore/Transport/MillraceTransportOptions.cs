@@ -4,36 +4,42 @@ using Millrace.Engine;
 namespace Millrace.AspNetCore;
 
 /// <summary>
-/// What the Millrace transport can be told. What it inherits from <see cref="MillraceEndPointOptions"/> is the default of every address.
+/// Options of the Millrace transport, set by <c>UseMillrace</c> and by the <c>Millrace</c> section of the application's configuration,
+/// whose keys are the names of these options. Options inherited from <see cref="MillraceEndPointOptions"/> are the defaults of every
+/// endpoint.
 /// </summary>
 public sealed class MillraceTransportOptions : MillraceEndPointOptions
 {
-    /// <summary>Reactor threads that all addresses share. 0: the cores this process may use, a cgroup's limit respected.</summary>
+    /// <summary>Reactor threads, shared by all endpoints. 0: one per core that this process may use, including a cgroup's limit.</summary>
     public int ReactorCount { get; set; }
 
     /// <summary>
-    /// How the kernel is asked. Where <see cref="BackendKind.IoUring"/> is asked for and refused, addresses are left to the sockets
-    /// transport, with a warning; <see cref="BackendKind.Auto"/> has reactors over epoll there.
+    /// The I/O backend. If <see cref="BackendKind.IoUring"/> is not available, endpoints fall back to the sockets transport, with a
+    /// warning; <see cref="BackendKind.Auto"/> uses epoll then.
     /// </summary>
     public BackendKind Backend { get; set; } = BackendKind.Auto;
 
     /// <summary>
-    /// Whether a thread watches for application code that blocks a reactor: it counts it, logs it with its endpoint, has other reactors
-    /// take that reactor's new connections meanwhile and the thread pool its application's continuations, and resets the connection of a
-    /// handler that blocks its reactor on a read or a write that only this reactor could end: soon where that began in the callback which
-    /// is blocked, and after five seconds where it was under way before, as somebody else may be at it.
+    /// Whether a watchdog thread detects application code that blocks a reactor. It counts and logs the code with its endpoint, sends the
+    /// reactor's new connections to other reactors meanwhile, and runs its application's continuations on the thread pool. Requests that
+    /// might wait for their bodies leave the reactor before they run. As a last resort, the watchdog resets the connection of a handler
+    /// that blocks its reactor on a read or a write that only this reactor could complete: soon where the wait began in the blocked
+    /// callback, and after five seconds where it began before, as other code may be waiting. Endpoints that block their reactors for a
+    /// tenth of the time in total, however short each wait is, run on the thread pool from then on, as if marked with
+    /// <see cref="RunOffReactorAttribute"/>, until they have not blocked for a minute, or for longer after a relapse.
     /// </summary>
     /// <remarks>Defaults to true.</remarks>
     public bool WatchForStalls { get; set; } = true;
 
     /// <summary>
-    /// A group to share with others, whose reactors, backend and limits then hold here too. It is stopped by whoever started it, after the
-    /// server. Null: one of the server's own, started with its first address and stopped with it.
+    /// A reactor group to share with others, whose reactors, backend and limits then apply. Its creator stops it, after the server. Null: a
+    /// group of the server's own, started with its first endpoint and stopped with the server.
     /// </summary>
     public ReactorGroup? ReactorGroup { get; set; }
 
     /// <summary>
-    /// Called when an address is bound, with the address and a copy of the defaults, to be changed for this address:
+    /// Called when an endpoint is bound, with the endpoint and a copy of the defaults to change for it. Runs before the
+    /// <c>ConfigureMillrace</c> of its <c>ListenOptions</c>:
     /// <code>
     /// options.ConfigureEndPoint = (endPoint, own) =>
     /// {
@@ -46,7 +52,18 @@ public sealed class MillraceTransportOptions : MillraceEndPointOptions
     /// </summary>
     public Action<EndPoint, MillraceEndPointOptions>? ConfigureEndPoint { get; set; }
 
-    internal MillraceEndPointOptions For(EndPoint endPoint)
+    /// <exception cref="ArgumentOutOfRangeException">A transport-wide value is out of range.</exception>
+    internal void ValidateOwn()
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(ReactorCount);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(ReactorCount, EngineOptions.ReactorsMax);
+        EngineOptions.RequireBackend(Backend, nameof(Backend));
+    }
+
+    /// <summary>The options of one endpoint: the defaults with the callbacks' changes.</summary>
+    /// <param name="endPoint">The endpoint.</param>
+    /// <param name="configure">The <c>ConfigureMillrace</c> of its <c>ListenOptions</c>.</param>
+    internal MillraceEndPointOptions For(EndPoint endPoint, Action<MillraceEndPointOptions>? configure)
     {
         var own = new MillraceEndPointOptions
         {
@@ -59,6 +76,7 @@ public sealed class MillraceTransportOptions : MillraceEndPointOptions
             FinOnError = FinOnError,
         };
         ConfigureEndPoint?.Invoke(endPoint, own);
+        configure?.Invoke(own);
         return own;
     }
 }

@@ -3,12 +3,12 @@ using Millrace.AspNetCore;
 
 namespace Microsoft.AspNetCore.Hosting;
 
-/// <summary>Makes Kestrel serve its addresses by Millrace's reactors.</summary>
+/// <summary>Makes Millrace the transport of Kestrel.</summary>
 public static class MillraceWebHostBuilderExtensions
 {
     /// <summary>
-    /// Kestrel's addresses are served by Millrace. What Millrace cannot serve, the transport that was there before serves: the application
-    /// runs everywhere.
+    /// Serves Kestrel's endpoints with Millrace. Endpoints that Millrace cannot serve stay with the previously registered transport, so
+    /// that the application runs everywhere.
     /// </summary>
     public static IWebHostBuilder UseMillrace(this IWebHostBuilder hostBuilder)
     {

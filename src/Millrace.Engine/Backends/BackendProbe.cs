@@ -1,22 +1,23 @@
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 
 namespace Millrace.Engine.Backends;
 
 /// <summary>
-/// What a trial of io_uring on this host came to: a ring of a thread of its own, and every operation that reactors use, over a pair
-/// of sockets. Versions and lists of opcodes are not asked: sandboxes answer them and then refuse. Any thread.
+/// The result of a trial of io_uring on this host: a ring on its own thread, and every operation that reactors use, over a pair of sockets.
+/// Kernel version and opcode lists are not consulted: sandboxes report support and then refuse. Any thread.
 /// </summary>
-/// <param name="Refusal">Why io_uring is not to be had, with cause and remedy; null where it works.</param>
-internal sealed record BackendProbe(UringRefusal? Refusal)
+/// <param name="Refusal">Why io_uring is not available, with cause and remedy; null if it works.</param>
+internal sealed record BackendProbe(IoUringRefusal? Refusal)
 {
     private static BackendProbe? Last;
 
     /// <summary>
-    /// What <see cref="BackendKind.Auto"/> means here. Where something ran out (memory, descriptors) it stays io_uring, which fails.
+    /// The backend for <see cref="BackendKind.Auto"/>. If a resource ran out (memory, descriptors) it is still io_uring, whose start then
+    /// fails.
     /// </summary>
     public BackendKind Best => Refusal is { IsAbsence: true } ? BackendKind.Epoll : BackendKind.IoUring;
 
-    /// <summary>The process's one trial, made when first asked for; made again only while something had run out.</summary>
+    /// <summary>The process's trial, made on first use and repeated only while a resource had run out.</summary>
     public static BackendProbe Current
     {
         get
@@ -32,33 +33,27 @@ internal sealed record BackendProbe(UringRefusal? Refusal)
         }
     }
 
-    /// <summary>Tries io_uring now.</summary>
-    public static BackendProbe Run() => new(OnItsThread(SelfTest.Options, UringRefusal.ForSelfTest));
-
-    /// <summary>Tries io_uring now, with sockets in a table of files: null where that works, too.</summary>
-    public static UringRefusal? RunWithFiles() =>
-        OnItsThread(SelfTest.Options with { RegisteredFiles = true, RegisteredFilesMost = SelfTest.Sockets }, UringRefusal.ForFiles);
-
-    private static UringRefusal? OnItsThread(EngineOptions options, Func<SelfTestFailure, UringRefusal> refuse)
+    /// <summary>Runs a trial.</summary>
+    public static BackendProbe Run()
     {
-        UringRefusal? refusal = null;
-        var trial = new Thread(() => refusal = Try(options, refuse)) { IsBackground = true, Name = "millrace-probe" };
+        IoUringRefusal? refusal = null;
+        var trial = new Thread(() => refusal = Try()) { IsBackground = true, Name = "millrace-probe" };
         trial.UnsafeStart();
         trial.Join();
-        return refusal;
+        return new BackendProbe(refusal);
     }
 
-    /// <summary>Tries it on the caller's thread.</summary>
-    internal static UringRefusal? Try(EngineOptions options, Func<SelfTestFailure, UringRefusal> refuse)
+    /// <summary>Runs a trial on the caller's thread.</summary>
+    internal static IoUringRefusal? Try()
     {
         try
         {
-            using var backend = new UringBackend(options);
-            return SelfTest.Run(backend) is { } failure ? refuse(failure) : null;
+            using var backend = new IoUringBackend(BackendSelfTest.Options);
+            return BackendSelfTest.Run(backend) is { } failure ? IoUringRefusal.ForSelfTest(failure) : null;
         }
         catch (EngineException refused)
         {
-            return refused.Refusal ?? UringRefusal.ForSelfTest(new SelfTestFailure(refused.Message.TrimEnd('.'), refused.Shortage));
+            return refused.Refusal ?? IoUringRefusal.ForSelfTest(new SelfTestFailure(refused.Message.TrimEnd('.'), refused.Shortage));
         }
     }
 }

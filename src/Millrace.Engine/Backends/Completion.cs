@@ -1,8 +1,8 @@
 namespace Millrace.Engine.Backends;
 
 /// <summary>
-/// One finished operation, or one step of a multishot one. <see cref="Data"/> points into a provided buffer for a
-/// receive that brought bytes; the buffer goes back with <see cref="Backend.ReturnBuffer"/> before the turn ends.
+/// One finished operation, or one step of a multishot operation. For a receive with bytes, <see cref="Data"/> points into a provided
+/// buffer, which must be returned by <see cref="Backend.ReturnBuffer"/> before the iteration ends.
 /// </summary>
 internal unsafe struct Completion
 {
@@ -25,7 +25,7 @@ internal enum CompletionFlags : byte
 {
     None = 0,
 
-    /// <summary>The operation goes on and will complete again.</summary>
+    /// <summary>The operation continues and will complete again.</summary>
     More = 1,
     HasBuffer = 2,
 }

@@ -1,6 +1,6 @@
 namespace Millrace.Engine.Backends;
 
-/// <summary>What an operation was for: the top byte of its token.</summary>
+/// <summary>What an operation does: the top byte of its token.</summary>
 internal enum OperationKind : byte
 {
     None,
@@ -11,14 +11,14 @@ internal enum OperationKind : byte
     Cancel,
     Connect,
 
-    /// <summary>A read into memory of the application's.</summary>
-    MemoryRead,
+    /// <summary>A read into the application's memory.</summary>
+    FileReadOperation,
 }
 
 /// <summary>
-/// Names one operation to the backend and back: kind(8) | generation(24) | slot(32). A completion whose generation is
-/// not its slot's present one belongs to an earlier tenant and is dropped; 2^24 generations per slot make an
-/// accidental match impossible while the earlier one's operations can still be in flight.
+/// Identifies one operation: kind(8) | generation(24) | slot(32). A completion whose generation is not its slot's present one belongs to an
+/// earlier user of the slot and is dropped; 2^24 generations per slot make an accidental match impossible while operations of the earlier
+/// one can still be in flight.
 /// </summary>
 internal readonly record struct OperationToken(ulong Value)
 {

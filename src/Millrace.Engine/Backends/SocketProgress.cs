@@ -4,19 +4,19 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Backends;
 
 /// <summary>
-/// How much a peer has taken so far. A send with MSG_WAITALL completes only when all is queued, so progress between
-/// completions must be asked of the socket: acknowledged bytes for TCP (SIOCOUTQ alone stands still while a full queue is
-/// refilled as fast as it drains), the queue's length for unix sockets.
+/// Measures how much a peer has read. A send with MSG_WAITALL completes only when all is queued, so progress between completions is read
+/// from the socket: acknowledged bytes for TCP (SIOCOUTQ alone does not change while a full queue is refilled as fast as it drains), the
+/// queue's length for unix sockets.
 /// </summary>
 internal static class SocketProgress
 {
-    /// <summary>Offset of <c>tcpi_bytes_acked</c> in <c>struct tcp_info</c> (linux/tcp.h), there since kernel 4.1.</summary>
+    /// <summary>Offset of <c>tcpi_bytes_acked</c> in <c>struct tcp_info</c> (linux/tcp.h), present since Linux 4.1.</summary>
     private const int BytesAckedOffset = 120;
 
     /// <summary>TCP_CLOSE (linux/tcp_states.h), as <c>tcpi_state</c>, the first byte of <c>struct tcp_info</c>.</summary>
     private const byte Closed = 7;
 
-    /// <summary>Whether the connection is no more: reset, or given up by the kernel, also where no receive or send would tell.</summary>
+    /// <summary>Whether the connection is closed: reset, or given up by the kernel, even if no receive or send would show it.</summary>
     public static bool IsOver(int socket)
     {
         Span<byte> state = stackalloc byte[1];

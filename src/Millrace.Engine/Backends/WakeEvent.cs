@@ -6,21 +6,21 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Backends;
 
 /// <summary>
-/// The eventfd by which other threads end a reactor's wait. They may come when the reactor has ended and the number is
-/// somebody else's: the handle counts who is using it, and a signal after the end does nothing.
+/// The eventfd by which other threads end a reactor's wait. They may signal after the reactor has ended and its descriptor number is in use
+/// elsewhere: the safe handle counts its users, and a late signal does nothing.
 /// </summary>
 internal sealed class WakeEvent : IDisposable
 {
     private readonly SafeFileHandle _handle;
 
-    /// <exception cref="EngineException">No descriptor is to be had.</exception>
+    /// <exception cref="EngineException">No descriptor is available.</exception>
     public WakeEvent()
     {
         Descriptor = SocketCalls.EventDescriptor();
         if (Descriptor < 0)
         {
             throw new EngineException(
-                $"A reactor got no descriptor to be woken by ({Errno.Describe(Descriptor)}): {Remedies.Descriptors}.")
+                $"No descriptor is available for a reactor's eventfd ({Errno.Describe(Descriptor)}): {Advice.Descriptors}.")
             {
                 Shortage = -Descriptor,
             };
@@ -43,7 +43,7 @@ internal sealed class WakeEvent : IDisposable
         }
         catch (ObjectDisposedException)
         {
-            // The reactor has ended: nobody is there to be woken.
+            // The reactor has ended.
         }
         finally
         {

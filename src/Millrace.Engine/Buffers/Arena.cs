@@ -4,18 +4,18 @@ using Millrace.Interop.Memory;
 namespace Millrace.Engine.Buffers;
 
 /// <summary>
-/// Memory that is mapped in one piece, so that the kernel can be told of all of it once. <see cref="BlockPools"/> has its larger blocks
-/// from here, as long as there are any; what is given back is for blocks of the same size. Reactor thread only; freed by the backend that
-/// made it, when the kernel knows it no more: what is given back behind that is only counted.
+/// Memory mapped in one piece, so that it can be registered with the kernel at once. <see cref="BlockPools"/> takes its larger blocks from
+/// here while there are any; a returned block is reused for the same size. Freed by the backend that created it, after the kernel has
+/// unregistered it; blocks returned later are only counted. Reactor thread only.
 /// </summary>
 internal sealed unsafe class Arena : IDisposable
 {
-    private readonly Stack<nint> _answers = new();
+    private readonly Stack<nint> _responses = new();
     private readonly Stack<nint> _chunks = new();
     private byte* _next;
 
-    /// <param name="bytes">Of whole chunks: <see cref="BlockPools.ChunkBytes"/>.</param>
-    /// <exception cref="InsufficientMemoryException">There is not so much.</exception>
+    /// <param name="bytes">A multiple of <see cref="BlockPools.ChunkBytes"/>.</param>
+    /// <exception cref="InsufficientMemoryException">There is not enough memory.</exception>
     public Arena(long bytes)
     {
         Debug.Assert(bytes > 0 && bytes % BlockPools.ChunkBytes == 0);
@@ -33,11 +33,11 @@ internal sealed unsafe class Arena : IDisposable
 
     public long Bytes { get; }
 
-    /// <summary>Whether all of it lies here.</summary>
-    public bool Holds(byte* address, nuint bytes) =>
+    /// <summary>Whether the range is completely within this arena.</summary>
+    public bool Contains(byte* address, nuint bytes) =>
         address >= Address && address < Address + Bytes && bytes <= (nuint)(Address + Bytes - address);
 
-    /// <summary>A block; null where none of this size is left.</summary>
+    /// <summary>Takes a block; null if none of this size is left.</summary>
     public byte* TryTake(int bytes)
     {
         if (FreeOf(bytes) is not { } free)
@@ -60,14 +60,14 @@ internal sealed unsafe class Arena : IDisposable
         return block;
     }
 
-    /// <summary>A block of this size that was taken.</summary>
-    public void GiveBack(byte* block, int bytes) => FreeOf(bytes)!.Push((nint)block);
+    /// <summary>Returns a block of this size.</summary>
+    public void Return(byte* block, int bytes) => FreeOf(bytes)!.Push((nint)block);
 
     public void Dispose() => _ = MemoryCalls.Unmap((nint)Address, (nuint)Bytes);
 
     private Stack<nint>? FreeOf(int bytes) => bytes switch
     {
-        BlockPools.AnswerBytes => _answers,
+        BlockPools.ResponseBytes => _responses,
         BlockPools.ChunkBytes => _chunks,
         _ => null,
     };

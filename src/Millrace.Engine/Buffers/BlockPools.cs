@@ -5,24 +5,40 @@ using Millrace.Interop.Memory;
 namespace Millrace.Engine.Buffers;
 
 /// <summary>
-/// A reactor's native memory in three sizes: 4 KiB for input that arrives in pieces, 32 KiB for answers, 256 KiB for
-/// chunks of large bodies (small enough to stay in the L2 cache between file and socket). What is larger is allocated and
-/// freed each time. Last returned, first lent: the block is still in the cache. Reactor thread only.
+/// A reactor's native memory in three block sizes: 4 KiB for input that arrives in pieces, 32 KiB for responses, 256 KiB for chunks of
+/// large bodies (small enough to stay in the L2 cache between file and socket). Larger blocks are allocated and freed each time. Last
+/// returned, first lent: that block is still in the cache, and the bottom of the stack shows which blocks are not needed. Reactor thread
+/// only.
 /// </summary>
-/// <param name="bytesMax">What may be lent at one time; 0: as much as there is.</param>
-internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
+/// <param name="bytesMax">Limit of bytes lent at one time; 0: none.</param>
+/// <param name="reservedBytes">
+/// Bytes that may be lent beyond the limit to clients that hold little: they are served while others are reset.
+/// </param>
+internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 0) : ITrimmable, IDisposable
 {
     public const int SmallBytes = 4 * 1024;
-    public const int AnswerBytes = 32 * 1024;
+    public const int ResponseBytes = 32 * 1024;
     public const int ChunkBytes = 256 * 1024;
 
-    private const int PageBytes = 4096;
+    /// <summary>Alignment of small blocks, a cache line: with page alignment the C library would leave every second page unused.</summary>
+    private const int SmallAlignment = 64;
 
-    /// <summary>What each size keeps when all is returned; the rest goes back to the system, so that a peak does not stay.</summary>
-    private static readonly (int Bytes, int Kept)[] Sizes = [(SmallBytes, 1024), (AnswerBytes, 512), (ChunkBytes, 64)];
+    /// <summary>
+    /// Alignment of larger blocks, a page: zero-copy sends use whole pages, and with partial pages a small window waits at each.
+    /// </summary>
+    private const int Alignment = 4096;
+
+    /// <summary>Number of free blocks kept of each size; more are returned to the system, so that a peak does not stay.</summary>
+    private static readonly (int Bytes, int Kept)[] Sizes = [(SmallBytes, 1024), (ResponseBytes, 512), (ChunkBytes, 64)];
+
+    /// <summary>All free blocks together are kept up to this fraction of the limit.</summary>
+    private const int KeptDivisor = 8;
 
     private readonly Stack<nint>[] _free = [new(), new(), new()];
-    private readonly LoanLedger _loans = new("block");
+
+    /// <summary>How many blocks of each size have been free all the time since the last <see cref="Trim"/>.</summary>
+    private readonly int[] _unused = new int[Sizes.Length];
+    private readonly BlockLeakDetector _leakDetector = new("block");
 
     private readonly long _bytesMax = bytesMax > 0 ? bytesMax : long.MaxValue;
 
@@ -34,36 +50,40 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
     /// <summary>Their bytes.</summary>
     public long LentBytes { get; private set; }
 
-    /// <summary>Native memory held, lent or not, with what batches say that they hold besides. Nothing once all is disposed.</summary>
+    /// <summary>Native memory held, lent or free, including what batches hold themselves. Zero after disposal.</summary>
     public long HeldBytes { get; private set; }
 
-    /// <summary>Whether three quarters of what may be lent are.</summary>
-    public bool IsNearlyExhausted => LentBytes > _bytesMax / 4 * 3;
+    /// <summary>Takes blocks from this arena first, if it is not null.</summary>
+    public void UseArena(Arena? arena) => _arena = arena;
 
-    /// <summary>From here on blocks come from this memory first, where it is not null.</summary>
-    public void LendFrom(Arena? arena) => _arena = arena;
-
-    /// <exception cref="InsufficientMemoryException">More would be lent than may be, or than there is.</exception>
-    public Block Rent(int minBytes)
+    /// <param name="minBytes">Minimum size.</param>
+    /// <param name="holder">The connection that it counts for; null for none.</param>
+    /// <exception cref="InsufficientMemoryException">The limit is exceeded, or there is not enough memory.</exception>
+    public Block Rent(int minBytes, Connection? holder = null)
     {
         Debug.Assert(minBytes > 0);
+        CheckRoom(minBytes, holder);
         Block block = Take(minBytes);
         Lent++;
         LentBytes += block.Bytes;
-        _loans.Lend((nint)block.Address);
+        _leakDetector.Lend((nint)block.Address);
         return block;
     }
 
-    /// <summary>Native memory of a batch's own was allocated, or with less than 0 freed.</summary>
+    /// <summary>Counts native memory that a batch allocated itself, or freed (negative).</summary>
     public void NoteHeld(long bytes) => HeldBytes += bytes;
+
+    private void CheckRoom(int bytes, Connection? holder)
+    {
+        long beyond = LentBytes + bytes - _bytesMax;
+        if (beyond > 0 && (beyond > reservedBytes || holder is { HoldsLittle: false }))
+        {
+            throw new InsufficientMemoryException($"Connections hold {LentBytes:N0} bytes; the limit is {_bytesMax:N0}.");
+        }
+    }
 
     private Block Take(int minBytes)
     {
-        if (LentBytes + minBytes > _bytesMax)
-        {
-            throw new InsufficientMemoryException($"Connections hold {LentBytes:N0} bytes of {_bytesMax:N0} that they may.");
-        }
-
         for (int i = 0; i < Sizes.Length; i++)
         {
             if (minBytes <= Sizes[i].Bytes)
@@ -85,7 +105,26 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
             return pinned;
         }
 
-        return _free[size].TryPop(out nint free) ? (byte*)free : Allocate(bytes);
+        if (!_free[size].TryPop(out nint free))
+        {
+            return Allocate(bytes);
+        }
+
+        _unused[size] = Math.Min(_unused[size], _free[size].Count);
+        return (byte*)free;
+    }
+
+    public void Trim(bool all)
+    {
+        for (int i = 0; i < Sizes.Length; i++)
+        {
+            for (int count = all ? _free[i].Count : _unused[i]; count > 0; count--)
+            {
+                Free((byte*)_free[i].Pop(), Sizes[i].Bytes);
+            }
+
+            _unused[i] = _free[i].Count;
+        }
     }
 
     public void Return(Block block)
@@ -93,17 +132,17 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
         Debug.Assert(!block.IsNone);
         Lent--;
         LentBytes -= block.Bytes;
-        _loans.TakeBack((nint)block.Address);
-        if (_arena is not null && _arena.Holds(block.Address, (nuint)block.Bytes))
+        _leakDetector.TakeBack((nint)block.Address);
+        if (_arena is not null && _arena.Contains(block.Address, (nuint)block.Bytes))
         {
-            _arena.GiveBack(block.Address, block.Bytes);
+            _arena.Return(block.Address, block.Bytes);
             HeldBytes -= block.Bytes;
             return;
         }
 
         for (int i = 0; i < Sizes.Length; i++)
         {
-            if (block.Bytes == Sizes[i].Bytes && _free[i].Count < Sizes[i].Kept)
+            if (block.Bytes == Sizes[i].Bytes && _free[i].Count < Sizes[i].Kept && HeldBytes - LentBytes <= _bytesMax / KeptDivisor)
             {
                 _free[i].Push((nint)block.Address);
                 return;
@@ -115,7 +154,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
 
     public void Dispose()
     {
-        _loans.ReportOutstanding();
+        _leakDetector.ReportOutstanding();
         for (int i = 0; i < Sizes.Length; i++)
         {
             while (_free[i].TryPop(out nint address))
@@ -124,15 +163,17 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
             }
         }
 
-        Debug.Assert(Lent > 0 || HeldBytes == 0, "Native memory is left although all of it was returned.");
+        Debug.Assert(Lent > 0 || HeldBytes == 0, "Native memory remains although all of it was returned.");
     }
 
     private byte* Allocate(int bytes)
     {
-        byte* address = bytes < ChunkBytes ? (byte*)NativeMemory.AlignedAlloc((nuint)bytes, PageBytes) : Map(bytes);
+        byte* address = bytes < ChunkBytes ? (byte*)NativeMemory.AlignedAlloc((nuint)bytes, AlignmentOf(bytes)) : Map(bytes);
         HeldBytes += bytes;
         return address;
     }
+
+    private static nuint AlignmentOf(int bytes) => bytes > SmallBytes ? (nuint)Alignment : SmallAlignment;
 
     private void Free(byte* address, int bytes)
     {
@@ -148,7 +189,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
         HeldBytes -= bytes;
     }
 
-    /// <summary>Large blocks are mappings of their own: those freed to the C library stayed in its heaps, more with each peak.</summary>
+    /// <summary>Large blocks are mappings of their own: freed to the C library they stayed in its heaps, more with each peak.</summary>
     private static byte* Map(int bytes)
     {
         nint address = MemoryCalls.MapAnonymousPages((nuint)bytes);
@@ -156,4 +197,13 @@ internal sealed unsafe class BlockPools(long bytesMax = 0) : IDisposable
             ? throw new InsufficientMemoryException($"There is no memory for a block of {bytes:N0} bytes.")
             : (byte*)address;
     }
+}
+
+/// <summary>A block of native memory lent by <see cref="BlockPools"/>; its holder returns it exactly once.</summary>
+internal readonly unsafe struct Block(byte* address, int bytes)
+{
+    public readonly byte* Address = address;
+    public readonly int Bytes = bytes;
+
+    public bool IsNone => Address is null;
 }

@@ -3,9 +3,8 @@ using System.Diagnostics;
 namespace Millrace.Engine.Buffers;
 
 /// <summary>
-/// What a connection has received and its handler has not consumed, always contiguous. Either it is borrowed (it lies in the
-/// backend's receive buffer, for the duration of one dispatch) or owned (copied to a block of the connection's). An
-/// empty one holds no memory.
+/// Received input that the handler has not consumed, always contiguous. It is either borrowed (in the backend's receive buffer, for the
+/// duration of one dispatch) or owned (copied to a block of the connection). An empty one holds no memory.
 /// </summary>
 internal unsafe struct InputBuffer
 {
@@ -20,11 +19,26 @@ internal unsafe struct InputBuffer
 
     public readonly bool IsHeld => _held;
 
+    /// <summary>Native memory held.</summary>
+    public readonly int HeldBytes
+    {
+        get
+        {
+            int bytes = _block.Bytes;
+            for (int i = (_retired?.Count ?? 0) - 1; i >= 0; i--)
+            {
+                bytes += _retired![i].Bytes;
+            }
+
+            return bytes;
+        }
+    }
+
     public readonly byte* Address => (_borrowed is null ? _block.Address : _borrowed) + _start;
 
     public readonly ReadOnlySpan<byte> Bytes => new(Address, Count);
 
-    /// <summary>Shows the bytes where they lie. Only while nothing else is there; ended by <see cref="Settle"/>.</summary>
+    /// <summary>Refers to received bytes in place. Only while empty; ended by <see cref="Settle"/>.</summary>
     public void Borrow(byte* bytes, int count)
     {
         Debug.Assert(Count == 0 && _block.IsNone && _borrowed is null);
@@ -33,24 +47,24 @@ internal unsafe struct InputBuffer
         _end = count;
     }
 
-    /// <summary>Ends the borrowing: what was not consumed moves to a block of our own.</summary>
-    public void Settle(BlockPools pools)
+    /// <summary>Ends the borrowing: unconsumed input moves to an owned block.</summary>
+    public void Settle(BlockPools pools, Connection? holder = null)
     {
         if (_borrowed is null)
         {
             return;
         }
 
-        ReadOnlySpan<byte> left = Bytes;
+        ReadOnlySpan<byte> unconsumed = Bytes;
         _borrowed = null;
         _start = _end = 0;
-        if (left.Length > 0)
+        if (unconsumed.Length > 0)
         {
-            Append(left, pools);
+            Append(unconsumed, pools, holder);
         }
     }
 
-    /// <summary>Ends the borrowing, and what was not consumed is lost: for a connection that is given up.</summary>
+    /// <summary>Ends the borrowing and drops unconsumed input, for a connection that is given up.</summary>
     public void DropBorrowed()
     {
         if (_borrowed is not null)
@@ -60,12 +74,12 @@ internal unsafe struct InputBuffer
         }
     }
 
-    public void Append(ReadOnlySpan<byte> bytes, BlockPools pools)
+    public void Append(ReadOnlySpan<byte> bytes, BlockPools pools, Connection? holder = null)
     {
         Debug.Assert(_borrowed is null, "Appending would mix borrowed and owned input.");
         if (_block.Bytes - _end < bytes.Length)
         {
-            MakeRoom(bytes.Length, pools);
+            MakeRoom(bytes.Length, pools, holder);
         }
 
         bytes.CopyTo(new Span<byte>(_block.Address + _end, bytes.Length));
@@ -82,7 +96,7 @@ internal unsafe struct InputBuffer
         }
     }
 
-    /// <summary>From here to <see cref="Release"/> bytes already shown stay where they are: somebody holds a pointer to them.</summary>
+    /// <summary>Until <see cref="Release"/> bytes already shown keep their address, as a pointer to them is held.</summary>
     public void Hold() => _held = true;
 
     public void Release(BlockPools pools)
@@ -104,7 +118,7 @@ internal unsafe struct InputBuffer
         }
     }
 
-    /// <summary>Forgets all input and gives the memory back.</summary>
+    /// <summary>Drops all input and returns the memory.</summary>
     public void Clear(BlockPools pools)
     {
         Debug.Assert(!_held);
@@ -117,7 +131,7 @@ internal unsafe struct InputBuffer
         }
     }
 
-    private void MakeRoom(int bytes, BlockPools pools)
+    private void MakeRoom(int bytes, BlockPools pools, Connection? holder)
     {
         ReadOnlySpan<byte> kept = new(_block.Address + _start, Count);
         if (!_held && kept.Length + bytes <= _block.Bytes)
@@ -126,8 +140,8 @@ internal unsafe struct InputBuffer
         }
         else
         {
-            // Twice what is there: input that comes byte by byte is copied a bounded number of times.
-            Block larger = pools.Rent(Math.Max(kept.Length * 2, kept.Length + bytes));
+            // Doubling: input that comes byte by byte is copied a bounded number of times.
+            Block larger = pools.Rent(Math.Max(kept.Length * 2, kept.Length + bytes), holder);
             kept.CopyTo(new Span<byte>(larger.Address, kept.Length));
             Retire(pools);
             _block = larger;

@@ -5,9 +5,8 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Buffers;
 
 /// <summary>
-/// What goes out in one send: bytes copied or read into blocks of its own, and caller-owned memory by reference, in order.
-/// Filled by a handler, then handed to the kernel, which owns every byte of it (and the vectors) until the send's
-/// completion; recycled by the reactor. Reactor thread only.
+/// The output of one send: bytes in blocks of its own, and memory by reference that the caller owns, in order. A handler fills it; from
+/// submission to completion the kernel owns every byte of it (and the vectors); the reactor reuses it. Reactor thread only.
 /// </summary>
 internal sealed unsafe class OutputBatch : IDisposable
 {
@@ -16,7 +15,7 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     private const int VectorsAtStart = 8;
 
-    /// <summary>More than this is a peak, and given back.</summary>
+    /// <summary>Larger arrays, needed for a peak, are shrunk.</summary>
     private const int VectorsKept = 256;
 
     private readonly BlockPools _pools;
@@ -31,10 +30,10 @@ internal sealed unsafe class OutputBatch : IDisposable
     private byte* _limit;
     private bool _lastVectorIsOpen;
 
-    /// <summary>What is held until all is sent.</summary>
+    /// <summary>Blocks held until all is sent.</summary>
     private readonly List<SharedBlock> _shared = [];
 
-    /// <summary>The parts that are pages of files, in order; most batches have none.</summary>
+    /// <summary>The parts that are file pages, in order; most batches have none.</summary>
     private readonly List<PagePart> _pages = [];
     private int _firstPages;
 
@@ -48,10 +47,13 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     private long VectorBytes => (long)_vectorCapacity * sizeof(IoVector);
 
+    /// <summary>The connection it is lent to, if any.</summary>
+    public Connection? Holder { get; set; }
+
     /// <summary>Bytes not yet sent.</summary>
     public long Bytes { get; private set; }
 
-    /// <summary>Room for at least <paramref name="sizeHint"/> bytes, which count once <see cref="Advance"/> says so.</summary>
+    /// <summary>Free space of at least <paramref name="sizeHint"/> bytes, which count after <see cref="Advance"/>.</summary>
     public Span<byte> GetSpan(int sizeHint)
     {
         if (_limit - _next < Math.Max(sizeHint, 1))
@@ -62,15 +64,15 @@ internal sealed unsafe class OutputBatch : IDisposable
         return new Span<byte>(_next, (int)(_limit - _next));
     }
 
-    /// <summary>Bytes of room that <see cref="GetSpan"/> last showed and <see cref="Advance"/> has not taken.</summary>
+    /// <summary>Free space that <see cref="GetSpan"/> last returned and <see cref="Advance"/> has not taken.</summary>
     public int Room => (int)(_limit - _next);
 
-    /// <summary>The address of what <see cref="GetSpan"/> shows.</summary>
+    /// <summary>The address of the free space.</summary>
     public byte* Position => _next;
 
     public void Advance(int count)
     {
-        Debug.Assert(count >= 0 && count <= _limit - _next, "More was written than there was room for.");
+        Debug.Assert(count >= 0 && count <= _limit - _next, "More was written than there was space for.");
         if (count == 0)
         {
             return;
@@ -94,7 +96,7 @@ internal sealed unsafe class OutputBatch : IDisposable
     {
         while (bytes.Length > 0)
         {
-            Span<byte> room = GetSpan(Math.Min(bytes.Length, BlockPools.AnswerBytes));
+            Span<byte> room = GetSpan(Math.Min(bytes.Length, BlockPools.ResponseBytes));
             int count = Math.Min(room.Length, bytes.Length);
             bytes[..count].CopyTo(room);
             Advance(count);
@@ -102,7 +104,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         }
     }
 
-    /// <summary>Appends memory of the caller's, which must stay as it is until this batch was sent or dropped.</summary>
+    /// <summary>Appends memory that the caller owns, which must not change until this batch is sent or dropped.</summary>
     public void WriteReference(byte* memory, int count)
     {
         Debug.Assert(count >= 0);
@@ -116,7 +118,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         Bytes += count;
     }
 
-    /// <summary>As <see cref="WriteReference"/>, of the first bytes of memory that is held until then.</summary>
+    /// <summary>As <see cref="WriteReference"/>, for the first bytes of a shared block, which is held until then.</summary>
     public void WriteShared(SharedBlock block, int count)
     {
         Debug.Assert(count <= block.Bytes);
@@ -126,8 +128,8 @@ internal sealed unsafe class OutputBatch : IDisposable
     }
 
     /// <summary>
-    /// As <see cref="WriteReference"/>, of memory in which a file is mapped: a socket can take the pages themselves. They must stay as they
-    /// are beyond this batch, until the peer has acknowledged them.
+    /// As <see cref="WriteReference"/>, for memory that maps a file: a socket can take the pages themselves. They must not change until the
+    /// peer has acknowledged them, which is later than the end of this batch.
     /// </summary>
     public void WritePages(byte* memory, int count, int file, long offset)
     {
@@ -139,14 +141,14 @@ internal sealed unsafe class OutputBatch : IDisposable
     }
 
     /// <summary>
-    /// Appends pages of a file that is mapped nowhere, as the last of this batch: they go out by reference (see <see cref="WritePages"/>)
-    /// or are dropped, and no stage ever sees them.
+    /// Appends pages of a file that is not mapped, as the last part of this batch: they are sent by reference (see
+    /// <see cref="WritePages"/>) or dropped, and no filter sees them.
     /// </summary>
     public void WriteFile(int file, long offset, long count)
     {
         Debug.Assert(offset >= 0 && count > 0);
 
-        // The offset stands where others have an address, as if the file began at the first byte of all memory.
+        // Address holds a file offset here, not a pointer.
         AddVector((byte*)offset, count);
         _pages.Add(new PagePart(_vectorCount - 1, file, null) { IsMapped = false });
         _next = _limit = null;
@@ -154,7 +156,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         Bytes += count;
     }
 
-    /// <summary>Takes back what is unsent of the file that was written last, and says how many bytes that were.</summary>
+    /// <summary>Removes the unsent bytes of the last part, an unmapped file, and returns their number.</summary>
     public long DropFile()
     {
         Debug.Assert(HasPages && !FirstPagesAreMapped && _pages[^1].Vector == _vectorCount - 1);
@@ -164,10 +166,10 @@ internal sealed unsafe class OutputBatch : IDisposable
         return dropped;
     }
 
-    /// <summary>Takes the last bytes back. Their memory is neither reused nor returned before <see cref="Reset"/>.</summary>
+    /// <summary>Removes the last bytes. Their memory is neither reused nor returned before <see cref="Reset"/>.</summary>
     public void Retract(long count)
     {
-        Debug.Assert(count >= 0 && count <= Bytes && _firstVector == 0, "what was sent is gone");
+        Debug.Assert(count >= 0 && count <= Bytes && _firstVector == 0, "Sent bytes cannot be retracted.");
         Bytes -= count;
         while (count > 0)
         {
@@ -188,7 +190,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         _lastVectorIsOpen = false;
     }
 
-    /// <summary>The unsent parts as the kernel takes them: one, or a message.</summary>
+    /// <summary>The first unsent part, and whether it is the only one; otherwise use <see cref="AsMessage()"/>.</summary>
     public bool TryGetSinglePart(out byte* data, out nuint bytes)
     {
         IoVector* first = _vectors + _firstVector;
@@ -199,12 +201,12 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     public MessageHeader* AsMessage() => AsMessage(_vectorCount - _firstVector);
 
-    /// <summary>Whether some of what is unsent are pages of a file.</summary>
+    /// <summary>Whether some of the unsent parts are file pages.</summary>
     public bool HasPages => _firstPages < _pages.Count;
 
-    /// <summary>What is unsent before the first pages, as the kernel takes it; null where these are first.</summary>
-    /// <param name="bytes">Its bytes.</param>
-    /// <param name="isAll">Whether one message takes all of it.</param>
+    /// <summary>The unsent parts before the first file pages, as a message; null if the pages come first.</summary>
+    /// <param name="bytes">The message's bytes.</param>
+    /// <param name="isAll">Whether one message holds all these parts.</param>
     public MessageHeader* AsMessageBeforePages(out long bytes, out bool isAll)
     {
         Debug.Assert(HasPages);
@@ -219,7 +221,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         return count == 0 ? null : AsMessage(count);
     }
 
-    /// <summary>The first unsent pages: how many bytes of which file, from where on.</summary>
+    /// <summary>The first unsent file pages.</summary>
     public (int File, long Offset, nuint Bytes) FirstPages()
     {
         PagePart pages = _pages[_firstPages];
@@ -227,7 +229,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         return (pages.File, part.Address - pages.FileStart, part.Bytes);
     }
 
-    /// <summary>Whether the first unsent pages are in memory too, and could be copied.</summary>
+    /// <summary>Whether the first unsent file pages are mapped too, and could be copied.</summary>
     public bool FirstPagesAreMapped => _pages[_firstPages].IsMapped;
 
     /// <summary>The first <paramref name="count"/> unsent bytes were sent.</summary>
@@ -254,17 +256,19 @@ internal sealed unsafe class OutputBatch : IDisposable
         }
     }
 
-    /// <summary>Visits the unsent parts in order, for a stage that rewrites them.</summary>
+    /// <summary>The unsent parts in order, for a filter that rewrites them.</summary>
     public ReadOnlySpan<IoVector> Parts => new(_vectors + _firstVector, _vectorCount - _firstVector);
 
-    /// <summary>Empties it and gives its blocks back.</summary>
+    /// <summary>Empties the batch and returns its blocks.</summary>
     public void Reset()
     {
         foreach (Block block in _blocks)
         {
             _pools.Return(block);
+            Holder?.HoldLent(-block.Bytes);
         }
 
+        Holder = null;
         _blocks.Clear();
         foreach (SharedBlock block in _shared)
         {
@@ -302,8 +306,9 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     private void AddBlock(int sizeHint)
     {
-        Block block = _pools.Rent(Math.Max(sizeHint, BlockPools.AnswerBytes));
+        Block block = _pools.Rent(Math.Max(sizeHint, BlockPools.ResponseBytes), Holder);
         _blocks.Add(block);
+        Holder?.HoldLent(block.Bytes);
         _next = block.Address;
         _limit = block.Address + block.Bytes;
         _lastVectorIsOpen = false;
@@ -326,15 +331,16 @@ internal sealed unsafe class OutputBatch : IDisposable
         _vectorCapacity = count;
     }
 
-    /// <summary>A part that is pages of a file, and where in memory that file would begin.</summary>
-    private readonly record struct PagePart(int Vector, int File, nint Start)
+    /// <summary>
+    /// A part that is file pages, and the address at which the file would begin in memory. Not a record: a record would print its pointers.
+    /// </summary>
+    private readonly struct PagePart(int vector, int file, byte* fileStart)
     {
-        public PagePart(int vector, int file, byte* start)
-            : this(vector, file, (nint)start)
-        {
-        }
+        public int Vector { get; } = vector;
 
-        public byte* FileStart => (byte*)Start;
+        public int File { get; } = file;
+
+        public byte* FileStart { get; } = fileStart;
 
         public bool IsMapped { get; init; } = true;
     }

@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 namespace Millrace.Engine.Buffers;
 
 /// <summary>
-/// Native memory that any number of sends may read at one time. Its maker holds it, and each send until it has ended; the last of them
-/// frees it. Reactor thread only.
+/// Native memory that any number of sends may read at one time. Its creator holds it, and each send until its end; the last release frees
+/// it. Reactor thread only.
 /// </summary>
 internal sealed unsafe class SharedBlock
 {
@@ -23,14 +23,14 @@ internal sealed unsafe class SharedBlock
 
     public Span<byte> Span => new(Address, Bytes);
 
-    /// <summary>Whether it has one holder: who asks, and may write to it.</summary>
+    /// <summary>Whether the caller is the only holder, and may write to it.</summary>
     public bool IsOwn => _holders == 1;
 
     public void Hold() => _holders++;
 
     public void Release()
     {
-        Debug.Assert(_holders > 0, "A block is released by who does not hold it.");
+        Debug.Assert(_holders > 0, "A block was released more often than it was held.");
         if (--_holders == 0)
         {
             NativeMemory.Free(Address);

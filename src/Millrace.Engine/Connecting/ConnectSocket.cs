@@ -5,29 +5,29 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Connecting;
 
-/// <summary>Makes the sockets that connect.</summary>
+/// <summary>Creates the sockets that connect.</summary>
 internal static class ConnectSocket
 {
-    /// <summary>A socket of the address's family with its options, the caller's to close.</summary>
-    /// <exception cref="NotSupportedException">It is no address that can be connected to.</exception>
-    /// <exception cref="SocketException">There is no socket to be had.</exception>
+    /// <summary>Opens a socket of the address's family with its options; the caller closes it.</summary>
+    /// <exception cref="NotSupportedException">The address is of a kind that cannot be connected to.</exception>
+    /// <exception cref="SocketException">No socket is available.</exception>
     public static int Open(EndPoint endPoint, ConnectSettings settings)
     {
         if (endPoint is not (IPEndPoint or UnixDomainSocketEndPoint))
         {
             throw new NotSupportedException(
-                $"{endPoint} cannot be connected to: give an IPv4, IPv6 or unix socket address (a name is to be resolved first).");
+                $"{endPoint} cannot be connected to: give an IPv4, IPv6 or unix socket address (resolve a name first).");
         }
 
         int socket = SocketCalls.Socket(SocketEndPoint.Family(endPoint), SocketTypeNumber.Stream);
         if (socket < 0)
         {
-            throw ConnectRefusal.Of(endPoint, -socket);
+            throw ConnectErrors.Of(endPoint, -socket);
         }
 
         if (endPoint is IPEndPoint)
         {
-            // Neither changes what is sent, only when: not worth a connection where they are refused.
+            // Both options affect only timing: if they are refused, the connection still works.
             _ = SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, settings.NoDelay ? 1 : 0);
             _ = SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, settings.KernelUnsentBytes);
         }

@@ -1,50 +1,53 @@
 using Millrace.Engine.Connections;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Engine;
 
 /// <content>
-/// Deadlines. One timer per connection, set lazily: it stays where it is while deadlines move away from it (a store per
-/// request, no more), looks when it fires, and goes on to the nearest one.
+/// Deadlines. One timer per connection, set lazily: moving a deadline later is one store per request and leaves the timer where it is; when
+/// it fires, it checks all deadlines and is set to the nearest.
 /// </content>
 public sealed partial class Connection
 {
-    /// <summary>How long a new connection has for its first request when the group stops: who was let in has sent it by then.</summary>
+    /// <summary>How long a new connection has for its first request when the group stops; a served client has sent it by then.</summary>
     private const int FirstRequestMs = 500;
 
-    /// <summary>When a send is tried again for which the kernel had no memory.</summary>
+    /// <summary>The delay before a send is retried for which the kernel had no memory.</summary>
     private const int SendRetryMs = 50;
 
     private long _timerMs;
     private long _readDeadlineMs;
-    private long _readLookMs;
-    private long _sendLookMs;
+    private long _readCheckMs;
+    private long _sendCheckMs;
     private bool _sendHasCredit;
 
-    /// <summary>When there was nothing to send any more; the largest number while there is.</summary>
+    /// <summary>When the last send ended; <see cref="long.MaxValue"/> while one is in flight.</summary>
     private long _sendEndedMs;
     private long _sendRetryMs;
     private long _lingerDeadlineMs;
     private long _firstRequestDeadlineMs;
 
-    /// <summary>Made when first needed, which for most connections is never, and kept with the slot.</summary>
-    private RateWatch? _readRate;
-    private RateWatch? _sendRate;
+    /// <summary>Created on first use, which most connections never reach, and kept with the slot.</summary>
+    private TransferRateLimit? _readRate;
+    private TransferRateLimit? _sendRate;
 
     /// <summary>
-    /// Lets waits for input end with <see cref="ReadOutcome.TimedOut"/> from <paramref name="fromNow"/> on (met up to 64 ms
-    /// late), whatever arrives until then; <see cref="Timeout.InfiniteTimeSpan"/> takes the deadline away.
+    /// Ends waits for input with <see cref="ReadOutcome.TimedOut"/> after <paramref name="fromNow"/> (up to 64 ms late), whatever arrives
+    /// until then; <see cref="Timeout.InfiniteTimeSpan"/> removes the deadline.
     /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
     public void SetReadDeadline(TimeSpan fromNow)
     {
-        Reactor.AssertHome();
-        AssertTenant();
-        SetReadDeadline(fromNow == Timeout.InfiniteTimeSpan ? long.MaxValue : Reactor.NowMs + (long)fromNow.TotalMilliseconds);
+        Reactor.AssertReactorThread();
+        AssertServing();
+        TimeLimit.Require(fromNow);
+        SetReadDeadline(TimeLimit.After(Reactor.NowMs, fromNow));
     }
 
-    /// <summary>The same in milliseconds of the reactor's clock, as <see cref="Reactor.NowMs"/> counts them.</summary>
+    /// <summary>As above, at a time of the reactor's clock (<see cref="Reactor.NowMs"/>).</summary>
     internal void SetReadDeadline(long atMs)
     {
-        _readLookMs = long.MaxValue;
+        _readCheckMs = long.MaxValue;
         _readDeadlineMs = atMs;
         if (_read.IsPending)
         {
@@ -53,21 +56,23 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Lets waits for input end with <see cref="ReadOutcome.TimedOut"/> when the peer falls silent for the window, when it sends
-    /// fewer bytes a second on average (0: no rate) and so uses the window up little by little, or when <paramref name="most"/> has
-    /// passed. Until a read deadline or another rate is set.
+    /// Ends waits for input with <see cref="ReadOutcome.TimedOut"/> when the peer is silent for the window, when its average rate is below
+    /// the minimum (0: none) for long enough to use the window up, or when <paramref name="most"/> has passed
+    /// (<see cref="Timeout.InfiniteTimeSpan"/>: no limit). Holds until a read deadline or another rate is set.
     /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">The rate or a time is negative, or the window is not positive.</exception>
     public void SetReadRate(int bytesPerSecond, TimeSpan window, TimeSpan most)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(bytesPerSecond);
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(window, TimeSpan.Zero);
+        TimeLimit.Require(most);
         SetReadDeadline(most);
-        _readRate ??= new RateWatch();
-        _readRate.Begin(Reactor.NowMs, (long)window.TotalMilliseconds, bytesPerSecond, _receivedBytes);
-        _readLookMs = _readRate.NextLookMs;
+        _readRate ??= new TransferRateLimit();
+        _readRate.Begin(Reactor.NowMs, (long)Math.Ceiling(window.TotalMilliseconds), bytesPerSecond, _receivedBytes);
+        _readCheckMs = _readRate.NextCheckMs;
         if (_read.IsPending)
         {
-            WakeAt(_readLookMs);
+            WakeAt(_readCheckMs);
         }
     }
 
@@ -76,7 +81,7 @@ public sealed partial class Connection
         _timerMs = long.MaxValue;
         if (HasDeadlines)
         {
-            CheckStages(nowMs);
+            CheckFilters(nowMs);
             CheckSend(nowMs);
             CheckLinger(nowMs);
             CheckRead(nowMs);
@@ -90,15 +95,14 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Not one that is closing, which has no other than to tell again what was told to end: a send that is tried again then would not be
-    /// told.
+    /// A closing connection has no deadlines but the retry of its cancels: a send that was retried then would not be cancelled.
     /// </summary>
     private bool HasDeadlines => Phase is > ConnectionPhase.Free and < ConnectionPhase.Closing;
 
     private void OpenDeadlines()
     {
-        _timerMs = _sendLookMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
-        _readDeadlineMs = _readLookMs = long.MaxValue;
+        _timerMs = _sendCheckMs = _sendRetryMs = _lingerDeadlineMs = _firstRequestDeadlineMs = long.MaxValue;
+        _readDeadlineMs = _readCheckMs = long.MaxValue;
         _sendHasCredit = false;
         _sendEndedMs = -1;
         _sentBytes = 0;
@@ -120,19 +124,19 @@ public sealed partial class Connection
             return Phase == ConnectionPhase.Closing ? _cancelAgainMs : long.MaxValue;
         }
 
-        long nearest = _read.IsPending || IsResting
-            ? Math.Min(Math.Min(_readDeadlineMs, _readLookMs), _firstRequestDeadlineMs)
+        long nearest = _read.IsPending || IsWaitingIdle
+            ? Math.Min(Math.Min(_readDeadlineMs, _readCheckMs), _firstRequestDeadlineMs)
             : long.MaxValue;
-        nearest = Math.Min(nearest, _stageDeadlineMs);
-        nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendLookMs, _sendRetryMs));
+        nearest = Math.Min(nearest, _filterDeadlineMs);
+        nearest = _sending is null ? nearest : Math.Min(nearest, Math.Min(_sendCheckMs, _sendRetryMs));
         return Phase == ConnectionPhase.Lingering ? Math.Min(nearest, _lingerDeadlineMs) : nearest;
     }
 
     private void CheckRead(long nowMs)
     {
-        if (IsResting)
+        if (IsWaitingIdle)
         {
-            CheckRest(nowMs);
+            CheckIdle(nowMs);
             return;
         }
 
@@ -153,13 +157,13 @@ public sealed partial class Connection
 
     private bool IsSendingTooSlowly(long nowMs)
     {
-        if (nowMs < _readLookMs)
+        if (nowMs < _readCheckMs)
         {
             return false;
         }
 
         bool isTooSlow = _readRate!.IsTooSlow(nowMs, _receivedBytes);
-        _readLookMs = _readRate.NextLookMs;
+        _readCheckMs = _readRate.NextCheckMs;
         return isTooSlow;
     }
 
@@ -179,29 +183,30 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Something is sent. What follows it without a pause is watched with it: a peer that takes one piece after the other, each just in
-    /// time, is slow all the same. Most sends are over long before the first look, and so cost no system call.
+    /// Starts the rate check of a send. Sends that follow one another without a pause are measured together: a peer that takes one piece
+    /// after another, each just in time, is slow nevertheless. Most sends end before the first check and so cost no system call.
     /// </summary>
-    private void WatchSend()
+    private void BeginSendCheck()
     {
         if (_sendEndedMs < Reactor.NowMs)
         {
-            _sendLookMs = Reactor.NowMs + (Reactor.WriteStallMs / 4);
+            _sendCheckMs = Reactor.NowMs + (Reactor.WriteStallMs / 4);
             if (_sendHasCredit)
             {
                 _sendRate!.Resume(Reactor.NowMs, BytesTaken());
-                _sendLookMs = _sendRate.NextLookMs;
+                _sendCheckMs = _sendRate.NextCheckMs;
             }
         }
 
         _sendEndedMs = long.MaxValue;
-        WakeAt(_sendLookMs);
+        WakeAt(_sendCheckMs);
     }
 
     /// <summary>
-    /// All of it is with the kernel. What was taken since the last look counts; what follows in the same turn follows without a pause.
+    /// The kernel has all of it. What was taken since the last check counts; a send that follows in the same iteration follows without a
+    /// pause.
     /// </summary>
-    private void EndWatchOfSend()
+    private void EndSendCheck()
     {
         if (_sendEndedMs != long.MaxValue)
         {
@@ -228,7 +233,7 @@ public sealed partial class Connection
             return;
         }
 
-        if (nowMs >= _sendLookMs && IsTakingTooSlowly(nowMs))
+        if (nowMs >= _sendCheckMs && IsTakingTooSlowly(nowMs))
         {
             Reactor.Counters.Stalled++;
             Abort();
@@ -243,8 +248,8 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// The first look only takes the measure. Whatever was taken before it is not known, and counted in the peer's favour; but the credit
-    /// is one for all that the connection sends, and from then on its sends are measured from their first byte to their last.
+    /// The first check only records the count: what was taken before is unknown and counts in the peer's favour. This credit is given once
+    /// per connection; from then on its sends are measured from their first byte to their last.
     /// </summary>
     private bool IsTakingTooSlowly(long nowMs)
     {
@@ -253,15 +258,15 @@ public sealed partial class Connection
         if (!_sendHasCredit)
         {
             _sendHasCredit = true;
-            _sendRate ??= new RateWatch();
+            _sendRate ??= new TransferRateLimit();
             _sendRate.Begin(nowMs, Reactor.WriteStallMs, Limits.WriteBytesPerSecond, taken);
         }
 
-        _sendLookMs = _sendRate!.NextLookMs;
+        _sendCheckMs = _sendRate!.NextCheckMs;
         return isTooSlow;
     }
 
-    /// <summary>A unix socket tells how long its queue is; what went through it before, the completions do.</summary>
+    /// <summary>A unix socket reports only its queue length, so the bytes of completed sends are added.</summary>
     private long BytesTaken() => Backend.SendProgress(_socket) + (_listener!.HasClientAddresses ? 0 : _sentBytes);
 
     private void SetLingerDeadline(long fromNowMs)

@@ -5,39 +5,40 @@ using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <content>The ways out: orderly with a linger, and by reset. Either ends with the kernel letting go and the slot returned.</content>
+/// <content>
+/// The two ends: orderly with a linger, and by reset. After either the kernel has returned all memory and the slot is free.
+/// </content>
 public sealed partial class Connection
 {
     /// <summary>
-    /// How long a connection lingers that was idle when the group stopped, and whose peer had acknowledged every byte: no answer can be
-    /// lost any more, only a request that crosses our end in flight, and whoever sends that must be ready to repeat it (RFC 9112,
-    /// section 9.5). So long that this one meets our end and not a reset.
+    /// The linger of a connection that was idle when the group stopped and whose peer had acknowledged every byte: no response can be lost
+    /// any more, only a request that crosses the FIN, which the client must be ready to repeat (RFC 9112, section 9.5). Long enough for
+    /// such a request to meet the FIN and not a reset.
     /// </summary>
     private const int IdleLingerMs = 100;
 
     private bool _resetOnClose;
     private bool _receiveCancelled;
     private bool _operationsCancelled;
-    private CancelPace _cancelPace;
+    private CancelRetry _cancelRetry;
     private long _cancelAgainMs;
     private bool _endsIdle;
     private int _fault;
 
     /// <summary>
-    /// What has broken the connection, where that was no reset: a way to the peer that is lost, say (ETIMEDOUT, EHOSTUNREACH). Null
-    /// otherwise.
+    /// The error that ended the connection, if it was not a reset: ETIMEDOUT or EHOSTUNREACH, for example; null otherwise.
     /// </summary>
     internal string? Fault => _fault == 0 ? null : Errno.Describe(-_fault);
 
     /// <summary>
-    /// A second descriptor of the socket, where somebody is to have one: disposed of before the first is closed, which would end nothing
-    /// for the peer otherwise, nor for an epoll that has it.
+    /// A duplicate descriptor of the socket. It is disposed of before the first is closed: otherwise the close would reach neither the peer
+    /// nor an epoll instance that holds the duplicate.
     /// </summary>
     internal IDisposable? Duplicate { get; set; }
 
     /// <summary>
-    /// Ends the connection at once with a reset; what is unsent is dropped. Waits end with Reset or Closed. Nothing happens when it has
-    /// ended. For its handler: others have <see cref="AbortHandle"/>.
+    /// Ends the connection at once with a reset; unsent output is dropped. Waits end with Reset or Closed. No effect after the end. For the
+    /// handler; other threads use <see cref="AbortHandle"/>.
     /// </summary>
     public void Abort()
     {
@@ -49,8 +50,8 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// As <see cref="Abort"/>, but with a FIN: for a peer that has ended, or where a reset is not wanted. What the kernel has is still
-    /// sent; a peer that is owed more takes a cut answer for a whole one.
+    /// As <see cref="Abort"/>, but with a FIN: for a peer that has ended, or where a reset is not wanted. The kernel still sends what it
+    /// has; a peer that is owed more may take a truncated response for a complete one.
     /// </summary>
     internal void Finish()
     {
@@ -60,7 +61,9 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>The drain deadline. Who lingers has sent all: a reset would only destroy what its peer has not read yet.</summary>
+    /// <summary>
+    /// The drain deadline. A lingering connection has sent all: a reset would only destroy what its peer has not read yet.
+    /// </summary>
     internal void EndAtDeadline()
     {
         if (Phase == ConnectionPhase.Lingering)
@@ -75,13 +78,13 @@ public sealed partial class Connection
 
     private bool IsEnding()
     {
-        Reactor.AssertHome();
+        Reactor.AssertReactorThread();
         return Phase is ConnectionPhase.Free or ConnectionPhase.Closing or ConnectionPhase.Closed;
     }
 
     private void EndNow()
     {
-        // The phase first: ending the waits runs the handler, which may return and take the rest of the way itself.
+        // Sets the phase first: ending the waits runs the handler, which may return and complete the end itself.
         _outputBroken = true;
         Phase = ConnectionPhase.Closing;
         CancelOperations();
@@ -89,12 +92,12 @@ public sealed partial class Connection
         Progress();
     }
 
-    /// <summary>Nobody serves it any more: what was written goes out, and then it ends.</summary>
+    /// <summary>The handler has returned for good: what was written is sent, then the connection ends.</summary>
     private void EndServing()
     {
         Phase = ConnectionPhase.Flushing;
         _discardBytesLeft = Limits.LingerBytes;
-        _peerIsThrough &= _input.Count == 0;
+        _isLastRequest &= _input.Count == 0;
         DiscardInput();
         FlushLast();
     }
@@ -104,10 +107,10 @@ public sealed partial class Connection
         _resetOnClose = false;
         _receiveCancelled = false;
         _operationsCancelled = false;
-        _cancelPace = default;
+        _cancelRetry = default;
         _cancelAgainMs = long.MaxValue;
         _endsIdle = false;
-        _peerIsThrough = false;
+        _isLastRequest = false;
         _fault = 0;
     }
 
@@ -119,7 +122,7 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>The group stops, and this connection waits for nothing but a next request: it ends.</summary>
+    /// <summary>The group stops and the connection waits only for a next request: it ends.</summary>
     private void EndIdle()
     {
         NoteIdleEnd();
@@ -128,7 +131,7 @@ public sealed partial class Connection
 
     private void NoteIdleEnd() => _endsIdle = _sending is null && _filling is null;
 
-    /// <summary>What went wrong is this connection's alone, and its end.</summary>
+    /// <summary>An error of this connection: logged, and the connection aborts.</summary>
     private void Fail(Exception error)
     {
         if (error is OutOfMemoryException)
@@ -137,13 +140,13 @@ public sealed partial class Connection
         }
         else
         {
-            Reactor.Log.StageFailed(error);
+            Reactor.Log.FilterFailed(error);
         }
 
         Abort();
     }
 
-    /// <summary>Goes as far towards the end as the present allows. Called after everything that may have opened the way.</summary>
+    /// <summary>Moves towards the end as far as possible now. Called after each event that may allow a step.</summary>
     private void Progress()
     {
         if (Phase == ConnectionPhase.Flushing && IsOutputDrained)
@@ -156,7 +159,7 @@ public sealed partial class Connection
             BeginClose();
         }
 
-        if (Phase == ConnectionPhase.Closing && IsSocketFree && TryCallIn())
+        if (Phase == ConnectionPhase.Closing && IsSocketFree && TryRevokeLease())
         {
             CloseSocket();
         }
@@ -176,8 +179,8 @@ public sealed partial class Connection
         }
         else if (_receiveEnd == ReceiveEnd.None && !_outputBroken)
         {
-            _peerIsThrough = false;
-            // Asked before our end is queued: it counts as a byte.
+            _isLastRequest = false;
+            // Queried before the FIN is queued, which counts as a byte.
             bool hasAll = _endsIdle && Backend.UnacknowledgedBytes(_socket) == 0;
             Backend.ShutdownSend(_socket);
             _discardBytesLeft = Limits.LingerBytes;
@@ -197,7 +200,7 @@ public sealed partial class Connection
         Progress();
     }
 
-    /// <summary>Asks the kernel to let go. Whatever it still holds stays untouched until it says so, operation by operation.</summary>
+    /// <summary>Asks the kernel to end its operations. Memory in use stays untouched until each operation completes.</summary>
     private void CancelOperations()
     {
         if (_operationsCancelled)
@@ -209,7 +212,7 @@ public sealed partial class Connection
         SubmitCancels();
     }
 
-    /// <summary>What was told to end has not.</summary>
+    /// <summary>Repeats cancels that have not taken effect.</summary>
     private void CheckCancels(long nowMs)
     {
         if (nowMs >= _cancelAgainMs)
@@ -241,7 +244,7 @@ public sealed partial class Connection
             Backend.SubmitCancel(Token(OperationKind.FileRead));
         }
 
-        _cancelAgainMs = _cancelPace.NextMs(Reactor.NowMs);
+        _cancelAgainMs = _cancelRetry.NextMs(Reactor.NowMs);
         WakeAt(_cancelAgainMs);
     }
 
@@ -266,13 +269,14 @@ public sealed partial class Connection
     {
         Debug.Assert(_operationsInFlight == 0 && _socket == -1 && _handler is null);
         DropOutput();
-        Witness?.OnGone(this);
-        ReleaseStages();
+        Observer?.OnGone(this);
+        ReleaseFilters();
         DiscardInput();
+        CloseHolding();
         _listener = null;
-        _footprint.Clear();
+        _prefetch.Clear();
         Generation = (Generation + 1) & OperationToken.GenerationMask;
         Phase = ConnectionPhase.Free;
-        Reactor.Release(this, _ticket);
+        Reactor.Release(this, _lease);
     }
 }

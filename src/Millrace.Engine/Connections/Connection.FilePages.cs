@@ -6,15 +6,16 @@ using Millrace.Interop;
 namespace Millrace.Engine;
 
 /// <content>
-/// Sends a site's own file by reference, which others may write to while its pages are queued: so not its end, behind which somebody has to
-/// look whether it is still the same (docs/adr/0016-files-by-reference.md). Not a page that a disk would have to bring.
+/// Sends a site's own files by reference. Other processes may write to such a file while its pages are queued, so its end is sent as a
+/// copy, after a check that the file is unchanged (docs/adr/0016-files-by-reference.md). Pages that are not in the page cache are not sent
+/// this way: the call would wait for the disk.
 /// </content>
 public sealed partial class Connection
 {
-    /// <summary>When who is waited for is looked at again.</summary>
-    private const int AcknowledgedLookMs = 16;
+    /// <summary>The interval of the checks for acknowledgement.</summary>
+    private const int AcknowledgedCheckMs = 16;
 
-    /// <summary>For so long nobody looks again at all pages that were at hand: what was touched lately is forgotten last.</summary>
+    /// <summary>How long pages that were found in the page cache are not all checked again: recently used pages are evicted last.</summary>
     private const int CachedMs = 500;
 
     private bool _filePagesAreRefused;
@@ -22,22 +23,22 @@ public sealed partial class Connection
     private long _cachedEnd;
     private long _cachedUntilMs;
 
-    /// <summary>How many bytes behind a file's pages are to be copies; the largest number where there are no pages at all.</summary>
-    internal long CopiedBytesBehindFilePages => ShowsNobodyItsBytes ? Backend.FilePages.CopiedBytesBehind : long.MaxValue;
+    /// <summary>How many bytes after a file's pages must be copies; <see cref="long.MaxValue"/> where no pages are sent.</summary>
+    internal long CopiedBytesAfterFilePages => MaySendFilePages ? Backend.FilePages.CopiedBytesAfter : long.MaxValue;
 
-    /// <summary>Whether so much of a file is at hand that it is sent by reference, rather than read.</summary>
+    /// <summary>Whether enough of a file is in the page cache to send it by reference instead of reading it.</summary>
     internal bool TakesFilePages(int file, long offset, long bytes) =>
-        ShowsNobodyItsBytes
+        MaySendFilePages
         && bytes >= Backend.FilePages.BytesLeast
         && Backend.CachedBytes(file, offset, Backend.FilePages.BytesLeast) == Backend.FilePages.BytesLeast;
 
     /// <summary>
-    /// Flushes what was written, and pages of a file behind it, as long as they are at hand. Returns how many bytes of the file are with
-    /// the kernel: of the others nothing is said, a read will tell. -1 when nothing can reach the peer any more.
+    /// Flushes what was written, followed by pages of a file as long as they are in the page cache. Returns how many bytes of the file the
+    /// kernel has taken (the reason for stopping is not reported; a read will show it), or -1 when the output is lost.
     /// </summary>
     /// <remarks>
-    /// Who writes to the file afterwards changes what the peer reads, until it has read it: see <see cref="AcknowledgedAsync"/>. The file
-    /// is the caller's, and may be closed when this has ended.
+    /// A write to the file changes what the peer receives until it has read it: see <see cref="AcknowledgedAsync"/>. The file is the
+    /// caller's and may be closed after this completes.
     /// </remarks>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     internal async ValueTask<long> SendFilePagesAsync(int file, long offset, long bytes)
@@ -48,26 +49,26 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Waits until the peer has acknowledged the output up to <paramref name="writtenBytes"/>, and by how much more a local one may have
-    /// left unread: nobody looks at a page that was sent before that place any more. False when the peer takes too long, or is gone.
+    /// Waits until the peer has acknowledged the output up to <paramref name="writtenBytes"/>, and beyond it as much as a local peer may
+    /// have left unread: nothing then reads a page that was sent before that position. False when the peer is too slow or gone.
     /// </summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     internal async ValueTask<bool> AcknowledgedAsync(long writtenBytes)
     {
-        Debug.Assert(UnflushedBytes == 0, "What waits for this may go out with what was flushed before.");
+        Debug.Assert(UnflushedBytes == 0, "Bytes that must wait for the acknowledgement could go out with an earlier flush.");
         long enough = writtenBytes + Backend.FilePages.PeerQueueBytes;
         if (AcknowledgedBytes() >= enough)
         {
             return true;
         }
 
-        var watch = new RateWatch();
+        var watch = new TransferRateLimit();
         watch.Begin(Reactor.NowMs, Reactor.WriteStallMs, Limits.WriteBytesPerSecond, BytesTaken());
         while (true)
         {
             try
             {
-                await Reactor.Delay(TimeSpan.FromMilliseconds(AcknowledgedLookMs));
+                await Reactor.Delay(TimeSpan.FromMilliseconds(AcknowledgedCheckMs));
             }
             catch (OperationCanceledException)
             {
@@ -92,26 +93,26 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>Whether output goes to the kernel as it is, and that sends pages.</summary>
-    private bool ShowsNobodyItsBytes => _takesPages && _outermostStage is null;
+    /// <summary>Whether output goes to the kernel unmodified and the kernel sends pages.</summary>
+    private bool MaySendFilePages => _takesPages && _outermostFilter is null;
 
     private bool MayBeAcknowledged => !IsOutputLost && _receiveEnd != ReceiveEnd.Reset && !Backend.IsOver(_socket);
 
     /// <summary>
-    /// What cannot be sent of a file is refused, which is no fault of the connection: whoever reads it instead is told what it was.
+    /// A file that cannot be sent by pages is not an error of the connection: the caller reads it instead, and the read reports the error.
     /// </summary>
-    private nint RefuseWhatIsOfTheFile(nint sent)
+    private nint RefuseFileError(nint sent)
     {
         _filePagesAreRefused = sent == 0 || (sent < 0 && !IsOfSocket((int)-sent));
         return _filePagesAreRefused ? 0 : sent;
     }
 
-    /// <summary>How much of a file is at hand, of so many bytes that may be sent now.</summary>
+    /// <summary>How many of these bytes, from the offset on, are in the page cache.</summary>
     private long CachedBytes(int file, long offset, long bytes)
     {
         if (Reactor.NowMs < _cachedUntilMs && _cachedEnd > offset)
         {
-            // Not for the page: on XFS sendfile waits for who writes to the file, and this one does not.
+            // Not for the page: on XFS sendfile waits for a writer of the file, and this check does not.
             if (Backend.CachedBytes(file, offset, 1) == 0)
             {
                 return 0;
@@ -131,7 +132,7 @@ public sealed partial class Connection
         return Math.Min(bytes, _cachedEnd - offset);
     }
 
-    /// <summary>Whether an error is the connection's, or passes. A file may have any other: its file system decides.</summary>
+    /// <summary>Whether an error is the socket's or transient. Any other may be the file's, as file systems define.</summary>
     private static bool IsOfSocket(int errno) =>
         errno is Errno.EAGAIN or Errno.EINTR or Errno.ENOMEM or Errno.EPIPE or (>= Errno.ENETDOWN and <= Errno.EHOSTUNREACH);
 

@@ -3,25 +3,27 @@ using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Errands;
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
+using Millrace.Engine.Operations;
 using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <content>File reads on the connection's own ring, straight into its output.</content>
+/// <content>File reads on the reactor's ring, directly into the output.</content>
 public sealed partial class Connection
 {
-    private Signal<int>? _fileRead;
+    private ReactorSignal<int>? _fileRead;
     private bool _fileReadInFlight;
     private PendingFileRead _pendingFileRead;
 
     /// <summary>
-    /// Reads up to <paramref name="bytesMax"/> bytes of a file at <paramref name="offset"/> straight behind what was written, as an
-    /// operation on the reactor's ring, and returns how many were read (0: the end of the file). They go out with the
-    /// next flush. Until it completes the output can be neither written nor flushed further.
+    /// Reads up to <paramref name="bytesMax"/> bytes of a file at <paramref name="offset"/> directly after what was written, as an
+    /// operation on the reactor's ring, and returns how many were read (0: the end of the file). They are sent with the next flush. Until
+    /// the read completes the output can be neither written nor flushed.
     /// </summary>
-    /// <exception cref="IOException">The file cannot be read, or nothing can reach the peer any more.</exception>
+    /// <exception cref="IOException">
+    /// The file cannot be read, or the output is lost; HResult is the error number.
+    /// </exception>
     /// <exception cref="InvalidOperationException">Another read is pending, or the caller is not on the reactor's thread.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<int> ReadFileAsync(SafeFileHandle file, long offset, int bytesMax)
@@ -42,22 +44,22 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>The same for a descriptor, which the caller keeps open until the read has completed.</summary>
-    /// <exception cref="IOException">The file cannot be read, or nothing can reach the peer any more.</exception>
+    /// <summary>As above, for a descriptor, which the caller keeps open until the read has completed.</summary>
+    /// <exception cref="IOException">The file cannot be read, or the output is lost.</exception>
     /// <exception cref="InvalidOperationException">Another read is pending, or the caller is not on the reactor's thread.</exception>
     public unsafe ValueTask<int> ReadFileAsync(int file, long offset, int bytesMax)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(offset);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(bytesMax);
-        Reactor.AssertHome();
-        AssertTenant();
+        Reactor.AssertReactorThread();
+        AssertServing();
         if (IsOutputLost)
         {
-            // A handler that reads on would keep an aborted connection for as long as its file and its disk last.
-            return ValueTask.FromException<int>(new IOException("The connection is broken; nothing is read for it.", -Errno.ECANCELED));
+            // A handler that reads on would keep an aborted connection for as long as its file lasts.
+            return ValueTask.FromException<int>(FileReadErrors.Broken());
         }
 
-        // What was flushed need not wait for the file: it is sent meanwhile.
+        // Flushed bytes need not wait for the file.
         SendFlushedNow();
 
         OutputBatch batch = Filling();
@@ -74,7 +76,7 @@ public sealed partial class Connection
         int result = completion.Result;
         if (result is -Errno.EINTR or -Errno.EAGAIN
             && Phase != ConnectionPhase.Closing
-            && _pendingFileRead.Attempts < MemoryRead.AttemptsMax)
+            && _pendingFileRead.Attempts < FileReadOperation.AttemptsMax)
         {
             _pendingFileRead = _pendingFileRead with { Attempts = _pendingFileRead.Attempts + 1 };
             SubmitFileRead();
@@ -99,10 +101,21 @@ public sealed partial class Connection
         else
         {
             Reactor.NoteFileFault(result);
-            _fileRead!.Fail(new IOException($"Reading a file failed: {Errno.Describe(result)}.", -result));
+            _fileRead!.Fail(FileReadErrors.Of(result));
         }
 
         Progress();
+    }
+
+    /// <summary>
+    /// The reactor ends while the read is outstanding: the handler's wait fails. The kernel still owns the memory, which stays as it is.
+    /// </summary>
+    internal void AbandonFileRead()
+    {
+        if (_fileReadInFlight && _fileRead!.IsPending)
+        {
+            _fileRead.Fail(FileReadErrors.Unanswered());
+        }
     }
 
     private unsafe void SubmitFileRead()

@@ -7,32 +7,32 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine;
 
 /// <content>
-/// Sends pages of files by reference, where a copy of as many bytes costs more than two system calls. There is no operation of a ring for
-/// it, so they are calls, of which each turn does one for a connection, with what stands before the pages: nobody else waits longer.
+/// Sends file pages by reference, where copying them costs more than two system calls. io_uring has no operation for it, so the calls are
+/// made directly: one per connection and iteration, with the bytes before the pages, so that other connections are not delayed.
 /// </content>
 public sealed partial class Connection
 {
-    /// <summary>From here on two calls cost less than the copy. Whoever keeps bodies makes no pages of smaller ones.</summary>
-    private const int PagesBytesLeast = 64 * 1024;
+    /// <summary>From this size on two calls cost less than the copy. Bodies kept in memory below it are not put into pages.</summary>
+    private const int PagesBytesMin = 64 * 1024;
 
-    /// <summary>So much in a call: others want their turn, too.</summary>
-    private const int PagesBytesPerTurn = 1024 * 1024;
+    /// <summary>Limit per call, for fairness between connections.</summary>
+    private const int PagesBytesPerIteration = 1024 * 1024;
 
     private bool _takesPages;
     private bool _sendIsOfPages;
-    private bool _awaitsRoom;
+    private bool _awaitsWritable;
 
-    /// <summary>The last call took less than it was given: the next would be told that there is no room.</summary>
+    /// <summary>The last call took less than offered: the next would return EAGAIN.</summary>
     private bool _isFull;
 
-    /// <summary>Since it was last told that there is room, nothing was sent.</summary>
-    private bool _roomIsUntried;
+    /// <summary>Nothing was sent since the socket was last reported writable.</summary>
+    private bool _writableIsUntried;
 
     private void OpenPages()
     {
-        // A unix socket copies all the same, and what it takes at a time is bounded (see ListenerCore.SendBytesMax).
+        // A unix socket copies in any case, and its sends are limited (see ListenerContext.SendBytesMax).
         _takesPages = _listener!.TakesPages;
-        _sendIsOfPages = _awaitsRoom = _isFull = _roomIsUntried = _filePagesAreRefused = false;
+        _sendIsOfPages = _awaitsWritable = _isFull = _writableIsUntried = _filePagesAreRefused = false;
     }
 
     private unsafe void SendPages(OperationToken token)
@@ -43,7 +43,7 @@ public sealed partial class Connection
         if (_isFull)
         {
             _isFull = false;
-            AwaitRoom(token);
+            AwaitWritable(token);
             return;
         }
 
@@ -59,13 +59,13 @@ public sealed partial class Connection
             result = sent > 0 || bytesBefore == 0 ? result + sent : result;
         }
 
-        if (result == -Errno.EAGAIN && !_roomIsUntried)
+        if (result == -Errno.EAGAIN && !_writableIsUntried)
         {
-            AwaitRoom(token);
+            AwaitWritable(token);
         }
         else
         {
-            _roomIsUntried = false;
+            _writableIsUntried = false;
             Backend.SubmitResult(token, (int)result);
         }
     }
@@ -74,23 +74,23 @@ public sealed partial class Connection
     {
         (int file, long offset, nuint bytes) = _sending!.FirstPages();
         bool isMapped = _sending.FirstPagesAreMapped;
-        long most = (long)nuint.Min(bytes, PagesBytesPerTurn);
-        long asked = isMapped ? most : CachedBytes(file, offset, most);
-        nint sent = asked == 0 ? 0 : Backend.SendFile(_socket, file, offset, (nuint)asked);
+        long most = (long)nuint.Min(bytes, PagesBytesPerIteration);
+        long requested = isMapped ? most : CachedBytes(file, offset, most);
+        nint sent = requested == 0 ? 0 : Backend.SendFile(_socket, file, offset, (nuint)requested);
         Debug.Assert(!isMapped || sent != 0, "A file of pages ends before its mapping does.");
-        _isFull = sent > 0 && sent < asked;
-        return isMapped ? sent : RefuseWhatIsOfTheFile(sent);
+        _isFull = sent > 0 && sent < requested;
+        return isMapped ? sent : RefuseFileError(sent);
     }
 
-    private void AwaitRoom(OperationToken token)
+    private void AwaitWritable(OperationToken token)
     {
-        _awaitsRoom = true;
+        _awaitsWritable = true;
         Backend.SubmitAwaitRoom(token, _socket);
     }
 
     /// <summary>
-    /// What the completion of a send means where pages are sent: that there is room says nothing yet, and a kernel that does not send pages
-    /// is given copies.
+    /// Interprets the completion of a page send: "writable" is progress of 0 bytes, and where the kernel cannot send pages, copies are sent
+    /// from then on.
     /// </summary>
     private int ResultForPages(int result)
     {
@@ -106,10 +106,10 @@ public sealed partial class Connection
             return result;
         }
 
-        if (_awaitsRoom)
+        if (_awaitsWritable)
         {
-            _awaitsRoom = false;
-            _roomIsUntried = result >= 0;
+            _awaitsWritable = false;
+            _writableIsUntried = result >= 0;
             return Math.Min(result, 0);
         }
 

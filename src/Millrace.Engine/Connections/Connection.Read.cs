@@ -1,43 +1,43 @@
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Engine;
 
-/// <content>Input as the handler sees it: bytes that were received, and the waits for them.</content>
+/// <content>Input as the handler sees it: received bytes, and the waits for them.</content>
 public sealed partial class Connection
 {
-    private readonly Signal<ReadOutcome> _read = new();
+    private readonly ReactorSignal<ReadOutcome> _read = new();
     private InputBuffer _input;
 
-    /// <summary>How what comes from the socket ended.</summary>
+    /// <summary>How the socket's input ended.</summary>
     private ReceiveEnd _receiveEnd;
 
-    /// <summary>How the handler's input ended: as that, or before it, where a stage knows an end of its own.</summary>
+    /// <summary>How the handler's input ended: with the socket's, or earlier where a filter has an end of its own.</summary>
     private ReceiveEnd _inputEnd;
     private bool _readIsIdle;
     private int _seen;
 
     /// <summary>
-    /// The bytes received and not consumed, contiguous. Valid until the handler's next await, <see cref="Consume"/> included:
-    /// ask again after it.
+    /// The received bytes that were not consumed, contiguous. Valid until the handler's next await or <see cref="Consume"/>: read it again
+    /// after either.
     /// </summary>
     public ReadOnlySpan<byte> Input
     {
         get
         {
-            Reactor.AssertHome();
-            AssertTenant();
+            Reactor.AssertReactorThread();
+            AssertServing();
             return _input.Bytes;
         }
     }
 
-    /// <summary>Whether a handler has taken anything of what this peer sent: otherwise <see cref="Input"/> is its first bytes.</summary>
+    /// <summary>Whether a handler has consumed any of this peer's bytes: otherwise <see cref="Input"/> holds the first ones.</summary>
     internal bool HasConsumed { get; private set; }
 
     /// <summary>
-    /// Waits until <see cref="Input"/> holds bytes that were not in it when the last wait ended, at once if it does already.
-    /// One wait at a time.
+    /// Waits until <see cref="Input"/> holds bytes that it did not hold when the last wait ended; completes at once if it does already. One
+    /// wait at a time.
     /// </summary>
     /// <exception cref="InvalidOperationException">Another wait is pending, or the caller is not on the reactor's thread.</exception>
     public ValueTask<ReadOutcome> ReadAsync() => BeginRead(idle: false);
@@ -49,13 +49,13 @@ public sealed partial class Connection
     public ValueTask<ReadOutcome> ReadIdleAsync() => BeginRead(idle: true);
 
     /// <summary>
-    /// When the input has ended: waits until the socket's has, too. A stage can know of an end before the socket does, of a peer that goes
-    /// on to receive.
+    /// After the end of the handler's input: waits for the end of the socket's. A filter can report an end before the socket does, for a
+    /// peer that still receives.
     /// </summary>
     internal ValueTask<ReadOutcome> ReadPeersEndAsync()
     {
-        Reactor.AssertHome();
-        AssertTenant();
+        Reactor.AssertReactorThread();
+        AssertServing();
         if (_receiveEnd != ReceiveEnd.None || _inputEnd != ReceiveEnd.Finished || Phase != ConnectionPhase.Serving)
         {
             return new ValueTask<ReadOutcome>(_receiveEnd == ReceiveEnd.Reset ? ReadOutcome.Reset : ReadOutcome.End);
@@ -70,12 +70,13 @@ public sealed partial class Connection
     /// <summary>Drops bytes from the front of <see cref="Input"/>.</summary>
     public void Consume(int count)
     {
-        Reactor.AssertHome();
-        AssertTenant();
+        Reactor.AssertReactorThread();
+        AssertServing();
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _input.Count);
         HasConsumed = true;
         _input.Consume(count, Pools);
+        NoteInput();
         _seen = Math.Max(0, _seen - count);
         if (_input.Count <= Limits.InputHighWaterBytes / 2)
         {
@@ -84,14 +85,14 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// The group stops: who only waits for a next request need not. The first request of a new connection may be in the kernel
-    /// already, so that one gets a moment.
+    /// The group stops: waits for a next request end. The first request of a new connection may be in the kernel already, so that
+    /// connection gets <see cref="FirstRequestMs"/>.
     /// </summary>
     internal void OnDrain()
     {
-        if (IsResting)
+        if (IsWaitingIdle)
         {
-            DrainRest();
+            DrainIdle();
             return;
         }
 
@@ -110,16 +111,16 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>Bytes for the handler, from the innermost stage.</summary>
+    /// <summary>Accepts bytes for the handler from the innermost filter.</summary>
     internal unsafe void AcceptInput(ReadOnlySpan<byte> bytes)
     {
-        // A stage hands in what it has in several pieces, and any of them may have ended the handler, or the slot's tenancy.
+        // A filter passes its bytes in several pieces, and any of them may have ended the handler or freed the slot.
         if (Phase != ConnectionPhase.Serving)
         {
             return;
         }
 
-        _hasPassedStages = true;
+        _hasPassedFilters = true;
         fixed (byte* first = bytes)
         {
             ShowInput(first, bytes.Length);
@@ -127,8 +128,8 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Bytes for the handler, which last for the call only. It reads them where they lie, if it waits for them; what it leaves moves to
-    /// memory of ours.
+    /// Gives the handler bytes that are valid only for the call. A waiting handler reads them in place; what it leaves is copied to the
+    /// connection's own memory.
     /// </summary>
     private unsafe void ShowInput(byte* bytes, int count)
     {
@@ -137,13 +138,15 @@ public sealed partial class Connection
         {
             _input.Borrow(bytes, count);
             EndReadWithData();
-            _input.Settle(Pools);
+            _input.Settle(Pools, this);
+            NoteInput();
         }
-        else if (mayBorrow && IsResting)
+        else if (mayBorrow && IsWaitingIdle)
         {
             _input.Borrow(bytes, count);
             Resume();
-            _input.Settle(Pools);
+            _input.Settle(Pools, this);
+            NoteInput();
         }
         else
         {
@@ -153,8 +156,9 @@ public sealed partial class Connection
 
     private void AppendInput(ReadOnlySpan<byte> bytes)
     {
-        _input.Append(bytes, Pools);
-        if (IsResting)
+        _input.Append(bytes, Pools, this);
+        NoteInput();
+        if (IsWaitingIdle)
         {
             Resume();
         }
@@ -169,17 +173,17 @@ public sealed partial class Connection
     private void OpenInput()
     {
         _inputEnd = _receiveEnd = ReceiveEnd.None;
-        _receiveParked = false;
+        _isStarved = false;
         _receivedBytes = 0;
         _seen = 0;
-        _rest = RestState.None;
+        _idleState = IdleState.None;
         HasConsumed = false;
     }
 
     private ValueTask<ReadOutcome> BeginRead(bool idle)
     {
-        Reactor.AssertHome();
-        AssertTenant();
+        Reactor.AssertReactorThread();
+        AssertServing();
         if (_read.IsPending)
         {
             throw new InvalidOperationException("A wait for input is pending on this connection; await it before the next.");
@@ -207,10 +211,10 @@ public sealed partial class Connection
             SetFirstRequestDeadline();
         }
 
-        // Who reads on within a request has one.
+        // A read within a request has no first-request deadline.
         _firstRequestDeadlineMs = idle ? _firstRequestDeadlineMs : long.MaxValue;
         _readIsIdle = idle;
-        WakeAt(Math.Min(_readDeadlineMs, _readLookMs));
+        WakeAt(Math.Min(_readDeadlineMs, _readCheckMs));
         ValueTask<ReadOutcome> read = _read.Begin();
         ResumeReceive();
         return read;
@@ -220,6 +224,7 @@ public sealed partial class Connection
     {
         _input.Release(Pools);
         _input.Clear(Pools);
+        NoteInput();
         _seen = 0;
     }
 
@@ -228,7 +233,7 @@ public sealed partial class Connection
         if (_receiveEnd == ReceiveEnd.None || end == ReceiveEnd.Reset)
         {
             _receiveEnd = end;
-            ReceiveEnd seen = _outermostStage is null ? end : PassEnd(_outermostStage, end);
+            ReceiveEnd seen = _outermostFilter is null ? end : PassEnd(_outermostFilter, end);
             if (seen != ReceiveEnd.None)
             {
                 EndHandlersInput(seen);
@@ -243,13 +248,13 @@ public sealed partial class Connection
         {
             _read.Complete(_inputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
         }
-        else if (IsResting)
+        else if (IsWaitingIdle)
         {
-            EndRest();
+            LeaveIdle();
         }
     }
 
-    /// <summary>Nothing comes any more. A wait that a returned handler left ends here, or the slot's next tenant would have it.</summary>
+    /// <summary>No more input. Ends a wait that a returned handler left, which the slot's next connection would inherit.</summary>
     private void BreakInput()
     {
         if (_inputEnd == ReceiveEnd.None)

@@ -5,21 +5,21 @@ using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <content>Input on its way from the kernel: the receive, which may go on by itself, through the stages, and back-pressure.</content>
+/// <content>Input on its way from the kernel: the (multishot) receive, the filters, and back-pressure.</content>
 public sealed partial class Connection
 {
     private bool _receiveArmed;
-    private bool _receiveParked;
+    private bool _isStarved;
     private long _receivedBytes;
     private int _discardBytesLeft;
 
-    /// <summary>Whether the peer has sent something for the handler; what only stages have seen is none of it.</summary>
-    private bool HasReceived => _outermostStage is null ? _receivedBytes > 0 : _hasPassedStages;
+    /// <summary>Whether the peer has sent something for the handler; bytes that only filters have seen do not count.</summary>
+    private bool HasReceived => _outermostFilter is null ? _receivedBytes > 0 : _hasPassedFilters;
 
     private bool WantsReceive =>
         !_receiveArmed
-        && !_receiveParked
-        && !_peerIsThrough
+        && !_isStarved
+        && !_isLastRequest
         && (Phase == ConnectionPhase.Serving
             || (Phase is ConnectionPhase.Flushing or ConnectionPhase.Lingering && _discardBytesLeft >= 0))
         && _receiveEnd == ReceiveEnd.None
@@ -51,24 +51,24 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>It is this connection's turn to have a receive buffer.</summary>
-    internal void Unpark()
+    /// <summary>A receive buffer is available for this connection.</summary>
+    internal void RetryStarved()
     {
-        _receiveParked = false;
+        _isStarved = false;
         if (WantsReceive)
         {
             SubmitReceive();
         }
     }
 
-    /// <summary>Neither a stage that fails nor a lack of memory is more than this connection's end.</summary>
+    /// <summary>A filter that fails or a lack of memory ends this connection only.</summary>
     private unsafe void TakeBytesOrFail(byte* bytes, int count)
     {
         try
         {
             TakeBytes(bytes, count);
         }
-#pragma warning disable CA1031 // Whatever comes out of a stage must not reach the reactor's loop.
+#pragma warning disable CA1031 // A filter's exception must not reach the reactor's loop.
         catch (Exception error)
 #pragma warning restore CA1031
         {
@@ -83,9 +83,9 @@ public sealed partial class Connection
         {
             Discard(count);
         }
-        else if (_outermostStage is not null)
+        else if (_outermostFilter is not null)
         {
-            _outermostStage.Receive(new ReadOnlySpan<byte>(bytes, count));
+            _outermostFilter.Receive(new ReadOnlySpan<byte>(bytes, count));
         }
         else
         {
@@ -93,10 +93,13 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>Nobody reads any more. A peer that goes on is held up while it still takes the answer, and cut off behind it.</summary>
+    /// <summary>
+    /// Discards input that nothing reads any more. Beyond the limit, a peer that keeps sending is paused while it still takes the response,
+    /// and reset afterwards.
+    /// </summary>
     private void Discard(int count)
     {
-        _peerIsThrough = false;
+        _isLastRequest = false;
         _discardBytesLeft -= count;
         if (_discardBytesLeft >= 0)
         {
@@ -116,9 +119,9 @@ public sealed partial class Connection
 
     private void TakeReceiveError(int errno)
     {
-        // The loan first: who gives the socket back has said before what he was told.
-        bool isReset = errno == 0 && IsBrokenWhileLent();
-        errno = ToldElsewhere(errno);
+        // The lease is checked before the error: the other thread records its error before it returns the lease.
+        bool isReset = errno == 0 && IsBrokenWhileLeased();
+        errno = WithDirectSendError(errno);
         errno = errno == 0 && isReset ? Errno.ECONNRESET : errno;
         switch (errno)
         {
@@ -126,8 +129,8 @@ public sealed partial class Connection
                 EndInput(ReceiveEnd.Finished);
                 break;
             case Errno.ENOBUFS:
-                // Not an end: all receive buffers are in use. A relative reset healthy connections here.
-                ParkReceive();
+                // Not an end: all receive buffers are in use. A reset here would break healthy connections.
+                WaitForBuffer();
                 break;
             case Errno.ECANCELED:
                 // Paused for back-pressure, or closing.
@@ -150,7 +153,7 @@ public sealed partial class Connection
         _operationsInFlight++;
         if (_receivedBytes == 0)
         {
-            // Some clients have one request only: nothing is to be taken back then before the close.
+            // Some clients send one request only: a single-shot receive leaves nothing to cancel before the close.
             Backend.SubmitReceiveOnce(Token(OperationKind.Receive), _socket);
         }
         else
@@ -160,8 +163,7 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Receives, unless there is a reason not to. Where others wait for a receive buffer it waits behind them: newcomers that go first
-    /// every turn would starve them.
+    /// Resumes the receive if it is wanted. Connections that wait for a receive buffer come first: newcomers would starve them.
     /// </summary>
     private void ResumeReceive()
     {
@@ -170,9 +172,9 @@ public sealed partial class Connection
             return;
         }
 
-        if (Reactor.HasParked)
+        if (Reactor.HasStarved)
         {
-            ParkReceive();
+            WaitForBuffer();
         }
         else
         {
@@ -182,7 +184,7 @@ public sealed partial class Connection
 
     private void PauseReceiveIfFull()
     {
-        // Who waits for more has seen all there is: he is not behind.
+        // A handler that waits for more has seen all input and is not behind.
         if (_input.Count >= Limits.InputHighWaterBytes && !_read.IsPending)
         {
             CancelReceive();
@@ -198,12 +200,12 @@ public sealed partial class Connection
         }
     }
 
-    private void ParkReceive()
+    private void WaitForBuffer()
     {
-        if (!_receiveParked)
+        if (!_isStarved)
         {
-            _receiveParked = true;
-            Reactor.Park(this);
+            _isStarved = true;
+            Reactor.QueueStarved(this);
         }
     }
 }

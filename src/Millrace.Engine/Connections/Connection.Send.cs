@@ -1,12 +1,12 @@
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Stages;
+using Millrace.Engine.Filters;
 using Millrace.Interop;
 
 namespace Millrace.Engine;
 
-/// <content>Output on its way to the kernel: one batch at a time, through the stages, until the last byte is taken.</content>
+/// <content>Output on its way to the kernel: one batch at a time, through the filters, until the last byte is taken.</content>
 public sealed partial class Connection
 {
     private OutputBatch? _sending;
@@ -14,18 +14,18 @@ public sealed partial class Connection
     private bool _sendInFlight;
     private long _sentBytes;
 
-    /// <summary>The turn ends: what was flushed in it goes out as one send.</summary>
+    /// <summary>At the end of an iteration: sends what was flushed in it as one send.</summary>
     internal void SendFlushed()
     {
         _flushQueued = false;
         bool isOfHandler = _flushRequested && _filling is not null && !_fileReadInFlight;
-        if (_sending is not null || !(isOfHandler || _stageSendRequested))
+        if (_sending is not null || !(isOfHandler || _filterSendRequested))
         {
             return;
         }
 
         _flushRequested &= !isOfHandler;
-        _stageSendRequested = false;
+        _filterSendRequested = false;
         if (_outputBroken || Phase >= ConnectionPhase.Closing)
         {
             BreakOutput();
@@ -33,7 +33,7 @@ public sealed partial class Connection
             return;
         }
 
-        OutputBatch plain = isOfHandler ? _filling! : Reactor.RentBatch();
+        OutputBatch plain = isOfHandler ? _filling! : Reactor.Batches.Rent(this);
         _filling = isOfHandler ? null : _filling;
         long plainBytes = plain.Bytes;
         _sending = Encode(plain);
@@ -47,7 +47,7 @@ public sealed partial class Connection
         if (_sending.Bytes > 0)
         {
             _endsIdle &= plainBytes == 0;
-            WatchSend();
+            BeginSendCheck();
             if (EndsWithThis)
             {
                 SendWithEnd();
@@ -77,7 +77,7 @@ public sealed partial class Connection
         _operationsInFlight--;
         if (Phase == ConnectionPhase.Closed)
         {
-            // It was the notice that came after the end.
+            // A zero-copy notice after the close.
             BreakOutput();
             Progress();
             return;
@@ -93,14 +93,14 @@ public sealed partial class Connection
         }
         else if (-result is Errno.ENOBUFS or Errno.ENOMEM or Errno.EAGAIN && Phase != ConnectionPhase.Closing)
         {
-            // The kernel is short of memory: at once it would be again.
+            // The kernel is short of memory: an immediate retry would fail again.
             RetrySendLater();
             return;
         }
         else if (-result is not (0 or Errno.EINTR))
         {
             // ECANCELED here is our own close; EPIPE and ECONNRESET are the peer's.
-            NoteFault(ToldElsewhere(-result));
+            NoteFault(WithDirectSendError(-result));
             BreakOutput();
             Progress();
             return;
@@ -108,14 +108,14 @@ public sealed partial class Connection
 
         if (_sending!.Bytes > 0)
         {
-            // Cut short: by a bound, by a signal, or by an error that the next attempt will name.
+            // A partial send: by a limit, a signal, or an error that the next attempt will report.
             if (Phase == ConnectionPhase.Closing)
             {
                 BreakOutput();
             }
             else
             {
-                WatchSend();
+                BeginSendCheck();
                 SubmitSend();
             }
         }
@@ -127,32 +127,32 @@ public sealed partial class Connection
         Progress();
     }
 
-    /// <summary>The batch as it leaves the outermost stage; null when a stage failed, and with it the connection.</summary>
+    /// <summary>The batch after the outermost filter; null when a filter failed, and with it the connection.</summary>
     private OutputBatch? Encode(OutputBatch batch)
     {
-        bool last = Phase == ConnectionPhase.Flushing && (_filling is null || _outputIsVain);
-        for (ConnectionStage? stage = _innermostStage; stage is not null; stage = stage.Outer)
+        bool last = Phase == ConnectionPhase.Flushing && (_filling is null || _outputIsDiscarded);
+        for (ConnectionFilter? filter = _innermostFilter; filter is not null; filter = filter.Outer)
         {
-            OutputBatch encoded = Reactor.RentBatch();
+            OutputBatch encoded = Reactor.Batches.Rent(this);
             try
             {
-                stage.Encode(batch, encoded);
+                filter.Encode(batch, encoded);
                 if (last)
                 {
-                    stage.EncodeEnd(encoded);
+                    filter.EncodeEnd(encoded);
                 }
             }
-#pragma warning disable CA1031 // Whatever a stage throws is its connection's end, never the reactor's.
+#pragma warning disable CA1031 // A filter's exception ends its connection, never the reactor.
             catch (Exception error)
 #pragma warning restore CA1031
             {
-                Reactor.ReturnBatch(encoded);
-                Reactor.ReturnBatch(batch);
+                Reactor.Batches.Return(encoded);
+                Reactor.Batches.Return(batch);
                 Fail(error);
                 return null;
             }
 
-            Reactor.ReturnBatch(batch);
+            Reactor.Batches.Return(batch);
             batch = encoded;
         }
 
@@ -193,11 +193,11 @@ public sealed partial class Connection
 
     private void FinishSend()
     {
-        Reactor.ReturnBatch(_sending!);
+        Reactor.Batches.Return(_sending!);
         _sending = null;
-        EndWatchOfSend();
-        Witness?.OnHandedOver(this);
-        if (_flushRequested || _stageSendRequested)
+        EndSendCheck();
+        Observer?.OnTransferred(this);
+        if (_flushRequested || _filterSendRequested)
         {
             QueueFlush();
         }
@@ -213,7 +213,7 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>The kernel has taken so many bytes of the batch.</summary>
+    /// <summary>Accounts for bytes of the batch that the kernel has taken.</summary>
     private void TakeSent(long bytes)
     {
         _sentBytes += bytes;
@@ -221,11 +221,11 @@ public sealed partial class Connection
         _sending!.Consume(bytes);
     }
 
-    /// <summary>Nothing written can reach the peer any more; what the kernel does not hold is dropped.</summary>
+    /// <summary>The output is lost: drops what the kernel does not hold.</summary>
     private void BreakOutput()
     {
         _outputBroken = true;
-        _stageSendRequested = false;
+        _filterSendRequested = false;
         DropOutput();
         EndFlushIfDone();
     }
@@ -234,8 +234,8 @@ public sealed partial class Connection
     {
         if (_sending is not null && !_sendInFlight)
         {
-            _takenBytes = HandedBytes;
-            Reactor.ReturnBatch(_sending);
+            _takenBytes = TransferredBytes;
+            Reactor.Batches.Return(_sending);
             _sending = null;
         }
 
@@ -246,7 +246,7 @@ public sealed partial class Connection
     {
         if (_filling is not null && !_fileReadInFlight)
         {
-            Reactor.ReturnBatch(_filling);
+            Reactor.Batches.Return(_filling);
             _filling = null;
         }
     }

@@ -1,23 +1,23 @@
 using System.Diagnostics;
 using Millrace.Engine.Buffers;
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Engine;
 
-/// <content>Output as the handler sees it: what it writes goes into a batch, which a flush hands over.</content>
+/// <content>Output as the handler sees it: writes fill a batch, and a flush sends it.</content>
 public sealed partial class Connection
 {
-    /// <summary>Made when first needed: most flushes need not be waited for.</summary>
-    private Signal<FlushOutcome>? _flush;
+    /// <summary>Created on first use: most flushes are not awaited.</summary>
+    private ReactorSignal<FlushOutcome>? _flush;
     private OutputBatch? _filling;
     private bool _flushRequested;
 
-    /// <summary>Where a flush was requested: how much of what is being filled it was about. The rest may still be taken back.</summary>
+    /// <summary>The part of the batch that the requested flush covers. Later bytes may still be retracted.</summary>
     private long _flushedBytes;
     private bool _outputBroken;
 
-    /// <summary>A stage has ended the connection while the handler ran: what that writes is dropped.</summary>
-    private bool _outputIsVain;
+    /// <summary>A filter ended the connection while the handler runs: the handler's output is dropped.</summary>
+    private bool _outputIsDiscarded;
     private long _flushDoneAtUnsent;
 
     /// <summary>Bytes written and not yet taken by the kernel, flushed or not.</summary>
@@ -25,7 +25,7 @@ public sealed partial class Connection
     {
         get
         {
-            AssertTenant();
+            AssertServing();
             return BytesLeft;
         }
     }
@@ -34,11 +34,14 @@ public sealed partial class Connection
 
     private long FlushedBytesLeft => BytesLeft - UnflushedBytes;
 
+    /// <summary>The most that a send would cover now.</summary>
+    internal long BytesToSend => _filling?.Bytes ?? 0;
+
     internal long UnflushedBytes => _filling is null ? 0 : _filling.Bytes - (_flushRequested ? _flushedBytes : 0);
 
     /// <summary>
-    /// Room to write at least <paramref name="sizeHint"/> bytes (0: some) behind what was written; they count once
-    /// <see cref="Advance"/> says so. Valid until the next call that writes or flushes.
+    /// Space for at least <paramref name="sizeHint"/> bytes (0: any size) after what was written; <see cref="Advance"/> commits them. Valid
+    /// until the next call that writes or flushes.
     /// </summary>
     public Span<byte> GetSpan(int sizeHint = 0)
     {
@@ -46,7 +49,7 @@ public sealed partial class Connection
         return Filling().GetSpan(sizeHint);
     }
 
-    /// <summary>Says how many bytes of <see cref="GetSpan"/> were written.</summary>
+    /// <summary>Commits bytes that were written to <see cref="GetSpan"/>.</summary>
     public void Advance(int count)
     {
         OutputBatch batch = Filling();
@@ -59,9 +62,9 @@ public sealed partial class Connection
     public void Write(ReadOnlySpan<byte> bytes) => Filling().Write(bytes);
 
     /// <summary>
-    /// Writes memory of the caller's without a copy: it must be native or pinned, and stay as it is until a
-    /// <see cref="FlushAsync()"/> that follows has completed (one with a limit may complete earlier). Up to some
-    /// kilobytes a copy is cheaper than a second part of a send (on this project's machines 0.13 against 0.5 us at 10 KB).
+    /// Writes the caller's memory without a copy: it must be native or pinned, and stay unchanged until a later <see cref="FlushAsync()"/>
+    /// has completed (one with a limit may complete earlier). Up to some kilobytes a copy is cheaper than a second part of a send
+    /// (measured: 0.13 against 0.5 us at 10 KB).
     /// </summary>
     public unsafe void WriteReference(byte* memory, int count)
     {
@@ -69,18 +72,20 @@ public sealed partial class Connection
         Filling().WriteReference(memory, count);
     }
 
-    /// <summary>Writes the first bytes of a block without a copy. It is held until they are with the kernel, or can reach nobody.</summary>
+    /// <summary>
+    /// Writes the first bytes of a block without a copy. Holds the block until the kernel has them or the output is lost.
+    /// </summary>
     internal void WriteShared(SharedBlock block, int count) => Filling().WriteShared(block, count);
 
     /// <summary>
-    /// As <see cref="WriteReference"/>, of memory in which a file is mapped: it is that file's from <paramref name="offset"/> on. A socket
-    /// takes large parts of it by reference, so that the pages must stay as they are until the peer has acknowledged them: nobody writes
-    /// into that file any more. It may be unmapped and closed, though, when the flush has completed.
+    /// As <see cref="WriteReference"/>, for memory that maps a file, from <paramref name="offset"/> of that file on. A socket takes large
+    /// parts by reference, so the pages must stay unchanged until the peer has acknowledged them: nothing may write to that file any more.
+    /// It may be unmapped and closed once the flush has completed.
     /// </summary>
     internal unsafe void WritePages(byte* memory, int count, int file, long offset)
     {
         Debug.Assert(count >= 0 && offset >= 0);
-        if (count < PagesBytesLeast)
+        if (count < PagesBytesMin)
         {
             Filling().WriteReference(memory, count);
         }
@@ -91,9 +96,9 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Takes back the last bytes written and not flushed: a head, say, whose file turned out to be another. The memory they stand in
-    /// stays as it is until the flush that follows has completed, so it may be written again by reference. Nothing happens where nothing
-    /// can reach the peer any more.
+    /// Takes back the last bytes that were written and not flushed, such as a head whose file turned out to be a different one. Their
+    /// memory stays unchanged until the next flush has completed, so it may be written again by reference. No effect once the output is
+    /// lost.
     /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">Fewer bytes were written since the last flush.</exception>
     public void Retract(int count)
@@ -108,13 +113,13 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Sends what was written, at the end of this turn together with what is written until then. Does not wait: while a send is
-    /// under way the bytes queue up behind it (write-behind; see <see cref="UnsentBytes"/>).
+    /// Sends what was written, at the end of this event-loop iteration, together with what is written until then. Does not wait: while a
+    /// send is in flight the bytes queue up (write-behind; see <see cref="UnsentBytes"/>).
     /// </summary>
     public void Flush()
     {
-        Reactor.AssertHome();
-        AssertTenant();
+        Reactor.AssertReactorThread();
+        AssertServing();
         RequestFlush();
     }
 
@@ -122,12 +127,12 @@ public sealed partial class Connection
     /// <exception cref="InvalidOperationException">Another wait is pending, or the caller is not on the reactor's thread.</exception>
     public ValueTask<FlushOutcome> FlushAsync() => FlushAsync(0);
 
-    /// <summary>As <see cref="Flush"/>, and waits until no more than so many bytes are unsent: a limit on write-behind.</summary>
+    /// <summary>As <see cref="Flush"/>, and waits until at most this many bytes are unsent: a limit on write-behind.</summary>
     /// <exception cref="InvalidOperationException">Another wait is pending, or the caller is not on the reactor's thread.</exception>
     public ValueTask<FlushOutcome> FlushAsync(long unsentBytesMax)
     {
-        Reactor.AssertHome();
-        AssertTenant();
+        Reactor.AssertReactorThread();
+        AssertServing();
         if (IsFlushPending)
         {
             throw new InvalidOperationException("A flush of this connection is pending; await it before the next.");
@@ -139,8 +144,8 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// Hands to the kernel now what was flushed, if it is free and nothing was written since: that may still be taken back, so what was
-    /// flushed before it waits for the next flush, or for the end of the turn.
+    /// Sends at once what was flushed, if no send is in flight and nothing was written since: later bytes may still be retracted, so then
+    /// the flushed ones wait for the next flush or the end of the iteration.
     /// </summary>
     internal void SendFlushedNow()
     {
@@ -150,7 +155,7 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>Ends a pending wait from outside, as PipeWriter.CancelPendingFlush wants it. What was flushed is still sent.</summary>
+    /// <summary>Ends a pending wait, for PipeWriter.CancelPendingFlush. What was flushed is still sent.</summary>
     internal void TryEndFlush()
     {
         if (IsFlushPending)
@@ -161,41 +166,41 @@ public sealed partial class Connection
 
     private bool IsFlushPending => _flush is { IsPending: true };
 
-    /// <summary>A broken output ends a flush too, but not while the kernel may still read what was written by reference.</summary>
+    /// <summary>A broken output also ends a flush, but not while the kernel may still read memory that was written by reference.</summary>
     private bool IsFlushDone => IsOutputLost ? !_sendInFlight : FlushedBytesLeft <= _flushDoneAtUnsent;
 
     private FlushOutcome FlushResult => IsOutputLost ? FlushOutcome.Closed : FlushOutcome.Sent;
 
     private bool IsOutputDrained =>
-        _sending is null && !_fileReadInFlight && !_stageSendRequested && (_filling is null || _outputIsVain);
+        _sending is null && !_fileReadInFlight && !_filterSendRequested && (_filling is null || _outputIsDiscarded);
 
-    /// <summary>Whether nothing that the handler writes can reach the peer any more.</summary>
-    private bool IsOutputLost => _outputBroken || _outputIsVain;
+    /// <summary>Whether the handler's output can no longer reach the peer.</summary>
+    private bool IsOutputLost => _outputBroken || _outputIsDiscarded;
 
     private void OpenOutput()
     {
-        _outputBroken = _outputIsVain = false;
+        _outputBroken = _outputIsDiscarded = false;
         _flushRequested = false;
         OpenZeroCopy();
         OpenPages();
-        OpenAccount();
+        OpenOutputAccounting();
     }
 
     private OutputBatch Filling()
     {
-        Reactor.AssertHome();
-        AssertTenant();
+        Reactor.AssertReactorThread();
+        AssertServing();
         if (_fileReadInFlight)
         {
             throw new InvalidOperationException("A file is being read into the output of this connection; await it before writing on.");
         }
 
-        return _filling ??= Reactor.RentBatch();
+        return _filling ??= Reactor.Batches.Rent(this);
     }
 
     private void RequestFlush()
     {
-        if (_outputIsVain)
+        if (_outputIsDiscarded)
         {
             DropFilling();
         }
@@ -216,12 +221,12 @@ public sealed partial class Connection
         }
     }
 
-    /// <summary>The handler has returned: everything goes out, and the stages' last word behind it.</summary>
+    /// <summary>The handler has returned: everything is sent, then the filters' final bytes.</summary>
     private void FlushLast()
     {
-        if (_innermostStage is not null && !_outputBroken)
+        if (_innermostFilter is not null && !_outputBroken)
         {
-            _filling ??= Reactor.RentBatch();
+            _filling ??= Reactor.Batches.Rent(this);
         }
 
         RequestFlush();

@@ -5,9 +5,9 @@ using Millrace.Interop;
 namespace Millrace.Engine;
 
 /// <content>
-/// Sends from the memory of the batch itself. Such a send completes twice: with its result the kernel has let the socket go, and reads
-/// the memory on until its notice, which comes when the peer has acknowledged all, or when the socket is gone with what it held. Until
-/// then the batch and what was written by reference are the kernel's: no flush completes, no other send begins, and the slot is nobody's.
+/// Sends from the batch's own memory. Such a send completes twice: with its result the kernel is done with the socket, and with a notice,
+/// after the peer has acknowledged all or the socket is gone with its queue, it is done with the memory. Until then the kernel owns the
+/// batch and the memory written by reference: no flush completes, no other send begins, and the slot is not reused.
 /// </content>
 public sealed partial class Connection
 {
@@ -17,14 +17,14 @@ public sealed partial class Connection
     private int _resultBeforeNotice;
 
     /// <summary>
-    /// Whether the kernel does nothing to the socket any more. A notice is not waited for: that of a peer which acknowledges nothing comes
-    /// only when the socket is closed.
+    /// Whether no operation uses the socket. An outstanding notice does not count: for a peer that acknowledges nothing it comes only after
+    /// the socket is closed.
     /// </summary>
     private bool IsSocketFree => _operationsInFlight == (_noticeAwaited ? 1 : 0);
 
     private void OpenZeroCopy() => _copiesSends = _noticeAwaited = false;
 
-    /// <summary>Errors too may be told before the notice: what follows them is done behind it, as after success.</summary>
+    /// <summary>A result, errors included, that precedes its notice; it is processed when the notice arrives.</summary>
     private void AwaitNotice(int result)
     {
         _noticeAwaited = true;
@@ -32,7 +32,7 @@ public sealed partial class Connection
         Progress();
     }
 
-    /// <summary>The result of a send with whose terminal completion its memory has come back.</summary>
+    /// <summary>The result of a send whose terminal completion has returned its memory.</summary>
     private int TakeNotice(in Completion completion)
     {
         int result = _noticeAwaited ? _resultBeforeNotice : completion.Result;
@@ -41,8 +41,7 @@ public sealed partial class Connection
     }
 
     /// <summary>
-    /// The socket is of a kind that copies only (a unix one, say), or no more memory may be locked: the same goes out from a copy, and so
-    /// does the rest of the connection.
+    /// The socket only copies (a unix socket), or no more memory can be locked: this batch and all later ones are sent from a copy.
     /// </summary>
     private bool MustCopy(int result) =>
         _sendIsZeroCopy && Phase != ConnectionPhase.Closing && -result is (Errno.EOPNOTSUPP or Errno.EINVAL or Errno.ENOMEM);

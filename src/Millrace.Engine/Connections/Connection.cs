@@ -1,27 +1,27 @@
 using System.Diagnostics;
 using System.Net;
+using Millrace.Engine.Accounting;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Stages;
 
 namespace Millrace.Engine;
 
 /// <summary>
-/// One stream connection, accepted or made here, given to a handler. Everything but <see cref="Reactor"/>
-/// belongs to the reactor's thread: handlers run there, every await of a connection completes there inline, and a handler that awaited
-/// something foreign comes home with <see cref="Reactor.SwitchTo"/>. When the handler returns, what it wrote is sent and
-/// the connection ends in order; when it throws, the connection is reset.
+/// One stream connection, inbound or outbound, served by a handler. All members except <see cref="Reactor"/> belong to the reactor's
+/// thread: handlers run there and every await of a connection completes there inline. A handler that awaited something else returns to the
+/// thread with <see cref="Reactor.SwitchTo"/>. When the handler returns, its output is sent and the connection closes in order; when it
+/// throws, the connection is reset.
 /// </summary>
 /// <remarks>
-/// Ownership: the object lives in its slot for good and serves one peer after the other. It is recycled only when its handler
-/// has returned and the kernel holds none of its memory (no operation in flight).
+/// Ownership: the object belongs to a slot and serves one peer after another. It is recycled only when its handler has returned and no
+/// operation is in flight, so the kernel holds none of its memory.
 /// <para>
-/// A handler that has returned is to forget it. While no handler runs on it, it refuses to be used, by an
-/// <see cref="InvalidOperationException"/>; but from the next peer's on it is that peer's, and cannot tell who has kept it from whom it
-/// serves. What may be kept, and means one peer for good, are its pipes (<see cref="AsDuplexPipe"/>) and its
-/// <see cref="AbortHandle"/>.
+/// A handler must not keep the connection after it returns. While no handler runs, the members throw
+/// <see cref="InvalidOperationException"/>; once the slot serves the next peer they act on that peer's connection, because stale callers
+/// cannot be detected. The pipes (<see cref="AsDuplexPipe"/>) and the <see cref="AbortHandle"/> are bound to one peer and may be kept.
 /// </para>
 /// </remarks>
 public sealed partial class Connection
@@ -30,13 +30,14 @@ public sealed partial class Connection
     private int _socket = -1;
     private int _operationsInFlight;
     private Task? _handler;
-    private ListenerCore? _listener;
-    private Ticket _ticket;
+    private ListenerContext? _listener;
+    private ConnectionLease _lease;
 
-    internal Connection(Reactor reactor, int slot)
+    internal Connection(Reactor reactor, int slot, uint generation)
     {
         Reactor = reactor;
         Slot = slot;
+        Generation = generation;
         _handlerEnded = OnHandlerEnded;
     }
 
@@ -44,21 +45,23 @@ public sealed partial class Connection
     public Reactor Reactor { get; }
 
     /// <summary>
-    /// The peer's address, also when it has reset the connection already; null for a unix socket without a name, as clients' are, and once
+    /// The peer's address, available also after a reset by the peer; null for an unnamed unix socket (the usual case for clients) and after
     /// the connection is closed.
     /// </summary>
     public EndPoint? RemoteEndPoint => !IsOpenHere() ? null : _remote ?? SocketEndPoint.OfPeer(_socket, _listener!.EndPoint);
 
-    /// <summary>The address the peer connected to, or the one that was connected from; null for a unix socket without a name.</summary>
+    /// <summary>
+    /// The address the peer connected to, or the local address of an outbound connection; null for an unnamed unix socket.
+    /// </summary>
     public EndPoint? LocalEndPoint => !IsOpenHere() ? null
         : _local ?? (_listener!.IsOneAddress ? _listener.EndPoint : SocketEndPoint.OfSocket(_socket, _listener.EndPoint));
 
     internal int Slot { get; }
 
-    /// <summary>The socket's descriptor, the connection's own; -1 once it is closed.</summary>
+    /// <summary>The socket's descriptor, owned by the connection; -1 after it is closed.</summary>
     internal int Descriptor => _socket;
 
-    /// <summary>Which of the slot's tenants this is.</summary>
+    /// <summary>Counts the peers that the slot has served; distinguishes a late completion for an earlier one.</summary>
     internal uint Generation { get; private set; }
 
     internal ConnectionPhase Phase { get; private set; }
@@ -71,68 +74,69 @@ public sealed partial class Connection
 
     private Limits Limits => Reactor.Limits;
 
-    /// <summary>Taken by a handler for others, who end this connection with it from any thread, and never a later one.</summary>
+    /// <summary>Lets other threads abort this connection, and never a later one in the same slot.</summary>
     public AbortHandle AbortHandle
     {
         get
         {
-            Reactor.AssertHome();
-            AssertTenant();
+            Reactor.AssertReactorThread();
+            AssertServing();
             return new AbortHandle(this, Generation);
         }
     }
 
     /// <summary>Takes over a connected socket and runs a handler on it.</summary>
-    internal void Open(int socket, ListenerCore listener, ConnectionHandler handler, Ticket ticket)
+    internal void Open(int socket, ListenerContext listener, ConnectionHandler handler, ConnectionLease lease, ClientAccount account)
     {
         Debug.Assert(Phase == ConnectionPhase.Free && _operationsInFlight == 0 && _socket == -1);
         Debug.Assert(_filling is null && _sending is null && !_read.IsPending && !IsFlushPending && _input.Count == 0);
         _socket = socket;
         _listener = listener;
-        _ticket = ticket;
+        _lease = lease;
+        OpenHolding(account);
         OpenEnding();
-        OpenLending();
-        OpenFootprint();
+        OpenDirectSend();
+        OpenPrefetch();
         Phase = ConnectionPhase.Serving;
         OpenInput();
         OpenOutput();
         OpenDeadlines();
-        OpenStages();
+        OpenFilters();
         OpenPeer();
         ResumeReceive();
-        RunHandler(handler, listener.Stages);
+        RunHandler(handler, listener.Filters);
     }
 
-    /// <summary>For who wonders why it is still there.</summary>
+    /// <summary>The state as text, for diagnosing a connection that does not end.</summary>
     internal string Describe() =>
         $"slot {Slot}: {Phase}, {_operationsInFlight} operations in flight, {_receivedBytes} bytes received and {_sentBytes} sent; "
         + $"input {_receiveEnd}, {_inputEnd} with {_input.Count} bytes, read pending: {_read.IsPending}, "
-        + $"receive {(_receiveArmed ? "armed" : _receiveParked ? "parked" : "idle")}{(_receiveCancelled ? " and cancelled" : "")}; "
+        + $"receive {(_receiveArmed ? "armed" : _isStarved ? "waits for a buffer" : "idle")}{(_receiveCancelled ? " and cancelled" : "")}; "
         + $"send in flight: {_sendInFlight} of {_sending?.Bytes} bytes, flush pending: {IsFlushPending}, handler: {_handler?.Status}";
 
-    /// <summary>A handler that has returned has no connection any more: its slot waits for the next peer, or serves it.</summary>
-    private void AssertTenant()
+    /// <summary>Throws when the handler has returned.</summary>
+    private void AssertServing()
     {
         if (_handler is null)
         {
-            ThrowNoTenant();
+            ThrowNotServing();
         }
     }
 
-    /// <summary>The same for who knows which of the slot's tenants is meant.</summary>
-    internal void AssertTenant(uint generation)
+    /// <summary>Throws when the handler of this generation has returned.</summary>
+    internal void AssertServing(uint generation)
     {
         if (!IsServing(generation))
         {
-            ThrowNoTenant();
+            ThrowNotServing();
         }
     }
 
-    /// <summary>Whether the handler of this tenant has not returned.</summary>
+    /// <summary>Whether the handler of this generation has not returned.</summary>
     internal bool IsServing(uint generation) => _handler is not null && Generation == generation;
 
-    private static void ThrowNoTenant() =>
-        throw new InvalidOperationException("The handler of this connection has returned; it can neither read nor write any more.");
+    private static void ThrowNotServing() =>
+        throw new InvalidOperationException("The handler of this connection has returned; the connection can no longer be used.");
 
     private void NoteFailure(Exception error)
     {
@@ -148,24 +152,24 @@ public sealed partial class Connection
 
     private bool IsOpenHere()
     {
-        Reactor.AssertHome();
+        Reactor.AssertReactorThread();
         return IsOpen;
     }
 
     private OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
 
-    private void RunHandler(ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+    private void RunHandler(ConnectionHandler handler, Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = null)
     {
-        // While it runs it has not returned: what it does now must not give the slot away under it.
+        // A placeholder while the handler starts: without it, an end in its synchronous part would free the slot under it.
         _handler = Task.CompletedTask;
         ExecutionContext? callers = Reactor.LeaveContext();
         try
         {
-            _handler = stages is not null && IsHeldBy(stages)
+            _handler = filters is not null && IsHeldBy(filters)
                 ? Task.CompletedTask
                 : handler(this) ?? throw new InvalidOperationException("The connection handler returned no task.");
         }
-#pragma warning disable CA1031 // Whatever a handler throws is its connection's end, never the reactor's.
+#pragma warning disable CA1031 // A handler's exception ends its connection, never the reactor.
         catch (Exception error)
 #pragma warning restore CA1031
         {
@@ -185,7 +189,7 @@ public sealed partial class Connection
 
     private void OnHandlerEnded()
     {
-        if (!Reactor.IsHome)
+        if (!Reactor.IsReactorThread)
         {
             Reactor.Post(static state => ((Connection)state!).OnHandlerEnded(), this);
             return;
@@ -195,7 +199,7 @@ public sealed partial class Connection
         _handler = null;
         if (handler.IsFaulted && Phase == ConnectionPhase.Serving && !_outputBroken && _inputEnd != ReceiveEnd.Reset)
         {
-            // One that fails because its connection was reset under it, by us or by the peer, is no news.
+            // A failure that follows from a reset, by this side or by the peer, is not logged.
             NoteFailure(handler.Exception!.InnerException ?? handler.Exception);
         }
 
@@ -205,7 +209,7 @@ public sealed partial class Connection
         }
         else if (Phase == ConnectionPhase.Serving)
         {
-            RestOrEnd();
+            BeginIdleOrEnd();
         }
 
         Progress();

@@ -3,7 +3,7 @@ namespace Millrace.Engine.Connections;
 /// <summary>How a connection's input ended.</summary>
 internal enum ReceiveEnd : byte
 {
-    /// <summary>It has not.</summary>
+    /// <summary>Not yet.</summary>
     None,
 
     /// <summary>By the peer's FIN.</summary>
@@ -13,7 +13,7 @@ internal enum ReceiveEnd : byte
     Reset,
 }
 
-/// <summary>Where a connection stands on its way out. It only moves downwards.</summary>
+/// <summary>The phases of a connection, in order. A connection only moves down the list.</summary>
 internal enum ConnectionPhase : byte
 {
     /// <summary>The slot is free.</summary>
@@ -25,12 +25,12 @@ internal enum ConnectionPhase : byte
     /// <summary>The handler has returned; what it wrote is still being sent.</summary>
     Flushing,
 
-    /// <summary>All is sent and our end is announced; waiting for the peer's.</summary>
+    /// <summary>All is sent, and so is the FIN; waiting for the peer's.</summary>
     Lingering,
 
-    /// <summary>Operations were cancelled; waiting for the kernel to let go of them.</summary>
+    /// <summary>Operations were cancelled; waiting for their completions.</summary>
     Closing,
 
-    /// <summary>The socket is closed; waiting for the handler to return, and for memory that the kernel has sent from.</summary>
+    /// <summary>The socket is closed; waiting for the handler to return and for zero-copy notices.</summary>
     Closed,
 }

@@ -1,6 +1,6 @@
 namespace Millrace.Engine;
 
-/// <summary>What a wait for input ended with.</summary>
+/// <summary>How a wait for input ended.</summary>
 public enum ReadOutcome
 {
     /// <summary>There are bytes in <see cref="Connection.Input"/> that the handler has not seen.</summary>
@@ -9,22 +9,22 @@ public enum ReadOutcome
     /// <summary>The peer has sent its last byte; what it sent before is in <see cref="Connection.Input"/>. It may still read.</summary>
     End,
 
-    /// <summary>The connection is broken: reset by the peer, or aborted here.</summary>
+    /// <summary>The connection is broken: reset by the peer, or aborted locally.</summary>
     Reset,
 
-    /// <summary>The deadline that the handler set has passed. The connection is as it was.</summary>
+    /// <summary>The handler's deadline has passed. The connection is unchanged.</summary>
     TimedOut,
 
-    /// <summary>Only from <see cref="Connection.ReadIdleAsync"/>: the group stops, and nothing of a next request had come.</summary>
+    /// <summary>Only from <see cref="Connection.ReadIdleAsync"/>: the group stops, and no byte of a next request had arrived.</summary>
     Draining,
 }
 
-/// <summary>What a flush ended with.</summary>
+/// <summary>How a flush ended.</summary>
 public enum FlushOutcome
 {
-    /// <summary>Everything is with the kernel (for a pipe: no more than its limit is not).</summary>
+    /// <summary>The kernel has everything (for a pipe: all but its limit of unsent bytes).</summary>
     Sent,
 
-    /// <summary>The peer is gone or the connection was aborted; what is written from now on is dropped.</summary>
+    /// <summary>The peer is gone or the connection was aborted; further output is dropped.</summary>
     Closed,
 }

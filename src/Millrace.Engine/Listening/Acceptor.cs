@@ -5,30 +5,36 @@ using Millrace.Interop;
 namespace Millrace.Engine.Listening;
 
 /// <summary>
-/// One listening socket on one reactor. Running out of descriptors or memory pauses it for a moment; nothing kills it. When it
-/// stops it first takes what the kernel has queued, so that nobody who was let in is reset; of another's socket that is left to who
-/// listens there next. Reactor thread, but for <see cref="DealElsewhere"/>.
+/// One listening socket on one reactor. A lack of descriptors or memory only pauses it. When it stops it first accepts what the kernel has
+/// queued, so that no established connection is reset; the queue of an inherited socket is left to its next user. Reactor thread, except
+/// <see cref="DistributeQueue"/>.
 /// </summary>
-internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCore listener, Action<int, ListenerCore> deal)
+internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerContext listener, Action<int, ListenerContext> serve)
 {
-    /// <summary>At one look of the watch, of which there is one every few milliseconds.</summary>
-    private const int DealtElsewhereMax = 64;
+    /// <summary>Per check of the watchdog, which checks every few milliseconds.</summary>
+    private const int DistributedMax = 64;
+
+    /// <summary>By then connections that were closed to make room are gone.</summary>
+    private const int RoomMadeMs = 10;
 
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly Claim _socket = new();
-    private readonly LinePace _pauseLines = new();
+    private readonly OwnershipGate _socket = new();
+    private readonly LogRateLimiter _pauseLines = new();
     private bool _isArmed;
     private bool _isStopping;
-    private CancelPace _cancelPace;
+    private CancelRetry _cancelRetry;
 
     /// <summary>
-    /// When <see cref="OnDue"/> is to be called: after a pause, or where it was told to stop and the kernel has not let go. The largest
-    /// number for never.
+    /// When <see cref="OnDue"/> is to be called: after a pause, or to repeat a cancel that has not taken effect.
+    /// <see cref="long.MaxValue"/> for never.
     /// </summary>
     public long DueMs { get; private set; } = long.MaxValue;
 
     /// <summary>Completed when the socket is closed.</summary>
     public Task Stopped => _stopped.Task;
+
+    /// <summary>Its index among the reactor's acceptors.</summary>
+    public int Slot => slot;
 
     private OperationToken Token => new(OperationKind.Accept, 0, slot);
 
@@ -49,7 +55,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
 
         if (completion.Result >= 0)
         {
-            deal(completion.Result, listener);
+            serve(completion.Result, listener);
         }
 
         if (_isArmed)
@@ -61,7 +67,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         {
             Close();
         }
-        else if (completion.Result >= 0 || IsOfTheMoment(-completion.Result))
+        else if (completion.Result >= 0 || IsTransient(-completion.Result))
         {
             Arm();
         }
@@ -89,6 +95,15 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         }
     }
 
+    /// <summary>The reactor ends while the kernel still uses the socket, which stays open. Completes <see cref="Stopped"/>.</summary>
+    public void Abandon()
+    {
+        _isStopping = true;
+        DueMs = long.MaxValue;
+        reactor.Forget(this);
+        _stopped.TrySetResult();
+    }
+
     public void OnDue()
     {
         if (_isStopping)
@@ -102,31 +117,31 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     }
 
     /// <summary>
-    /// Gives others the connections that wait in the kernel's queue while the reactor cannot take them: it chose the queue by their
-    /// addresses (SO_REUSEPORT), and neither moves them nor stops choosing. One thread at a time, not the reactor's.
+    /// Distributes the connections in the kernel's queue while the reactor is blocked: the kernel selects the queue by a hash of the
+    /// addresses (SO_REUSEPORT), and neither moves connections nor stops selecting it. One thread at a time, not the reactor's.
     /// </summary>
-    public void DealElsewhere(Action<int, ListenerCore> elsewhere)
+    public void DistributeQueue(Action<int, ListenerContext> distribute)
     {
         if (!_socket.TryUse())
         {
             return;
         }
 
-        // A time limit and not O_NONBLOCK, which would be the ring's accept's too, and that one is to wait.
-        int accepted = reactor.Backend.SetAcceptPatience(socket);
-        for (int left = DealtElsewhereMax; left > 0 && accepted >= 0; left--)
+        // A receive timeout and not O_NONBLOCK, which would also apply to the ring's accept, which is to wait.
+        int accepted = reactor.Backend.SetAcceptTimeout(socket);
+        for (int left = DistributedMax; left > 0 && accepted >= 0; left--)
         {
             accepted = reactor.Backend.AcceptQueued(socket);
             if (accepted >= 0)
             {
-                elsewhere(accepted, listener);
+                distribute(accepted, listener);
             }
         }
 
         if (listener.Owner == SocketOwner.Another)
         {
-            // The limit is of the socket, and so also of whoever accepts on it next and waits as long as it takes.
-            _ = reactor.Backend.EndAcceptPatience(socket);
+            // The timeout belongs to the socket, so also to the process that accepts on it next.
+            _ = reactor.Backend.ClearAcceptTimeout(socket);
         }
 
         if (_socket.GiveBack())
@@ -135,16 +150,17 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         }
     }
 
-    /// <summary>Errors of one incoming connection, not of the listener (accept(2), "Error handling").</summary>
-    private static bool IsOfTheMoment(int errno) => errno is
+    /// <summary>Whether an error is that of one incoming connection, not of the listener (accept(2), "Error handling").</summary>
+    private static bool IsTransient(int errno) => errno is
         Errno.EINTR or Errno.EAGAIN or Errno.ECONNABORTED or Errno.ECANCELED or Errno.EPROTO or Errno.ENOPROTOOPT or
         Errno.ENETDOWN or Errno.ENONET or Errno.EHOSTDOWN or Errno.EHOSTUNREACH or Errno.ENETUNREACH;
 
     private void Pause(int errno)
     {
-        // Accepting again at once would spin: a relative wrote 1.7 million log lines a second here.
-        DueMs = reactor.NowMs + (long)reactor.Limits.AcceptPause.TotalMilliseconds;
-        // And at the edge, where one descriptor comes back and is used up at once, a line for each.
+        // An immediate retry would spin: a similar server logged 1.7 million lines a second here.
+        bool hasRoomSoon = errno == Errno.EMFILE && reactor.MakeRoomForAccepts();
+        DueMs = reactor.NowMs + (hasRoomSoon ? RoomMadeMs : (long)reactor.Limits.AcceptPause.TotalMilliseconds);
+        // Limited, as at the descriptor limit each descriptor that is freed and used again would log a line.
         if (_pauseLines.Admits(reactor.NowMs))
         {
             reactor.Log.AcceptPaused(listener.EndPoint, Errno.Describe(errno));
@@ -154,7 +170,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private void Cancel()
     {
         reactor.Backend.SubmitCancel(Token);
-        DueMs = _cancelPace.NextMs(reactor.NowMs);
+        DueMs = _cancelRetry.NextMs(reactor.NowMs);
     }
 
     private void Close()
@@ -162,31 +178,32 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         DueMs = long.MaxValue;
         if (!_socket.TryEnd())
         {
-            // Who deals its connections elsewhere has it closed.
+            // A thread in DistributeQueue uses the socket; it posts Close when it is done.
             return;
         }
 
-        // The flag would be another's too, of whose socket this is a copy.
-        if (listener.Owner == SocketOwner.Listener && reactor.Backend.SetNonBlocking(socket) >= 0)
+        // Flags are shared by all duplicates of a socket, so an inherited one must not be changed.
+        if (listener.Owner == SocketOwner.Listener && reactor.Backend.EndQueueing(socket) >= 0)
         {
-            DealQueued();
+            ServeQueued();
         }
 
         reactor.Backend.CloseSocket(socket);
-        _stopped.SetResult();
+        reactor.Forget(this);
+        _stopped.TrySetResult();
     }
 
-    /// <summary>No more than the queue can hold at once: under load it is refilled as fast as it is taken from.</summary>
-    private void DealQueued()
+    /// <summary>At most as many as the queue holds: if queueing could not be ended, new connections refill it.</summary>
+    private void ServeQueued()
     {
         for (int left = reactor.Limits.Backlog; left > 0; left--)
         {
             int accepted = reactor.Backend.AcceptQueued(socket);
             if (accepted >= 0)
             {
-                deal(accepted, listener);
+                serve(accepted, listener);
             }
-            else if (accepted == -Errno.EAGAIN || !IsOfTheMoment(-accepted))
+            else if (accepted == -Errno.EAGAIN || !IsTransient(-accepted))
             {
                 return;
             }

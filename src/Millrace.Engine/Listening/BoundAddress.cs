@@ -1,12 +1,12 @@
 using System.Net;
-using Millrace.Engine.Proxies;
+using Millrace.Engine.Filters;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
 
 /// <summary>
-/// An address with its sockets, of which nobody else can have it any more; connections come when a group listens on it. The sockets are
-/// the holder's, who disposes of them, until then.
+/// An address with its bound sockets, which reserves it; connections arrive after a group listens on it. Owns the sockets until
+/// <see cref="Listen"/>.
 /// </summary>
 internal sealed class BoundAddress : IDisposable
 {
@@ -21,38 +21,32 @@ internal sealed class BoundAddress : IDisposable
         _settings = settings;
     }
 
-    /// <summary>A port asked for as 0 is the one that was given.</summary>
+    /// <summary>The address as bound: port 0 is replaced by the assigned port.</summary>
     public EndPoint EndPoint { get; }
 
     public SocketOwner Owner { get; }
 
     /// <inheritdoc cref="ListenSettings.Proxies"/>
-    public ProxyGate? Proxies => _settings.Proxies;
+    public ProxyPolicy? Proxies => _settings.Proxies;
 
-    /// <summary>See <see cref="ListenerCore.FarControl"/>.</summary>
-    public string? FarControl { get; private init; }
-
-    /// <summary>Binds an address for so many reactors.</summary>
-    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <summary>Binds an address for this number of reactors.</summary>
+    /// <exception cref="EngineException">The address is not available; the message says why.</exception>
     public static BoundAddress Bind(EndPoint endPoint, int reactors, ListenSettings settings)
     {
         (int[] sockets, EndPoint actual) = ListenSockets.Open(endPoint, reactors, settings);
-        return new BoundAddress(sockets, actual, SocketOwner.Listener, settings)
-        {
-            FarControl = settings.CongestionControl is null ? UnpacedLoopback.Arrange(sockets, actual) : null,
-        };
+        return new BoundAddress(sockets, actual, SocketOwner.Listener, settings);
     }
 
-    /// <summary>The same for a socket that somebody else has bound.</summary>
+    /// <summary>As above, for a socket that another process has bound.</summary>
     /// <exception cref="EngineException">It cannot be listened on; the message says why.</exception>
-    public static BoundAddress Adopt(int descriptor, ListenSettings settings)
+    public static BoundAddress Acquire(int descriptor, ListenSettings settings)
     {
-        (int socket, EndPoint actual) = ListenSockets.Adopt(descriptor, settings);
+        (int socket, EndPoint actual) = ListenSockets.Acquire(descriptor, settings);
         return new BoundAddress([socket], actual, SocketOwner.Another, settings);
     }
 
-    /// <summary>Listens. The sockets, to which connections come now, are the caller's from here on.</summary>
-    /// <exception cref="EngineException">The address is another's after all.</exception>
+    /// <summary>Listens, and transfers the sockets to the caller.</summary>
+    /// <exception cref="EngineException">Another process has taken the address.</exception>
     public int[] Listen()
     {
         bool allowsSiblings = Owner == SocketOwner.Listener && EndPoint is IPEndPoint;
@@ -71,12 +65,12 @@ internal sealed class BoundAddress : IDisposable
     }
 }
 
-/// <summary>Whose a listening socket is, with its queue, and a unix socket's file.</summary>
+/// <summary>Who owns a listening socket, with its queue and a unix socket's file.</summary>
 internal enum SocketOwner
 {
-    /// <summary>The listener's: it takes what is queued, and removes the file, at its end.</summary>
+    /// <summary>The listener: when it stops it serves the queue and removes the file.</summary>
     Listener,
 
-    /// <summary>Whoever has bound it, a service manager say: its file, and what is queued, are left for who listens there next.</summary>
+    /// <summary>The process that has bound it (a service manager, for example): file and queue are left to the next user.</summary>
     Another,
 }

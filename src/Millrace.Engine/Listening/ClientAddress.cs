@@ -4,8 +4,8 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Listening;
 
 /// <summary>
-/// Whom connections are counted for: an IPv4 address, mapped into IPv6 or not, or the network of 64 bits that an IPv6 address is in, as
-/// its host may take any address of it (RFC 4291, section 2.5.4; privacy addresses, RFC 8981).
+/// The key by which connections of a client are counted: an IPv4 address, mapped into IPv6 or not, or the /64 network of an IPv6 address,
+/// as a host may use any address of it (RFC 4291, section 2.5.4; privacy addresses, RFC 8981).
 /// </summary>
 internal readonly record struct ClientAddress(ulong Value)
 {
@@ -15,15 +15,12 @@ internal readonly record struct ClientAddress(ulong Value)
     private const int IPv4Offset = 4;
     private const int IPv6Offset = 8;
 
-    /// <summary>Distinguishes IPv4 from the IPv6 networks below ::/32, which nobody has but ::1.</summary>
+    /// <summary>Distinguishes IPv4 from the IPv6 networks below ::/32, which contain no client but ::1.</summary>
     private const ulong IPv4Mark = 0x1_0000_0000;
-
-    /// <summary>In 127.0.0.0/8 (RFC 1122, section 3.2.1.3) or in the network of ::1: only this machine itself comes from there.</summary>
-    public bool IsLoopback => Value == 0 || Value >> 24 == (IPv4Mark >> 24 | 127);
 
     private static ReadOnlySpan<byte> MappedPrefix => [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
 
-    /// <summary>The client of a <c>struct sockaddr</c>; null for a family without clients.</summary>
+    /// <summary>The client of a <c>struct sockaddr</c>; null for families without client addresses.</summary>
     public static ClientAddress? Of(ReadOnlySpan<byte> address)
     {
         int family = address.Length < sizeof(ushort) ? 0 : BinaryPrimitives.ReadUInt16LittleEndian(address);

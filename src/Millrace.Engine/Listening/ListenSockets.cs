@@ -7,13 +7,13 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Listening;
 
 /// <summary>
-/// Opens the sockets of an address to listen on: for IP one per reactor, among which the kernel spreads connections
-/// (SO_REUSEPORT); for a unix socket, which cannot be sharded, a single one.
+/// Opens the sockets of a listening address: for IP one per reactor, among which the kernel distributes connections (SO_REUSEPORT); for a
+/// unix socket, which cannot be sharded, one.
 /// </summary>
 internal static class ListenSockets
 {
-    /// <summary>Binds, and does not listen yet. The sockets are the caller's to close.</summary>
-    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <summary>Binds without listening. The caller owns the sockets.</summary>
+    /// <exception cref="EngineException">The address is not available; the message says why.</exception>
     public static (int[] Sockets, EndPoint EndPoint) Open(EndPoint endPoint, int reactors, ListenSettings settings)
     {
         bool isShardable = endPoint is IPEndPoint;
@@ -22,8 +22,8 @@ internal static class ListenSockets
         var sockets = new List<int>();
         try
         {
-            // The first socket binds, and listens, without SO_REUSEPORT, so that an address in use is an error: two processes of one user
-            // that both set it would share it silently. But it is told where another of ours has the port.
+            // The first socket binds and listens without SO_REUSEPORT, so that an address in use is an error: two processes of one user
+            // that both set it would share the port silently. Not so where another listener of this process is known to use the port.
             int first = Bind(endPoint, settings, isSibling: isShardable && settings.SharesPort);
             sockets.Add(first);
             EndPoint actual = SocketEndPoint.OfSocket(first, endPoint) ?? endPoint;
@@ -42,10 +42,10 @@ internal static class ListenSockets
     }
 
     /// <summary>
-    /// Listens on a socket that somebody else has bound: a copy of its descriptor, as the original stays its owner's.
+    /// Listens on a duplicate of a socket that another process has bound; the original stays with its owner.
     /// </summary>
-    /// <exception cref="EngineException">It is no socket that can be listened on; the message says why.</exception>
-    public static (int Socket, EndPoint EndPoint) Adopt(int descriptor, ListenSettings settings)
+    /// <exception cref="EngineException">It is not a socket that can listen; the message says why.</exception>
+    public static (int Socket, EndPoint EndPoint) Acquire(int descriptor, ListenSettings settings)
     {
         EndPoint? endPoint = SocketEndPoint.OfAnySocket(descriptor, out int result);
         if (endPoint is null)
@@ -63,7 +63,7 @@ internal static class ListenSockets
                 SetInheritedOptions(socket, endPoint, settings);
             }
 
-            // Asked here for what it says of a socket that is none to listen on.
+            // Called here for its error on a socket that cannot listen.
             Require(SocketCalls.Listen(socket, settings.Backlog), endPoint);
             return (socket, endPoint);
         }
@@ -75,13 +75,13 @@ internal static class ListenSockets
     }
 
     /// <exception cref="EngineException">
-    /// Another process was faster, or another listener of an address that is part of this one, or that this one is part of: to bind
-    /// (SO_REUSEADDR) is no right yet.
+    /// Another process was faster, or another listener has an overlapping address: a successful bind with SO_REUSEADDR reserves nothing
+    /// yet.
     /// </exception>
     /// <param name="sockets">Those of one address.</param>
     /// <param name="endPoint">The address.</param>
     /// <param name="backlog">Connections that the kernel queues before they are accepted.</param>
-    /// <param name="allowsSiblings">Whether the port may be shared from then on, by the other sockets and by who is told to.</param>
+    /// <param name="allowsSiblings">Whether the other sockets, and listeners with SharesPort, may share the port from then on.</param>
     public static void Listen(ReadOnlySpan<int> sockets, EndPoint endPoint, int backlog, bool allowsSiblings)
     {
         Require(SocketCalls.Listen(sockets[0], backlog), endPoint);
@@ -123,7 +123,7 @@ internal static class ListenSockets
         }
     }
 
-    /// <summary>Before anybody can connect, which is once it listens.</summary>
+    /// <summary>Called before the socket listens, so before any client can connect.</summary>
     private static void SetMode(EndPoint endPoint, UnixFileMode? mode)
     {
         if (mode is not { } wanted || SocketEndPoint.FilePathOf(endPoint) is not { } path)
@@ -133,7 +133,7 @@ internal static class ListenSockets
 
         try
         {
-#pragma warning disable CA1416 // The engine is Linux's.
+#pragma warning disable CA1416 // The engine runs on Linux only.
             File.SetUnixFileMode(path, wanted);
 #pragma warning restore CA1416
         }
@@ -145,18 +145,18 @@ internal static class ListenSockets
 
     private static void SetTcpOptions(int socket, IPEndPoint endPoint, ListenSettings settings)
     {
-        // Connections of an earlier process in TIME_WAIT must not keep this one from starting.
+        // Connections of an earlier process in TIME_WAIT must not prevent the start.
         Set(socket, endPoint, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReuseAddress, 1);
         if (endPoint.AddressFamily == AddressFamily.InterNetworkV6)
         {
-            int isAlone = endPoint.Address.Equals(IPAddress.IPv6Any) ? 0 : 1;
-            Set(socket, endPoint, SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, isAlone);
+            int isIPv6Only = endPoint.Address.Equals(IPAddress.IPv6Any) ? 0 : 1;
+            Set(socket, endPoint, SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, isIPv6Only);
         }
 
         SetInheritedOptions(socket, endPoint, settings);
     }
 
-    /// <summary>Accepted connections have these from their listener, which saves a system call for each.</summary>
+    /// <summary>Accepted connections inherit these from their listener, which saves system calls for each.</summary>
     private static void SetInheritedOptions(int socket, EndPoint endPoint, ListenSettings settings)
     {
         Set(socket, endPoint, SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, settings.NoDelay ? 1 : 0);
@@ -165,8 +165,6 @@ internal static class ListenSockets
         {
             CongestionControl.Require(socket, name);
         }
-
-        settings.BusyPoll.RequireOfSocket(socket);
     }
 
     private static void AllowSiblings(int socket, EndPoint endPoint) =>
@@ -175,7 +173,7 @@ internal static class ListenSockets
     private static void Set(int socket, EndPoint endPoint, int level, int name, int value) =>
         Require(SocketCalls.SetOption(socket, level, name, value), endPoint);
 
-    /// <summary>A unix socket's file outlives its process. One that nobody listens on any more is in the way and is removed.</summary>
+    /// <summary>Removes a unix socket's file, which outlives its process, if nothing listens on it any more.</summary>
     private static void RemoveStaleFile(EndPoint endPoint)
     {
         if (SocketEndPoint.FilePathOf(endPoint) is not { } path || !IsSocket(path))
@@ -183,7 +181,7 @@ internal static class ListenSockets
             return;
         }
 
-        // Without a wait: the queue of a live one may be full.
+        // Non-blocking: the queue of a live one may be full.
         int probe = SocketCalls.Socket(AddressFamilyNumber.Unix, SocketTypeNumber.Stream | SocketTypeNumber.NonBlocking);
         Require(probe, endPoint);
         int result = SocketCalls.Connect(probe, SocketEndPoint.Encode(endPoint));
@@ -194,7 +192,7 @@ internal static class ListenSockets
         }
     }
 
-    /// <summary>A connect to a file that is no socket is refused like one to a stale one: only its type tells that it is data.</summary>
+    /// <summary>A connect to a regular file is refused like one to a stale socket: only its type shows that it is data.</summary>
     private static bool IsSocket(string path)
     {
         var how = new OpenHow { Flags = OpenFlags.Path | OpenFlags.NoFollow | OpenFlags.CloseOnExec };
@@ -217,7 +215,7 @@ internal static class ListenSockets
         }
         catch (Exception error) when (error is IOException or UnauthorizedAccessException)
         {
-            throw new EngineException($"{endPoint} was left by a process that is gone and cannot be removed: {error.Message}", error);
+            throw new EngineException($"{endPoint} is a socket file of an ended process and cannot be removed: {error.Message}", error);
         }
     }
 

@@ -8,11 +8,23 @@ public sealed class Listener
 {
     private readonly IReadOnlyList<(Reactor Reactor, Acceptor Acceptor)> _acceptors;
     private readonly EngineLog _log;
+    private readonly Action<Listener, IReadOnlyList<(Reactor, Acceptor)>> _forget;
     private readonly (string Path, DateTime CreatedAt)? _file;
 
-    internal Listener(EndPoint endPoint, IReadOnlyList<(Reactor, Acceptor)> acceptors, EngineLog log, SocketOwner owner)
+    /// <param name="endPoint">The address as bound.</param>
+    /// <param name="acceptors">Those that accept on its sockets, each with its reactor.</param>
+    /// <param name="log">The group's log.</param>
+    /// <param name="owner">Who owns the sockets.</param>
+    /// <param name="forget">Called with the acceptors when all have stopped, on any thread, once for each stop.</param>
+    internal Listener(
+        EndPoint endPoint,
+        IReadOnlyList<(Reactor, Acceptor)> acceptors,
+        EngineLog log,
+        SocketOwner owner,
+        Action<Listener, IReadOnlyList<(Reactor, Acceptor)>> forget)
     {
         _log = log;
+        _forget = forget;
         EndPoint = endPoint;
         _acceptors = acceptors;
         if (owner == SocketOwner.Listener && SocketEndPoint.FilePathOf(endPoint) is { } path && File.Exists(path))
@@ -21,12 +33,12 @@ public sealed class Listener
         }
     }
 
-    /// <summary>The address as bound: a port asked for as 0 is the one that was given.</summary>
+    /// <summary>The address as bound: port 0 is replaced by the assigned port.</summary>
     public EndPoint EndPoint { get; }
 
     /// <summary>
-    /// Stops accepting: connections that the kernel has queued are still served, later ones refused. Those of a socket that was handed
-    /// over wait for who listens there next.
+    /// Stops accepting: connections that the kernel has queued are still served, later ones are refused. The queue of an inherited socket
+    /// is left to its next user.
     /// </summary>
     public async Task StopAsync()
     {
@@ -41,13 +53,14 @@ public sealed class Listener
         }
 
         RemoveFile();
+        _forget(this, _acceptors);
     }
 
     private void RemoveFile()
     {
         try
         {
-            // Only our own file: another process may have taken the path over meanwhile.
+            // Only its own file: another process may have taken over the path meanwhile.
             if (_file is { } file && File.Exists(file.Path) && File.GetCreationTimeUtc(file.Path) == file.CreatedAt)
             {
                 File.Delete(file.Path);
@@ -55,7 +68,7 @@ public sealed class Listener
         }
         catch (Exception error) when (error is IOException or UnauthorizedAccessException)
         {
-            // A file that stays is in nobody's way: who listens there next removes it.
+            // A file that stays does no harm: the next listener removes it.
             _log.SocketFileLeft(EndPoint, error.Message);
         }
     }

@@ -26,8 +26,8 @@ internal static class SocketEndPoint
     };
 
     /// <summary>
-    /// The file of a unix socket; null for another address, and for an abstract name, which is none. As text that begins with '@', which a
-    /// file's name may do as well: only the address tells them apart (unix(7): its first byte is zero).
+    /// The file of a unix socket; null for other addresses and for abstract names. As text an abstract name begins with '@', as a file name
+    /// may too: only the encoded address distinguishes them (unix(7): the first byte of an abstract name is zero).
     /// </summary>
     public static string? FilePathOf(EndPoint endPoint) =>
         endPoint is UnixDomainSocketEndPoint && Encode(endPoint) is [_, _, not 0, ..] ? endPoint.ToString() : null;
@@ -47,12 +47,12 @@ internal static class SocketEndPoint
         return length < 0 ? null : Decode(bytes[..length], family);
     }
 
-    /// <summary>Whether it stands for all addresses of this machine.</summary>
+    /// <summary>Whether it is a wildcard address.</summary>
     public static bool IsAny(EndPoint endPoint) =>
         endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 
     /// <summary>
-    /// Whether one is all addresses of a port, or all IPv4 ones, and the other among them: the kernel binds both only where they share it.
+    /// Whether one address is a wildcard that covers the other, on the same port: the kernel binds both only with SO_REUSEPORT.
     /// </summary>
     public static bool Overlap(EndPoint one, EndPoint other) =>
         one is IPEndPoint first && other is IPEndPoint second
@@ -62,19 +62,19 @@ internal static class SocketEndPoint
     private static bool Covers(IPAddress wide, IPAddress narrow) =>
         wide.Equals(IPAddress.IPv6Any) || (wide.Equals(IPAddress.Any) && narrow.AddressFamily == AddressFamily.InterNetwork);
 
-    /// <summary>An IPv4 address that is written as one of IPv6 (RFC 4291, section 2.5.5.2) as what it is; others as they are.</summary>
+    /// <summary>Converts an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) to IPv4; returns others unchanged.</summary>
     public static EndPoint? Unmapped(EndPoint? endPoint) => endPoint is IPEndPoint { Address.IsIPv4MappedToIPv6: true } mapped
         ? new IPEndPoint(mapped.Address.MapToIPv4(), mapped.Port)
         : endPoint;
 
-    /// <summary>Throws what fits a failed bind or listen.</summary>
+    /// <summary>The exception for a failed bind or listen.</summary>
     public static EngineException Refusal(EndPoint endPoint, int errno) => new(errno switch
     {
         Errno.EADDRINUSE => $"{endPoint} is in use by another process: stop it or choose another address.",
         Errno.EACCES when endPoint is IPEndPoint =>
             $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE.",
         Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine.",
-        Errno.EAFNOSUPPORT => $"{endPoint} is of a family that this machine does not have.",
+        Errno.EAFNOSUPPORT => $"{endPoint} has an address family that this machine does not support.",
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
     })
     {
@@ -82,7 +82,7 @@ internal static class SocketEndPoint
     };
 
     /// <summary>
-    /// The address that a socket of any family is bound to; null for a family that is not served, with -errno for a failure.
+    /// The address that a socket of any family is bound to; null for an unsupported family, with -errno for a failure.
     /// </summary>
     public static EndPoint? OfAnySocket(int socket, out int result)
     {
@@ -105,7 +105,7 @@ internal static class SocketEndPoint
 
     private static EndPoint? Decode(ReadOnlySpan<byte> bytes, EndPoint family)
     {
-        // An unnamed unix socket, as a client's usually is, has no path behind its family.
+        // An unnamed unix socket, such as most clients', has no path after its family.
         if (family is UnixDomainSocketEndPoint && bytes.Length <= sizeof(ushort))
         {
             return null;

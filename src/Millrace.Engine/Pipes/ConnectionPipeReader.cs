@@ -8,15 +8,15 @@ namespace Millrace.Engine.Pipes;
 
 /// <summary>
 /// A connection's input as a <see cref="PipeReader"/>: always one segment, held in place from a read to the advance that follows it.
-/// All but <see cref="CancelPendingRead"/> on the reactor's thread.
+/// Reactor thread, except <see cref="CancelPendingRead"/>.
 /// </summary>
-#pragma warning disable CA1001 // The memory manager is disposable by its base class, and owns nothing.
+#pragma warning disable CA1001 // The memory manager is disposable by its base class and owns nothing.
 internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 #pragma warning restore CA1001
 {
-    private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeReader)state!).EndWaitForCancellation();
+    private static readonly Action<object?> CancelOnReactor = static state => ((ConnectionPipeReader)state!).EndWaitForCancellation();
 
-    /// <summary>The connection's tenant: who comes late must not take the next one's bytes, nor end its wait.</summary>
+    /// <summary>Identifies the connection: a late caller must not take the next peer's bytes or end its wait.</summary>
     private readonly uint _generation = connection.Generation;
     private readonly NativeMemoryManager _memory = new();
     private ReadOnlySequence<byte> _shown;
@@ -32,8 +32,8 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
     public override bool TryRead(out ReadResult result)
     {
-        connection.Reactor.AssertHome();
-        connection.AssertTenant(_generation);
+        connection.Reactor.AssertReactorThread();
+        connection.AssertServing(_generation);
         if (_isCompleted || _isReading)
         {
             throw new InvalidOperationException(_isCompleted
@@ -73,7 +73,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
             throw new InvalidOperationException("There is no read to advance from.");
         }
 
-        connection.AssertTenant(_generation);
+        connection.AssertServing(_generation);
 
         long consumedBytes = _shown.Slice(_shown.Start, consumed).Length;
         long examinedBytes = _shown.Slice(_shown.Start, examined).Length;
@@ -89,7 +89,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
     public override void CancelPendingRead()
     {
         _cancelRequested = true;
-        connection.Reactor.Post(CancelHome, this);
+        connection.Reactor.Post(CancelOnReactor, this);
     }
 
     public override void Complete(Exception? exception = null)
@@ -104,7 +104,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         EndReading();
         if (!connection.IsServing(_generation))
         {
-            // Who gives up what has ended does no harm, and may be disposing of a stream.
+            // Completing after the end is harmless, and happens when a stream is disposed of.
             return;
         }
 
@@ -129,14 +129,14 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
             outcome = await connection.ReadAsync();
         }
 
-        // The end of the registration waits for a cancellation that is under way elsewhere, and resumes there.
+        // Disposing of the registration waits for a cancellation in progress on another thread, and resumes there.
         await connection.Reactor.SwitchTo();
         if (_cancelRequested)
         {
             _cancelRequested = false;
             if (connection.IsServing(_generation))
             {
-                // Bytes may have been faster, and ended the wait: they are for the next read.
+                // Bytes may have ended the wait before the cancellation: they are for the next read.
                 connection.MarkSeen(seen);
             }
 
@@ -164,7 +164,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
     private unsafe ReadResult Show(bool isCanceled)
     {
-        connection.AssertTenant(_generation);
+        connection.AssertServing(_generation);
         ref InputBuffer input = ref connection.InputMemory;
         connection.OwnInput();
         input.Hold();

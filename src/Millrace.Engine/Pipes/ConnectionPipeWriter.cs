@@ -11,20 +11,20 @@ namespace Millrace.Engine.Pipes;
 /// </summary>
 internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 {
-    /// <summary>As much as one read of a stream takes gladly.</summary>
-    private const int LentBytesMin = 4096;
+    /// <summary>A size that suits one read of a stream.</summary>
+    private const int BufferBytesMin = 4096;
 
-    private static readonly Action<object?> CancelHome = static state => ((ConnectionPipeWriter)state!).EndWaitForCancellation();
+    private static readonly Action<object?> CancelOnReactor = static state => ((ConnectionPipeWriter)state!).EndWaitForCancellation();
 
-    /// <summary>The connection's tenant: who comes late must not write to the next one, nor end its wait.</summary>
+    /// <summary>Identifies the connection: a late caller must not write to the next peer or end its wait.</summary>
     private readonly uint _generation = connection.Generation;
 
     /// <summary>
-    /// What <see cref="GetMemory"/> gives, which may be filled over an await: the output's own blocks go out with what was flushed before,
-    /// or are dropped with the connection, and are somebody else's then. So it is copied.
+    /// The memory of <see cref="GetMemory"/>, which the caller may fill across an await. The output's own blocks cannot be used for that:
+    /// they are sent with an earlier flush, or dropped with the connection, and reused. So it is copied.
     /// </summary>
-    private byte[] _lent = [];
-    private bool _isLent;
+    private byte[] _buffer = [];
+    private bool _usesBuffer;
     private bool _isCompleted;
     private volatile bool _cancelRequested;
 
@@ -34,7 +34,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     {
         get
         {
-            connection.AssertTenant(_generation);
+            connection.AssertServing(_generation);
             return connection.UnflushedBytes;
         }
     }
@@ -42,7 +42,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     public override Span<byte> GetSpan(int sizeHint = 0)
     {
         AssertWritable();
-        _isLent = false;
+        _usesBuffer = false;
         return connection.GetSpan(sizeHint);
     }
 
@@ -50,31 +50,31 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     {
         AssertWritable();
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
-        connection.Reactor.AssertHome();
-        int bytes = Math.Max(sizeHint, LentBytesMin);
-        if (_lent.Length < bytes)
+        connection.Reactor.AssertReactorThread();
+        int bytes = Math.Max(sizeHint, BufferBytesMin);
+        if (_buffer.Length < bytes)
         {
-            // A smaller one is left to the collector: who was given it may have a read under way into it.
-            _lent = ArrayPool<byte>.Shared.Rent(bytes);
+            // A smaller buffer is left to the collector: its user may have a read into it in progress.
+            _buffer = ArrayPool<byte>.Shared.Rent(bytes);
         }
 
-        _isLent = true;
-        return _lent;
+        _usesBuffer = true;
+        return _buffer;
     }
 
     public override void Advance(int bytes)
     {
-        connection.AssertTenant(_generation);
-        if (!_isLent)
+        connection.AssertServing(_generation);
+        if (!_usesBuffer)
         {
             connection.Advance(bytes);
             return;
         }
 
         ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        ArgumentOutOfRangeException.ThrowIfGreaterThan(bytes, _lent.Length);
-        connection.Write(_lent.AsSpan(0, bytes));
-        _isLent = false;
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(bytes, _buffer.Length);
+        connection.Write(_buffer.AsSpan(0, bytes));
+        _usesBuffer = false;
     }
 
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
@@ -97,10 +97,10 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     public override void CancelPendingFlush()
     {
         _cancelRequested = true;
-        connection.Reactor.Post(CancelHome, this);
+        connection.Reactor.Post(CancelOnReactor, this);
     }
 
-    /// <summary>Sends the rest. The peer sees the end when the handler returns; with an exception the connection is reset.</summary>
+    /// <summary>Sends what remains. The peer sees the end when the handler returns; with an exception the connection is reset.</summary>
     public override void Complete(Exception? exception = null)
     {
         if (_isCompleted)
@@ -109,12 +109,12 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
         }
 
         _isCompleted = true;
-        if (_lent.Length > 0 && !_isLent)
+        if (_buffer.Length > 0 && !_usesBuffer)
         {
-            ArrayPool<byte>.Shared.Return(_lent);
+            ArrayPool<byte>.Shared.Return(_buffer);
         }
 
-        _lent = [];
+        _buffer = [];
         if (!connection.IsServing(_generation))
         {
             // As for a reader.
@@ -142,7 +142,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
             outcome = await flush;
         }
 
-        // The end of the registration waits for a cancellation that is under way elsewhere, and resumes there.
+        // Disposing of the registration waits for a cancellation in progress on another thread, and resumes there.
         await connection.Reactor.SwitchTo();
         if (!_cancelRequested)
         {
@@ -169,6 +169,6 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
             throw new InvalidOperationException("Writing is not allowed after the writer was completed.");
         }
 
-        connection.AssertTenant(_generation);
+        connection.AssertServing(_generation);
     }
 }

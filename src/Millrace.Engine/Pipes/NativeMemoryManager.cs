@@ -4,8 +4,8 @@ using System.Diagnostics;
 namespace Millrace.Engine.Pipes;
 
 /// <summary>
-/// Lets native memory be seen as <see cref="Memory{T}"/>. Owns nothing; pointed anew for each piece, as the pieces before it may
-/// not be used any more by the contract of pipes.
+/// Exposes native memory as <see cref="Memory{T}"/>. Owns nothing; it is pointed to each new piece, as the pipes' contract forbids the use
+/// of earlier ones.
 /// </summary>
 internal sealed unsafe class NativeMemoryManager : MemoryManager<byte>
 {

@@ -1,23 +1,21 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Decodes a chunked body (RFC 9112 section 7.1) from fragments of any size. Extensions and trailers are validated, bounded and
-/// dropped. It is strict: only CRLF ends a line, and nothing stands between a size and its line's end but valid extensions.
+/// Decodes a chunked body (RFC 9112 section 7.1) from fragments of any size. Extensions and trailers are validated, limited and dropped. It
+/// is strict: only CRLF ends a line, and only valid extensions may follow a size on its line.
 /// </summary>
-/// <remarks>Feed the rest of the input again after <see cref="ChunkedStatus.Data"/>. A refusal and the end are final.</remarks>
+/// <remarks>Pass the remaining input again after <see cref="ChunkedStatus.Data"/>. A refusal and the end are final.</remarks>
 internal struct ChunkedDecoder
 {
     /// <summary>
-    /// For the whole body, as RFC 9112 section 7.1.1 asks: without it, extensions are a way to send bytes no limit counts.
+    /// For the whole body, as RFC 9112 section 7.1.1 requires: otherwise a client could send unlimited bytes as extensions.
     /// </summary>
     public const int ExtensionBytesMax = 4 * 1024;
 
-    /// <summary>For all trailer lines together: a quarter of a head is plenty for digests and signatures.</summary>
+    /// <summary>For all trailer lines together: a quarter of a head suffices for digests and signatures.</summary>
     public const int TrailerBytesMax = 8 * 1024;
 
-    /// <summary>
-    /// Digits of the largest long. More are refused even if they are zeros: no client sends them, so only an attacker would.
-    /// </summary>
+    /// <summary>The digits of the largest long. More are refused even if they are zeros: only an attacker sends them.</summary>
     private const int SizeDigitsMax = 16;
 
     private long _remaining;
@@ -53,7 +51,7 @@ internal struct ChunkedDecoder
 
     public ChunkedRefusal Refusal { get; private set; }
 
-    /// <summary>Reads on in the body. <paramref name="data"/> is the range of the input that belongs to the body.</summary>
+    /// <summary>Continues to decode the body. <paramref name="data"/> is the range of the input that belongs to the body.</summary>
     public ChunkedStatus Read(ReadOnlySpan<byte> input, out int consumed, out TextRange data)
     {
         data = default;
@@ -239,4 +237,35 @@ internal struct ChunkedDecoder
         Refusal = refusal;
         _state = State.Refused;
     }
+}
+
+/// <summary>Why a chunked body is refused.</summary>
+internal enum ChunkedRefusal : byte
+{
+    None,
+    BadSize,
+    SizeTooLarge,
+    BadExtension,
+    ExtensionsTooLong,
+    BareCr,
+    BareLf,
+    MissingChunkEnd,
+    BadTrailer,
+    TrailersTooLong,
+}
+
+/// <summary>The state of a <see cref="ChunkedDecoder"/> after its input.</summary>
+internal enum ChunkedStatus : byte
+{
+    /// <summary>All input is consumed and the body continues.</summary>
+    NeedsMore,
+
+    /// <summary>A piece of the body was found; the remaining input may contain more.</summary>
+    Data,
+
+    /// <summary>The body has ended; the input that is not consumed is the next request.</summary>
+    Done,
+
+    /// <summary>The chunked coding is invalid: answer 400 if that is still possible, and close.</summary>
+    Refused,
 }

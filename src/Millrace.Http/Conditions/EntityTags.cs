@@ -1,11 +1,11 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Entity-tags, one or a list of them, against that of the selected representation (RFC 9110 sections 8.8.3, 13.1.1, 13.1.2).
+/// Compares entity-tags, one or a list of them, with that of the selected representation (RFC 9110 sections 8.8.3, 13.1.1, 13.1.2).
 /// </summary>
 /// <remarks>
-/// A list with anything malformed in it matches nothing, its good tags neither: for a GET that is a 200 with the whole body or a
-/// 412, while a guess could leave a cache with stale bytes. A comma within quotes belongs to its tag.
+/// A list with a malformed element matches nothing, not even its valid tags: for a GET the result is a 200 with the whole body or a 412,
+/// while a guess could leave stale bytes in a cache. A comma within quotes belongs to its tag.
 /// </remarks>
 internal static class EntityTags
 {
@@ -13,7 +13,7 @@ internal static class EntityTags
     public static bool Matches(ReadOnlySpan<byte> fieldValue, ReadOnlySpan<byte> current, TagComparison comparison)
         => fieldValue.SequenceEqual("*"u8) || ListMatches(fieldValue, current, comparison);
 
-    /// <summary>Whether both are one tag. An empty one, which is none, equals no tag.</summary>
+    /// <summary>Whether both are the same tag. An empty value, which is not a tag, equals no tag.</summary>
     public static bool AreEqual(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right, TagComparison comparison)
         => !left.IsEmpty
             && OpaqueTag(left).SequenceEqual(OpaqueTag(right))
@@ -42,7 +42,7 @@ internal static class EntityTags
         }
     }
 
-    // The length of the entity-tag that the text begins with, or 0.
+    // The length of the entity-tag at the start of the text, or 0.
     private static int LengthAt(ReadOnlySpan<byte> text)
     {
         int open = IsWeak(text) ? 2 : 0;
@@ -60,4 +60,14 @@ internal static class EntityTags
 
     // Case-sensitive, RFC 9110 section 8.8.3.
     private static bool IsWeak(ReadOnlySpan<byte> tag) => tag.StartsWith("W/"u8);
+}
+
+/// <summary>How entity-tags are compared (RFC 9110 section 8.8.3.2).</summary>
+internal enum TagComparison
+{
+    /// <summary>The opaque tags are the same.</summary>
+    Weak,
+
+    /// <summary>The opaque tags are the same, and neither tag is weak.</summary>
+    Strong,
 }

@@ -3,14 +3,14 @@ using System.Buffers.Text;
 
 namespace Millrace.Http;
 
-/// <summary>Reads the credentials of the Basic scheme (RFC 7617 section 2). It judges their form only.</summary>
+/// <summary>Reads the credentials of the Basic scheme (RFC 7617 section 2). Checks only their form.</summary>
 internal static class BasicCredentials
 {
     private static ReadOnlySpan<byte> Scheme => "basic"u8;
 
     /// <summary>
-    /// Decodes an Authorization value into <paramref name="destination"/>, of which both results are slices. False if it is of another
-    /// scheme or malformed, or longer than the destination.
+    /// Decodes an Authorization value into <paramref name="destination"/>, of which both results are slices. False if it has another
+    /// scheme, is malformed, or is longer than the destination.
     /// </summary>
     public static bool TryDecode(
         ReadOnlySpan<byte> authorization, Span<byte> destination, out ReadOnlySpan<byte> user, out ReadOnlySpan<byte> password)
@@ -37,7 +37,7 @@ internal static class BasicCredentials
         return true;
     }
 
-    // credentials = auth-scheme 1*SP token68. The decoder skips whitespace, so that none may be left.
+    // credentials = auth-scheme 1*SP token68. The decoder skips whitespace, so none may remain.
     private static bool TryReadToken(ReadOnlySpan<byte> authorization, out ReadOnlySpan<byte> token)
     {
         token = default;

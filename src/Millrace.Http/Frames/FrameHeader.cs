@@ -3,7 +3,7 @@ using System.Diagnostics;
 
 namespace Millrace.Http;
 
-/// <summary>The nine bytes every HTTP/2 frame starts with, RFC 9113 section 4.1.</summary>
+/// <summary>The nine bytes at the start of every HTTP/2 frame, RFC 9113 section 4.1.</summary>
 internal readonly record struct FrameHeader(int Length, FrameType Type, FrameFlags Flags, int StreamId)
 {
     public const int Size = 9;
@@ -11,7 +11,7 @@ internal readonly record struct FrameHeader(int Length, FrameType Type, FrameFla
     /// <summary>The length has 24 bits.</summary>
     public const int LengthMax = (1 << 24) - 1;
 
-    /// <summary>What a peer may send before it has been told otherwise, and the least it may be told (section 6.5.2).</summary>
+    /// <summary>The default maximum length of a peer's frames, and the smallest value that the setting allows (section 6.5.2).</summary>
     public const int DefaultLengthMax = 1 << 14;
 
     public bool Has(FrameFlags flag) => (Flags & flag) != 0;

@@ -4,19 +4,19 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Reads the payloads of whole frames that a client sent, RFC 9113 section 6. Each reader also judges the header (see
-/// <see cref="FrameRules"/>), except for the limit on the length; where it gives false, the fault says what is to end, and nothing
-/// else it gives means anything.
+/// Reads the payloads of complete frames that a client sent, RFC 9113 section 6. Each reader also checks the header (see <see
+/// cref="FrameRules"/>), except for the length limit. If it returns false, the fault says what must end, and its other results have no
+/// meaning.
 /// </summary>
 internal static class FramePayload
 {
-    /// <summary>The data of a DATA frame. Flow control counts the header's length, padding and all (section 6.1).</summary>
+    /// <summary>The data of a DATA frame. Flow control counts the header's length, including padding (section 6.1).</summary>
     public static bool TryData(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> data, out Http2Fault fault)
         => TryUnpad(header, FrameType.Data, payload, fieldBytes: 0, out data, out fault);
 
     /// <summary>
-    /// The field block fragment of a HEADERS frame. Its priority fields are skipped unread: RFC 9113 deprecated them (section 5.3.2),
-    /// and with them the error of a stream that depends on itself.
+    /// The field block fragment of a HEADERS frame. Its priority fields are skipped: RFC 9113 deprecated them (section 5.3.2), and with
+    /// them the error of a stream that depends on itself.
     /// </summary>
     public static bool TryHeaders(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault)
         => TryUnpad(header, FrameType.Headers, payload, FrameRules.PriorityFieldBytes(header), out fragment, out fault);
@@ -32,7 +32,7 @@ internal static class FramePayload
         return Passes(header, FrameType.Continuation, payload, out fault);
     }
 
-    /// <summary>A PRIORITY frame, of which nothing is read but whether it may be.</summary>
+    /// <summary>A PRIORITY frame: only checks whether it is valid.</summary>
     public static bool TryPriority(in FrameHeader header, ReadOnlySpan<byte> payload, out Http2Fault fault)
         => Passes(header, FrameType.Priority, payload, out fault);
 
@@ -43,7 +43,7 @@ internal static class FramePayload
         return passes;
     }
 
-    /// <summary>The parameters of a SETTINGS frame, each judged before the first is given; none of an acknowledgement.</summary>
+    /// <summary>The parameters of a SETTINGS frame, all checked before the first is returned; none for an acknowledgement.</summary>
     public static bool TrySettings(in FrameHeader header, ReadOnlySpan<byte> payload, out SettingList settings, out Http2Fault fault)
     {
         settings = default;
@@ -65,7 +65,7 @@ internal static class FramePayload
         return true;
     }
 
-    /// <summary>The eight bytes of a PING, to be sent back unless it is an acknowledgement.</summary>
+    /// <summary>The eight bytes of a PING, which must be sent back unless it is an acknowledgement.</summary>
     public static bool TryPing(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> opaque, out Http2Fault fault)
     {
         opaque = payload;
@@ -85,7 +85,7 @@ internal static class FramePayload
         return passes;
     }
 
-    /// <summary>By how much a window grows; it is at least 1, and whether the window can grow so far is the session's to judge.</summary>
+    /// <summary>The increment of a window; at least 1. The session checks whether the window can grow so far.</summary>
     public static bool TryWindowUpdate(in FrameHeader header, ReadOnlySpan<byte> payload, out int increment, out Http2Fault fault)
     {
         increment = 0;
@@ -104,8 +104,8 @@ internal static class FramePayload
     }
 
     /// <summary>
-    /// A PRIORITY_UPDATE (RFC 9218 section 7.1): the stream it is about, and its priority as the field of that name would say it
-    /// (see <see cref="StreamPriority"/>). Whether the stream is a client's is for the session to judge.
+    /// A PRIORITY_UPDATE (RFC 9218 section 7.1): its stream, and the priority in the syntax of the priority field (see <see
+    /// cref="StreamPriority"/>). The session checks whether the stream is a client's.
     /// </summary>
     public static bool TryPriorityUpdate(
         in FrameHeader header,

@@ -1,12 +1,12 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// What a server holds against a frame by its header alone, so that a payload nobody wants need not be awaited: its length and its
-/// stream, RFC 9113 sections 4.2 and 6. What depends on the state of a stream is the session's to judge.
+/// Checks a frame by its header alone, so that the payload of an invalid frame need not be awaited: its length and its stream, RFC 9113
+/// sections 4.2 and 6. The session checks what depends on the state of a stream.
 /// </summary>
 internal static class FrameRules
 {
-    /// <summary>The bytes of PRIORITY, and of a HEADERS frame's fields of the same meaning.</summary>
+    /// <summary>The bytes of PRIORITY, and of the fields with the same meaning in a HEADERS frame.</summary>
     public const int PriorityBytes = 5;
 
     public const int ErrorCodeBytes = 4;
@@ -18,18 +18,18 @@ internal static class FrameRules
 
     public const int WindowUpdateBytes = 4;
 
-    /// <summary>The stream a PRIORITY_UPDATE is about.</summary>
+    /// <summary>The stream of a PRIORITY_UPDATE.</summary>
     public const int PrioritizedBytes = 4;
 
     /// <summary>
-    /// Judges a frame of a peer that was told to send at most <paramref name="lengthMax"/> bytes. One that is longer ends the
-    /// connection whatever its type (section 4.2 asks it of most): its payload would have to be skipped otherwise.
+    /// Checks a frame of a peer whose frames may have at most <paramref name="lengthMax"/> bytes. A longer frame ends the connection,
+    /// whatever its type (section 4.2 requires it for most): otherwise its payload would have to be skipped.
     /// </summary>
     public static Http2Fault Judge(in FrameHeader header, int lengthMax) => header.Length > lengthMax
         ? Http2Fault.OfConnection(Http2Error.FrameSizeError)
         : Judge(header);
 
-    /// <summary>Judges all but the limit on the length.</summary>
+    /// <summary>Checks all but the length limit.</summary>
     public static Http2Fault Judge(in FrameHeader header)
     {
         if (!IsStreamFitting(header))
@@ -42,7 +42,7 @@ internal static class FrameRules
             return default;
         }
 
-        // Section 6.3: a PRIORITY of the wrong length spoils its stream only.
+        // Section 6.3: a PRIORITY of the wrong length is an error of its stream only.
         return new Http2Fault(Http2Error.FrameSizeError, header.Type == FrameType.Priority ? FaultScope.Stream : FaultScope.Connection);
     }
 
@@ -77,4 +77,20 @@ internal static class FrameRules
     public static int PadLengthBytes(in FrameHeader header) => header.Has(FrameFlags.Padded) ? 1 : 0;
 
     public static int PriorityFieldBytes(in FrameHeader header) => header.Has(FrameFlags.Priority) ? PriorityBytes : 0;
+}
+
+/// <summary>The types of HTTP/2 frames, RFC 9113 section 6 and RFC 9218 section 7.1. Ignore frames of other types.</summary>
+internal enum FrameType : byte
+{
+    Data = 0x00,
+    Headers = 0x01,
+    Priority = 0x02,
+    RstStream = 0x03,
+    Settings = 0x04,
+    PushPromise = 0x05,
+    Ping = 0x06,
+    GoAway = 0x07,
+    WindowUpdate = 0x08,
+    Continuation = 0x09,
+    PriorityUpdate = 0x10,
 }

@@ -4,8 +4,8 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Writes the frames a server sends, and the headers of those whose payload somebody else writes. Each gives the bytes it wrote; a
-/// destination that is too small is a mistake of the caller, who knows every size before.
+/// Writes the frames that a server sends, and the frame headers for payloads that the caller writes. Each method returns the number of
+/// bytes written; a destination that is too small is an error of the caller, which knows every size in advance.
 /// </summary>
 internal static class FrameWriter
 {
@@ -40,7 +40,7 @@ internal static class FrameWriter
         return SettingsAckBytes;
     }
 
-    /// <summary>A PING of our own, say to measure or to find out whether all before it has arrived.</summary>
+    /// <summary>A PING of this server, for example to check that everything before it has arrived.</summary>
     public static int Ping(Span<byte> destination, ReadOnlySpan<byte> opaque) => Ping(destination, opaque, FrameFlags.None);
 
     public static int PingAck(Span<byte> destination, ReadOnlySpan<byte> opaque) => Ping(destination, opaque, FrameFlags.Ack);
@@ -96,4 +96,26 @@ internal static class FrameWriter
         opaque.CopyTo(destination[FrameHeader.Size..]);
         return PingBytes;
     }
+}
+
+/// <summary>The flags of a frame. The meaning of a bit depends on the type; a bit without a meaning is ignored.</summary>
+[Flags]
+internal enum FrameFlags : byte
+{
+    None = 0,
+
+    /// <summary>DATA and HEADERS: the client sends nothing more on this stream.</summary>
+    EndStream = 0x01,
+
+    /// <summary>SETTINGS and PING: acknowledges one of the server's.</summary>
+    Ack = EndStream,
+
+    /// <summary>HEADERS and CONTINUATION: the field block is complete.</summary>
+    EndHeaders = 0x04,
+
+    /// <summary>DATA and HEADERS: the first byte gives the number of padding bytes at the end.</summary>
+    Padded = 0x08,
+
+    /// <summary>HEADERS: the five bytes of the priority fields, which RFC 9113 deprecated, come first.</summary>
+    Priority = 0x20,
 }

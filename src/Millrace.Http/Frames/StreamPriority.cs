@@ -1,19 +1,19 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// How soon a response is wanted beside the others of its connection, RFC 9218 section 4: what the field <c>priority</c> and a
-/// PRIORITY_UPDATE say.
+/// The priority of a response among those of its connection, RFC 9218 section 4: the content of the field <c>priority</c> and of a
+/// PRIORITY_UPDATE.
 /// </summary>
 internal readonly record struct StreamPriority(int Urgency, Delivery Delivery)
 {
     public const int UrgencyMax = 7;
 
-    /// <summary>What a request asks for that says nothing.</summary>
+    /// <summary>The priority of a request that does not state one.</summary>
     public static StreamPriority Default => new(3, Delivery.Whole);
 
     /// <summary>
-    /// Reads a value, a dictionary of RFC 8941. Members that are not known, out of range or of another type are passed over
-    /// (RFC 9218 section 4); of a member that comes twice the last counts. A value that is no dictionary says nothing.
+    /// Reads a value, a dictionary of RFC 8941. Members that are unknown, out of range or of another type are ignored (RFC 9218 section 4);
+    /// of a repeated member the last one applies. A value that is not a dictionary gives the default.
     /// </summary>
     public static StreamPriority Parse(ReadOnlySpan<byte> value)
     {
@@ -44,4 +44,14 @@ internal readonly record struct StreamPriority(int Urgency, Delivery Delivery)
         int semicolon = member.IndexOf((byte)';');
         return semicolon < 0 ? member : member[..semicolon];
     }
+}
+
+/// <summary>What a client can do with a part of a response, RFC 9218 section 4.2.</summary>
+internal enum Delivery : byte
+{
+    /// <summary>Little: sending one response after the other is best, as for scripts and style sheets.</summary>
+    Whole,
+
+    /// <summary>It can show the part: responses of the same urgency share the bandwidth, as images do.</summary>
+    Incremental,
 }

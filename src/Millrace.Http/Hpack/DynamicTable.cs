@@ -4,25 +4,25 @@ using System.Numerics;
 namespace Millrace.Http;
 
 /// <summary>
-/// The dynamic table of one HPACK decoder, RFC 7541 sections 2.3.2 and 4. Its memory is as large as the table may become, is taken
-/// with the first entry, and is all there ever is: entries lie in it one behind the other, and slide to its start when its end is
-/// reached. So each is in one piece, and moving 4 KiB now and then costs less than putting pieces together at every look.
+/// The dynamic table of one HPACK decoder, RFC 7541 sections 2.3.2 and 4. It allocates its maximum size once, with the first entry: entries
+/// are stored one after the other, and move to the start when the end is reached. So each entry is contiguous, and moving 4 KiB
+/// occasionally costs less than joining pieces at every lookup.
 /// </summary>
-/// <param name="capacity">The largest size the table may ever get. It begins with none: see <see cref="Resize"/>.</param>
+/// <param name="capacity">The largest size that the table may get. It begins with 0: see <see cref="Resize"/>.</param>
 internal struct DynamicTable(int capacity)
 {
-    /// <summary>What an entry counts beyond its name and value, section 4.1; it also bounds how many there can be.</summary>
+    /// <summary>The overhead of an entry beyond its name and value, section 4.1; it also limits the number of entries.</summary>
     public const int EntryOverheadBytes = 32;
 
     private byte[]? _bytes;
     private Entry[]? _entries;
     private int _newest;
 
-    // Positions count on for ever and wrap around: those of the entries, of the memory's first byte, and of the next entry.
+    // Positions increase without end and wrap around: of the entries, of the memory's first byte, and of the next entry.
     private int _base;
     private int _end;
 
-    /// <summary>The size the encoder has chosen; entries go when it shrinks.</summary>
+    /// <summary>The size that the encoder has chosen; entries are evicted when it shrinks.</summary>
     public int SizeMax { get; private set; }
 
     /// <summary>The sum of the entries' sizes.</summary>
@@ -38,8 +38,8 @@ internal struct DynamicTable(int capacity)
     }
 
     /// <summary>
-    /// Inserts an entry, before which others go to make room. One that is too large for the table empties it and is not inserted,
-    /// which is no error (section 4.4). Neither text may lie in the table.
+    /// Inserts an entry, and evicts others to make room. An entry that is too large for the table empties it and is not inserted, which is
+    /// not an error (section 4.4). Neither text may be in the table's memory.
     /// </summary>
     public void Add(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
@@ -69,7 +69,7 @@ internal struct DynamicTable(int capacity)
         Debug.Assert(Size <= SizeMax && Count <= _entries.Length);
     }
 
-    /// <summary>The entry that is <paramref name="age"/> insertions older than the newest. It holds until the next insertion.</summary>
+    /// <summary>The entry that is <paramref name="age"/> insertions older than the newest. Valid until the next insertion.</summary>
     public readonly bool TryGet(int age, out ReadOnlySpan<byte> name, out ReadOnlySpan<byte> value, out int staticIndex)
     {
         if ((uint)age >= (uint)Count)

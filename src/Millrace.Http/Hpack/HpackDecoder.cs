@@ -1,13 +1,13 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Decodes the field blocks of one connection, RFC 7541, each whole (HEADERS and its CONTINUATION frames put together) and in the
-/// order they came, those of refused streams too (<see cref="DroppedFields"/>). Apart from the table's memory, taken with the first
-/// entry, it allocates nothing. After any result but Ok it must not be used again.
+/// Decodes the field blocks of one connection, RFC 7541: each complete (HEADERS and its CONTINUATION frames joined), in order of arrival,
+/// including those of refused streams (<see cref="DroppedFields"/>). It allocates only the table's memory, with the first entry. After any
+/// result but Ok it must not be used again.
 /// </summary>
 internal sealed class HpackDecoder
 {
-    /// <summary>What every connection starts with, RFC 9113 section 6.5.2.</summary>
+    /// <summary>The initial table size of every connection, RFC 9113 section 6.5.2.</summary>
     public const int DefaultTableBytes = 4096;
 
     private readonly int _announcedBytes;
@@ -16,7 +16,7 @@ internal sealed class HpackDecoder
     private int _tableBytesMax = DefaultTableBytes;
     private bool _isUpdateDue;
 
-    /// <param name="tableBytesMax">The SETTINGS_HEADER_TABLE_SIZE that the peer is told, or the default where it is told none.</param>
+    /// <param name="tableBytesMax">The SETTINGS_HEADER_TABLE_SIZE that is sent to the peer, or the default if none is sent.</param>
     public HpackDecoder(int tableBytesMax = DefaultTableBytes)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(tableBytesMax);
@@ -29,30 +29,36 @@ internal sealed class HpackDecoder
     /// <summary>The entries and the size of the table, for logs and tests.</summary>
     public (int Count, int Bytes) Table => (_table.Count, _table.Size);
 
-    /// <summary>How much scratch memory a block needs at most.</summary>
+    /// <summary>Bytes of names and values in the last decoded block. One byte of a block can refer to an entry of 4 KB.</summary>
+    public long DecodedBytes { get; private set; }
+
+    /// <summary>The maximum scratch memory for a block.</summary>
     public int ScratchBytes(int blockBytes) => HuffmanCode.DecodedBytesMax(blockBytes) + _capacity;
 
-    /// <summary>The peer has acknowledged our SETTINGS: from here on the announced limit holds.</summary>
+    /// <summary>Called when the peer has acknowledged the server's SETTINGS: from here on the announced limit applies.</summary>
     public void OnSettingsAcknowledged()
     {
         _isUpdateDue |= _announcedBytes < _table.SizeMax;
         _tableBytesMax = _announcedBytes;
     }
 
-    /// <summary>Decodes a block and hands its fields to a sink.</summary>
+    /// <summary>Decodes a block and passes its fields to a sink.</summary>
     /// <param name="block">The whole block. It may be empty.</param>
     /// <param name="scratch">Memory of at least <see cref="ScratchBytes"/>, which many decoders of one thread can share.</param>
-    /// <param name="sink">Is given the fields before a mistake too.</param>
-    public HpackResult Decode<TSink>(ReadOnlySpan<byte> block, Span<byte> scratch, ref TSink sink)
+    /// <param name="sink">Also receives the fields before an error.</param>
+    /// <param name="decodedBytesMax">The limit on <see cref="DecodedBytes"/>, at which decoding stops.</param>
+    public HpackResult Decode<TSink>(
+        ReadOnlySpan<byte> block, Span<byte> scratch, ref TSink sink, long decodedBytesMax = long.MaxValue)
         where TSink : IHpackSink, allows ref struct
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(scratch.Length, ScratchBytes(block.Length));
         var reader = new HpackReader(block, scratch);
+        DecodedBytes = 0;
         HpackResult result = ReadSizeUpdates(ref reader);
         while (result == HpackResult.Ok && !reader.IsAtEnd)
         {
             reader.Reuse();
-            result = reader.First switch
+            result = DecodedBytes > decodedBytesMax ? HpackResult.TooLarge : reader.First switch
             {
                 >= 0x80 => ReadIndexed(ref reader, ref sink),
                 >= 0x40 => ReadLiteral(ref reader, prefixBits: 6, ref sink),
@@ -64,7 +70,7 @@ internal sealed class HpackDecoder
         return result;
     }
 
-    /// <summary>Section 4.2: only at the start of a block, and more than one where the size changed more than once meanwhile.</summary>
+    /// <summary>Section 4.2: only at the start of a block, and more than one if the size changed repeatedly.</summary>
     private HpackResult ReadSizeUpdates(ref HpackReader reader)
     {
         while (!reader.IsAtEnd && (reader.First & 0xE0) == 0x20)
@@ -101,11 +107,12 @@ internal sealed class HpackDecoder
             return HpackResult.BadIndex;
         }
 
+        DecodedBytes += name.Length + value.Length;
         sink.OnField(name, value, FieldSensitivity.Plain, staticIndex);
         return HpackResult.Ok;
     }
 
-    /// <summary>A literal whose name's index has a prefix of 6 bits is inserted; one of 4 bits is not, or must never be.</summary>
+    /// <summary>A literal whose name index has a prefix of 6 bits is inserted; one of 4 bits is not, or must never be.</summary>
     private HpackResult ReadLiteral<TSink>(ref HpackReader reader, int prefixBits, ref TSink sink)
         where TSink : IHpackSink, allows ref struct
     {
@@ -132,10 +139,11 @@ internal sealed class HpackDecoder
             return result;
         }
 
+        DecodedBytes += name.Length + value.Length;
         sink.OnField(name, value, isNeverIndexed ? FieldSensitivity.NeverIndexed : FieldSensitivity.Plain, staticIndex);
         if (isInserted)
         {
-            // Section 4.4: the entry that lends its name may go to make room.
+            // Section 4.4: the entry that the name refers to may be evicted by the insertion.
             _table.Add(index > StaticTable.Count ? reader.Keep(name) : name, value, staticIndex);
         }
 
@@ -154,4 +162,47 @@ internal sealed class HpackDecoder
 
         return _table.TryGet(index - 1 - StaticTable.Count, out name, out value, out staticIndex);
     }
+}
+
+/// <summary>Whether a field may stand in a compression context, RFC 7541 section 7.1.3.</summary>
+internal enum FieldSensitivity : byte
+{
+    Plain,
+
+    /// <summary>
+    /// A secret that must never be indexed, not even by intermediaries: an attacker can guess indexed values piece by piece.
+    /// </summary>
+    NeverIndexed,
+}
+
+/// <summary>
+/// The result for a field block. All but Ok end the connection, with COMPRESSION_ERROR (RFC 9113 section 4.3) or, for TooLarge,
+/// ENHANCE_YOUR_CALM, because the state of the table is then unknown.
+/// </summary>
+internal enum HpackResult : byte
+{
+    Ok,
+
+    /// <summary>The block ends within a representation.</summary>
+    Truncated,
+
+    /// <summary>An integer above 2^31-1, or with more than five bytes after its prefix (RFC 7541 section 5.1).</summary>
+    IntegerOverflow,
+
+    /// <summary>Index 0, or one beyond both tables (sections 2.3.3 and 6.1).</summary>
+    BadIndex,
+
+    /// <summary>A string that contains EOS, or whose padding is longer than 7 bits or not all ones (section 5.2).</summary>
+    BadHuffman,
+
+    /// <summary>A size above the limit, or after a field (sections 4.2 and 6.3).</summary>
+    BadSizeUpdate,
+
+    /// <summary>
+    /// The limit was lowered and acknowledged, and the next block does not begin with the required size update (RFC 9113 section 4.3.1).
+    /// </summary>
+    MissingSizeUpdate,
+
+    /// <summary>Its fields exceed the caller's limit; it was not decoded to its end.</summary>
+    TooLarge,
 }

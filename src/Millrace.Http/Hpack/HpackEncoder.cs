@@ -4,17 +4,16 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Encodes fields of answers without a table of its own: static entries and literals that are not indexed, so what is encoded means
-/// the same in every block of every connection, and can be kept with an asset. A decoder of a peer's that announced a table of any
-/// size understands it.
+/// Encodes response fields without a dynamic table: static entries and literals that are not indexed. The encoded bytes have the same
+/// meaning in every block of every connection, and can be cached with an asset. A peer's decoder understands them with any table size.
 /// </summary>
 /// <remarks>
-/// Each function gives the bytes it wrote. That is 0, and nothing has changed, where the destination is too small or the field must
-/// not be sent: no field takes 0 bytes. <see cref="MaxLength"/> is always enough.
+/// Each method returns the number of bytes written. It returns 0, and changes nothing, if the destination is too small or the field must
+/// not be sent: no field takes 0 bytes. <see cref="MaxLength"/> always suffices.
 /// </remarks>
 internal static class HpackEncoder
 {
-    /// <summary>What any status takes at most: one byte of index, one of length, three digits.</summary>
+    /// <summary>The maximum size of a status: one byte of index, one of length, three digits.</summary>
     public const int StatusBytesMax = 5;
 
     /// <summary>Five bytes hold any size.</summary>
@@ -31,14 +30,16 @@ internal static class HpackEncoder
 
     private const int StatusName = 8;
 
-    /// <summary>Names up to here are made lower-case on the stack: all there are. Longer ones cost an array.</summary>
+    /// <summary>
+    /// Names up to this length, which all real names have, are converted to lower case on the stack. Longer ones allocate an array.
+    /// </summary>
     private const int StackNameBytes = 128;
 
     /// <summary>Room that suffices for a field, however it is encoded.</summary>
     public static int MaxLength(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
         => 2 + HpackInteger.Bytes(name.Length, 7) + name.Length + HpackInteger.Bytes(value.Length, 7) + value.Length;
 
-    /// <summary>The pseudo-field of an answer, which comes first. A status has three digits.</summary>
+    /// <summary>The pseudo-field of a response, which comes first. A status has three digits.</summary>
     public static int WriteStatus(Span<byte> destination, int status)
     {
         Debug.Assert(status is >= 100 and <= 999);
@@ -64,8 +65,8 @@ internal static class HpackEncoder
     }
 
     /// <summary>
-    /// A field that is not indexed. Its name is written in lower case, and its value without whitespace around it. Refused are what
-    /// is no name or no value, and fields that only connections of HTTP/1.1 have (RFC 9113 section 8.2).
+    /// Writes a field that is not indexed, with its name in lower case and its value without surrounding whitespace. Refuses invalid names
+    /// and values, and fields that only HTTP/1.1 connections have (RFC 9113 section 8.2).
     /// </summary>
     public static int WriteField(
         Span<byte> destination,
@@ -95,8 +96,8 @@ internal static class HpackEncoder
     }
 
     /// <summary>
-    /// Tells the peer's decoder which size its table has for us, at the start of a block. Without a table that is 0, once, if it has
-    /// announced less than it had (RFC 7541 section 4.2).
+    /// Sets the table size of the peer's decoder, at the start of a block. Without a table it is 0, sent once, if the peer has reduced its
+    /// announced size (RFC 7541 section 4.2).
     /// </summary>
     public static int WriteTableSizeUpdate(Span<byte> destination, int tableBytes) =>
         destination.Length < HpackInteger.Bytes(tableBytes, 5) ? 0 : HpackInteger.Write(destination, SizeUpdatePattern, 5, tableBytes);

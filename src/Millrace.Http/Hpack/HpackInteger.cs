@@ -2,16 +2,16 @@ using System.Diagnostics;
 
 namespace Millrace.Http;
 
-/// <summary>Integers that begin within a byte, RFC 7541 section 5.1: a prefix of some bits, and 7 bits in each byte behind it.</summary>
+/// <summary>Integers that begin within a byte, RFC 7541 section 5.1: a prefix of some bits, and 7 bits in each following byte.</summary>
 internal static class HpackInteger
 {
-    /// <summary>Five bytes hold 35 bits and so all of an int; more of them could only be zeros, or too much.</summary>
+    /// <summary>Five bytes contain 35 bits, and so any int; further bytes could only be zeros, or too much.</summary>
     private const int ContinuationBytesMax = 5;
 
-    /// <summary>Any int takes no more, whatever its prefix.</summary>
+    /// <summary>The maximum size of an int, whatever its prefix.</summary>
     public const int BytesMax = 1 + ContinuationBytesMax;
 
-    /// <summary>Reads the integer that begins at <paramref name="at"/>, and moves that behind it.</summary>
+    /// <summary>Reads the integer at <paramref name="at"/>, which moves after it.</summary>
     public static HpackResult Read(ReadOnlySpan<byte> input, int prefixBits, ref int at, out int value)
     {
         Debug.Assert(prefixBits is >= 1 and <= 8);
@@ -42,7 +42,7 @@ internal static class HpackInteger
         return bytes;
     }
 
-    /// <summary>Writes a value below the bits that <paramref name="pattern"/> has above the prefix. Gives the bytes written.</summary>
+    /// <summary>Writes a value below the bits that <paramref name="pattern"/> has above the prefix. Returns the number of bytes.</summary>
     public static int Write(Span<byte> destination, byte pattern, int prefixBits, int value)
     {
         int prefixMax = (1 << prefixBits) - 1;

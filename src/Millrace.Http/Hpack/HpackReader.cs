@@ -1,8 +1,8 @@
 namespace Millrace.Http;
 
-/// <summary>Reads the integers and strings of one field block, RFC 7541 section 5. The first that is none is the last.</summary>
+/// <summary>Reads the integers and strings of one field block, RFC 7541 section 5. Stops at the first invalid one.</summary>
 /// <param name="block">The whole block.</param>
-/// <param name="scratch">Where strings are decoded to; see <see cref="HpackDecoder.ScratchBytes"/>.</param>
+/// <param name="scratch">The memory that strings are decoded to; see <see cref="HpackDecoder.ScratchBytes"/>.</param>
 internal ref struct HpackReader(ReadOnlySpan<byte> block, Span<byte> scratch)
 {
     private readonly ReadOnlySpan<byte> _block = block;
@@ -39,7 +39,7 @@ internal ref struct HpackReader(ReadOnlySpan<byte> block, Span<byte> scratch)
         return isCoded ? Decode(literal, out text) : HpackResult.Ok;
     }
 
-    /// <summary>Brings a text that is about to move to safety.</summary>
+    /// <summary>Copies a text that is about to move to the scratch memory.</summary>
     public ReadOnlySpan<byte> Keep(ReadOnlySpan<byte> text)
     {
         Span<byte> kept = _scratch.Slice(_scratchUsed, text.Length);
@@ -48,7 +48,7 @@ internal ref struct HpackReader(ReadOnlySpan<byte> block, Span<byte> scratch)
         return kept;
     }
 
-    /// <summary>Gives the scratch memory up to the next field.</summary>
+    /// <summary>Releases the scratch memory for the next field.</summary>
     public void Reuse() => _scratchUsed = 0;
 
     private HpackResult Decode(ReadOnlySpan<byte> coded, out ReadOnlySpan<byte> text)

@@ -4,16 +4,16 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// The Huffman code of HPACK, RFC 7541 section 5.2 and appendix B. It is canonical: the codes of one length follow each other in the
-/// order of their symbols, so all of it follows from the lengths.
+/// The Huffman code of HPACK, RFC 7541 section 5.2 and appendix B. It is canonical: codes of one length are consecutive in the order of
+/// their symbols, so the lengths determine the code.
 /// </summary>
 /// <remarks>
-/// Decoding looks the next ten bits up; what is text has codes of at most eight. The others are found by their length: codes of one
-/// length, aligned to the left, are a range of numbers, and the ranges lie in the order of the lengths.
+/// Decoding looks up the next ten bits; the codes of text have at most eight. Longer codes are found by their length: the codes of one
+/// length, aligned to the left, are a range of numbers, and the ranges are in the order of the lengths.
 /// </remarks>
 internal static class HuffmanCode
 {
-    /// <summary>EOS, which is never sent: only its first bits are, as padding.</summary>
+    /// <summary>EOS, which is never sent: only its first bits are used as padding.</summary>
     private const int Eos = 256;
 
     private const int Symbols = 257;
@@ -23,7 +23,7 @@ internal static class HuffmanCode
 
     private static readonly Tables Derived = new();
 
-    /// <summary>The length of each symbol's code, that of EOS last: the last column of appendix B.</summary>
+    /// <summary>The length of each symbol's code, with EOS last: the last column of appendix B.</summary>
     private static ReadOnlySpan<byte> LengthBits =>
     [
         13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -52,7 +52,7 @@ internal static class HuffmanCode
         return (int)((bits + 7) / 8);
     }
 
-    /// <summary>Encodes a text and pads its last byte with the beginning of EOS. Gives the bytes written.</summary>
+    /// <summary>Encodes a text and pads its last byte with the beginning of EOS. Returns the number of bytes.</summary>
     public static int Encode(ReadOnlySpan<byte> text, Span<byte> destination)
     {
         ulong bits = 0;
@@ -78,8 +78,8 @@ internal static class HuffmanCode
     }
 
     /// <summary>
-    /// Decodes a string into a destination of <see cref="DecodedBytesMax"/> bytes or more. Gives the bytes written, or -1 for EOS
-    /// and for padding that is not less than a byte of ones.
+    /// Decodes a string into a destination of <see cref="DecodedBytesMax"/> bytes or more. Returns the number of bytes, or -1 for EOS and
+    /// for padding that is not less than a byte of ones.
     /// </summary>
     public static int Decode(ReadOnlySpan<byte> encoded, Span<byte> destination)
     {
@@ -97,7 +97,7 @@ internal static class HuffmanCode
             int symbol = Next(bits, out int length);
             if (length > count)
             {
-                // All bits have been read. Zeros fill the rest of the word, so no code that is whole can look longer than it is.
+                // All bits have been read. Zeros fill the word, so no complete code can seem longer than it is.
                 return IsPadding(bits, count) ? written : -1;
             }
 
@@ -142,7 +142,7 @@ internal static class HuffmanCode
         length = LookupBits + 1;
         while (code >= tables.End[length])
         {
-            // This ends: behind the longest codes there is nothing.
+            // Terminates: no code is longer than the longest ones.
             length++;
         }
 
@@ -151,7 +151,7 @@ internal static class HuffmanCode
 
     private static bool IsPadding(ulong bits, int count) => count < 8 && bits >> 56 == (0xFF00UL >> count & 0xFF);
 
-    /// <summary>What follows from the lengths.</summary>
+    /// <summary>The tables derived from the lengths.</summary>
     private sealed class Tables
     {
         public Tables()

@@ -1,6 +1,6 @@
 namespace Millrace.Http;
 
-/// <summary>The static table of HPACK, RFC 7541 appendix A. Its indices start at 1; entries of one name stand together.</summary>
+/// <summary>The static table of HPACK, RFC 7541 appendix A. Its indices start at 1; entries with the same name are adjacent.</summary>
 internal static class StaticTable
 {
     public const int Count = 61;
@@ -86,7 +86,7 @@ internal static class StaticTable
     /// <summary>The first entry that has the name of this one.</summary>
     public static int FirstWith(int index) => FirstWithName[index];
 
-    /// <summary>The first entry with a name, which is in lower case; 0 where there is none.</summary>
+    /// <summary>The first entry with a lower-case name; 0 if there is none.</summary>
     public static int Find(ReadOnlySpan<byte> name)
     {
         if (name.Length >= IndicesByNameBytes.Length)

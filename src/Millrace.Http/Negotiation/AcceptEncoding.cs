@@ -2,23 +2,24 @@ namespace Millrace.Http;
 
 /// <summary>Chooses a content coding by what Accept-Encoding allows and prefers (RFC 9110 section 12.5.3).</summary>
 /// <remarks>
-/// A malformed element is as if it were not there. Of a coding named twice the lower weight counts: no refusal is overlooked.
-/// Identity is acceptable without being named, but is then the last choice.
+/// A malformed element is ignored. Of a coding named twice the lower weight applies, so that no refusal is overlooked. Identity is
+/// acceptable without being named, but is then the last choice.
 /// </remarks>
 internal static class AcceptEncoding
 {
     private const int Any = ContentCodings.Count;
     private const int Unlisted = int.MaxValue;
 
-    // No weight but 0 is less, and identity is the last of the order.
+    // Only weight 0 is lower, and identity is the last in the order.
     private const int NotRefused = 1;
 
-    /// <summary>Among equal weights the coding that is usually smallest comes first.</summary>
+    /// <summary>Of equal weights the coding that is usually smallest comes first.</summary>
     private static ReadOnlySpan<ContentCoding> Order
         => [ContentCoding.Brotli, ContentCoding.Zstd, ContentCoding.Gzip, ContentCoding.Identity];
 
     /// <summary>
-    /// Chooses the acceptable coding of the highest weight. False: none of the available is acceptable, identity neither (406).
+    /// Chooses the acceptable coding with the highest weight. False if none of the available codings is acceptable, not even identity
+    /// (406).
     /// </summary>
     public static bool TryChoose(ReadOnlySpan<byte> value, CodingSet available, out ContentCoding coding)
     {

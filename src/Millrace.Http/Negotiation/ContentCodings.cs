@@ -5,7 +5,7 @@ internal static class ContentCodings
 {
     public const int Count = 4;
 
-    /// <summary>The name in Content-Encoding. That of identity never is there (RFC 9110 section 8.4), only in Accept-Encoding.</summary>
+    /// <summary>The name in Content-Encoding. Identity occurs only in Accept-Encoding (RFC 9110 section 8.4).</summary>
     public static ReadOnlySpan<byte> NameOf(ContentCoding coding) => coding switch
     {
         ContentCoding.Gzip => "gzip"u8,
@@ -32,4 +32,24 @@ internal static class ContentCodings
         };
         return isKnown;
     }
+}
+
+/// <summary>The available codings: bit <c>1 &lt;&lt; (int)coding</c> for each <see cref="ContentCoding"/>.</summary>
+[Flags]
+internal enum CodingSet : byte
+{
+    None = 0,
+    Identity = 1,
+    Gzip = 2,
+    Brotli = 4,
+    Zstd = 8,
+}
+
+/// <summary>The content codings a representation is served in (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).</summary>
+internal enum ContentCoding : byte
+{
+    Identity,
+    Gzip,
+    Brotli,
+    Zstd,
 }

@@ -1,9 +1,9 @@
 namespace Millrace.Http;
 
-/// <summary>The weight Accept gives a media type, and how precise the range was that gave it. Listed nowhere: 0.</summary>
+/// <summary>The weight that Accept gives a media type, and the precision of the range that gave it. 0 if it is not listed.</summary>
 internal readonly record struct MediaPreference(MediaPrecision Precision, int Weight)
 {
-    /// <summary>Looks for <c>type/subtype</c>, both in lower case. Of ranges of the same precision the lower weight counts.</summary>
+    /// <summary>Finds <c>type/subtype</c>, both in lower case. Of ranges with the same precision the lower weight applies.</summary>
     public static MediaPreference Find(ReadOnlySpan<byte> accept, ReadOnlySpan<byte> type, ReadOnlySpan<byte> subtype)
     {
         var found = default(MediaPreference);
@@ -28,7 +28,7 @@ internal readonly record struct MediaPreference(MediaPrecision Precision, int We
         int weight = Http.Weight.Max;
         while (precision != MediaPrecision.None && parts.MoveNext())
         {
-            // Wherever it stands, a parameter called q is the weight (RFC 9110 section 12.5.1).
+            // At any position, a parameter named q is the weight (RFC 9110 section 12.5.1).
             if (!Http.Weight.IsWeight(parts.Current))
             {
                 precision = precision == MediaPrecision.Named && !parts.Current.IsEmpty ? MediaPrecision.NamedWithParameters : precision;
@@ -59,4 +59,22 @@ internal readonly record struct MediaPreference(MediaPrecision Precision, int We
             : Words.EqualsIgnoreCase(name, subtype) ? MediaPrecision.Named
             : MediaPrecision.None;
     }
+}
+
+/// <summary>How precisely a media range matches a type; the most precise range applies (RFC 9110 section 12.5.1).</summary>
+internal enum MediaPrecision
+{
+    None,
+
+    /// <summary><c>*/*</c></summary>
+    Any,
+
+    /// <summary><c>text/*</c></summary>
+    Family,
+
+    /// <summary><c>text/html;level=1</c>: a variant of the type, so the type itself takes precedence if it is listed, too.</summary>
+    NamedWithParameters,
+
+    /// <summary><c>text/html</c></summary>
+    Named,
 }

@@ -3,10 +3,10 @@ namespace Millrace.Http;
 /// <summary>Quality values (RFC 9110 section 12.4.2) in thousandths.</summary>
 internal static class Weight
 {
-    /// <summary>What an element without a weight has.</summary>
+    /// <summary>The weight of an element without one.</summary>
     public const int Max = 1000;
 
-    /// <summary>Whether a parameter, <c>name=value</c>, is a weight, well-formed or not.</summary>
+    /// <summary>Whether a parameter, <c>name=value</c>, is a weight, valid or not.</summary>
     public static bool IsWeight(ReadOnlySpan<byte> parameter)
         => parameter.Length >= 2 && (parameter[0] | 0x20) == 'q' && parameter[1] == '=';
 

@@ -6,8 +6,8 @@ using System.Text;
 namespace Millrace.Http;
 
 /// <summary>
-/// The boundaries of multipart bodies (RFC 2046, section 5.1.1): random, so that nobody can put one into a file, and new for each answer.
-/// One per thread.
+/// Makes the boundaries of multipart bodies (RFC 2046, section 5.1.1): random, so that no file can contain one on purpose, and new for each
+/// response. One per thread.
 /// </summary>
 internal sealed class Boundary
 {
@@ -15,7 +15,7 @@ internal sealed class Boundary
 
     private const int CounterBytes = 16;
 
-    /// <summary>Each of six bits in HPACK's code (RFC 7541, appendix B): how long a head is does not hang on chance.</summary>
+    /// <summary>Characters of six bits in HPACK's code (RFC 7541, appendix B), so that the length of a head does not vary.</summary>
     private const string Digits = "3456789bdfghlmnp";
 
     private readonly byte[] _text = new byte[Bytes];
@@ -23,7 +23,7 @@ internal sealed class Boundary
 
     public Boundary() => Encoding.ASCII.GetBytes(RandomNumberGenerator.GetString(Digits, Bytes - CounterBytes), _text);
 
-    /// <summary>The text of a new boundary. It is the caller's to keep.</summary>
+    /// <summary>The text of a new boundary, which the caller owns.</summary>
     public byte[] Next()
     {
         bool formatted = Utf8Formatter.TryFormat(_next++, _text.AsSpan(Bytes - CounterBytes), out int count, new('x', CounterBytes));

@@ -3,26 +3,40 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Selects the ranges a Range field asks for (RFC 9110 sections 14.1 and 14.2), coalesced and in the order they were asked for.
+/// Selects the ranges that a Range field requests (RFC 9110 sections 14.1 and 14.2), coalesced and in the requested order.
 /// </summary>
 /// <remarks>
-/// A set with an invalid spec may be ignored or rejected: one beside valid specs is ignored, a set without a valid spec is rejected,
-/// for its sender meant something else than the whole. A request that costs more than the whole is answered with it
-/// (section 17.15). OWS is forgiven behind '=' as it is around commas.
+/// One rule for invalid fields: a field that is not completely a valid ranges-specifier of the unit bytes is ignored. Only a valid set
+/// without a satisfiable range is refused. A request that costs more than the whole is answered with the whole (section 17.15). OWS is
+/// allowed after '=' as it is around commas.
 /// </remarks>
 internal static class ByteRanges
 {
-    /// <summary>The most parts an answer has. zsync asks for 20 at once and gives up if it gets the whole; others ask for dozens.</summary>
-    public const int Max = 64;
+    /// <summary>
+    /// The maximum number of parts of a response. zchunk (dnf) requests up to 255 ranges at once, and fewer each time if it gets the whole.
+    /// </summary>
+    public const int Max = 256;
 
-    /// <summary>The most specs, empty ones included, that are read.</summary>
-    public const int SpecsMax = 128;
+    /// <summary>
+    /// The maximum number of parts if ranges overlap, which no honest client needs by the hundreds. zsync requests 20 at once and gives up
+    /// if it gets the whole; others request dozens.
+    /// </summary>
+    public const int OverlappingMax = 64;
+
+    /// <summary>The maximum number of specs, including empty ones, that are read.</summary>
+    public const int SpecsMax = 256;
+
+    /// <summary>
+    /// The cost of a part besides its bytes, as estimated by RFC 9110 section 15.3.7.2. Closer ranges are joined, so that many parts cost
+    /// at most about as much as the whole.
+    /// </summary>
+    public const int PartOverheadBytes = 80;
 
     private static ReadOnlySpan<byte> Unit => "bytes"u8;
 
     /// <summary>
-    /// Fills <paramref name="ranges"/>, which has room for <see cref="Max"/>, if the outcome is Partial.
-    /// A representation of no bytes has no ranges and is always sent whole.
+    /// Fills <paramref name="ranges"/>, which has room for <see cref="Max"/>, if the outcome is Partial. A representation of no bytes has
+    /// no ranges and is always sent whole.
     /// </summary>
     public static RangeOutcome Select(ReadOnlySpan<byte> range, long size, Span<ByteRange> ranges, out int count)
     {
@@ -33,11 +47,16 @@ internal static class ByteRanges
             return RangeOutcome.Whole;
         }
 
-        var selected = new CoalescedRanges(stackalloc ByteRange[SpecsMax]);
+        var selected = new CoalescedRanges(stackalloc ByteRange[SpecsMax], gapMax: PartOverheadBytes);
         RangeOutcome outcome = Collect(set, size, ref selected);
-        if (outcome != RangeOutcome.Partial || selected.Ranges.Length > Max)
+        if (outcome != RangeOutcome.Partial)
         {
-            return outcome == RangeOutcome.Partial ? RangeOutcome.Whole : outcome;
+            return outcome;
+        }
+
+        if (selected.HasOverlaps && selected.Ranges.Length > OverlappingMax)
+        {
+            return RangeOutcome.Whole;
         }
 
         selected.Ranges.CopyTo(ranges);
@@ -54,8 +73,7 @@ internal static class ByteRanges
 
     private static RangeOutcome Collect(ReadOnlySpan<byte> set, long size, scoped ref CoalescedRanges selected)
     {
-        bool hasValid = false;
-        bool hasInvalid = false;
+        bool hasSpec = false;
         long bytesLeft = size;
         foreach (ReadOnlySpan<byte> spec in new CommaList(set))
         {
@@ -66,14 +84,14 @@ internal static class ByteRanges
             }
 
             RangeSpecKind kind = RangeSpec.Read(spec, size, out ByteRange range);
-            hasInvalid |= kind == RangeSpecKind.Invalid;
-            hasValid |= kind != RangeSpecKind.Invalid;
-            if (kind != RangeSpecKind.Satisfiable)
+            hasSpec = true;
+            if (kind == RangeSpecKind.Unsatisfiable)
             {
                 continue;
             }
 
-            if (range.Length > bytesLeft)
+            // An invalid spec makes the whole field ignored, and so do specs of more bytes than there are.
+            if (kind == RangeSpecKind.Invalid || range.Length > bytesLeft)
             {
                 return RangeOutcome.Whole;
             }
@@ -82,8 +100,27 @@ internal static class ByteRanges
             selected.Add(range);
         }
 
-        return hasValid && hasInvalid ? RangeOutcome.Whole
+        return !hasSpec ? RangeOutcome.Whole
             : bytesLeft == size ? RangeOutcome.Unsatisfiable
             : RangeOutcome.Partial;
     }
+}
+
+/// <summary>A range of bytes of a representation, both ends included as in Content-Range (RFC 9110 section 14.4).</summary>
+internal readonly record struct ByteRange(long First, long Last)
+{
+    public long Length => Last - First + 1;
+}
+
+/// <summary>The result of a Range field (RFC 9110 section 14.2).</summary>
+internal enum RangeOutcome
+{
+    /// <summary>It is absent or ignored: 200.</summary>
+    Whole,
+
+    /// <summary>206: a single range as it is, several as multipart/byteranges.</summary>
+    Partial,
+
+    /// <summary>416.</summary>
+    Unsatisfiable,
 }

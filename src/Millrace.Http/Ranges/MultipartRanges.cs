@@ -3,8 +3,8 @@ using System.Text;
 namespace Millrace.Http;
 
 /// <summary>
-/// Several ranges of one representation as multipart/byteranges (RFC 9110, section 14.6): what stands before, between and behind them, and
-/// the length of the whole known before the first byte. Rare (zsync, some PDF readers), so it allocates.
+/// Several ranges of one representation as multipart/byteranges (RFC 9110, section 14.6): the text before, between and after them, and the
+/// total length in advance. Rare (zsync, some PDF readers), so it allocates.
 /// </summary>
 internal sealed class MultipartRanges
 {
@@ -28,7 +28,7 @@ internal sealed class MultipartRanges
         }
     }
 
-    /// <summary>The value of the answer's Content-Type.</summary>
+    /// <summary>The value of the response's Content-Type.</summary>
     public byte[] ContentType { get; }
 
     /// <summary>The length of the whole body.</summary>
@@ -36,12 +36,12 @@ internal sealed class MultipartRanges
 
     public int Count => _ranges.Length;
 
-    /// <summary>What stands behind the last range.</summary>
+    /// <summary>The text after the last range.</summary>
     public ReadOnlySpan<byte> End => _end;
 
     public ByteRange this[int part] => _ranges[part];
 
-    /// <summary>What stands before a range: its delimiter and its fields.</summary>
+    /// <summary>The text before a range: its delimiter and its fields.</summary>
     public ReadOnlySpan<byte> HeadOf(int part) => _heads[part];
 
     private static byte[] Head(ByteRange range, long size, ReadOnlySpan<byte> partType, ReadOnlySpan<byte> boundary)
@@ -50,7 +50,7 @@ internal sealed class MultipartRanges
         int contentRangeBytes = ContentRange.Write(contentRange, range, size);
         return
         [
-            // Also before the first: zsync finds no boundary without it, and nginx and Apache send it.
+            // Also before the first: zsync needs it to find the boundary, and nginx and Apache send it.
             .. "\r\n--"u8,
             .. boundary,
             .. "\r\nContent-Type: "u8,

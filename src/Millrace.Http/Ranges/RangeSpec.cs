@@ -1,12 +1,14 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// One range-spec of the unit bytes (RFC 9110 section 14.1.2): <c>first-last</c>, <c>first-</c> or <c>-suffix</c>. Numbers may have
-/// any count of digits.
+/// One range-spec of the unit bytes (RFC 9110 section 14.1.2): <c>first-last</c>, <c>first-</c> or <c>-suffix</c>. Numbers may have any
+/// number of digits.
 /// </summary>
 internal static class RangeSpec
 {
-    /// <summary>Reads a spec for a representation of <paramref name="size"/> bytes, 1 or more. The range is cut to what is there.</summary>
+    /// <summary>
+    /// Reads a spec for a representation of <paramref name="size"/> bytes, 1 or more. The range is limited to the representation.
+    /// </summary>
     public static RangeSpecKind Read(ReadOnlySpan<byte> spec, long size, out ByteRange range)
     {
         range = default;
@@ -39,7 +41,7 @@ internal static class RangeSpec
         return range.First < size ? RangeSpecKind.Satisfiable : RangeSpecKind.Unsatisfiable;
     }
 
-    // Numbers past the largest long become it: no representation is that long.
+    // Numbers above the largest long become it: no representation is that long.
     private static long Number(ReadOnlySpan<byte> digits)
     {
         long value = 0;
@@ -57,11 +59,23 @@ internal static class RangeSpec
         return value;
     }
 
-    // As text, because both may be past the largest long.
+    // Compared as text, because both may exceed the largest long.
     private static bool IsLess(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right)
     {
         left = left.TrimStart((byte)'0');
         right = right.TrimStart((byte)'0');
         return left.Length != right.Length ? left.Length < right.Length : left.SequenceCompareTo(right) < 0;
     }
+}
+
+/// <summary>The result of one range-spec for a representation of a given size (RFC 9110 sections 14.1.1 and 14.1.2).</summary>
+internal enum RangeSpecKind
+{
+    Satisfiable,
+
+    /// <summary>Well-formed, but outside the representation.</summary>
+    Unsatisfiable,
+
+    /// <summary>Malformed, or its last position is before its first.</summary>
+    Invalid,
 }

@@ -1,8 +1,8 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Fields that speak of a connection of HTTP/1.1, which no message of HTTP/2 may have (RFC 9113 section 8.2.2). TE is one too, but
-/// for the value that requests may give it.
+/// The HTTP/1.1 connection fields, which no HTTP/2 message may have (RFC 9113 section 8.2.2). TE is one too, except with the value that
+/// requests may give it.
 /// </summary>
 internal static class ConnectionFields
 {

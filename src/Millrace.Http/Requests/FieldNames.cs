@@ -49,3 +49,41 @@ internal static class FieldNames
             : Words.EqualsIgnoreCase(name, "expect"u8) ? FieldName.Expect
             : FieldName.Unknown;
 }
+
+/// <summary>
+/// The request fields that the server reads, as integers. Those that frame the message or its connection come first (see <see
+/// cref="MessageFraming"/>). There are fewer than 64, so that a head stores which it has in one word.
+/// </summary>
+internal enum FieldName : byte
+{
+    Unknown,
+
+    Host,
+    Connection,
+    ContentLength,
+    TransferEncoding,
+    Expect,
+
+    Accept,
+    AcceptEncoding,
+    AccessControlRequestHeaders,
+    AccessControlRequestMethod,
+    Authorization,
+    Cookie,
+    Forwarded,
+    IfMatch,
+    IfModifiedSince,
+    IfNoneMatch,
+    IfRange,
+    IfUnmodifiedSince,
+    KeepAlive,
+    Origin,
+    Priority,
+    Range,
+    Referer,
+    TE,
+    Upgrade,
+    UserAgent,
+    XForwardedFor,
+    XForwardedProto,
+}

@@ -1,14 +1,14 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// What RFC 9113 sections 8.2.1 and 8.2.2 hold against a single field of a request, pseudo-fields aside. Beyond what they demand,
-/// it is as strict as with HTTP/1.1: names are tokens, and values have no controls.
+/// Checks a single field of a request by RFC 9113 sections 8.2.1 and 8.2.2, except pseudo-fields. Beyond these sections it is as strict as
+/// with HTTP/1.1: names are tokens, and values have no control characters.
 /// </summary>
 internal static class FieldRules
 {
     /// <param name="name">The name.</param>
     /// <param name="value">The value.</param>
-    /// <param name="staticIndex">Where the name stands in the static table, all of whose names are valid; else 0.</param>
+    /// <param name="staticIndex">The index of the name in the static table, all of whose names are valid; otherwise 0.</param>
     public static FieldsRefusal Judge(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
         if (staticIndex == 0 && (name.IsEmpty || name.ContainsAnyExcept(ByteClasses.LowerToken)))

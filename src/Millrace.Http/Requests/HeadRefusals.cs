@@ -1,6 +1,6 @@
 namespace Millrace.Http;
 
-/// <summary>The status that answers a refused head.</summary>
+/// <summary>The status of the response to a refused head.</summary>
 internal static class HeadRefusals
 {
     public static int StatusOf(HeadRefusal refusal) => refusal switch
@@ -8,8 +8,60 @@ internal static class HeadRefusals
         HeadRefusal.None => throw new ArgumentOutOfRangeException(nameof(refusal), "A head that was not refused has no such status."),
         HeadRefusal.RequestLineTooLong => 414,
         HeadRefusal.HeadTooLarge or HeadRefusal.TooManyFields => 431,
-        HeadRefusal.UnknownTransferCoding => 501,
+        HeadRefusal.MethodTooLong or HeadRefusal.UnknownTransferCoding => 501,
         HeadRefusal.VersionNotSupported => 505,
         _ => 400,
     };
+}
+
+/// <summary>
+/// Why a request's head is refused. The connection closes after the response, because the start of the next request is not known.
+/// </summary>
+internal enum HeadRefusal : byte
+{
+    None,
+
+    // 400: the request line.
+    TooManyEmptyLines,
+    BareCr,
+    BareLf,
+    BadMethod,
+    BadTarget,
+    MissingVersion,
+    BadVersion,
+
+    // 400: field lines.
+    ObsFold,
+    WhitespaceBeforeFirstField,
+    EmptyFieldName,
+    SpaceBeforeColon,
+    MissingColon,
+    BadFieldName,
+    BadFieldValue,
+
+    // 400: the combination of fields.
+    MissingHost,
+    RepeatedHost,
+    BadHost,
+    BadContentLength,
+    RepeatedContentLength,
+    BadTransferEncoding,
+    RepeatedChunked,
+    ChunkedNotFinal,
+    TransferEncodingWithContentLength,
+    TransferEncodingOnHttp10,
+
+    // 414
+    RequestLineTooLong,
+
+    // 431
+    HeadTooLarge,
+    TooManyFields,
+
+    // 501
+    MethodTooLong,
+    UnknownTransferCoding,
+
+    // 505
+    VersionNotSupported,
 }

@@ -1,8 +1,8 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Says why a line that <see cref="RequestHeadParser"/> could not take is none: the reason is its first wrong byte from the left,
-/// so it is the same however the bytes arrived. None means that nothing is wrong yet and the rest of the line is missing.
+/// Finds why <see cref="RequestHeadParser"/> could not take a line: the reason is the first wrong byte from the left, so it does not depend
+/// on how the bytes were split. None means that nothing is wrong yet and the line is not complete.
 /// </summary>
 internal static class LineDiagnosis
 {

@@ -1,8 +1,8 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// What a head says about its body and its connection, gathered line by line. Where two readers could disagree about the end of a
-/// message (RFC 9112 section 11.2, request smuggling) it is refused, even where the RFC would let a server repair it.
+/// Collects what a head says about its body and its connection, line by line. A head whose message end two readers could interpret
+/// differently (RFC 9112 section 11.2, request smuggling) is refused, even if the RFC would let a server repair it.
 /// </summary>
 internal struct MessageFraming
 {
@@ -26,7 +26,7 @@ internal struct MessageFraming
     /// <summary>Whether the connection persists, RFC 9112 section 9.3.</summary>
     public readonly bool KeepsAlive(HttpVersion version) => !_close && (version == HttpVersion.Http11 || _keepAlive);
 
-    /// <summary>Whether the client awaits a 100; one of HTTP/1.0 cannot (RFC 9110 section 10.1.1).</summary>
+    /// <summary>Whether the client awaits a 100; an HTTP/1.0 client cannot (RFC 9110 section 10.1.1).</summary>
     public readonly bool ExpectsContinue(HttpVersion version) => _expectsContinue && version == HttpVersion.Http11;
 
     /// <summary>Takes a field line for which <see cref="Reads"/> holds.</summary>
@@ -49,14 +49,15 @@ internal struct MessageFraming
         }
     }
 
-    /// <summary>Judges the fields together, once all have been seen.</summary>
+    /// <summary>Checks the fields together, after the last one.</summary>
     public readonly HeadRefusal Conclude(HttpVersion version, bool hasHost)
     {
         if (_hasTransferEncoding)
         {
             HeadRefusal refusal = version == HttpVersion.Http10 ? HeadRefusal.TransferEncodingOnHttp10
                 : _hasContentLength ? HeadRefusal.TransferEncodingWithContentLength
-                // RFC 9112 section 6.3: without a final "chunked" the length cannot be known. This MUST outranks the SHOULD of 501.
+                // RFC 9112 section 6.3: without a final "chunked" the length cannot be known. This MUST takes precedence over the SHOULD of
+                // 501.
                 : !_endsChunked ? HeadRefusal.ChunkedNotFinal
                 : _hasOtherCoding ? HeadRefusal.UnknownTransferCoding
                 : HeadRefusal.None;
@@ -152,4 +153,12 @@ internal struct MessageFraming
         // RFC 9112 section 7.1: chunked has no parameters; one is an error.
         return isChunked && semicolon >= 0 ? HeadRefusal.BadTransferEncoding : HeadRefusal.None;
     }
+}
+
+/// <summary>How the body after a head is delimited, RFC 9112 section 6.3. None also stands for a Content-Length of 0.</summary>
+internal enum BodyFraming : byte
+{
+    None,
+    Length,
+    Chunked,
 }

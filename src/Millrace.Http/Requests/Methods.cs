@@ -2,12 +2,12 @@ using System.Runtime.CompilerServices;
 
 namespace Millrace.Http;
 
-/// <summary>Recognizes a request method, which is case-sensitive (RFC 9110 section 9.1), by the word it starts with.</summary>
+/// <summary>Recognizes a request method, which is case-sensitive (RFC 9110 section 9.1), by its first bytes.</summary>
 internal static class Methods
 {
     /// <summary>
-    /// Reads the method that starts at <paramref name="at"/> with the space behind it.
-    /// Returns the space's index, or -1 where no token with a space behind it stands.
+    /// Reads the method at <paramref name="at"/> with the space after it. Returns the space's index, or -1 if there is no token with a
+    /// space after it.
     /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static int Read(ReadOnlySpan<byte> text, int at, out Method method)
@@ -28,7 +28,7 @@ internal static class Methods
         return length > 0 && text[length] == ' ' ? at + length : -1;
     }
 
-    /// <summary>The method that a token is.</summary>
+    /// <summary>The method for a token.</summary>
     public static Method Of(ReadOnlySpan<byte> token) => token switch
     {
         _ when token.SequenceEqual("GET"u8) => Method.Get,
@@ -42,4 +42,19 @@ internal static class Methods
         _ when token.SequenceEqual("CONNECT"u8) => Method.Connect,
         _ => Method.Unknown,
     };
+}
+
+/// <summary>The request methods that the server distinguishes. Unknown is any other valid token.</summary>
+internal enum Method : byte
+{
+    Unknown,
+    Get,
+    Head,
+    Options,
+    Post,
+    Put,
+    Delete,
+    Trace,
+    Connect,
+    Patch,
 }

@@ -4,12 +4,12 @@ using System.Text;
 namespace Millrace.Http;
 
 /// <summary>
-/// The pseudo-fields of one request (RFC 9113 section 8.3.1), each at most once and in any order, kept until they can be judged
-/// together. The memory is as large as a head may be.
+/// The pseudo-fields of one request (RFC 9113 section 8.3.1), each at most once and in any order, stored until they can be checked
+/// together. The memory is as large as the maximum head.
 /// </summary>
 internal struct PseudoFields(byte[] memory)
 {
-    // By PseudoField. A value may be empty, so what has come is noted apart.
+    // By PseudoField. A value may be empty, so presence is stored separately.
     private Ranges _values;
     private int _used;
     private uint _present;
@@ -54,8 +54,8 @@ internal struct PseudoFields(byte[] memory)
     }
 
     /// <summary>
-    /// Judges what has come, once no more can: what must be there is, and each value is one, but for those of method and path,
-    /// which are judged where the request line is read.
+    /// Checks the pseudo-fields after the last one: all required ones are present, and each value is valid, except those of method and
+    /// path, which are checked when the request line is parsed.
     /// </summary>
     public FieldsRefusal Conclude()
     {
@@ -64,7 +64,7 @@ internal struct PseudoFields(byte[] memory)
             return FieldsRefusal.MissingPseudoField;
         }
 
-        // Section 8.5: CONNECT names a host and a port, and nothing there.
+        // Section 8.5: CONNECT has a host and a port, but no path.
         bool isConnect = Of(PseudoField.Method).SequenceEqual("CONNECT"u8);
         if (isConnect && (Has(PseudoField.Scheme) || Has(PseudoField.Path)))
         {
@@ -76,7 +76,8 @@ internal struct PseudoFields(byte[] memory)
             return FieldsRefusal.MissingPseudoField;
         }
 
-        if (Has(PseudoField.Authority) && !UriHost.IsValidAuthority(Of(PseudoField.Authority)))
+        // An empty one corresponds to an empty Host in HTTP/1.1: the client does not know the host's name.
+        if (Has(PseudoField.Authority) && !UriHost.IsValidHostField(Of(PseudoField.Authority)))
         {
             return FieldsRefusal.BadAuthority;
         }
@@ -84,7 +85,7 @@ internal struct PseudoFields(byte[] memory)
         return isConnect ? FieldsRefusal.None : ReadScheme();
     }
 
-    /// <summary>Whether a Host field names what :authority does, for which a port that the scheme implies may be left out.</summary>
+    /// <summary>Whether Host and :authority name the same host; a port that the scheme implies may be omitted.</summary>
     public readonly bool IsAuthority(ReadOnlySpan<byte> host)
         => Ascii.EqualsIgnoreCase(WithoutDefaultPort(host), WithoutDefaultPort(Of(PseudoField.Authority)));
 
@@ -96,9 +97,7 @@ internal struct PseudoFields(byte[] memory)
             return FieldsRefusal.BadScheme;
         }
 
-        Scheme = Words.EqualsIgnoreCase(text, "https"u8) ? UriScheme.Https
-            : Words.EqualsIgnoreCase(text, "http"u8) ? UriScheme.Http
-            : UriScheme.Unknown;
+        Scheme = UriSchemes.Of(text);
         return Scheme == UriScheme.Unknown ? FieldsRefusal.UnknownScheme : FieldsRefusal.None;
     }
 
@@ -126,4 +125,16 @@ internal struct PseudoFields(byte[] memory)
     {
         private TextRange _first;
     }
+}
+
+/// <summary>
+/// The pseudo-fields that a request may have, RFC 9113 section 8.3.1, by the first index of their names in the static table.
+/// </summary>
+internal enum PseudoField : byte
+{
+    Unknown = 0,
+    Authority = 1,
+    Method = 2,
+    Path = 4,
+    Scheme = 6,
 }

@@ -1,20 +1,20 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Takes the fields of an HTTP/2 request (RFC 9113 section 8) and writes the head of the HTTP/1.1 request that means the same,
-/// together with the <see cref="RequestHead"/> that <see cref="RequestHeadParser"/> would make of it. So whatever answers one
-/// version answers the other: it is given <see cref="Head"/> and <see cref="Bytes"/>.
+/// Receives the fields of an HTTP/2 request (RFC 9113 section 8) and writes the head of the equivalent HTTP/1.1 request, with the <see
+/// cref="RequestHead"/> that <see cref="RequestHeadParser"/> would produce for it. Code that answers one version thus answers the other: it
+/// uses <see cref="Head"/> and <see cref="Bytes"/>.
 /// </summary>
 /// <remarks>
 /// <para>
 /// For each request: <see cref="Begin"/>, <see cref="HpackDecoder.Decode"/> with this as the sink, <see cref="Conclude"/>. One per
-/// thread is enough; head and bytes hold until the next Begin. A request that has to wait is kept as a copy of the bytes, and
-/// parsed from it when its time has come. Nothing is allocated per request.
+/// thread is enough; head and bytes are valid until the next Begin. A request that has to wait keeps a copy of the bytes, which is
+/// parsed later. Nothing is allocated per request.
 /// </para>
 /// <para>
-/// :authority becomes the Host, and a Host beside it must agree with it. Crumbs of a Cookie become one line at the end. The limits
-/// are those of HTTP/1.1 and count the bytes of its head. After a refusal all further fields are dropped; the table stays in step.
-/// Whether Content-Length agrees with the DATA is the session's to judge.
+/// :authority becomes the Host, and a Host field beside it must agree with it. Crumbs of a Cookie become one line at the end. The
+/// limits are those of HTTP/1.1 and count the bytes of its head. After a refusal all further fields are dropped; the table stays
+/// synchronized. The session checks whether Content-Length agrees with the DATA.
 /// </para>
 /// </remarks>
 internal sealed class RequestFields(HeadLimits limits) : IHpackSink
@@ -34,10 +34,10 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     /// <summary>The request, as ranges of <see cref="Bytes"/>.</summary>
     public RequestHead Head { get; } = new(limits.FieldsMax);
 
-    /// <summary>The head in the form of HTTP/1.1, the empty line included.</summary>
+    /// <summary>The head in HTTP/1.1 form, including the empty line.</summary>
     public ReadOnlySpan<byte> Bytes => _bytes.AsSpan(0, _written);
 
-    /// <summary>The :scheme, which need not be that of the connection; Unknown for CONNECT.</summary>
+    /// <summary>The :scheme, which may differ from the connection's; Unknown for CONNECT.</summary>
     public UriScheme Scheme => _pseudo.Scheme;
 
     public void Begin()
@@ -60,12 +60,12 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         }
         else if (_written == 0 && name.SequenceEqual(":method"u8) && !_pseudo.Has(PseudoField.Method))
         {
-            // They come in any order, and how a refusal is answered depends on it.
+            // Fields come in any order, and the response to a refusal depends on the method.
             _ = _pseudo.Add(name, value, staticIndex);
         }
     }
 
-    /// <summary>Judges the request when its block is at its end. Where it is refused, the head says what was understood at most.</summary>
+    /// <summary>Checks the request at the end of its block. If it is refused, the head contains at most what was understood.</summary>
     public FieldsRefusal Conclude()
     {
         if (_refusal == FieldsRefusal.None)
@@ -85,7 +85,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
 
         if (_refusal != FieldsRefusal.None && _written == 0)
         {
-            // No request line came of it, but whether the answer may have a body depends on its method.
+            // There is no request line, but whether the response may have a body depends on the method.
             Head.Method = Methods.Of(_pseudo.Of(PseudoField.Method));
         }
 
@@ -93,7 +93,15 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     }
 
     private FieldsRefusal AddPseudoField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
-        => _written > 0 ? FieldsRefusal.MisplacedPseudoField : _pseudo.Add(name, value, staticIndex);
+    {
+        FieldsRefusal refusal = _written > 0 ? FieldsRefusal.MisplacedPseudoField : _pseudo.Add(name, value, staticIndex);
+        bool isLargeMethod = refusal == FieldsRefusal.HeadTooLarge
+            && value.Length >= limits.RequestLineBytesMax
+            && name.SequenceEqual(":method"u8);
+        return !isLargeMethod ? refusal
+            : IsTooLong(value) ? FieldsRefusal.MethodTooLong
+            : FieldsRefusal.BadMethod;
+    }
 
     private FieldsRefusal AddField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
@@ -117,7 +125,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         };
     }
 
-    /// <summary>Once, as in HTTP/1.1: nothing is written of it, and so no other limit would end it.</summary>
+    /// <summary>Once, as in HTTP/1.1: nothing is written for it, so no other limit would end it.</summary>
     private FieldsRefusal CompareHost(ReadOnlySpan<byte> value)
     {
         if (_hasOtherHost)
@@ -129,7 +137,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         return _pseudo.IsAuthority(value) ? FieldsRefusal.None : FieldsRefusal.OtherHost;
     }
 
-    /// <summary>Section 8.2.3: what a client split for the sake of compression becomes one again. Empty crumbs add nothing.</summary>
+    /// <summary>Section 8.2.3: joins what a client split for the sake of compression. Empty crumbs add nothing.</summary>
     private FieldsRefusal AddCrumb(ReadOnlySpan<byte> value)
     {
         _hasCookie = true;
@@ -145,7 +153,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         return FieldsRefusal.None;
     }
 
-    /// <summary>Writes the request line and the Host, once; from then on pseudo-fields come too late.</summary>
+    /// <summary>Writes the request line and the Host, once; later pseudo-fields are errors.</summary>
     private FieldsRefusal ConcludePseudoFields()
     {
         if (_written > 0)
@@ -167,10 +175,14 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     private FieldsRefusal WriteRequestLine()
     {
         ReadOnlySpan<byte> method = _pseudo.Of(PseudoField.Method);
-        bool isWritten = TryWrite(method) && TryWrite(" "u8);
-        if (!isWritten || Methods.Read(Bytes, 0, out Method known) != method.Length)
+        if (IsTooLong(method))
         {
-            return isWritten ? FieldsRefusal.BadMethod : FieldsRefusal.HeadTooLarge;
+            return FieldsRefusal.MethodTooLong;
+        }
+
+        if (!TryWrite(method) || !TryWrite(" "u8) || Methods.Read(Bytes, 0, out Method known) != method.Length)
+        {
+            return FieldsRefusal.BadMethod;
         }
 
         Head.Method = known;
@@ -195,7 +207,11 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
             : FieldsRefusal.BadPath;
     }
 
-    /// <summary>Section 8.3.1: origin-form, or the asterisk; whether that may be is decided by the method.</summary>
+    /// <summary>Whether a method alone fills its request line, as the HTTP/1.1 parser checks it.</summary>
+    private bool IsTooLong(ReadOnlySpan<byte> method)
+        => method.Length >= limits.RequestLineBytesMax && !method[..limits.RequestLineBytesMax].ContainsAnyExcept(ByteClasses.Token);
+
+    /// <summary>Section 8.3.1: origin-form, or the asterisk, which only some methods allow.</summary>
     private static bool IsPath(ReadOnlySpan<byte> text)
         => !text.IsEmpty && text[0] is (byte)'/' or (byte)'*' && !text.ContainsAnyExcept(ByteClasses.Target);
 
@@ -227,6 +243,6 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         HeadRefusal.BadHost or HeadRefusal.RepeatedHost => FieldsRefusal.BadHost,
         HeadRefusal.RepeatedContentLength => FieldsRefusal.RepeatedContentLength,
         HeadRefusal.BadContentLength => FieldsRefusal.BadContentLength,
-        _ => throw new ArgumentOutOfRangeException(nameof(refusal), refusal, "Fields that could be refused so are refused before."),
+        _ => throw new ArgumentOutOfRangeException(nameof(refusal), refusal, "Such fields are refused earlier."),
     };
 }

@@ -4,17 +4,17 @@ using System.Runtime.CompilerServices;
 namespace Millrace.Http;
 
 /// <summary>
-/// The head of one request, as ranges of the bytes it was parsed from. One per thread is enough: <see cref="RequestHeadParser"/>
-/// fills it, and it is used up before the next one is parsed. Neither allocates.
+/// The head of one request, as ranges of the bytes it was parsed from. One per thread is enough: <see cref="RequestHeadParser"/> fills it,
+/// and it is used before the next one is parsed. Neither allocates.
 /// </summary>
-/// <remarks>After a refusal or an incomplete head it holds what was understood up to there, good for a log line at most.</remarks>
+/// <remarks>After a refusal or an incomplete head it contains what was understood so far, which is useful only for a log line.</remarks>
 internal sealed class RequestHead(int fieldsMax)
 {
     private const int KnownNames = 64;
 
     private readonly FieldLine[] _lines = new FieldLine[fieldsMax];
 
-    // The first and last line of each known field, meaningful only where its bit in _present is set; so nothing needs clearing.
+    // The first and last line of each known field, valid only if its bit in _present is set; so nothing needs clearing.
     private readonly short[] _first = new short[KnownNames];
     private readonly short[] _last = new short[KnownNames];
     private ulong _present;
@@ -28,7 +28,7 @@ internal sealed class RequestHead(int fieldsMax)
 
     public Method Method { get; internal set; }
 
-    /// <summary>The method as it was sent; it tells unknown ones apart.</summary>
+    /// <summary>The method as sent; distinguishes unknown methods.</summary>
     public TextRange MethodText { get; internal set; }
 
     public HttpVersion Version { get; internal set; }
@@ -36,27 +36,27 @@ internal sealed class RequestHead(int fieldsMax)
     public RequestTarget Target { get; internal set; }
 
     /// <summary>
-    /// Whom the request is for: the target's own authority, or else Host (RFC 9112 section 3.2.2). Empty where neither says.
+    /// The authority of the request: of the target itself, or else Host (RFC 9112 section 3.2.2). Empty if there is neither.
     /// </summary>
     public TextRange Authority { get; private set; }
 
     public BodyFraming Body => _framing.Body;
 
-    /// <summary>The body's length where it is framed by one, otherwise 0.</summary>
+    /// <summary>The length of a body with a Content-Length, otherwise 0.</summary>
     public long ContentLength => _framing.ContentLength;
 
     public bool KeepAlive => _framing.KeepsAlive(Version);
 
     public bool ExpectContinue => _framing.ExpectsContinue(Version);
 
-    /// <summary>All field lines in the order they came.</summary>
+    /// <summary>All field lines in order of arrival.</summary>
     public ReadOnlySpan<FieldLine> Fields => _lines.AsSpan(0, _count);
 
     internal int FieldsMax => _lines.Length;
 
     public bool Has(FieldName name) => (_present & (1UL << (int)name)) != 0;
 
-    /// <summary>The value of a field's first line. Fields that are lists may go on in others: see <see cref="ValuesOf"/>.</summary>
+    /// <summary>The value of a field's first line. Lists may continue in further lines: see <see cref="ValuesOf"/>.</summary>
     public bool TryGet(FieldName name, out TextRange value)
     {
         bool has = Has(name);
@@ -119,4 +119,48 @@ internal sealed class RequestHead(int fieldsMax)
 
         _last[(int)name] = (short)index;
     }
+}
+
+/// <summary>One field line of a request: its name as an integer and as text, and its value without surrounding whitespace.</summary>
+internal struct FieldLine
+{
+    public TextRange NameText { get; init; }
+
+    public TextRange Value { get; init; }
+
+    public FieldName Name { get; init; }
+
+    /// <summary>The index of the next line with the same known name; 0 for none, since a next line is never the first.</summary>
+    internal short Next { get; set; }
+}
+
+/// <summary>The values of all lines of one known field, in order of arrival (RFC 9110 section 5.3: together they are one list).</summary>
+internal ref struct FieldValues(ReadOnlySpan<FieldLine> lines, int first)
+{
+    private readonly ReadOnlySpan<FieldLine> _lines = lines;
+    private int _next = first;
+
+    public TextRange Current { get; private set; }
+
+    public readonly FieldValues GetEnumerator() => this;
+
+    public bool MoveNext()
+    {
+        if (_next < 0)
+        {
+            return false;
+        }
+
+        ref readonly FieldLine line = ref _lines[_next];
+        Current = line.Value;
+        _next = line.Next == 0 ? -1 : line.Next;
+        return true;
+    }
+}
+
+/// <summary>The version a request is handled as: a minor version above 1 is handled as 1.1 (RFC 9110 section 2.5).</summary>
+internal enum HttpVersion : byte
+{
+    Http10,
+    Http11,
 }

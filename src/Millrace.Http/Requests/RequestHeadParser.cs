@@ -5,17 +5,17 @@ using System.Runtime.CompilerServices;
 namespace Millrace.Http;
 
 /// <summary>
-/// Reads the head of an HTTP/1.x request (RFC 9112 sections 2 to 5) in one pass from its first byte, and starts over when more
-/// bytes have come. It keeps no state between calls, and any split of the same bytes ends in the same result.
+/// Parses the head of an HTTP/1.x request (RFC 9112 sections 2 to 5) in one pass from its first byte, and starts again when more bytes have
+/// arrived. It keeps no state between calls, and the result does not depend on how the bytes were split.
 /// </summary>
 /// <remarks>
-/// The two line readers know only how to say yes: they take a whole valid line, at vector speed, or nothing. Whatever they do not
-/// take is judged byte by byte from the left by <see cref="LineDiagnosis"/>. A line's meaning is judged at its end, and what
-/// lines mean together at the end of the head.
+/// The two line readers only accept: they take a complete valid line, at vector speed, or nothing. <see cref="LineDiagnosis"/> checks all
+/// other lines byte by byte from the left. The meaning of a line is checked at its end, and the combination of lines at the end of the
+/// head.
 /// </remarks>
 internal static class RequestHeadParser
 {
-    /// <summary>RFC 9112 section 2.2 asks to skip at least one empty line: old clients sent one behind a body.</summary>
+    /// <summary>RFC 9112 section 2.2 requires to skip at least one empty line: old clients sent one after a body.</summary>
     public const int EmptyLinesMax = 4;
 
     /// <summary>" HTTP/1.1\r\n".</summary>
@@ -33,8 +33,8 @@ internal static class RequestHeadParser
     }
 
     /// <summary>
-    /// Whether bytes beyond the first <paramref name="alreadyScanned"/>, which were incomplete, can make a head complete or too
-    /// large. Where not, calling <see cref="Parse"/> again would only spend time; a refusal it could find is found at the next LF.
+    /// Whether bytes after the first <paramref name="alreadyScanned"/>, which were incomplete, can complete the head or make it too large.
+    /// If not, calling <see cref="Parse"/> again would only cost time; a refusal is then found at the next LF.
     /// </summary>
     public static bool MayBeDecided(ReadOnlySpan<byte> bytes, int alreadyScanned, in HeadLimits limits)
     {
@@ -44,12 +44,10 @@ internal static class RequestHeadParser
             || Passes(start + limits.HeadBytesMax, alreadyScanned, bytes.Length);
     }
 
-    /// <summary>
-    /// How many empty lines the bytes are, where they are nothing else and no more of them than may stand before a request; otherwise 0.
-    /// </summary>
+    /// <summary>The number of empty lines if the bytes are nothing else, and no more than may precede a request; otherwise 0.</summary>
     public static int CountEmptyLines(ReadOnlySpan<byte> bytes)
     {
-        // An odd byte is half a line.
+        // An odd byte is half of a line.
         bool areLines = (bytes.Length & 1) == 0 && SkipEmptyLines(bytes, out int end).IsIncomplete && end == bytes.Length;
         return areLines ? bytes.Length / 2 : 0;
     }
@@ -57,7 +55,7 @@ internal static class RequestHeadParser
     private static bool Passes(int limit, int from, int to) => from < limit && limit <= to;
 
     /// <summary>
-    /// Blocks want 32 bytes, so shorter heads are read from a copy. The zeros behind it end any line without being its end.
+    /// Blocks need 32 bytes, so shorter heads are parsed from a copy. The zeros after it stop any line without being a valid end.
     /// </summary>
     private static HeadResult ParseShort(ReadOnlySpan<byte> bytes, RequestHead head, in HeadLimits limits)
     {
@@ -81,7 +79,7 @@ internal static class RequestHeadParser
             }
         }
 
-        // Beyond the limit nothing is looked at, so that it does not matter how much has come when it is passed.
+        // Bytes beyond the limit are not read, so the result does not depend on how many have arrived when it is exceeded.
         int limit = start + limits.HeadBytesMax;
         if (limit < length)
         {
@@ -152,9 +150,16 @@ internal static class RequestHeadParser
         int seen = Math.Min(length, line.Length);
         HeadRefusal refusal = LineDiagnosis.OfRequestLine(line[start..seen]);
         return refusal != HeadRefusal.None ? HeadResult.Refused(refusal)
-            : seen == limit ? HeadResult.Refused(HeadRefusal.RequestLineTooLong)
+            : seen == limit ? HeadResult.Refused(OfLongLine(line[start..seen]))
             : HeadResult.Incomplete;
     }
+
+    /// <summary>
+    /// RFC 9112 section 3: a method longer than any implemented one is 501, and only a target that is too long is 414. If the method alone
+    /// fills the line, nothing is known of the target.
+    /// </summary>
+    private static HeadRefusal OfLongLine(ReadOnlySpan<byte> line) =>
+        line.Contains((byte)' ') ? HeadRefusal.RequestLineTooLong : HeadRefusal.MethodTooLong;
 
     /// <summary>The index of the first byte that no target holds, and of the first '?' before it, or -1.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -232,8 +237,8 @@ internal static class RequestHeadParser
     }
 
     /// <summary>
-    /// field-name ":" OWS field-value OWS CRLF, added to the head. Returns where the next line starts, or -1 where this is none;
-    /// <paramref name="refusal"/> is what the head has against a line that is one.
+    /// field-name ":" OWS field-value OWS CRLF, added to the head. Returns the start of the next line, or -1 if this is not a valid line;
+    /// <paramref name="refusal"/> is set if the head refuses a valid line.
     /// </summary>
     private static int ReadField(ReadOnlySpan<byte> text, int at, RequestHead head, out HeadRefusal refusal)
     {
@@ -257,7 +262,7 @@ internal static class RequestHeadParser
             return -1;
         }
 
-        // The name is a token, so the first control of the line is behind its colon.
+        // The name is a token, so the first control character of the line is after its colon.
         uint controls = block.Controls;
         int end = controls != 0 ? at + BitOperations.TrailingZeroCount(controls) : ByteBlock.FirstControl(text, at + block.Count);
         if (!Words.StartsWith(text, end, "\r\n"u8))
@@ -285,4 +290,66 @@ internal static class RequestHeadParser
 
         return TextRange.Between(start, end);
     }
+}
+
+/// <summary>The limits on a request's head. Bytes count from the first one of the request line.</summary>
+internal readonly struct HeadLimits
+{
+    /// <summary>Smaller values are mistakes, and the parser loads 32 bytes at a time.</summary>
+    private const int BytesMin = 64;
+
+    /// <summary>
+    /// 414 from here on, including CRLF. RFC 9112 section 3 recommends at least 8000; nginx, Apache and Kestrel stop near 8 KiB, so what
+    /// passes here passes there. 64 more are for method, version and CRLF around a target of 8 KiB.
+    /// </summary>
+    public int RequestLineBytesMax { get; }
+
+    /// <summary>
+    /// 431 from here on, including the empty line. 32 KiB hold what browsers send with all the cookies of one site; it is also the memory
+    /// that one connection may hold while its head is incomplete.
+    /// </summary>
+    public int HeadBytesMax { get; }
+
+    /// <summary>431 above. Browsers send about 15 and chains of proxies double that; Apache and Kestrel allow 100, too.</summary>
+    public int FieldsMax { get; }
+
+    public HeadLimits(int requestLineBytesMax, int headBytesMax, int fieldsMax)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(requestLineBytesMax, BytesMin);
+        ArgumentOutOfRangeException.ThrowIfLessThan(headBytesMax, requestLineBytesMax);
+        ArgumentOutOfRangeException.ThrowIfLessThan(fieldsMax, 1);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(fieldsMax, short.MaxValue);
+        RequestLineBytesMax = requestLineBytesMax;
+        HeadBytesMax = headBytesMax;
+        FieldsMax = fieldsMax;
+    }
+
+    public static HeadLimits Default { get; } = new(requestLineBytesMax: (8 * 1024) + 64, headBytesMax: 32 * 1024, fieldsMax: 100);
+}
+
+/// <summary>The state of a head after the bytes so far: complete, incomplete, or refused.</summary>
+internal readonly record struct HeadResult
+{
+    private HeadResult(int consumed, HeadRefusal refusal)
+    {
+        Consumed = consumed;
+        Refusal = refusal;
+    }
+
+    /// <summary>The length of a complete head including the empty lines before it; the body or the next request starts there.</summary>
+    public int Consumed { get; }
+
+    public HeadRefusal Refusal { get; }
+
+    public bool IsComplete => Consumed > 0;
+
+    public bool IsRefused => Refusal != HeadRefusal.None;
+
+    public bool IsIncomplete => !IsComplete && !IsRefused;
+
+    public static HeadResult Incomplete => default;
+
+    public static HeadResult Complete(int consumed) => new(consumed, HeadRefusal.None);
+
+    public static HeadResult Refused(HeadRefusal refusal) => new(0, refusal);
 }

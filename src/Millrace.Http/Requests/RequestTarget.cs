@@ -1,6 +1,6 @@
 namespace Millrace.Http;
 
-/// <summary>What a request asks for, as ranges of its head.</summary>
+/// <summary>The target of a request, as ranges of its head.</summary>
 internal readonly struct RequestTarget
 {
     public TargetForm Form { get; private init; }
@@ -10,11 +10,14 @@ internal readonly struct RequestTarget
     /// <summary>The path, still percent-encoded. Empty for <c>http://host</c>, which means "/", and in the forms without a path.</summary>
     public TextRange Path { get; private init; }
 
-    /// <summary>The query with its question mark, so that path and query can be put together again; empty where there is none.</summary>
+    /// <summary>The query with its question mark, so that path and query can be joined again; empty if there is none.</summary>
     public TextRange Query { get; private init; }
 
     /// <summary>The authority in the target itself: absolute and authority form.</summary>
     public TextRange Authority { get; private init; }
+
+    /// <summary>The scheme of an absolute form; Unknown for the forms without one.</summary>
+    public UriScheme Scheme { get; private init; }
 
     /// <summary>
     /// Reads a target that holds bytes of <see cref="ByteClasses.Target"/> only. <paramref name="question"/> is the first '?'
@@ -54,8 +57,9 @@ internal readonly struct RequestTarget
     private static bool TryReadAbsolute(ReadOnlySpan<byte> bytes, TextRange text, int question, out RequestTarget target)
     {
         target = default;
-        int authority = text.Start + SchemeBytes(text.In(bytes));
-        if (authority == text.Start)
+        UriScheme scheme = SchemeOf(text.In(bytes), out int schemeBytes);
+        int authority = text.Start + schemeBytes;
+        if (scheme == UriScheme.Unknown)
         {
             return false;
         }
@@ -75,16 +79,25 @@ internal readonly struct RequestTarget
             Path = TextRange.Between(path, pathEnd),
             Query = TextRange.Between(pathEnd, text.End),
             Authority = TextRange.Between(authority, path),
+            Scheme = scheme,
         };
         return UriHost.IsValidAuthority(target.Authority.In(bytes));
     }
 
-    /// <summary>The length of "http://" or "https://"; 0 for other schemes, which this is no server of.</summary>
-    private static int SchemeBytes(ReadOnlySpan<byte> text)
+    /// <summary>The scheme before "://", and the length of both; Unknown for all others, which the server does not support.</summary>
+    private static UriScheme SchemeOf(ReadOnlySpan<byte> text, out int bytes)
     {
         int colon = text.IndexOf("://"u8);
-        bool known = colon >= 0
-            && (Words.EqualsIgnoreCase(text[..colon], "http"u8) || Words.EqualsIgnoreCase(text[..colon], "https"u8));
-        return known ? colon + 3 : 0;
+        bytes = colon + 3;
+        return colon < 0 ? UriScheme.Unknown : UriSchemes.Of(text[..colon]);
     }
+}
+
+/// <summary>The four forms of a request target, RFC 9112 section 3.2.</summary>
+internal enum TargetForm : byte
+{
+    Origin,
+    Absolute,
+    Authority,
+    Asterisk,
 }

@@ -3,18 +3,18 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Turns the path of a request target into the path it names: percent-decoded exactly once, split, dot segments resolved
-/// (RFC 3986 sections 5.2.4 and 6.2.2). The result is absolute and holds any bytes but NUL; backslashes are plain bytes.
+/// Converts the path of a request target: percent-decoded exactly once, split, dot segments resolved (RFC 3986 sections 5.2.4 and 6.2.2).
+/// The result is absolute and may contain any bytes but NUL; backslashes are ordinary bytes.
 /// </summary>
 /// <remarks>
-/// Where several results apply, the first in the order of <see cref="PathResult"/> is given. A "//" that a later ".." takes
-/// away again does not count.
+/// If several results apply, the first in the order of <see cref="PathResult"/> is returned. A "//" that a later ".." removes does not
+/// count.
 /// </remarks>
 internal static class TargetPath
 {
     /// <summary>
-    /// Gives the decoded path: the input itself where there was nothing to do, else a part of <paramref name="destination"/>, which
-    /// must be as long as the input. An empty path means "/" (RFC 9110 section 4.2.3); any other starts with a slash.
+    /// Returns the decoded path: the input itself if nothing had to change, else a part of <paramref name="destination"/>, which must be as
+    /// long as the input. An empty path means "/" (RFC 9110 section 4.2.3); any other starts with a slash.
     /// </summary>
     public static PathResult Decode(ReadOnlySpan<byte> rawPath, Span<byte> destination, out ReadOnlySpan<byte> path)
     {
@@ -41,6 +41,27 @@ internal static class TargetPath
 
         path = destination[..bytes];
         return path.IndexOf("//"u8) < 0 ? PathResult.Ok : PathResult.EmptySegment;
+    }
+
+    /// <summary>
+    /// Writes a decoded path with each run of slashes merged into one, and returns its length. The destination is as long, and may be the
+    /// path's own memory.
+    /// </summary>
+    public static int MergeSlashes(ReadOnlySpan<byte> path, Span<byte> destination)
+    {
+        int written = 0;
+        byte before = 0;
+        foreach (byte value in path)
+        {
+            if (value != '/' || before != '/')
+            {
+                destination[written++] = value;
+            }
+
+            before = value;
+        }
+
+        return written;
     }
 
     private static PathResult DecodeEscapes(ReadOnlySpan<byte> raw, Span<byte> destination, out int bytes)
@@ -74,7 +95,7 @@ internal static class TargetPath
             : PathResult.Ok;
     }
 
-    /// <summary>Removes "." and ".." segments in place. Returns the length left, or -1 where ".." leads above the root.</summary>
+    /// <summary>Removes "." and ".." segments in place. Returns the remaining length, or -1 if ".." leads above the root.</summary>
     private static int ResolveDots(Span<byte> path)
     {
         int written = 0;
@@ -96,7 +117,7 @@ internal static class TargetPath
                 written = isParent ? path[..written].LastIndexOf((byte)'/') : written;
                 if (end == path.Length)
                 {
-                    // What a final dot segment leaves is a directory.
+                    // A final dot segment leaves a directory.
                     path[written++] = (byte)'/';
                 }
             }
@@ -119,4 +140,26 @@ internal static class TargetPath
         >= (byte)'a' and <= (byte)'f' => value - 'a' + 10,
         _ => -1,
     };
+}
+
+/// <summary>The result of decoding a path.</summary>
+internal enum PathResult : byte
+{
+    /// <summary>A path that may name a file: no escapes, no dot segments, no empty segments.</summary>
+    Ok,
+
+    /// <summary>A '%' without two hexadecimal digits after it: 400.</summary>
+    BadEscape,
+
+    /// <summary>A "%00", which would end the name for the kernel: 400.</summary>
+    NulByte,
+
+    /// <summary>A "%2F": data inside a segment, and no file name contains a slash: 404. It never becomes a separator.</summary>
+    SlashInSegment,
+
+    /// <summary>More ".." than segments before them: 400. RFC 3986 would stop at the root, but only an attacker sends this.</summary>
+    OutsideRoot,
+
+    /// <summary>A "//": an empty segment names no file: 404. Merging would give one file many URLs. The path is still returned.</summary>
+    EmptySegment,
 }

@@ -1,12 +1,12 @@
 namespace Millrace.Http;
 
-/// <summary>The fields behind a request's content, RFC 9113 section 8.1: judged, and dropped as HTTP/1.1's trailers are.</summary>
-/// <param name="bytesMax">As much as a head may be: a byte of a block can name an entry of 4 KB, and each would be judged.</param>
+/// <summary>The trailer fields of a request, RFC 9113 section 8.1: checked, and dropped like HTTP/1.1 trailers.</summary>
+/// <param name="bytesMax">The maximum size of a head: a byte of a block can refer to an entry of 4 KB, and each would be checked.</param>
 internal struct TrailerFields(int bytesMax) : IHpackSink
 {
     private long _bytesLeft = bytesMax;
 
-    /// <summary>What was wrong first: these are too large, malformed or nothing.</summary>
+    /// <summary>The first error: the trailers are too large, malformed, or valid.</summary>
     public FieldsRefusal Refusal { get; private set; }
 
     public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)

@@ -1,13 +1,21 @@
+using System.Globalization;
 using System.Net;
 
 namespace Millrace.Http;
 
 /// <summary>
-/// Judges <c>uri-host [ ":" port ]</c>, the value of Host and the authority of a target (RFC 9110 section 7.2, RFC 3986 section
-/// 3.2.2).
+/// Validates <c>uri-host [ ":" port ]</c>, the value of Host and the authority of a target (RFC 9110 section 7.2, RFC 3986 section 3.2.2).
+/// A name must also be possible in DNS (RFC 1035 section 2.3.4), and a port have 16 bits.
 /// </summary>
 internal static class UriHost
 {
+    private const int LabelBytesMax = 63;
+
+    /// <summary>RFC 1035's 255 octets, without the length of the first label and the empty label of the root.</summary>
+    private const int NameBytesMax = 253;
+
+    private const int PortMax = ushort.MaxValue;
+
     /// <summary>
     /// Whether this is a host with or without a port. Both may be empty: a client without an authority sends an empty Host.
     /// </summary>
@@ -23,9 +31,10 @@ internal static class UriHost
     /// </summary>
     public static bool IsValidAuthority(ReadOnlySpan<byte> text) => HostBytes(text) > 0 && IsValidHostField(text);
 
-    /// <summary>Whether this is what CONNECT asks for: a host and a port that is not left out (RFC 9112 section 3.2.3).</summary>
+    /// <summary>Whether this is a valid target of CONNECT: a host and a port that is not omitted (RFC 9112 section 3.2.3).</summary>
     public static bool IsValidHostAndPort(ReadOnlySpan<byte> text) => IsValidAuthority(text) && HostBytes(text) + 1 < text.Length;
 
+    /// <summary>The length of the host at the start of the text; -1 if there is none.</summary>
     private static int HostBytes(ReadOnlySpan<byte> text)
     {
         if (!text.IsEmpty && text[0] == '[')
@@ -46,11 +55,43 @@ internal static class UriHost
             end = more < 0 ? -1 : end + 3 + more;
         }
 
-        return end < 0 ? text.Length : end;
+        int bytes = end < 0 ? text.Length : end;
+        return IsName(text[..bytes]) ? bytes : -1;
+    }
+
+    /// <summary>Nonempty labels, except that of the root after a final dot; or nothing at all.</summary>
+    private static bool IsName(ReadOnlySpan<byte> text)
+    {
+        ReadOnlySpan<byte> rest = text.Length > 1 && text[^1] == '.' ? text[..^1] : text;
+        if (rest.Length > NameBytesMax)
+        {
+            return false;
+        }
+
+        for (int dot; (dot = rest.IndexOf((byte)'.')) >= 0; rest = rest[(dot + 1)..])
+        {
+            if (dot is 0 or > LabelBytesMax || dot + 1 == rest.Length)
+            {
+                return false;
+            }
+        }
+
+        return rest.Length <= LabelBytesMax;
     }
 
     private static bool IsPort(ReadOnlySpan<byte> text)
-        => text.IsEmpty || (text[0] == ':' && !text[1..].ContainsAnyExcept(ByteClasses.Digits));
+    {
+        if (text.IsEmpty)
+        {
+            return true;
+        }
+
+        ReadOnlySpan<byte> digits = text[1..].TrimStart((byte)'0');
+        return text[0] == ':'
+            && !digits.ContainsAnyExcept(ByteClasses.Digits)
+            && digits.Length <= 5
+            && (digits.IsEmpty || int.Parse(digits, NumberStyles.None, CultureInfo.InvariantCulture) <= PortMax);
+    }
 
     private static bool IsIpLiteral(ReadOnlySpan<byte> text)
         => !text.IsEmpty && text[0] is (byte)'v' or (byte)'V'

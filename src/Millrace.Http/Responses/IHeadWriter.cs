@@ -1,8 +1,8 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Takes the fields of a response's head in one coding. The first thing that goes wrong stops it, and <see cref="Finish"/> says what it
-/// was. An interface so that what a head says is written down once; generic code over it is compiled for each coding.
+/// Writes the fields of a response's head in one coding. It stops at the first error, which <see cref="Finish"/> returns. It is an
+/// interface so that the content of a head is written once; generic code over it is compiled for each coding.
 /// </summary>
 internal interface IHeadWriter
 {
@@ -11,16 +11,16 @@ internal interface IHeadWriter
     /// <summary>The bytes written so far.</summary>
     int Written { get; }
 
-    /// <summary>Comes first.</summary>
+    /// <summary>Must be first.</summary>
     void Status(int status);
 
     void Field(scoped ReadOnlySpan<byte> name, scoped ReadOnlySpan<byte> value);
 
     void ContentLength(long bytes);
 
-    /// <summary>Copies fields that were prepared, and validated, before in the same coding.</summary>
+    /// <summary>Copies fields that were prepared and validated before in the same coding.</summary>
     void Lines(scoped ReadOnlySpan<byte> lines);
 
-    /// <summary>Unless the result is Ok, nothing of the head may be sent and its length is 0.</summary>
+    /// <summary>Ends the head. Unless the result is Ok, nothing of it may be sent and its length is 0.</summary>
     ResponseHeadResult Finish(out int bytes);
 }

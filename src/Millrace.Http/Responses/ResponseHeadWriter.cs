@@ -4,8 +4,8 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Writes a response's head into a span of the caller's. It never writes past it and never throws for what it is given: the first
-/// thing that goes wrong stops it, and <see cref="Finish"/> says what it was.
+/// Writes a response's head into a span of the caller's. It never writes past it and never throws for invalid input: it stops at the first
+/// error, which <see cref="Finish"/> returns.
 /// </summary>
 /// <remarks>
 /// The room needed is <see cref="FieldBytes"/> for each field, <see cref="ContentLengthBytesMax"/>, the status line's own length,
@@ -28,7 +28,7 @@ internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter
     /// <summary>The bytes written so far.</summary>
     public readonly int Written => _written;
 
-    /// <summary>What a field line takes: name, ": ", value, CRLF.</summary>
+    /// <summary>The size of a field line: name, ": ", value, CRLF.</summary>
     public static int FieldBytes(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value) => name.Length + 2 + value.Length + 2;
 
     public void Status(int status) => Write(StatusLine.Of(status));
@@ -66,7 +66,7 @@ internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter
         }
     }
 
-    /// <summary>Copies whole lines that were prepared, and validated, before.</summary>
+    /// <summary>Copies complete lines that were prepared and validated before.</summary>
     public void Lines(scoped ReadOnlySpan<byte> lines)
     {
         Debug.Assert(lines.IsEmpty || lines.EndsWith("\r\n"u8));
@@ -107,4 +107,26 @@ internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter
             _result = result;
         }
     }
+}
+
+/// <summary>The coding of a response's head.</summary>
+internal enum HeadCoding : byte
+{
+    /// <summary>As lines of text, RFC 9112.</summary>
+    Http1,
+
+    /// <summary>As a field block of HPACK, RFC 7541.</summary>
+    Hpack,
+}
+
+/// <summary>Whether a response's head may be sent.</summary>
+internal enum ResponseHeadResult : byte
+{
+    Ok,
+
+    /// <summary>The span was too small. Nothing was written past it.</summary>
+    TooLarge,
+
+    /// <summary>A name or value contains invalid bytes; a CR or LF there could inject fields or a whole response.</summary>
+    UnsafeField,
 }

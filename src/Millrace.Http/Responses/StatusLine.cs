@@ -1,11 +1,11 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// The status line of a response, ready to be copied. A server answers HTTP/1.0 with its own version too (RFC 9110 section 6.2).
+/// The status line of a response, ready to copy. A server answers HTTP/1.0 with its own version, too (RFC 9110 section 6.2).
 /// </summary>
 internal static class StatusLine
 {
-    /// <summary>The line for a status of RFC 9110 section 15 or RFC 6585; others have none and are a mistake of the caller.</summary>
+    /// <summary>The line for a status of RFC 9110 section 15 or RFC 6585; other values are errors of the caller.</summary>
     public static ReadOnlySpan<byte> Of(int status) => status switch
     {
         100 => "HTTP/1.1 100 Continue\r\n"u8,

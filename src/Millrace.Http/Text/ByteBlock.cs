@@ -7,11 +7,11 @@ using System.Runtime.Intrinsics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Up to 32 bytes of a text as a vector. Bit i of an answer speaks of the byte at <c>at + i</c>; bits past the text are clear.
+/// Up to 32 bytes of a text as a vector. Bit i of a result is for the byte at <c>at + i</c>; bits past the text are clear.
 /// </summary>
 /// <remarks>
-/// At the text's end the last 32 bytes are loaded and the answers shifted, so nothing past the text is read and the last lines
-/// of a head cost the same as the others. The text must therefore be 32 bytes or more.
+/// At the text's end the last 32 bytes are loaded and the results shifted, so nothing past the text is read and the last lines of a head
+/// cost the same as the others. The text must therefore have 32 bytes or more.
 /// </remarks>
 internal readonly ref struct ByteBlock
 {
@@ -32,10 +32,10 @@ internal readonly ref struct ByteBlock
     /// <summary>How many bytes from <c>at</c> on the block covers.</summary>
     public int Count => Bytes - _shift;
 
-    /// <summary>Bytes that no field value may hold: controls other than HTAB.</summary>
+    /// <summary>Bytes that no field value may contain: control characters other than HTAB.</summary>
     public uint Controls => Bits((Vector256.LessThan(_bytes, Vector256.Create((byte)0x20)) & ~Equal((byte)'\t')) | Equal(0x7F));
 
-    /// <summary>Bytes that end or spoil a request target, the complement of <see cref="ByteClasses.Target"/>.</summary>
+    /// <summary>Bytes that end or invalidate a request target, the complement of <see cref="ByteClasses.Target"/>.</summary>
     public uint TargetStops => Bits(
         Vector256.LessThan(_bytes, Vector256.Create((byte)0x21))
         | Vector256.GreaterThan(_bytes, Vector256.Create((byte)0x7E))
@@ -44,7 +44,7 @@ internal readonly ref struct ByteBlock
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public uint EqualTo(byte value) => Bits(Equal(value));
 
-    /// <summary>The index of the first control other than HTAB at or after <paramref name="at"/>, or the text's length.</summary>
+    /// <summary>The index of the first control character other than HTAB at or after <paramref name="at"/>, or the text's length.</summary>
     public static int FirstControl(ReadOnlySpan<byte> text, int at)
     {
         while (at < text.Length)

@@ -1,8 +1,8 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// The elements of a comma-separated field value (RFC 9110 section 5.6.1), without their optional whitespace. Empty elements are
-/// given too: most callers ignore them, framing does not. It does not know quoted strings; use it for lists of tokens.
+/// The elements of a comma-separated field value (RFC 9110 section 5.6.1), without their optional whitespace. Empty elements are included:
+/// most callers ignore them, framing does not. It does not support quoted strings; use it for lists of tokens.
 /// </summary>
 internal ref struct CommaList(ReadOnlySpan<byte> value)
 {

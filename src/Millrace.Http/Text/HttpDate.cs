@@ -7,12 +7,12 @@ namespace Millrace.Http;
 /// HTTP dates (RFC 9110 section 5.6.7) from and to seconds since the Unix epoch. Writes IMF-fixdate, reads all three forms.
 /// </summary>
 /// <remarks>
-/// Reading is exact, case included, as the RFC has it. The day's name must be one but need not be the right one: nobody loses by
-/// the server believing the numbers.
+/// Reading is exact and case-sensitive, as the RFC requires. The day's name must be valid but need not match the date: trusting the numbers
+/// does no harm.
 /// </remarks>
 internal static class HttpDate
 {
-    /// <summary>The length of an IMF-fixdate, the only form ever sent.</summary>
+    /// <summary>The length of an IMF-fixdate, the only form that is sent.</summary>
     public const int Bytes = 29;
 
     private const int RecentYears = 50;
@@ -34,14 +34,14 @@ internal static class HttpDate
         return written;
     }
 
-    /// <summary>Reads a date. The clock is asked only for the century of a form that nobody sends any more.</summary>
+    /// <summary>Reads a date. The clock is needed only for the century of an obsolete form.</summary>
     public static bool TryParse(ReadOnlySpan<byte> text, out long unixSeconds)
     {
         long nowUnixSeconds = text.IndexOf((byte)',') > 3 ? DateTimeOffset.UtcNow.ToUnixTimeSeconds() : 0;
         return TryParse(text, nowUnixSeconds, out unixSeconds);
     }
 
-    /// <summary>Reads a date. <paramref name="nowUnixSeconds"/> decides the century of the obsolete form with two digits of year.</summary>
+    /// <summary>Reads a date. <paramref name="nowUnixSeconds"/> decides the century of the obsolete form with a two-digit year.</summary>
     public static bool TryParse(ReadOnlySpan<byte> text, long nowUnixSeconds, out long unixSeconds)
     {
         unixSeconds = 0;
@@ -117,7 +117,7 @@ internal static class HttpDate
         DateTime now = DateTime.UnixEpoch.AddSeconds(nowUnixSeconds);
         DateTime latest = now.Year > DateTime.MaxValue.Year - RecentYears ? DateTime.MaxValue : now.AddYears(RecentYears);
 
-        // Feb 29 may exist in one century only, so the year is settled before the day is judged.
+        // Feb 29 may exist in one century only, so the year is decided before the day is checked.
         bool isPast = year > latest.Year
             || (year == latest.Year && TryCombine(year, month, day, clock, out long seconds) && seconds > Seconds(latest));
         return TryCombine(isPast ? year - 100 : year, month, day, clock, out unixSeconds);

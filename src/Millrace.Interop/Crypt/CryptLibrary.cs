@@ -5,17 +5,17 @@ using System.Security.Cryptography;
 namespace Millrace.Interop.Crypt;
 
 /// <summary>
-/// libcrypt, the system's password hashes (<c>crypt(5)</c>): bcrypt, yescrypt, SHA-512 and others. Found at run time, because not
-/// every system has it; once found it stays loaded. Any thread may call, several at once.
+/// libcrypt, the system's password hashes (<c>crypt(5)</c>): bcrypt, yescrypt, SHA-512 and others. Loaded at run time, because not every
+/// system has it, and never unloaded. Any thread, concurrently.
 /// </summary>
 internal sealed unsafe class CryptLibrary
 {
-    /// <summary>
-    /// libxcrypt is .so.1 where it stands in for glibc's old library (Debian, Ubuntu, SUSE, Arch), .so.2 where it does not (Fedora).
-    /// </summary>
+    /// <summary>libxcrypt is .so.1 where it replaces glibc's old library (Debian, Ubuntu, SUSE, Arch), .so.2 elsewhere (Fedora).</summary>
     internal static readonly string[] Names = ["libcrypt.so.1", "libcrypt.so.2"];
 
-    /// <summary><c>CRYPT_SALT_INVALID</c> and <c>CRYPT_SALT_METHOD_DISABLED</c>; the rest is usable, if only as too cheap.</summary>
+    /// <summary>
+    /// <c>CRYPT_SALT_INVALID</c> and <c>CRYPT_SALT_METHOD_DISABLED</c>; other results are usable, even if only too cheap.
+    /// </summary>
     private const int SaltInvalid = 1;
     private const int SaltMethodDisabled = 2;
 
@@ -47,7 +47,7 @@ internal sealed unsafe class CryptLibrary
                 continue;
             }
 
-            // crypt_rn is told the size of its memory and checks it: a library that sees it otherwise refuses, it does not overrun.
+            // crypt_rn gets the size of its memory and checks it: a library with another layout refuses instead of overrunning it.
             if (NativeLibrary.TryGetExport(handle, "crypt_rn", out nint cryptRn))
             {
                 _ = NativeLibrary.TryGetExport(handle, "crypt_checksalt", out nint checkSalt);
@@ -62,7 +62,7 @@ internal sealed unsafe class CryptLibrary
         return false;
     }
 
-    /// <summary>Whether this library was built with the method of a hash, by its prefix. An old one that cannot tell says yes.</summary>
+    /// <summary>Whether this library supports the method of a hash, by its prefix. True for an old library that cannot tell.</summary>
     public bool Knows(ReadOnlySpan<byte> setting)
     {
         if (_checkSalt == null)
@@ -85,9 +85,9 @@ internal sealed unsafe class CryptLibrary
     }
 
     /// <summary>
-    /// Hashes a phrase as a setting (or a whole hash, which starts with its setting) asks. Takes milliseconds to seconds and up to
-    /// tens of MiB, as the setting asks. False where the setting is none, or the phrase is too long or holds a zero byte, behind
-    /// which nothing would count.
+    /// Hashes a phrase with a setting (or a whole hash, which starts with its setting). Takes milliseconds to seconds and up to tens of
+    /// MiB, depending on the setting. False if the setting is not valid, or the phrase is too long or contains a zero byte, after which the
+    /// rest would be ignored.
     /// </summary>
     public bool TryHash(ReadOnlySpan<byte> phrase, ReadOnlySpan<byte> setting, Span<byte> hash, out int hashBytes)
     {
@@ -122,4 +122,24 @@ internal sealed unsafe class CryptLibrary
     }
 
     private static bool Fits(ReadOnlySpan<byte> text, int roomBytes) => text.Length < roomBytes && !text.Contains((byte)0);
+}
+
+/// <summary>
+/// <c>struct crypt_data</c> of libxcrypt, the work area of <c>crypt_rn(3)</c>: 32,768 bytes on every architecture, zeroed before the first
+/// call. (glibc's own, until 2.28, had 131,232; that library has no <c>crypt_rn</c> and is not used.)
+/// </summary>
+[StructLayout(LayoutKind.Explicit, Size = 32768)]
+internal unsafe struct CryptData
+{
+    public const int OutputBytes = 384;
+    public const int SettingBytes = 384;
+    public const int InputBytes = 512;
+
+    [FieldOffset(0)] public fixed byte Output[OutputBytes];
+
+    /// <summary>For the caller: space for the setting during the call.</summary>
+    [FieldOffset(384)] public fixed byte Setting[SettingBytes];
+
+    /// <summary>For the caller: space for the phrase during the call.</summary>
+    [FieldOffset(768)] public fixed byte Input[InputBytes];
 }

@@ -4,7 +4,7 @@ using System.Runtime.InteropServices;
 namespace Millrace.Interop.Epoll;
 
 /// <summary>
-/// Room for what one wait brings: an array of <c>struct epoll_event</c>, which the kernel packs on x64 (12 bytes) and not on arm64
+/// The buffer for the events of one wait: an array of <c>struct epoll_event</c>, which the kernel packs on x64 (12 bytes) and not on arm64
 /// (16, with the data at 8). The owner disposes it.
 /// </summary>
 internal sealed unsafe class EpollEvents(int capacity) : IDisposable
@@ -38,4 +38,22 @@ internal sealed unsafe class EpollEvents(int capacity) : IDisposable
         *(EpollEventMask*)entry = mask;
         Unsafe.WriteUnaligned(entry + DataOffset, data);
     }
+}
+
+/// <summary><c>EPOLL*</c>: the events to report, and those reported.</summary>
+[Flags]
+internal enum EpollEventMask : uint
+{
+    None = 0,
+    Readable = 0x1,
+
+    /// <summary>Urgent bytes, at whose mark a receive stops short.</summary>
+    Priority = 0x2,
+    Writable = 0x4,
+    Error = 0x8,
+    HangUp = 0x10,
+
+    /// <summary>The peer has ended its stream.</summary>
+    PeerHangUp = 0x2000,
+    EdgeTriggered = 1u << 31,
 }

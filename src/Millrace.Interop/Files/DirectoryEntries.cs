@@ -3,8 +3,8 @@ using System.Buffers.Binary;
 namespace Millrace.Interop.Files;
 
 /// <summary>
-/// Walks the records that one <c>getdents64(2)</c> left in a buffer (<c>struct linux_dirent64</c>), skipping "." and "..".
-/// A name is valid as long as the buffer is.
+/// Enumerates the records of one <c>getdents64(2)</c> call (<c>struct linux_dirent64</c>), skipping "." and "..". Names refer to the
+/// buffer.
 /// </summary>
 internal ref struct DirectoryEntries(ReadOnlySpan<byte> records)
 {
@@ -12,23 +12,23 @@ internal ref struct DirectoryEntries(ReadOnlySpan<byte> records)
     private const int RecordLengthOffset = 16;
     private const int NameOffset = 19;
 
-    private ReadOnlySpan<byte> _rest = records;
+    private ReadOnlySpan<byte> _remaining = records;
 
     /// <summary>The name of the entry, without its terminating zero. Any bytes but zero and '/'.</summary>
-    public ReadOnlySpan<byte> Name => NameZ[..^1];
+    public readonly ReadOnlySpan<byte> Name => NameZ[..^1];
 
-    /// <summary>The name with its zero, as a call takes it.</summary>
+    /// <summary>The name with its terminating zero, as calls take it.</summary>
     public ReadOnlySpan<byte> NameZ { get; private set; }
 
     public bool MoveNext()
     {
-        while (!_rest.IsEmpty)
+        while (!_remaining.IsEmpty)
         {
-            // The kernel writes it in the machine's order; x64 and arm64 Linux are little-endian.
-            int recordBytes = BinaryPrimitives.ReadUInt16LittleEndian(_rest[RecordLengthOffset..]);
-            ReadOnlySpan<byte> name = _rest[NameOffset..recordBytes];
+            // In native byte order; x64 and arm64 Linux are little-endian.
+            int recordBytes = BinaryPrimitives.ReadUInt16LittleEndian(_remaining[RecordLengthOffset..]);
+            ReadOnlySpan<byte> name = _remaining[NameOffset..recordBytes];
             NameZ = name[..(name.IndexOf((byte)0) + 1)];
-            _rest = _rest[recordBytes..];
+            _remaining = _remaining[recordBytes..];
             if (!Name.SequenceEqual("."u8) && !Name.SequenceEqual(".."u8))
             {
                 return true;

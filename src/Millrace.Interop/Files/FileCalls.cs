@@ -4,12 +4,11 @@ using System.Runtime.InteropServices;
 namespace Millrace.Interop.Files;
 
 /// <summary>
-/// The system calls on files. Every call returns what the kernel does, or -errno; none throws, and none retries.
-/// Paths end with a zero byte.
+/// The system calls on files. Each returns the kernel's result or -errno; none throws or retries. Paths end with a zero byte.
 /// </summary>
 /// <remarks>
-/// errno is read behind the call: both CoreCLR and NativeAOT preserve it where a thread returning from native code waits
-/// for a collection, so SetLastError marshalling (a thread-local write per call) would buy nothing.
+/// errno is read after the call: both CoreCLR and NativeAOT preserve it if a thread that returns from native code waits for a collection,
+/// so SetLastError marshalling (a thread-local write per call) is not needed.
 /// </remarks>
 internal static unsafe partial class FileCalls
 {
@@ -23,7 +22,7 @@ internal static unsafe partial class FileCalls
     private const int RlimitFileSize = 1;
     private const int RlimitNoFile = 7;
 
-    /// <summary><c>openat2</c> came after the numbers of all architectures were unified, so it has one.</summary>
+    /// <summary><c>openat2</c> has the same number on all architectures.</summary>
     private const nint SysOpenAt2 = 437;
     private static readonly nint SysGetDents64 = GetDents64NumberOn(RuntimeInformation.ProcessArchitecture);
 
@@ -59,13 +58,13 @@ internal static unsafe partial class FileCalls
     }
 
     /// <summary>
-    /// <c>statx(2)</c> of an entry of a directory, of a symlink itself (AT_SYMLINK_NOFOLLOW): 0. One call where opening with O_PATH,
-    /// asking and closing are three.
+    /// <c>statx(2)</c> of a directory's entry, of a symlink itself (AT_SYMLINK_NOFOLLOW): 0. One call instead of three (open with O_PATH,
+    /// stat, close).
     /// </summary>
     public static int StatEntry(int directoryFd, ReadOnlySpan<byte> nameZ, StatxMask mask, out Statx statx) =>
         StatPath(directoryFd, nameZ, AtSymlinkNoFollow | AtNoAutomount, mask, out statx);
 
-    /// <summary><c>statx(2)</c> of what a path leads to, symlinks followed: 0.</summary>
+    /// <summary><c>statx(2)</c> of a path, following symlinks: 0.</summary>
     public static int StatPath(int directoryFd, ReadOnlySpan<byte> pathZ, StatxMask mask, out Statx statx) =>
         StatPath(directoryFd, pathZ, 0, mask, out statx);
 
@@ -74,8 +73,8 @@ internal static unsafe partial class FileCalls
         OrError(LibcPread(fd, buffer, bufferBytes, offset));
 
     /// <summary>
-    /// <c>preadv2(2)</c> with RWF_NOWAIT: the bytes the page cache holds, which may be fewer than are left in the file;
-    /// -EAGAIN when the disk would have to be asked.
+    /// <c>preadv2(2)</c> with RWF_NOWAIT: the bytes in the page cache, which may be fewer than remain in the file; -EAGAIN if the disk must
+    /// be read.
     /// </summary>
     public static nint PositionalReadCached(int fd, byte* buffer, nuint bufferBytes, long offset)
     {
@@ -83,7 +82,7 @@ internal static unsafe partial class FileCalls
         return OrError(LibcPreadv2(fd, &part, 1, offset, RwfNoWait));
     }
 
-    /// <summary><c>getdents64(2)</c>: the bytes of records written into the buffer, 0 behind the last.</summary>
+    /// <summary><c>getdents64(2)</c>: the bytes of records written into the buffer, 0 after the last.</summary>
     public static int ReadDirectory(int directoryFd, Span<byte> records)
     {
         fixed (byte* recordsPtr = records)
@@ -92,7 +91,7 @@ internal static unsafe partial class FileCalls
         }
     }
 
-    /// <summary><c>write(2)</c>: the bytes written, which may be fewer than there are; of a datagram's socket, one datagram.</summary>
+    /// <summary><c>write(2)</c>: the bytes written, which may be fewer than given; on a datagram socket, one datagram.</summary>
     public static nint Write(int fd, ReadOnlySpan<byte> bytes)
     {
         fixed (byte* bytesPtr = bytes)
@@ -101,10 +100,12 @@ internal static unsafe partial class FileCalls
         }
     }
 
-    /// <summary><c>close(2)</c>: 0. The descriptor is gone whatever is returned; a retry could close somebody else's.</summary>
+    /// <summary>
+    /// <c>close(2)</c>: 0. The descriptor is closed whatever is returned; a retry could close another one with the same number.
+    /// </summary>
     public static int Close(int fd) => (int)OrError(LibcClose(fd));
 
-    /// <summary><c>futimens(3)</c>: sets when a file was changed, to the nanosecond, and leaves when it was read as it is: 0.</summary>
+    /// <summary><c>futimens(3)</c>: sets the modification time, in nanoseconds, and keeps the access time: 0.</summary>
     public static int SetModified(int fd, in StatxTimestamp modifiedAt)
     {
         const nint Omit = (1 << 30) - 2;
@@ -112,13 +113,22 @@ internal static unsafe partial class FileCalls
         return (int)OrError(LibcFutimens(fd, readAndModified));
     }
 
-    /// <summary><c>fchown(2)</c>: gives an open file, whatever it is called by now, to a user and a group: 0.</summary>
+    /// <summary><c>fchown(2)</c>: gives an open file, whatever its present name, to a user and a group: 0.</summary>
     public static int SetOwner(int fd, uint user, uint group) => (int)OrError(LibcFchown(fd, user, group));
 
     /// <summary><c>getrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
     public static int GetDescriptorLimit(out ResourceLimit limit) => GetLimit(RlimitNoFile, out limit);
 
-    /// <summary><c>getrlimit(2)</c> of RLIMIT_FSIZE, bytes beyond which making a file longer is a deadly signal: 0.</summary>
+    /// <summary><c>setrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
+    public static int SetDescriptorLimit(in ResourceLimit limit)
+    {
+        fixed (ResourceLimit* limitPtr = &limit)
+        {
+            return (int)OrError(LibcSetrlimit(RlimitNoFile, limitPtr));
+        }
+    }
+
+    /// <summary><c>getrlimit(2)</c> of RLIMIT_FSIZE, the size beyond which growing a file is a fatal signal: 0.</summary>
     public static int GetFileSizeLimit(out ResourceLimit limit) => GetLimit(RlimitFileSize, out limit);
 
     private static int GetLimit(int resource, out ResourceLimit limit)
@@ -130,7 +140,7 @@ internal static unsafe partial class FileCalls
         }
     }
 
-    /// <summary><c>faccessat2(2)</c> by effective rights: 0 where files may be made in a directory.</summary>
+    /// <summary><c>faccessat2(2)</c> with effective rights: 0 if files may be created in a directory.</summary>
     public static int MayMakeIn(ReadOnlySpan<byte> directoryZ)
     {
         const int WriteAndSearch = 0b011;
@@ -190,4 +200,18 @@ internal static unsafe partial class FileCalls
 
     [LibraryImport("libc", EntryPoint = "getrlimit")]
     private static partial int LibcGetrlimit(int resource, ResourceLimit* limit);
+
+    [LibraryImport("libc", EntryPoint = "setrlimit")]
+    private static partial int LibcSetrlimit(int resource, ResourceLimit* limit);
+}
+
+/// <summary><c>struct rlimit</c> on 64-bit machines.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct ResourceLimit
+{
+    /// <summary><c>RLIM_INFINITY</c>.</summary>
+    public const ulong Infinity = ulong.MaxValue;
+
+    public ulong Soft;
+    public ulong Hard;
 }

@@ -1,9 +1,9 @@
 namespace Millrace.Interop.Files;
 
-/// <summary>Files in which the kernel tells of itself: settings below /proc/sys, and what else it says below /proc and /sys.</summary>
+/// <summary>Reads files of the kernel: settings below /proc/sys, and other facts below /proc and /sys.</summary>
 internal static class KernelFile
 {
-    /// <summary>The content, trimmed; null where it is not there or not to be read.</summary>
+    /// <summary>The trimmed content; null if the file does not exist or is not readable.</summary>
     public static string? TryRead(string path)
     {
         try

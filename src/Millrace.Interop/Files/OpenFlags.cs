@@ -9,18 +9,20 @@ internal static class OpenFlags
     public const ulong WriteOnly = 0x1;
     public const ulong Create = 0x40;
 
-    /// <summary><c>O_EXCL</c>: makes a file, and opens none that is there, be it a symlink to nowhere.</summary>
+    /// <summary><c>O_EXCL</c>: creates a file, and fails if the name exists, even as a dangling symlink.</summary>
     public const ulong Exclusive = 0x80;
 
     public const ulong NoControllingTerminal = 0x100;
 
-    /// <summary><c>O_APPEND</c>: each write goes to the end of the file, wherever that is by then.</summary>
+    /// <summary><c>O_APPEND</c>: each write goes to the present end of the file.</summary>
     public const ulong Append = 0x400;
 
     public const ulong NonBlock = 0x800;
     public const ulong CloseOnExec = 0x80000;
 
-    /// <summary><c>O_PATH</c>: names a file without opening it, so that no device driver runs and no permission on it is needed.</summary>
+    /// <summary>
+    /// <c>O_PATH</c>: refers to a file without opening it, so that no device driver runs and no permission on it is needed.
+    /// </summary>
     public const ulong Path = 0x200000;
 
     public static readonly ulong Directory = DirectoryOn(RuntimeInformation.ProcessArchitecture);

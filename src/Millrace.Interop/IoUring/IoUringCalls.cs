@@ -15,7 +15,7 @@ internal static unsafe class IoUringCalls
     public static int Setup(uint entries, RingParameters* parameters) =>
         SystemCall.Invoke(SetupNumber, (nint)entries, (nint)parameters);
 
-    /// <summary>Submits and waits. Blocks: the stub lets the collector run meanwhile, so never suppress its GC transition.</summary>
+    /// <summary>Submits and waits. Blocks: the collector must be able to run meanwhile, so never suppress the GC transition.</summary>
     public static int Enter(int ring, uint toSubmit, uint minComplete, EnterFlags flags, void* argument, nuint argumentBytes) =>
         SystemCall.Invoke(EnterNumber, ring, (nint)toSubmit, (nint)minComplete, (nint)(uint)flags, (nint)argument, (nint)argumentBytes);
 

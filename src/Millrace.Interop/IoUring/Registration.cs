@@ -6,16 +6,11 @@ namespace Millrace.Interop.IoUring;
 internal enum RegisterOpcode : uint
 {
     Buffers = 0,
-    UnregisterFiles = 3,
-    Files = 13,
     IoWorkerLimits = 19,
     RingDescriptors = 20,
     UnregisterRingDescriptors = 21,
     BufferRing = 22,
     UnregisterBufferRing = 23,
-
-    /// <summary>From 6.9 on.</summary>
-    BusyPolling = 27,
 }
 
 /// <summary><c>struct io_uring_rsrc_update</c>, as <see cref="RegisterOpcode.RingDescriptors"/> takes it.</summary>
@@ -29,20 +24,6 @@ internal struct ResourceUpdate
     public ulong Data;
 
     public const uint AnySlot = uint.MaxValue;
-}
-
-/// <summary><c>struct io_uring_rsrc_register</c>, as <see cref="RegisterOpcode.Files"/> takes it.</summary>
-[StructLayout(LayoutKind.Sequential)]
-internal struct ResourceRegistration
-{
-    public uint Count;
-    public uint Flags;
-    public ulong Reserved;
-    public ulong Data;
-    public ulong Tags;
-
-    /// <summary><c>IORING_RSRC_REGISTER_SPARSE</c>: all slots are empty, and there is no data.</summary>
-    public const uint Sparse = 1;
 }
 
 /// <summary><c>struct io_uring_buf_reg</c>, 40 bytes.</summary>
@@ -69,22 +50,6 @@ internal struct ProvidedBuffer
     public uint Length;
     public ushort BufferId;
     public ushort TailInSlotZero;
-}
-
-/// <summary>
-/// <c>struct io_uring_napi</c>, 16 bytes. What 6.9 calls padding has meanings since 6.13, of which zero is what 6.9 does.
-/// </summary>
-[StructLayout(LayoutKind.Sequential)]
-internal struct BusyPollingRegistration
-{
-    /// <summary>In: microseconds. Out: those before.</summary>
-    public uint TimeUs;
-
-    public byte Prefers;
-    public byte Opcode;
-    public ushort Padding;
-    public uint Parameter;
-    public uint Reserved;
 }
 
 /// <summary><c>struct io_uring_getevents_arg</c>, 24 bytes: the extended argument of enter.</summary>

@@ -20,7 +20,7 @@ internal struct RingParameters
     public CompletionOffsets Completion;
 }
 
-/// <summary><c>struct io_sqring_offsets</c>: where the fields of the submission ring lie in its mapping.</summary>
+/// <summary><c>struct io_sqring_offsets</c>: the submission ring's fields in its mapping.</summary>
 [StructLayout(LayoutKind.Sequential)]
 internal struct SubmissionOffsets
 {

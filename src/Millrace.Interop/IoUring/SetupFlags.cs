@@ -16,7 +16,7 @@ internal enum SetupFlags : uint
     NoSubmissionArray = 1 << 16,
 }
 
-/// <summary><c>IORING_FEAT_*</c>, as the kernel answers in <see cref="RingParameters.Features"/>.</summary>
+/// <summary><c>IORING_FEAT_*</c>, as the kernel reports in <see cref="RingParameters.Features"/>.</summary>
 [Flags]
 internal enum RingFeatures : uint
 {
@@ -41,7 +41,7 @@ internal enum EnterFlags : uint
     NoIoWait = 1 << 7,
 }
 
-/// <summary><c>IORING_SQ_*</c>: what the kernel tells in the submission ring.</summary>
+/// <summary><c>IORING_SQ_*</c>: the kernel's flags in the submission ring.</summary>
 [Flags]
 internal enum SubmissionRingFlags : uint
 {

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Interop.IoUring;
 
-/// <summary>A submission queue entry: <c>struct io_uring_sqe</c>, 64 bytes; unions are named for the use made of them here.</summary>
+/// <summary>A submission queue entry: <c>struct io_uring_sqe</c>, 64 bytes; unions are named for their use here.</summary>
 [StructLayout(LayoutKind.Explicit, Size = 64)]
 internal struct Sqe
 {
@@ -40,11 +40,7 @@ internal struct Sqe
 internal enum SqeFlags : byte
 {
     None = 0,
-    FixedFile = 1 << 0,
     BufferSelect = 1 << 5,
-
-    /// <summary><c>CQE_SKIP_SUCCESS</c>: it completes only if it fails.</summary>
-    SkipSuccess = 1 << 6,
 }
 
 /// <summary><c>POLL*</c>.</summary>
@@ -63,4 +59,21 @@ internal static class IoPriority
 
     /// <summary><c>IORING_RECVSEND_FIXED_BUF</c>, of zero-copy sends.</summary>
     public const ushort SendRegisteredBuffer = 1 << 2;
+}
+
+/// <summary><c>enum io_uring_op</c>: the operations used here.</summary>
+internal enum Opcode : byte
+{
+    Nop = 0,
+    ReadFixed = 4,
+    PollAdd = 6,
+    SendMessage = 9,
+    Accept = 13,
+    AsyncCancel = 14,
+    Connect = 16,
+    Read = 22,
+    Send = 26,
+    Receive = 27,
+    SendZeroCopy = 47,
+    SendMessageZeroCopy = 48,
 }

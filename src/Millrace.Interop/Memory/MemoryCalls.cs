@@ -2,7 +2,9 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Interop.Memory;
 
-/// <summary>Anonymous and ring mappings, and files in memory. Mapping returns an address, or -errno as a small negative number.</summary>
+/// <summary>
+/// Anonymous, ring and file mappings, and memory files. A mapping returns an address, or -errno as a small negative number.
+/// </summary>
 internal static unsafe partial class MemoryCalls
 {
     private const int ProtectionReadWrite = 1 | 2;
@@ -10,6 +12,7 @@ internal static unsafe partial class MemoryCalls
     private const int MapPrivate = 2;
     private const int MapAnonymous = 0x20;
     private const int MapPopulate = 0x8000;
+    private const int AdviceDontNeed = 4;
     private const int AdviceDontFork = 10;
     private const uint MemoryFileCloseOnExec = 1;
     private const uint MemoryFileNotExecutable = 8;
@@ -17,14 +20,14 @@ internal static unsafe partial class MemoryCalls
     /// <summary>Zeroed private pages that a child process does not inherit.</summary>
     public static nint MapAnonymousPages(nuint bytes) => Map(bytes, MapPrivate | MapAnonymous, -1, 0);
 
-    /// <summary>One of a ring's areas, see the offsets in <see cref="IoUring.IoUringCalls"/>.</summary>
+    /// <summary>Maps an area of a ring; see the offsets in <see cref="IoUring.IoUringCalls"/>.</summary>
     public static nint MapRing(int ring, nuint bytes, long offset) => Map(bytes, MapShared | MapPopulate, ring, offset);
 
     public static bool Failed(nint address) => address is < 0 and > -4096;
 
     public static int Unmap(nint address, nuint bytes) => SystemCall.Result(munmap(address, bytes));
 
-    /// <summary>A descriptor of a file without a name that lies in memory and holds these bytes.</summary>
+    /// <summary>A descriptor of an unnamed file in memory with this content.</summary>
     public static int MemoryFile(ReadOnlySpan<byte> content)
     {
         int fd = MemoryFile();
@@ -35,22 +38,34 @@ internal static unsafe partial class MemoryCalls
         }
     }
 
-    /// <summary>The same of so many zeroes, whose pages are taken now: no write into them fails later for want of memory.</summary>
+    /// <summary>The same with so many zeroes, whose pages are allocated now: no later write fails for lack of memory.</summary>
     public static int MemoryFile(long bytes)
     {
         int fd = MemoryFile();
         int result;
         do
         {
-            // A signal ends it before its time.
+            // A signal interrupts the call.
             result = fd < 0 ? fd : SystemCall.Result(fallocate(fd, 0, 0, bytes));
         }
         while (result == -Errno.EINTR);
         return ClosedUnless(result, fd);
     }
 
-    /// <summary>A file's pages, to be read and written, which a child process does not inherit.</summary>
+    /// <summary>Maps a file's pages, readable and writable; a child process does not inherit them.</summary>
     public static nint MapFile(int fd, nuint bytes) => Map(bytes, MapShared | MapPopulate, fd, 0);
+
+    /// <summary>Discards the pages' content; they take no memory until written again (MADV_DONTNEED).</summary>
+    public static int DiscardPages(nint address, nuint bytes) => SystemCall.Result(madvise(address, bytes, AdviceDontNeed));
+
+    /// <summary>Makes the C library return freed memory to the system, if it has malloc_trim; musl returns it by itself.</summary>
+    public static void TrimHeap()
+    {
+        if (NativeLibrary.TryGetExport(NativeLibrary.GetMainProgramHandle(), "malloc_trim", out nint trim))
+        {
+            _ = ((delegate* unmanaged<nuint, int>)trim)(0);
+        }
+    }
 
     private static nint Map(nuint bytes, int flags, int fd, long offset)
     {
@@ -67,7 +82,7 @@ internal static unsafe partial class MemoryCalls
     {
         fixed (byte* name = "millrace\0"u8)
         {
-            // Kernels before 6.3 do not know the second flag; later ones may insist on it (vm.memfd_noexec), or complain.
+            // Kernels before 6.3 do not know the second flag; later ones may require it (vm.memfd_noexec), or warn.
             int fd = SystemCall.Result(memfd_create(name, MemoryFileCloseOnExec | MemoryFileNotExecutable));
             return fd == -Errno.EINVAL ? SystemCall.Result(memfd_create(name, MemoryFileCloseOnExec)) : fd;
         }

@@ -12,7 +12,7 @@ internal readonly struct FilterInstruction(ushort code, byte ifTrue, byte ifFals
     public readonly uint Operand = operand;
 }
 
-/// <summary>Codes of classic BPF (<c>linux/bpf_common.h</c>) as far as seccomp needs them.</summary>
+/// <summary>Codes of classic BPF (<c>linux/bpf_common.h</c>) that seccomp needs.</summary>
 internal static class FilterCode
 {
     /// <summary><c>BPF_LD | BPF_W | BPF_ABS</c>: a word of <c>struct seccomp_data</c>.</summary>
@@ -31,7 +31,7 @@ internal static class FilterCode
     public const ushort Return = 0x06;
 }
 
-/// <summary>Where things lie in <c>struct seccomp_data</c>, on little-endian machines.</summary>
+/// <summary>Offsets in <c>struct seccomp_data</c>, on little-endian machines.</summary>
 internal static class FilterData
 {
     public const uint Number = 0;

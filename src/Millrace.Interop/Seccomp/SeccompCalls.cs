@@ -8,12 +8,14 @@ internal static unsafe class SeccompCalls
     private const int SetModeFilter = 1;
     private const uint SynchroniseThreads = 1;
 
-    /// <summary>Otherwise kernels before 5.16 slow a filtered process down for Spectre's sake, as if it ran what strangers wrote.</summary>
+    /// <summary>
+    /// Without this flag kernels before 5.16 slow a filtered process down by Spectre mitigations, as if it ran untrusted code.
+    /// </summary>
     private const uint AllowSpeculation = 4;
 
     /// <summary>
-    /// Has a filter, and the calling thread's no_new_privs, apply to all threads of this process: 0, -errno, or the number of a thread
-    /// that has other filters already.
+    /// Applies a filter, and the calling thread's no_new_privs, to all threads of this process: 0, -errno, or the id of a thread that
+    /// already has other filters.
     /// </summary>
     public static int Install(ReadOnlySpan<FilterInstruction> program)
     {

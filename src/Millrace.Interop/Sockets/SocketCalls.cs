@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Interop.Sockets;
 
-/// <summary>Sockets that are not worth a ring operation: set-up, options and the end. All return -errno on failure.</summary>
+/// <summary>Socket calls that need no ring operation: set-up, options and close. All return -errno on failure.</summary>
 internal static unsafe partial class SocketCalls
 {
     /// <summary>A socket that is not inherited by child processes.</summary>
@@ -27,18 +27,18 @@ internal static unsafe partial class SocketCalls
 
     public static int Listen(int fd, int backlog) => SystemCall.Result(listen(fd, backlog));
 
-    /// <summary>Accepts without waiting where the listener is non-blocking; the connection is a non-blocking, close-on-exec one.</summary>
+    /// <summary>Accepts, without blocking if the listener is non-blocking; the connection is non-blocking and close-on-exec.</summary>
     public static int Accept(int fd) => SystemCall.Result(accept4(fd, null, null, SocketTypeNumber.OfConnections));
 
     public static int Shutdown(int fd, int how) => SystemCall.Result(shutdown(fd, how));
 
-    /// <summary>Never retried on EINTR: Linux has closed the descriptor by then.</summary>
+    /// <summary>Never retry on EINTR: Linux has closed the descriptor by then.</summary>
     public static int Close(int fd) => SystemCall.Result(close(fd));
 
     public static int SetOption(int fd, int level, int name, int value) =>
         SystemCall.Result(setsockopt(fd, level, name, &value, sizeof(int)));
 
-    /// <summary>An option whose value is no number.</summary>
+    /// <summary>Sets an option whose value is not a number.</summary>
     public static int SetOption(int fd, int level, int name, ReadOnlySpan<byte> value)
     {
         fixed (byte* pointer = value)
@@ -55,7 +55,7 @@ internal static unsafe partial class SocketCalls
     }
 
     /// <summary>
-    /// Calls that wait for input, or for a connection, give up with -EAGAIN after so long; those that do not wait are as they were.
+    /// Calls that block for input, or for a connection, end with -EAGAIN after this time; non-blocking calls are not affected.
     /// </summary>
     public static int SetReceiveTimeout(int fd, int milliseconds)
     {
@@ -65,7 +65,21 @@ internal static unsafe partial class SocketCalls
             fd, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveTimeout, secondsAndMicroseconds, 2 * sizeof(long)));
     }
 
-    /// <summary>Fills <paramref name="value"/> and returns how many bytes of it are valid.</summary>
+    /// <summary>
+    /// Drops all further packets for a listening TCP socket, as if they were lost: a connecting client retransmits, and reaches the process
+    /// that listens there by then. Queued connections stay.
+    /// </summary>
+    public static int DropIncoming(int listenSocket)
+    {
+        // struct sock_filter: BPF_RET | BPF_K with no bytes to keep; struct sock_fprog: a count in 16 bits, and the pointer.
+        const ushort Return = 0x06;
+        ulong filter = Return;
+        nint* program = stackalloc nint[] { 1, (nint)(&filter) };
+        return SystemCall.Result(setsockopt(
+            listenSocket, SocketOptionNumber.LevelSocket, SocketOptionNumber.AttachFilter, program, (uint)(2 * sizeof(nint))));
+    }
+
+    /// <summary>Writes <paramref name="value"/> and returns how many bytes of it are valid.</summary>
     public static int GetOption(int fd, int level, int name, Span<byte> value)
     {
         uint bytes = (uint)value.Length;
@@ -76,7 +90,7 @@ internal static unsafe partial class SocketCalls
         }
     }
 
-    /// <summary>The local address; returns its length.</summary>
+    /// <summary>Writes the local address and returns its length.</summary>
     public static int LocalAddress(int fd, Span<byte> address)
     {
         uint bytes = (uint)address.Length;
@@ -87,7 +101,7 @@ internal static unsafe partial class SocketCalls
         }
     }
 
-    /// <summary>The peer's address; returns its length. That of a peer that has reset as well.</summary>
+    /// <summary>Writes the peer's address and returns its length, also after a reset by the peer.</summary>
     public static int PeerAddress(int fd, Span<byte> address)
     {
         uint bytes = (uint)address.Length;
@@ -99,8 +113,8 @@ internal static unsafe partial class SocketCalls
     }
 
     /// <summary>
-    /// getpeername asks for the connection's state first; SO_PEERNAME has what the socket was accepted with, as accept itself returns it.
-    /// It refuses more room than there is address, so the longer one is asked for first.
+    /// getpeername checks the connection's state first; SO_PEERNAME has the address from accept. It refuses a buffer longer than the
+    /// address, so the longer length is tried first.
     /// </summary>
     private static int AddressOfResetPeer(int fd, Span<byte> address)
     {
@@ -145,7 +159,7 @@ internal static unsafe partial class SocketCalls
         return SystemCall.Result(fcntl(fd, DuplicateCloseOnExec, 0));
     }
 
-    /// <summary>A descriptor that was inherited goes to no further process.</summary>
+    /// <summary>Marks an inherited descriptor as close-on-exec.</summary>
     public static int SetCloseOnExec(int fd)
     {
         const int SetDescriptorFlags = 2;
@@ -158,7 +172,7 @@ internal static unsafe partial class SocketCalls
         return SystemCall.Result(eventfd(0, SocketTypeNumber.CloseOnExec));
     }
 
-    /// <summary>Adds one to an eventfd: wakes whoever reads it. Any thread.</summary>
+    /// <summary>Adds one to an eventfd, which wakes its reader. Any thread.</summary>
     public static int SignalEvent(int fd)
     {
         ulong one = 1;

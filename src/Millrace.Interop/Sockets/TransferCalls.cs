@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace Millrace.Interop.Sockets;
 
 /// <summary>
-/// Bytes in and out of a socket without a wait, whatever its mode: the count, or -EAGAIN where there would have been one. A send
-/// to a peer that is gone is -EPIPE and no signal.
+/// Non-blocking sends and receives on any socket: the count, or -errno; -EAGAIN if the call would block. A send to a peer that is gone
+/// returns -EPIPE and raises no signal.
 /// </summary>
 internal static unsafe partial class TransferCalls
 {
@@ -17,14 +17,14 @@ internal static unsafe partial class TransferCalls
     public static nint SendMessage(int fd, MessageHeader* message) =>
         SystemCall.Result(sendmsg(fd, message, MessageFlags.DoNotWait | MessageFlags.NoSignal));
 
-    /// <summary>As <see cref="SendMessage"/>, and more follows at once.</summary>
+    /// <summary>As <see cref="SendMessage"/>, for when more data follows at once.</summary>
     public static nint SendMessageBeforeMore(int fd, MessageHeader* message) =>
         SystemCall.Result(sendmsg(fd, message, MessageFlags.DoNotWait | MessageFlags.NoSignal | MessageFlags.More));
 
     /// <summary>
-    /// Sends pages of a file by reference: the socket holds them until the peer has acknowledged all, also where the file is closed or cut
-    /// meanwhile, and what is written into them goes out too. The one call here that waits on a socket which is not non-blocking; and to
-    /// a peer that is gone it raises SIGPIPE, which .NET ignores.
+    /// Sends pages of a file by reference: the socket holds them until the peer has acknowledged all, even if the file is closed or
+    /// truncated meanwhile, and later writes to them are sent too. The only call here that blocks on a blocking socket; to a peer that is
+    /// gone it raises SIGPIPE, which .NET ignores.
     /// </summary>
     public static nint SendFile(int fd, int file, long offset, nuint bytes) => SystemCall.Result(sendfile(fd, file, &offset, bytes));
 

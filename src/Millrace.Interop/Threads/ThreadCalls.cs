@@ -2,14 +2,14 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Interop.Threads;
 
-/// <summary>System calls on the calling thread. Each returns what the kernel does, or -errno.</summary>
+/// <summary>System calls on threads. Each returns the kernel's result, or -errno.</summary>
 internal static partial class ThreadCalls
 {
     private const int PriorityOfProcess = 0;
 
     /// <summary>
-    /// Makes the calling thread nicer (<c>setpriority(2)</c>; 19 is nicest, about a seventieth of the share of 0): 0 or -errno.
-    /// On Linux the nice value is the thread's own, not the process's; .NET's ThreadPriority does nothing there.
+    /// Sets the calling thread's nice value (<c>setpriority(2)</c>; 19 is the lowest priority, about a seventieth of the share of 0): 0 or
+    /// -errno. On Linux the nice value belongs to the thread, not the process; .NET's ThreadPriority has no effect there.
     /// </summary>
     public static int SetNiceness(int niceness) => SystemCall.Result(setpriority(PriorityOfProcess, 0, niceness));
 
@@ -17,8 +17,8 @@ internal static partial class ThreadCalls
     public static int GetNiceness() => getpriority(PriorityOfProcess, 0);
 
     /// <summary>
-    /// From here on the calling thread, and no other, has a user's rights over files (<c>setfsuid(2)</c>), without any of root's: 0, or
-    /// -EPERM for who is not root. For a thread that ends thereafter: its groups are not told back.
+    /// Gives the calling thread alone a user's file access rights (<c>setfsuid(2)</c>), without root's: 0, or -EPERM without root rights.
+    /// For a thread that ends afterwards: its groups are not restored.
     /// </summary>
     public static unsafe int SetFileRights(uint user, uint group, ReadOnlySpan<uint> groups)
     {
@@ -33,7 +33,7 @@ internal static partial class ThreadCalls
             }
         }
 
-        // They give what was before and never an error: only the next call tells whether it was done.
+        // Both calls return the previous value and never an error: a second call shows whether the first took effect.
         _ = SystemCall.InvokeOwn(setFileGroup, (nint)group, 0);
         _ = SystemCall.InvokeOwn(setFileUser, (nint)user, 0);
         bool isDone = SystemCall.InvokeOwn(setFileGroup, (nint)group, 0) == (int)group
@@ -42,8 +42,8 @@ internal static partial class ThreadCalls
     }
 
     /// <summary>
-    /// On which processors a thread, told by its number, may run: one bit each, the first one the lowest of the first byte. 0, or -EINVAL
-    /// where the kernel knows more processors than there are bits.
+    /// The processors on which a thread, given by its id, may run: one bit each, lowest bit of the first byte first. 0, or -EINVAL if the
+    /// kernel has more processors than there are bits.
     /// </summary>
     public static unsafe int GetAffinity(int thread, Span<byte> mask)
     {
@@ -53,7 +53,7 @@ internal static partial class ThreadCalls
         }
     }
 
-    /// <summary>Has the calling thread run on these processors only: 0, or -EINVAL where the process may use none of them.</summary>
+    /// <summary>Restricts the calling thread to these processors: 0, or -EINVAL if the process may use none of them.</summary>
     public static unsafe int SetAffinity(ReadOnlySpan<byte> mask)
     {
         fixed (byte* pointer = mask)
@@ -62,8 +62,21 @@ internal static partial class ThreadCalls
         }
     }
 
-    /// <summary>The calling thread's number (<c>gettid(2)</c>).</summary>
+    /// <summary>The calling thread's resource usage (<c>getrusage(2)</c>, RUSAGE_THREAD, which does not fail).</summary>
+    public static unsafe ThreadUsage GetUsage()
+    {
+        const int Thread = 1;
+        // Two times (seconds, microseconds) and fourteen counts, the last but one of which is ru_nvcsw.
+        long* usage = stackalloc long[18];
+        _ = getrusage(Thread, usage);
+        return new ThreadUsage((1_000_000 * (usage[0] + usage[2])) + usage[1] + usage[3], usage[16]);
+    }
+
+    /// <summary>The calling thread's id (<c>gettid(2)</c>).</summary>
     public static int GetId() => gettid();
+
+    [LibraryImport("libc")]
+    private static unsafe partial int getrusage(int who, long* usage);
 
     [LibraryImport("libc")]
     private static partial int gettid();
@@ -80,3 +93,6 @@ internal static partial class ThreadCalls
     [LibraryImport("libc")]
     private static partial int getpriority(int which, uint who);
 }
+
+/// <summary>A thread's processor time since its start, and its voluntary context switches.</summary>
+internal readonly record struct ThreadUsage(long RanMicroseconds, long Waits);

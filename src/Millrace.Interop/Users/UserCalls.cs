@@ -3,12 +3,12 @@ using System.Runtime.InteropServices;
 namespace Millrace.Interop.Users;
 
 /// <summary>
-/// Who a process is, by libc's wrappers: the system calls behind them change one thread, the wrappers all of the process (nptl(7)).
-/// Each returns what the wrapper does, or -errno.
+/// The user and groups of the process, by libc's wrappers: the system calls change one thread only, the wrappers all threads of the process
+/// (nptl(7)). Each returns the wrapper's result, or -errno.
 /// </summary>
 internal static unsafe partial class UserCalls
 {
-    /// <summary>What a line of passwd(5) or group(5) is given to lie in: sysconf says 1 KiB, groups with many members need more.</summary>
+    /// <summary>Buffer for an entry of passwd(5) or group(5): sysconf suggests 1 KiB, groups with many members need more.</summary>
     private const int EntryBytes = 64 * 1024;
 
     private const int SetNoNewPrivilegesOption = 38;
@@ -25,36 +25,36 @@ internal static unsafe partial class UserCalls
         }
     }
 
-    /// <summary>Real, effective and saved: there is no way back.</summary>
+    /// <summary>Sets the real, effective and saved group: irreversible.</summary>
     public static int SetGroupId(uint group) => SystemCall.Result(setresgid(group, group, group));
 
-    /// <summary>The same for the user; coming from 0, all capabilities go with it.</summary>
+    /// <summary>Sets the real, effective and saved user: irreversible; coming from 0, all capabilities are lost.</summary>
     public static int SetUserId(uint user) => SystemCall.Result(setresuid(user, user, user));
 
-    /// <summary>No program that is executed from here on gets more rights than this thread has (<c>PR_SET_NO_NEW_PRIVS</c>).</summary>
+    /// <summary>Programs executed from now on get no more rights than this thread has (<c>PR_SET_NO_NEW_PRIVS</c>).</summary>
     public static int SetNoNewPrivileges() => SystemCall.Result(prctl(SetNoNewPrivilegesOption, 1, 0, 0, 0));
 
-    /// <summary>Looks a user up by name, or by number, in whatever the system keeps them in: 1, 0 where there is none, or -errno.</summary>
-    /// <param name="name">A name, or a number in digits.</param>
-    /// <param name="user">The number.</param>
-    /// <param name="group">The number of the user's own group.</param>
-    /// <param name="called">The user's name, by which groups know their members.</param>
-    public static int FindUser(string name, out uint user, out uint group, out string called)
+    /// <summary>Looks up a user by name or number in the system's user database: 1, 0 if there is none, or -errno.</summary>
+    /// <param name="name">A name, or a decimal number.</param>
+    /// <param name="user">The user's number.</param>
+    /// <param name="group">The number of the user's primary group.</param>
+    /// <param name="userName">The user's name, as group entries list it.</param>
+    public static int FindUser(string name, out uint user, out uint group, out string userName)
     {
-        called = "";
-        byte[] room = new byte[EntryBytes];
+        userName = "";
+        byte[] buffer = new byte[EntryBytes];
         PasswordEntry entry;
         PasswordEntry* found = null;
         int error;
-        fixed (byte* text = CString.Of(name), pointer = room)
+        fixed (byte* text = CString.Of(name), pointer = buffer)
         {
             error = uint.TryParse(name, out uint number)
                 ? getpwuid_r(number, &entry, pointer, EntryBytes, &found)
                 : getpwnam_r(text, &entry, pointer, EntryBytes, &found);
             if (found is not null)
             {
-                // It lies in the room.
-                called = Marshal.PtrToStringUTF8((nint)entry.Name) ?? "";
+                // The name points into the buffer.
+                userName = Marshal.PtrToStringUTF8((nint)entry.Name) ?? "";
             }
         }
 
@@ -62,14 +62,14 @@ internal static unsafe partial class UserCalls
         return Result(error, found);
     }
 
-    /// <summary>The same for a group.</summary>
+    /// <summary>Looks up a group by name or number: 1, 0 if there is none, or -errno.</summary>
     public static int FindGroup(string name, out uint group)
     {
-        byte[] room = new byte[EntryBytes];
+        byte[] buffer = new byte[EntryBytes];
         GroupEntry entry;
         GroupEntry* found = null;
         int error;
-        fixed (byte* text = CString.Of(name), pointer = room)
+        fixed (byte* text = CString.Of(name), pointer = buffer)
         {
             error = uint.TryParse(name, out uint number)
                 ? getgrgid_r(number, &entry, pointer, EntryBytes, &found)
@@ -80,7 +80,7 @@ internal static unsafe partial class UserCalls
         return Result(error, found);
     }
 
-    /// <summary>The groups that a user is in by name, <paramref name="group"/> among them.</summary>
+    /// <summary>The groups of a user, by name, including <paramref name="group"/>.</summary>
     public static uint[] GroupsOf(string name, uint group)
     {
         int count = 32;
@@ -90,7 +90,7 @@ internal static unsafe partial class UserCalls
             fixed (byte* text = CString.Of(name))
             fixed (uint* pointer = groups)
             {
-                // Where they do not fit, the count says how many there are.
+                // If they do not fit, the count is set to the number needed.
                 if (getgrouplist(text, group, pointer, &count) >= 0)
                 {
                     return groups[..count];
@@ -101,7 +101,7 @@ internal static unsafe partial class UserCalls
         }
     }
 
-    /// <summary>getpwnam_r(3): these, and 0, may all mean that there is no such name.</summary>
+    /// <summary>getpwnam_r(3): these errors, and 0, may all mean that there is no such name.</summary>
     private static int Result(int error, void* found) =>
         error is not (0 or Errno.ENOENT or Errno.EBADF or Errno.EPERM or Errno.ESRCH) ? -error : found is null ? 0 : 1;
 
@@ -124,16 +124,16 @@ internal static unsafe partial class UserCalls
     private static partial int prctl(int option, nuint a, nuint b, nuint c, nuint d);
 
     [LibraryImport("libc")]
-    private static partial int getpwnam_r(byte* name, PasswordEntry* entry, byte* room, nuint bytes, PasswordEntry** found);
+    private static partial int getpwnam_r(byte* name, PasswordEntry* entry, byte* buffer, nuint bytes, PasswordEntry** found);
 
     [LibraryImport("libc")]
-    private static partial int getpwuid_r(uint user, PasswordEntry* entry, byte* room, nuint bytes, PasswordEntry** found);
+    private static partial int getpwuid_r(uint user, PasswordEntry* entry, byte* buffer, nuint bytes, PasswordEntry** found);
 
     [LibraryImport("libc")]
-    private static partial int getgrnam_r(byte* name, GroupEntry* entry, byte* room, nuint bytes, GroupEntry** found);
+    private static partial int getgrnam_r(byte* name, GroupEntry* entry, byte* buffer, nuint bytes, GroupEntry** found);
 
     [LibraryImport("libc")]
-    private static partial int getgrgid_r(uint group, GroupEntry* entry, byte* room, nuint bytes, GroupEntry** found);
+    private static partial int getgrgid_r(uint group, GroupEntry* entry, byte* buffer, nuint bytes, GroupEntry** found);
 
     [LibraryImport("libc")]
     private static partial int getgrouplist(byte* name, uint group, uint* groups, int* count);

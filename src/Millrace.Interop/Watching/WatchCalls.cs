@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 namespace Millrace.Interop.Watching;
 
 /// <summary>
-/// The system calls of inotify, and what it takes to know what a path passes through. All return -errno on failure; paths and names
-/// end with a zero byte.
+/// The system calls of inotify, and those to find out what a path passes through. All return -errno on failure; paths and names end with a
+/// zero byte.
 /// </summary>
 internal static unsafe partial class WatchCalls
 {
@@ -13,12 +13,12 @@ internal static unsafe partial class WatchCalls
     private const int CloseOnExec = 0x80000;
     private const int NonBlocking = 0x800;
 
-    /// <summary>A descriptor of an inotify instance, non-blocking. EMFILE: fs.inotify.max_user_instances are taken.</summary>
+    /// <summary>A non-blocking descriptor of an inotify instance. EMFILE: the limit fs.inotify.max_user_instances is reached.</summary>
     public static int Create() => SystemCall.Result(inotify_init1(CloseOnExec | NonBlocking));
 
     /// <summary>
-    /// <c>inotify_add_watch(2)</c>: the watch of what the path leads to, the same one for the same inode. ENOSPC:
-    /// fs.inotify.max_user_watches are taken.
+    /// <c>inotify_add_watch(2)</c>: the watch of the path's target, the same one for the same inode. ENOSPC: the limit
+    /// fs.inotify.max_user_watches is reached.
     /// </summary>
     public static int AddWatch(int inotify, ReadOnlySpan<byte> pathZ, WatchMask mask)
     {
@@ -29,7 +29,7 @@ internal static unsafe partial class WatchCalls
         }
     }
 
-    /// <summary>Ends a watch: 0. EINVAL where the kernel has ended it already. A record with IN_IGNORED follows.</summary>
+    /// <summary>Removes a watch: 0. EINVAL if the kernel has removed it already. A record with IN_IGNORED follows.</summary>
     public static int RemoveWatch(int inotify, int watch) => SystemCall.Result(inotify_rm_watch(inotify, watch));
 
     /// <summary><c>read(2)</c>: whole records of an inotify instance, or the eight bytes of an eventfd.</summary>
@@ -41,7 +41,7 @@ internal static unsafe partial class WatchCalls
         }
     }
 
-    /// <summary><c>poll(2)</c>: how many have something; 0 when the time is over. Below zero waits for ever.</summary>
+    /// <summary><c>poll(2)</c>: how many descriptors have events; 0 after the timeout. A negative timeout waits without limit.</summary>
     public static int Poll(Span<PollRequest> requests, int timeoutMs)
     {
         fixed (PollRequest* pointer = requests)
@@ -50,7 +50,7 @@ internal static unsafe partial class WatchCalls
         }
     }
 
-    /// <summary>The target of a symlink: its bytes, cut where the buffer ends. EINVAL: it is no symlink.</summary>
+    /// <summary>The target of a symlink, truncated to the buffer. EINVAL: not a symlink.</summary>
     public static int ReadLink(int directoryFd, ReadOnlySpan<byte> nameZ, Span<byte> target)
     {
         Debug.Assert(!nameZ.IsEmpty && nameZ[^1] == 0, "a name ends with a zero byte");
@@ -91,4 +91,16 @@ internal static unsafe partial class WatchCalls
 
     [LibraryImport("libc")]
     private static partial int fstatfs(int fd, FileSystemStatus* status);
+}
+
+/// <summary><c>struct pollfd</c>.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct PollRequest
+{
+    /// <summary><c>POLLIN</c>.</summary>
+    public const short Readable = 1;
+
+    public int Fd;
+    public short Events;
+    public short ReturnedEvents;
 }

@@ -1,11 +1,24 @@
 namespace Millrace.Server.AccessLog;
 
-/// <summary>What the server was told of its access log.</summary>
+/// <summary>Options of the access log.</summary>
 internal sealed record AccessLogOptions
 {
-    /// <summary>A file's path, <c>-</c> for the standard output, or <c>syslog</c>, perhaps with a socket's path; null for none.</summary>
+    /// <summary>A file's path, <c>-</c> for standard output, or <c>syslog</c>, optionally with a socket's path; null for none.</summary>
     public string? Destination { get; init; }
 
-    /// <summary>How lines are written.</summary>
+    /// <summary>The format of lines.</summary>
     public AccessLogFormat Format { get; init; } = AccessLogFormat.Combined;
+}
+
+/// <summary>The format of access log lines.</summary>
+internal enum AccessLogFormat
+{
+    /// <summary>NCSA common: client, time, request line, status, bytes.</summary>
+    Common,
+
+    /// <summary>Common with Referer and User-Agent.</summary>
+    Combined,
+
+    /// <summary>One JSON object per line, with all fields.</summary>
+    Json,
 }

@@ -1,31 +1,31 @@
 namespace Millrace.Server.AccessLog;
 
 /// <summary>
-/// Lines on their way from one thread to another, in a fixed amount of memory and without a lock: whoever adds never waits, and a line that
-/// finds no room is dropped and counted. One thread adds, one takes; each line ends with a line feed and holds no other.
+/// A lock-free ring that passes lines from one thread to another in a fixed amount of memory. The producer never waits: a line that does
+/// not fit is dropped and counted. One producer, one consumer; each line ends with its only line feed.
 /// </summary>
 internal sealed class LineRing(int capacityBytes)
 {
     private readonly byte[] _bytes = new byte[capacityBytes];
 
-    // Both only grow. What lies between them, modulo the size, is there to be taken; only whole lines are ever added to it.
+    // Both only grow. The bytes between them, modulo the size, are available; only whole lines are added.
     private long _added;
     private long _taken;
     private long _dropped;
 
-    /// <summary>Lines that found no room. Any thread.</summary>
+    /// <summary>Dropped lines. Any thread.</summary>
     public long Dropped => Volatile.Read(ref _dropped);
 
     public bool IsEmpty => Volatile.Read(ref _taken) == Volatile.Read(ref _added);
 
-    /// <summary>Adds a line, or drops it where it has no room. The one thread that adds.</summary>
-    public RingAddition Add(ReadOnlySpan<byte> line)
+    /// <summary>Adds a line, or drops it if it does not fit. Producer thread.</summary>
+    public RingAddResult Add(ReadOnlySpan<byte> line)
     {
         long held = _added - Volatile.Read(ref _taken);
         if (_bytes.Length - held < line.Length)
         {
             Volatile.Write(ref _dropped, _dropped + 1);
-            return RingAddition.Dropped;
+            return RingAddResult.Dropped;
         }
 
         int at = (int)(_added % _bytes.Length);
@@ -34,13 +34,10 @@ internal sealed class LineRing(int capacityBytes)
         line[first..].CopyTo(_bytes);
         Volatile.Write(ref _added, _added + line.Length);
         int half = _bytes.Length / 2;
-        return held < half && held + line.Length >= half ? RingAddition.HalfFull : RingAddition.Added;
+        return held < half && held + line.Length >= half ? RingAddResult.HalfFull : RingAddResult.Added;
     }
 
-    /// <summary>
-    /// Takes as many whole lines as have room, and gives their bytes. The room must be enough for the longest line. The one thread that
-    /// takes.
-    /// </summary>
+    /// <summary>Takes as many whole lines as fit, and returns their bytes. The buffer must fit the longest line. Consumer thread.</summary>
     public int Take(Span<byte> room)
     {
         int count = (int)Math.Min(room.Length, Volatile.Read(ref _added) - _taken);
@@ -52,4 +49,15 @@ internal sealed class LineRing(int capacityBytes)
         Volatile.Write(ref _taken, _taken + whole);
         return whole;
     }
+}
+
+/// <summary>The result of adding a line.</summary>
+internal enum RingAddResult
+{
+    Added,
+
+    /// <summary>Added; the ring is now half full, and the consumer should wake up.</summary>
+    HalfFull,
+
+    Dropped,
 }

@@ -1,102 +1,104 @@
-using Millrace.Engine;
 using Millrace.Interop;
 using Millrace.Server.AccessLog.Sinks;
 
 namespace Millrace.Server.AccessLog;
 
 /// <summary>
-/// The thread that brings lines from the reactors' rings to where they are kept. It alone touches that, so it alone waits for it. It
-/// sleeps while there are no lines; the first that comes wakes it, and it gathers those of the next moment before it writes.
+/// The thread that writes lines from the reactors' rings to their destination. Only this thread uses the destination and waits for it. It
+/// sleeps while there are no lines; the first one wakes it, and it collects more for a moment before it writes.
 /// </summary>
 /// <remarks>
-/// What has a fault (a full disk, a log daemon that is gone) is tried again every second, at the very byte where it failed, so that no line
-/// is torn or written twice; meanwhile the rings fill up, and then lines are dropped. Each fault is counted, and logged once in a while.
+/// After a fault (a full disk, a stopped log daemon) it retries every second at the byte where the write failed, so that no line is torn or
+/// written twice; meanwhile the rings fill up, and then lines are dropped. Each fault is counted, and logged rate-limited.
 /// </remarks>
 internal sealed class LineWriter : IDisposable
 {
-    /// <summary>Long enough that a busy server writes some thousand lines at a time, short enough for who looks on.</summary>
+    /// <summary>
+    /// Long enough that a busy server writes a few thousand lines at a time, short enough for a person who watches the log.
+    /// </summary>
     private const int GatherMs = 20;
 
     private const int RetryMs = 1_000;
 
     private readonly ILogSink _sink;
-    private readonly AccessLogNotices _notices;
+    private readonly AccessLogEvents _events;
     private readonly LineRing[] _rings;
-    private readonly AutoResetEvent _bell = new(initialState: false);
+    private readonly AutoResetEvent _wakeEvent = new(initialState: false);
     private readonly Thread _thread;
     private readonly byte[] _batch;
-    private readonly TimeSpan _patience;
-    private readonly LinePace _faultLines = new();
+    private readonly TimeSpan _timeout;
+    private readonly LogRateLimiter _faultLines = new();
 
     private int _batchStart;
     private int _batchEnd;
-    private int _sleeps;
-    private bool _reopenIsAsked;
-    private bool _endIsAsked;
+    private int _isSleeping;
+    private bool _reopenRequested;
+    private bool _endRequested;
     private int _retryMs;
     private long _faults;
     private long _writtenBytes;
     private long _faultsInARow;
 
-    /// <param name="sink">Open already; the writer's from now on.</param>
-    /// <param name="notices">What people are told.</param>
-    /// <param name="rings">Where lines come from.</param>
-    /// <param name="lineBytesMax">No line is longer.</param>
-    /// <param name="patience">How long the end waits while nothing at all is taken.</param>
-    public LineWriter(ILogSink sink, AccessLogNotices notices, LineRing[] rings, int lineBytesMax, TimeSpan patience)
+    /// <param name="sink">The open destination, which the writer owns from now on.</param>
+    /// <param name="events">Messages about the log.</param>
+    /// <param name="rings">The reactors' rings.</param>
+    /// <param name="lineBytesMax">The longest line.</param>
+    /// <param name="timeout">How long disposal waits without any progress.</param>
+    public LineWriter(ILogSink sink, AccessLogEvents events, LineRing[] rings, int lineBytesMax, TimeSpan timeout)
     {
-        _patience = patience;
+        _timeout = timeout;
         _sink = sink;
-        _notices = notices;
+        _events = events;
         _rings = rings;
         _batch = new byte[lineBytesMax];
         _thread = new Thread(Run) { IsBackground = true, Name = "millrace-log" };
         _thread.UnsafeStart();
     }
 
-    /// <summary>Attempts to write or to open that failed. Any thread.</summary>
+    /// <summary>Failed attempts to write or to open. Any thread.</summary>
     public long Faults => Interlocked.Read(ref _faults);
 
-    /// <summary>Lines were added to a ring. Any thread; costs next to nothing while the writer is awake.</summary>
+    /// <summary>Called after lines were added to a ring. Any thread; nearly free while the writer is awake.</summary>
     public void Notify()
     {
-        // The line must be seen by a writer that has said that it sleeps, or that must be seen here.
+        // Dekker pattern: this thread adds the line, fences, reads _isSleeping; the writer sets _isSleeping, fences, reads the rings. One
+        // of them sees the other.
         Interlocked.MemoryBarrier();
-        if (Volatile.Read(ref _sleeps) != 0 && Interlocked.Exchange(ref _sleeps, 0) != 0)
+        if (Volatile.Read(ref _isSleeping) != 0 && Interlocked.Exchange(ref _isSleeping, 0) != 0)
         {
-            _bell.Set();
+            _wakeEvent.Set();
         }
     }
 
-    /// <summary>A ring fills up: what is there is written now. Any thread.</summary>
-    public void Hurry() => _bell.Set();
+    /// <summary>Writes the available lines now, as a ring fills up. Any thread.</summary>
+    public void Hurry() => _wakeEvent.Set();
 
-    /// <summary>Has the log opened anew under its name. Any thread; does not wait for it.</summary>
+    /// <summary>Has the log reopened under its name. Any thread; does not wait.</summary>
     public void Reopen()
     {
-        Volatile.Write(ref _reopenIsAsked, true);
-        _bell.Set();
+        Volatile.Write(ref _reopenRequested, true);
+        _wakeEvent.Set();
     }
 
-    /// <summary>Writes what there is, and ends. Nobody may add lines any more.</summary>
+    /// <summary>Writes the remaining lines and stops the thread. No lines may be added any more.</summary>
     public void Dispose()
     {
-        Volatile.Write(ref _endIsAsked, true);
-        _bell.Set();
+        Volatile.Write(ref _endRequested, true);
+        _wakeEvent.Set();
         long before;
         do
         {
             before = Interlocked.Read(ref _writtenBytes);
-            if (_thread.Join(_patience))
+            if (_thread.Join(_timeout))
             {
-                _bell.Dispose();
+                _wakeEvent.Dispose();
                 return;
             }
         }
         while (Interlocked.Read(ref _writtenBytes) > before);
 
-        // It is stuck in a write, or at a fault: the process ends without it.
-        _notices.Abandoned(_sink.Name);
+        // The thread is stuck in a write or in retries: the process ends without it.
+        _events.Abandoned(_sink.Name);
     }
 
     private void Run()
@@ -104,8 +106,8 @@ internal sealed class LineWriter : IDisposable
         while (true)
         {
             Sleep();
-            bool isLast = Volatile.Read(ref _endIsAsked);
-            ReopenIfAsked();
+            bool isLast = Volatile.Read(ref _endRequested);
+            ReopenIfRequested();
             bool isDone = TryWriteAll();
             if (isLast && isDone)
             {
@@ -119,53 +121,52 @@ internal sealed class LineWriter : IDisposable
     {
         if (_retryMs > 0)
         {
-            _bell.WaitOne(_retryMs);
+            _wakeEvent.WaitOne(_retryMs);
             return;
         }
 
-        Interlocked.Exchange(ref _sleeps, 1);
+        Interlocked.Exchange(ref _isSleeping, 1);
         if (!HasLines && !HasRequest)
         {
-            _bell.WaitOne();
+            _wakeEvent.WaitOne();
         }
 
-        Volatile.Write(ref _sleeps, 0);
+        Volatile.Write(ref _isSleeping, 0);
         if (!HasRequest)
         {
-            _bell.WaitOne(GatherMs);
+            _wakeEvent.WaitOne(GatherMs);
         }
     }
 
     private bool HasLines => Array.Exists(_rings, static ring => !ring.IsEmpty);
 
-    private bool HasRequest => Volatile.Read(ref _endIsAsked) || Volatile.Read(ref _reopenIsAsked);
+    private bool HasRequest => Volatile.Read(ref _endRequested) || Volatile.Read(ref _reopenRequested);
 
-    private void ReopenIfAsked()
+    private void ReopenIfRequested()
     {
-        if (!Volatile.Read(ref _reopenIsAsked))
+        if (!Volatile.Read(ref _reopenRequested))
         {
             return;
         }
 
-        Volatile.Write(ref _reopenIsAsked, false);
+        Volatile.Write(ref _reopenRequested, false);
         int result = _sink.Open();
         if (result < 0)
         {
-            Volatile.Write(ref _reopenIsAsked, true);
+            Volatile.Write(ref _reopenRequested, true);
             _retryMs = RetryMs;
-            NoteFault(result, _notices.NotReopened);
+            NoteFault(result, _events.NotReopened);
             return;
         }
 
-        // What was written of a line stays in the old file: in the new one it begins anew.
+        // A partly written line stays in the old file, and is written again as a whole to the new one.
         _batchStart = _batch.AsSpan(0, _batchStart).LastIndexOf((byte)'\n') + 1;
-        _notices.Reopened(_sink.Name);
+        _events.Reopened(_sink.Name);
     }
 
     /// <summary>
-    /// A batch of each ring in turn, again while there is much: no reactor's lines wait for another's to end, and a few that have come
-    /// meanwhile are gathered first. False where something is left: by them, by what cannot be written now, or for a log that is opened
-    /// anew before.
+    /// Writes a batch of each ring in turn, and repeats while batches are large: no reactor's lines wait for another's, and a few new lines
+    /// are collected first. False if something remains: new lines, data that cannot be written now, or a pending reopen.
     /// </summary>
     private bool TryWriteAll()
     {
@@ -177,7 +178,7 @@ internal sealed class LineWriter : IDisposable
         bool isFull;
         do
         {
-            if (_retryMs == 0 && Volatile.Read(ref _reopenIsAsked))
+            if (_retryMs == 0 && Volatile.Read(ref _reopenRequested))
             {
                 return false;
             }
@@ -207,7 +208,7 @@ internal sealed class LineWriter : IDisposable
             int result = _sink.Write(_batch.AsSpan(_batchStart, _batchEnd - _batchStart));
             if (result == -Errno.EAGAIN)
             {
-                // A pipe that does not let its writers wait: its reader is slow, and nothing is wrong.
+                // A non-blocking pipe with a slow reader, which is not a fault.
                 _retryMs = GatherMs;
                 return false;
             }
@@ -215,7 +216,7 @@ internal sealed class LineWriter : IDisposable
             if (result <= 0 && result != -Errno.EINTR)
             {
                 _retryMs = RetryMs;
-                NoteFault(result, _notices.Failed);
+                NoteFault(result, _events.Failed);
                 return false;
             }
 
@@ -229,16 +230,16 @@ internal sealed class LineWriter : IDisposable
 
     private void EndFault()
     {
-        if (Volatile.Read(ref _reopenIsAsked))
+        if (Volatile.Read(ref _reopenRequested))
         {
-            // That one goes on.
+            // The fault of reopening continues.
             return;
         }
 
         _retryMs = 0;
         if (_faultsInARow > 0)
         {
-            _notices.Recovered(_sink.Name, _faultsInARow);
+            _events.Recovered(_sink.Name, _faultsInARow);
             _faultsInARow = 0;
         }
     }

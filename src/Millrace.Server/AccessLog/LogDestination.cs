@@ -1,9 +1,9 @@
 using Millrace.Server.AccessLog.Sinks;
-using Millrace.Server.Service;
+using Millrace.Server.Host;
 
 namespace Millrace.Server.AccessLog;
 
-/// <summary>Where an access log goes, as people write it.</summary>
+/// <summary>Parses the destination of an access log.</summary>
 internal static class LogDestination
 {
     public const string Forms = "FILE|-|syslog";
@@ -11,7 +11,7 @@ internal static class LogDestination
     private const string Syslog = "syslog";
     private const string SyslogAt = "syslog:";
 
-    /// <summary>Where in a destination the path of a file or socket begins; -1 for one without.</summary>
+    /// <summary>Offset of a file's or socket's path in the text; -1 for none.</summary>
     public static int PathAt(string text) => text switch
     {
         "-" or Syslog => -1,
@@ -19,9 +19,9 @@ internal static class LogDestination
         _ => 0,
     };
 
-    /// <summary><c>-</c>, <c>syslog</c> or <c>syslog:SOCKET</c>; whatever else it is, it is a file's path.</summary>
-    /// <param name="text">What people wrote.</param>
-    /// <param name="owner">To whom a file is given where root makes it; null for nobody else.</param>
+    /// <summary><c>-</c>, <c>syslog</c> or <c>syslog:SOCKET</c>; any other text is a file's path.</summary>
+    /// <param name="text">The configured text.</param>
+    /// <param name="owner">The user who gets a file that root creates; null for no change of owner.</param>
     public static ILogSink Of(string text, ServiceUser? owner = null) => text switch
     {
         "-" => new OutputSink(),

@@ -3,40 +3,40 @@ using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
-using Millrace.Server.Options;
-using Millrace.Web.Heads;
+using Millrace.HttpServer.Heads;
+using Millrace.Server.Configuration;
 
 namespace Millrace.Server.Admin;
 
 /// <summary>
-/// The admin pages on an address of their own, and on a reactor of their own: so they answer before the sites are open and while those
-/// drain, however many connections there are, and whatever holds the other reactors up. Started first, disposed last.
+/// Serves the admin pages on an address and a reactor of their own, so that they respond before the sites are open, while those drain,
+/// under any load, and while other reactors are blocked. Started first, disposed of last.
 /// </summary>
 internal sealed class AdminListener : IAsyncDisposable
 {
-    private static readonly TimeSpan LookPause = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan CheckPause = TimeSpan.FromSeconds(1);
 
-    /// <summary>An answer that is under way when the process ends; a scrape takes milliseconds.</summary>
+    /// <summary>Time for an in-flight response when the process ends; a scrape takes milliseconds.</summary>
     private static readonly TimeSpan Drain = TimeSpan.FromMilliseconds(500);
 
     private readonly ReactorGroup _group;
     private readonly CancellationTokenSource _stop = new();
-    private readonly Task _looking;
+    private readonly Task _checking;
 
     private AdminListener(ReactorGroup group, EndPoint endPoint, AdminState state)
     {
         _group = group;
         EndPoint = endPoint;
         State = state;
-        _looking = LookAsync(group.Reactors[0], state, _stop.Token);
+        _checking = CheckAsync(group.Reactors[0], state, _stop.Token);
     }
 
     public EndPoint EndPoint { get; }
 
     public AdminState State { get; }
 
-    /// <summary>Listens; null where nobody asked for it.</summary>
-    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <summary>Starts listening; null if no admin address is configured.</summary>
+    /// <exception cref="EngineException">The address cannot be bound; the message says why.</exception>
     public static async Task<AdminListener?> OpenAsync(ServeOptions options, ILoggerFactory logging)
     {
         if (options.Admin.Address is not { } address)
@@ -52,9 +52,9 @@ internal sealed class AdminListener : IAsyncDisposable
             var pages = new AdminPages(new AllowedHosts(options.Admin.Hosts), state);
             var date = new DateField(TimeProvider.System);
             ListenSettings settings = ListenSettings.Of(engine.Limits) with { SocketMode = options.SocketMode };
-            using BoundAddress bound = options.Handed.Bind(address, engine.ReactorCount, settings);
+            using BoundAddress bound = options.Inherited.Bind(address, engine.ReactorCount, settings);
             Listener listener = await group.ListenAsync(
-                bound, connection => new AdminSession(connection, pages, date).RunAsync(), stages: null, refusal: null);
+                bound, connection => new AdminSession(connection, pages, date).RunAsync(), filters: null, refusal: null);
             return new AdminListener(group, listener.EndPoint, state);
         }
         catch
@@ -65,21 +65,19 @@ internal sealed class AdminListener : IAsyncDisposable
         }
     }
 
-    /// <summary>From now on this is what probes are told.</summary>
-    public void Turn(Readiness readiness) => State.Readiness = readiness;
+    /// <summary>Sets the readiness that probes see.</summary>
+    public void SetReadiness(Readiness readiness) => State.Readiness = readiness;
 
     public async ValueTask DisposeAsync()
     {
         await _stop.CancelAsync();
-        await _looking;
+        await _checking;
         await _group.StopAsync(Drain);
         _stop.Dispose();
         State.Dispose();
     }
 
-    /// <summary>
-    /// Small: it serves a probe, a scrape and some browsers. What fallback there is to tell of, the other group tells.
-    /// </summary>
+    /// <summary>Small sizes, for probes, scrapes and a few browsers. The main group logs a backend fallback.</summary>
     private static EngineOptions EngineOptionsFor(BackendKind backend, ILoggerFactory logging) => new()
     {
         Reactors = 1,
@@ -94,19 +92,19 @@ internal sealed class AdminListener : IAsyncDisposable
         Name = "Millrace.Admin",
     };
 
-    private static async Task LookAsync(Reactor reactor, AdminState state, CancellationToken stop)
+    private static async Task CheckAsync(Reactor reactor, AdminState state, CancellationToken stop)
     {
         await reactor.SwitchTo();
         while (!stop.IsCancellationRequested)
         {
-            state.Look();
+            state.Check();
             try
             {
-                await reactor.Delay(LookPause, stop);
+                await reactor.Delay(CheckPause, stop);
             }
             catch (OperationCanceledException)
             {
-                // The listener is being disposed, which is asked for next.
+                // The listener is being disposed of, which the loop checks next.
             }
         }
     }

@@ -2,15 +2,15 @@ using System.Net;
 
 namespace Millrace.Server.Admin;
 
-/// <summary>What was asked for beside serving: pages for who runs the server, and where to send its measurements.</summary>
+/// <summary>Options of the admin pages and of metrics export.</summary>
 internal sealed record AdminOptions
 {
-    /// <summary>Where the admin pages are; null: nowhere.</summary>
+    /// <summary>Address of the admin pages; null for none.</summary>
     public EndPoint? Address { get; init; }
 
-    /// <summary>Names, besides addresses and this machine's own, that the pages are asked for by.</summary>
+    /// <summary>Allowed host names, in addition to IP addresses and localhost.</summary>
     public IReadOnlyList<string> Hosts { get; init; } = [];
 
-    /// <summary>The collector that measurements are sent to (OTLP); null: none.</summary>
+    /// <summary>URL of the OTLP collector for metrics; null for none.</summary>
     public Uri? Collector { get; init; }
 }

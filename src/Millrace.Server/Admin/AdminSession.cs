@@ -1,22 +1,22 @@
 using System.Text;
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.Web.Heads;
+using Millrace.HttpServer.Heads;
 
 namespace Millrace.Server.Admin;
 
 /// <summary>
-/// HTTP/1.1 on one connection to the admin listener: GET and HEAD, one after the other. A request with a body is answered and the
-/// connection ended, as nobody here wants one.
+/// HTTP/1.1 on one admin connection: sequential GET and HEAD. A request with a body gets a response and ends the connection, as no page
+/// takes a body.
 /// </summary>
 internal sealed class AdminSession(Connection connection, AdminPages pages, DateField date)
 {
-    /// <summary>Prometheus asks every 15 to 60 s.</summary>
+    /// <summary>Prometheus scrapes every 15 to 60 s.</summary>
     private static readonly TimeSpan IdleMost = TimeSpan.FromSeconds(75);
 
     private static readonly TimeSpan HeadMost = TimeSpan.FromSeconds(15);
 
-    /// <summary>What no answer may be taken for: something to keep, another type, or a part of another's page.</summary>
+    /// <summary>Forbids storing a response, guessing its type, and embedding it in another origin's page.</summary>
     private static ReadOnlySpan<byte> SharedFields =>
         "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n"u8;
 
@@ -27,7 +27,7 @@ internal sealed class AdminSession(Connection connection, AdminPages pages, Date
         bool isWithinHead = false;
         while (true)
         {
-            Next next = Answer();
+            Next next = Response();
             if (next == Next.End)
             {
                 return;
@@ -58,7 +58,7 @@ internal sealed class AdminSession(Connection connection, AdminPages pages, Date
         }
     }
 
-    private Next Answer()
+    private Next Response()
     {
         ReadOnlySpan<byte> input = connection.Input;
         if (input.IsEmpty)
@@ -75,7 +75,7 @@ internal sealed class AdminSession(Connection connection, AdminPages pages, Date
         if (result.IsRefused)
         {
             int status = HeadRefusals.StatusOf(result.Refusal);
-            Write(AdminAnswer.Text(status, "This is no request."), keepsAlive: false, includesBody: true);
+            Write(AdminResponse.Text(status, "Malformed request."), keepsAlive: false, includesBody: true);
             return Next.End;
         }
 
@@ -83,31 +83,31 @@ internal sealed class AdminSession(Connection connection, AdminPages pages, Date
             && _head.Version == HttpVersion.Http11
             && _head.Body == BodyFraming.None
             && !connection.Reactor.IsDraining;
-        Write(pages.Answer(_head, input), keepsAlive, includesBody: _head.Method != Method.Head);
+        Write(pages.Response(_head, input), keepsAlive, includesBody: _head.Method != Method.Head);
         connection.Consume(result.Consumed);
         return keepsAlive ? Next.Continue : Next.End;
     }
 
-    private void Write(AdminAnswer answer, bool keepsAlive, bool includesBody)
+    private void Write(AdminResponse response, bool keepsAlive, bool includesBody)
     {
-        var writer = new ResponseHeadWriter(connection.GetSpan(1024 + answer.Fields.Length));
-        writer.Status(answer.Status);
+        var writer = new ResponseHeadWriter(connection.GetSpan(1024 + response.Fields.Length));
+        writer.Status(response.Status);
         writer.Lines(date.LineAt(connection.Reactor.NowMs));
-        writer.Field("Content-Type"u8, Encoding.ASCII.GetBytes(answer.ContentType));
-        writer.ContentLength(answer.Body.Length);
+        writer.Field("Content-Type"u8, Encoding.ASCII.GetBytes(response.ContentType));
+        writer.ContentLength(response.Body.Length);
         writer.Lines(SharedFields);
-        writer.Lines(answer.Fields);
+        writer.Lines(response.Fields);
         writer.Lines(keepsAlive ? default : "Connection: close\r\n"u8);
         ResponseHeadResult result = writer.Finish(out int bytes);
         if (result != ResponseHeadResult.Ok)
         {
-            throw new InvalidOperationException($"The head of an answer of our own cannot be written: {result}.");
+            throw new InvalidOperationException($"The response head cannot be written: {result}.");
         }
 
         connection.Advance(bytes);
         if (includesBody)
         {
-            connection.Write(answer.Body);
+            connection.Write(response.Body);
         }
     }
 

@@ -8,23 +8,23 @@ using Millrace.Server.Serving;
 namespace Millrace.Server.Admin;
 
 /// <summary>
-/// What the admin pages know of the server: nothing but that it starts, until <see cref="Attach"/>. <see cref="Look"/> is for one thread;
-/// the rest for any.
+/// The server's state for the admin pages; only "starting" until <see cref="Attach"/>. One thread calls <see cref="Check"/>; other members
+/// are for any thread.
 /// </summary>
 internal sealed class AdminState : IDisposable
 {
     private const string LagInstrument = "millrace.reactor.lag";
 
-    /// <summary>Looks come every second: without one for so long nobody knows how the reactors are.</summary>
-    private static readonly TimeSpan LookOldest = TimeSpan.FromSeconds(15);
+    /// <summary>Checks run every second: after this time without one the reactors' state is unknown.</summary>
+    private static readonly TimeSpan CheckAgeMax = TimeSpan.FromSeconds(15);
 
-    private readonly MeterReading _reading = new(static instrument =>
+    private readonly MeterReader _reading = new(static instrument =>
         instrument.Meter.Name is RequestMeter.MeterName or RequestMeter.RuntimeMeterName && instrument.Name != RequestMeter.DurationName);
 
     private readonly StatsHistory _history = new();
     private volatile Watched? _watched;
     private volatile Readiness _readiness;
-    private long _lookedAt = Stopwatch.GetTimestamp();
+    private long _checkedAt = Stopwatch.GetTimestamp();
 
     public Readiness Readiness
     {
@@ -32,32 +32,33 @@ internal sealed class AdminState : IDisposable
         set => _readiness = value;
     }
 
-    /// <summary>Why the process should be started anew; null where it should not.</summary>
+    /// <summary>Why the process should be restarted; null if it is healthy.</summary>
     public string? Trouble =>
-        _watched?.Health.Stuck is { } reactor ? $"reactor {reactor} has not turned for {ReactorHealth.LooksMost} seconds and more"
-        : Stopwatch.GetElapsedTime(Volatile.Read(ref _lookedAt)) > LookOldest ? "nobody has looked at the reactors lately"
+        _watched?.Health.Stuck is { } reactor
+            ? $"reactor {reactor} has been stuck in one callback for at least {ReactorHealth.ChecksMax} seconds"
+        : Stopwatch.GetElapsedTime(Volatile.Read(ref _checkedAt)) > CheckAgeMax ? "the reactor health check has stopped"
         : null;
 
-    /// <summary>The reactors run, and their sites are open.</summary>
+    /// <summary>Called when the reactors run and their sites are open.</summary>
     public void Attach(ReactorGroup group, RequestMeter requests, HostedSites hosted) =>
         _watched = new Watched(
             group, requests, hosted, new ReactorHealth(group.Reactors.Count), new StatsSampler(group, requests, TakeLag));
 
-    /// <summary>Once a second.</summary>
-    public void Look()
+    /// <summary>Called once a second.</summary>
+    public void Check()
     {
         if (_watched is { } watched)
         {
-            watched.Health.Look([.. watched.Group.Reactors.Select(static reactor => reactor.Pulse.Beats)]);
+            watched.Health.Check([.. watched.Group.Reactors.Select(static reactor => reactor.Heartbeat.Count)]);
             _history.Add(watched.Sampler.Take());
         }
 
-        Volatile.Write(ref _lookedAt, Stopwatch.GetTimestamp());
+        Volatile.Write(ref _checkedAt, Stopwatch.GetTimestamp());
     }
 
     public byte[] WriteMetrics() => PrometheusPage.Write(_reading, _watched?.Requests);
 
-    /// <summary>For the live page: what is behind the sample that it has.</summary>
+    /// <summary>Statistics for the live page, with the samples after the given number.</summary>
     public byte[] WriteStats(long after)
     {
         RequestTotals? totals = _watched?.Requests.Total();
@@ -88,4 +89,16 @@ internal sealed class AdminState : IDisposable
 
     private sealed record Watched(
         ReactorGroup Group, RequestMeter Requests, HostedSites Hosted, ReactorHealth Health, StatsSampler Sampler);
+}
+
+/// <summary>Whether the server should receive requests.</summary>
+internal enum Readiness
+{
+    /// <summary>Not yet: sites are being read.</summary>
+    Starting,
+
+    Ready,
+
+    /// <summary>No longer: in-flight requests finish, and no new connections are accepted.</summary>
+    Draining,
 }

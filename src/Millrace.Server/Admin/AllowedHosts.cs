@@ -5,19 +5,19 @@ using System.Text;
 namespace Millrace.Server.Admin;
 
 /// <summary>
-/// By which names the admin pages may be asked for. A page elsewhere can have its own name resolve to this machine (DNS rebinding), and
-/// would then read what is shown here to whoever sits in front of the browser; an address cannot be rebound, nor can localhost.
+/// The host names under which the admin pages respond. A foreign web page can make its own name resolve to this machine (DNS rebinding),
+/// and would then read the pages in a user's browser; IP addresses and localhost cannot be rebound.
 /// </summary>
 internal sealed class AllowedHosts(IReadOnlyList<string> names)
 {
     private readonly byte[][] _names = [.. names.Select(Encoding.ASCII.GetBytes)];
 
-    /// <param name="authority">Host and perhaps port; empty for a client that names none, which no browser does.</param>
+    /// <param name="authority">Host and optional port; empty if the client sends no host, which no browser does.</param>
     public bool Allows(ReadOnlySpan<byte> authority)
     {
         if (authority.IsEmpty || authority[0] == '[')
         {
-            // What is in brackets is an address: the parser has seen to it.
+            // The parser has checked that brackets contain an address.
             return true;
         }
 
@@ -27,12 +27,12 @@ internal sealed class AllowedHosts(IReadOnlyList<string> names)
         return IsLocalhost(host) || IsAddress(host) || IsNamed(host);
     }
 
-    /// <summary>Names below it are this machine's too (RFC 6761, section 6.3).</summary>
+    /// <summary>Names below localhost are this machine too (RFC 6761, section 6.3).</summary>
     private static bool IsLocalhost(ReadOnlySpan<byte> host) =>
         Ascii.EqualsIgnoreCase(host, "localhost"u8)
         || (host.Length > 10 && Ascii.EqualsIgnoreCase(host[^10..], ".localhost"u8));
 
-    /// <summary>Four numbers: browsers write every other form of an address so.</summary>
+    /// <summary>Dotted decimal only: browsers convert every other form of an address to it.</summary>
     private static bool IsAddress(ReadOnlySpan<byte> host) =>
         host.Count((byte)'.') == 3
         && IPAddress.TryParse(host, out IPAddress? address)

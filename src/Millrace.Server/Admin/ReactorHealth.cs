@@ -1,35 +1,34 @@
-using Millrace.Engine.Watching;
+using Millrace.Engine.Diagnostics;
 
 namespace Millrace.Server.Admin;
 
 /// <summary>
-/// Tells from looks at their pulses whether all reactors turn: one that is in the same callback at several looks in a row does not. One
-/// that rests in the kernel is well. Pure: the caller looks once a second.
+/// Detects stuck reactors from their heartbeats: a reactor is stuck if several consecutive checks find it in the same callback. A reactor
+/// that waits in the kernel is healthy. Pure: the caller checks once a second.
 /// </summary>
 internal sealed class ReactorHealth(int reactors)
 {
     /// <summary>
-    /// So long in one callback is no slow disk any more, nor a process that was stopped or a machine that slept, which is one look however
-    /// long it took.
+    /// Longer than a slow disk takes. A stopped process or a suspended machine counts as one check, however long it lasts.
     /// </summary>
-    public const int LooksMost = 5;
+    public const int ChecksMax = 5;
 
-    private readonly long[] _beats = new long[reactors];
-    private readonly int[] _looks = new int[reactors];
+    private readonly long[] _heartbeats = new long[reactors];
+    private readonly int[] _checks = new int[reactors];
 
-    /// <summary>The first reactor that does not turn; null while all do.</summary>
+    /// <summary>The index of the first stuck reactor; null if none is.</summary>
     public int? Stuck { get; private set; }
 
-    /// <param name="beats">The pulse of each reactor.</param>
-    public void Look(ReadOnlySpan<long> beats)
+    /// <param name="heartbeats">The heartbeat of each reactor.</param>
+    public void Check(ReadOnlySpan<long> heartbeats)
     {
         Stuck = null;
-        for (int i = 0; i < beats.Length; i++)
+        for (int i = 0; i < heartbeats.Length; i++)
         {
-            bool isSame = beats[i] == _beats[i] && !Pulse.IsAtRest(beats[i]);
-            _looks[i] = isSame ? _looks[i] + 1 : 0;
-            _beats[i] = beats[i];
-            Stuck ??= _looks[i] >= LooksMost ? i : null;
+            bool isSame = heartbeats[i] == _heartbeats[i] && !LoopHeartbeat.IsWaitingAt(heartbeats[i]);
+            _checks[i] = isSame ? _checks[i] + 1 : 0;
+            _heartbeats[i] = heartbeats[i];
+            Stuck ??= _checks[i] >= ChecksMax ? i : null;
         }
     }
 }

@@ -1,8 +1,8 @@
 using System.CommandLine;
 using Microsoft.Extensions.Logging;
+using Millrace.Server.Configuration;
+using Millrace.Server.Host;
 using Millrace.Server.Https;
-using Millrace.Server.Options;
-using Millrace.Server.Service;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
 using Millrace.Tls;
@@ -10,8 +10,8 @@ using Millrace.Tls;
 namespace Millrace.Server.Commands;
 
 /// <summary>
-/// <c>millrace check [FILE] [flags]</c>: whether a server could be told so. Opens certificates, and roots as the user who would serve them,
-/// looks where logs and sockets would be, says what would be served, and leaves everything as it is: no address is taken, no file written.
+/// <c>millrace check [FILE] [flags]</c>: checks a configuration. Opens certificates, and roots as the user who would serve them, checks the
+/// paths of logs and sockets, and prints what would be served. Changes nothing: binds no address, writes no file.
 /// </summary>
 internal static class CheckCommand
 {
@@ -23,35 +23,35 @@ internal static class CheckCommand
             Arity = ArgumentArity.ZeroOrOne,
         };
         target.Validators.Add(ServeCommand.RefuseOption);
-        const string Help = "Says what would be served, or what is wrong (exit status 2): the same flags, environment and file, "
-            + "without a server.";
+        const string Help = "Checks a configuration without serving: prints what would be served, or what is wrong (exit status 2). Takes "
+            + "the same flags, environment variables and file as the server.";
         var flags = new ConfigurationFlags();
         var command = new Command("check", Help) { target };
         flags.AddTo(command);
         command.SetAction(parsed =>
         {
-            string? told = parsed.GetValue(target);
-            bool isFolder = told is not null && Directory.Exists(told);
-            if (told is not null && !isFolder && flags.FileOf(parsed) is not null)
+            string? configured = parsed.GetValue(target);
+            bool isFolder = configured is not null && Directory.Exists(configured);
+            if (configured is not null && !isFolder && flags.FileOf(parsed) is not null)
             {
-                return ErrorLine.Print("There are two configurations: name one, as FILE or by --config.", ExitCode.Usage);
+                return ErrorLine.Print("Two configuration files are given: name one, as FILE or with --config.", ExitCode.Usage);
             }
 
-            return Check(new Configuration(
-                flags.Read(parsed, isFolder ? [told!] : []),
-                isFolder ? flags.FileOf(parsed) : told ?? flags.FileOf(parsed)));
+            return Check(new ServerConfiguration(
+                flags.Read(parsed, isFolder ? [configured!] : []),
+                isFolder ? flags.FileOf(parsed) : configured ?? flags.FileOf(parsed)));
         });
         return command;
     }
 
-    private static int Check(Configuration configuration)
+    private static int Check(ServerConfiguration configuration)
     {
-        if (configuration.ReadOrComplain() is not { } options)
+        if (configuration.ReadOrPrintErrors() is not { } options)
         {
             return ExitCode.Usage;
         }
 
-        // What _headers and _redirects have that cannot be used is logged.
+        // Lines of _headers and _redirects that cannot be used are logged.
         using ILoggerFactory logging = Server.CreateLogging(LogLevel.Warning);
         bool isGood = CheckHttps(options, logging);
         isGood &= CheckPlaces(options);
@@ -63,18 +63,18 @@ internal static class CheckCommand
     {
         if (options.Admin.Address is { } admin)
         {
-            Console.WriteLine($"Would show admin pages on {ListenAddress.ToUrl(admin)}");
+            Console.WriteLine($"Would serve admin pages on {ListenAddress.ToUrl(admin)}");
         }
 
         if (options.AccessLog.Destination is { } log)
         {
-            Console.WriteLine($"Would write a line for each request to {log}");
+            Console.WriteLine($"Would write the access log to {log}");
         }
 
-        return PlaceCheck.RefusalsOf(options).Aggregate(true, static (isGood, refusal) => Complain(refusal) && isGood);
+        return OutputPathCheck.RefusalsOf(options).Aggregate(true, static (isGood, refusal) => Fail(refusal) && isGood);
     }
 
-    /// <summary>What is read for clients is read as the user who serves; what he cannot read again is no reason not to start.</summary>
+    /// <summary>Reads the sites as the user who serves. Files that this user cannot read again do not prevent a start.</summary>
     private static bool CheckAsUser(ServeOptions options, string? configuration, Func<bool> check)
     {
         if (options.Service.User is not { } text)
@@ -85,17 +85,17 @@ internal static class CheckCommand
         try
         {
             ServiceUser user = ServiceUser.Find(text);
-            if (!UserEyes.MayLookAs(user))
+            if (!AccessProbe.MayCheckAs(user))
             {
-                Complain($"What '{text}' may read can only be told by root, or by that user: it was not looked at.");
+                Fail($"Only root or '{text}' can check what '{text}' may read: not checked.");
                 return check();
             }
 
-            return UserEyes.Look(user, () =>
+            return AccessProbe.Check(user, () =>
             {
-                foreach (Withheld file in Withheld.Find(options, configuration))
+                foreach (InaccessibleFile file in InaccessibleFile.Find(options, configuration))
                 {
-                    Complain(file.Describe(text));
+                    Fail(file.Describe(text));
                 }
 
                 return check();
@@ -103,7 +103,7 @@ internal static class CheckCommand
         }
         catch (ServiceException refusal)
         {
-            Complain(refusal.Message);
+            Fail(refusal.Message);
             _ = check();
             return false;
         }
@@ -117,16 +117,16 @@ internal static class CheckCommand
         string certificates = "a local certificate";
         try
         {
-            // A local one is made, and the secrets' file begun, by a server only.
+            // Only a server creates the local certificate and the key log file.
             if (options.Https.Certificates.Count > 0)
             {
-                using HttpsFront? https = HttpsFront.Open(options.Https with { KeyLog = null }, logging);
+                using HttpsEndpoint? https = HttpsEndpoint.Open(options.Https with { KeyLog = null }, logging);
                 certificates = $"certificates for {string.Join(", ", https?.Names ?? [])}";
             }
         }
         catch (TlsException refusal)
         {
-            return Complain(refusal.Message);
+            return Fail(refusal.Message);
         }
 
         foreach (string address in options.Https.Addresses.Select(static address => ListenAddress.ToUrl(address, "https")))
@@ -143,22 +143,23 @@ internal static class CheckCommand
         return true;
     }
 
-    private static bool CheckSite(HostedSite told, ILoggerFactory logging)
+    private static bool CheckSite(HostedSite configured, ILoggerFactory logging)
     {
         try
         {
-            using Site site = Site.Open(told.Site with { Watch = WatchMode.Off, Compression = false }, logging);
-            string forHost = told.Name.Length == 0 ? "" : $" for {told.Name}";
-            Console.WriteLine($"Would serve {Server.Shown(told.Site.Root)} ({site.Catalog.Current.AssetCount:N0} assets){forHost}");
+            using Site site = Site.Open(configured.Site with { Watch = WatchMode.Off, Compression = false }, logging);
+            string forHost = configured.Name.Length == 0 ? "" : $" for {configured.Name}";
+            string root = Server.DisplayPath(configured.Site.Root);
+            Console.WriteLine($"Would serve {root} ({site.Catalog.Current.AssetCount:N0} assets){forHost}");
             return true;
         }
         catch (SiteException refusal)
         {
-            return Complain(refusal.Message);
+            return Fail(refusal.Message);
         }
     }
 
-    private static bool Complain(string message)
+    private static bool Fail(string message)
     {
         ErrorLine.Print(message);
         return false;

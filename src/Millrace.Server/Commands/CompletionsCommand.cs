@@ -1,25 +1,23 @@
 using System.CommandLine;
 using System.CommandLine.Parsing;
-using Millrace.Server.Completions;
-using Millrace.Server.Outline;
 
 namespace Millrace.Server.Commands;
 
 /// <summary><c>millrace completions SHELL</c>: what has a shell complete flags, values and commands; packages install copies.</summary>
 internal static class CompletionsCommand
 {
+    private static readonly string[] Shells = ["bash", "zsh", "fish"];
+
     public static Command Create()
     {
-        string[] shells = [.. CompletionScript.Shells.Keys];
-        var shell = new Argument<string>("SHELL") { Description = $"Which shell: {string.Join(", ", shells)}." };
-        shell.CompletionSources.Add(shells);
+        var shell = new Argument<string>("SHELL") { Description = $"The shell: {string.Join(", ", Shells)}." };
+        shell.CompletionSources.Add(Shells);
         shell.Validators.Add(RefuseUnknown);
-        const string Help = "Prints a shell's completions: 'source <(millrace completions bash)' has them at once.";
+        const string Help = "Prints completions for a shell: 'source <(millrace completions bash)' enables them.";
         var command = new Command("completions", Help) { shell };
         command.SetAction(parsed =>
         {
-            CommandOutline outline = CommandOutline.Of(parsed.RootCommandResult.Command);
-            Console.Write(CompletionScript.Shells[parsed.GetValue(shell)!](outline));
+            Console.Write(EmbeddedText.Read($"millrace.{parsed.GetValue(shell)}"));
             return ExitCode.Done;
         });
         return command;
@@ -27,10 +25,9 @@ internal static class CompletionsCommand
 
     private static void RefuseUnknown(ArgumentResult result)
     {
-        string[] shells = [.. CompletionScript.Shells.Keys];
-        if (result.Tokens is [{ Value: { } text }] && !shells.Contains(text))
+        if (result.Tokens is [{ Value: { } text }] && !Shells.Contains(text))
         {
-            result.AddError($"'{text}' is no shell that there are completions for: write {string.Join(", ", shells)}.");
+            result.AddError($"'{text}' is not a supported shell: use {string.Join(", ", Shells)}.");
         }
     }
 }

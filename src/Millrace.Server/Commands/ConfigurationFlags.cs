@@ -1,17 +1,17 @@
 using System.CommandLine;
-using Millrace.Server.Options;
-using Millrace.Server.Options.Settings;
+using Millrace.Server.Configuration;
+using Millrace.Server.Configuration.Settings;
 
 namespace Millrace.Server.Commands;
 
-/// <summary>The flags by which a command is told a configuration: all options, and a file of them.</summary>
+/// <summary>The flags of a command that takes a configuration: all options, and the file.</summary>
 internal sealed class ConfigurationFlags
 {
     private readonly OptionFlags _options = new();
 
     private readonly Option<string?> _file = new("--config")
     {
-        Description = $"Read options from a JSON file. Flags go before the environment ({VariableForm}), and that before the file.",
+        Description = $"Read options from a JSON file. Flags override environment variables ({VariableForm}), which override the file.",
         HelpName = "FILE",
     };
 
@@ -28,7 +28,7 @@ internal sealed class ConfigurationFlags
 
     public string? FileOf(ParseResult parsed) => parsed.GetValue(_file);
 
-    /// <summary>What the command line says, with a root from its arguments.</summary>
+    /// <summary>The settings of the command line, with the roots of its arguments.</summary>
     public SettingSet Read(ParseResult parsed, params IEnumerable<string> roots) =>
         new(_options.Read(parsed).Concat(roots.Select(static root => OptionFlags.SettingOf(OptionTable.Get("root"), root))));
 }

@@ -1,21 +1,21 @@
 using System.CommandLine;
-using Millrace.Server.Options.Reference;
+using Millrace.Server.Configuration.Files;
 using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
 
-/// <summary><c>millrace init [FILE]</c>: writes a configuration to begin with, never over another file.</summary>
+/// <summary><c>millrace init [FILE]</c>: writes a starter configuration, and never overwrites a file.</summary>
 internal static class InitCommand
 {
     public static Command Create()
     {
         var file = new Argument<string>("FILE")
         {
-            Description = "Where to write it.",
+            Description = "The file to write.",
             DefaultValueFactory = static _ => "millrace.json",
         };
         file.Validators.Add(ServeCommand.RefuseOption);
-        var command = new Command("init", "Writes a commented configuration file to begin with, never over another file.") { file };
+        var command = new Command("init", "Writes a commented starter configuration. Never overwrites a file.") { file };
         command.SetAction(parsed => Write(parsed.GetValue(file)!));
         return command;
     }
@@ -29,12 +29,12 @@ internal static class InitCommand
                 writer.Write(StarterFile.Text);
             }
 
-            Console.WriteLine($"Wrote {path}. 'millrace check {path}' says what it would serve, 'millrace --config {path}' serves it.");
+            Console.WriteLine($"Wrote {path}. Check it with 'millrace check {path}', serve it with 'millrace --config {path}'.");
             return ExitCode.Done;
         }
         catch (IOException) when (File.Exists(path))
         {
-            return ErrorLine.Print($"'{path}' exists, and is left as it is: name another.", ExitCode.Usage);
+            return ErrorLine.Print($"'{path}' already exists and was not changed: choose another name.", ExitCode.Usage);
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {

@@ -1,6 +1,4 @@
 using System.CommandLine;
-using Millrace.Server.Manual;
-using Millrace.Server.Outline;
 
 namespace Millrace.Server.Commands;
 
@@ -9,10 +7,10 @@ internal static class ManCommand
 {
     public static Command Create()
     {
-        var command = new Command("man", "Prints the manual page: 'millrace man | man -l -' shows it.");
-        command.SetAction(static parsed =>
+        var command = new Command("man", "Prints the manual page: 'millrace man | man -l -' displays it.");
+        command.SetAction(static _ =>
         {
-            Console.Write(ManualPage.Of(CommandOutline.Of(parsed.RootCommandResult.Command)));
+            Console.Write(EmbeddedText.Read("millrace.1"));
             return ExitCode.Done;
         });
         return command;

@@ -1,17 +1,16 @@
 using System.CommandLine;
-using Millrace.Server.Options.Reference;
 
 namespace Millrace.Server.Commands;
 
-/// <summary><c>millrace schema</c>: the JSON Schema of the configuration, for editors that complete and check by it.</summary>
+/// <summary><c>millrace schema</c>: prints the JSON Schema of the configuration, for completion and checks in editors.</summary>
 internal static class SchemaCommand
 {
     public static Command Create()
     {
-        var command = new Command("schema", "Prints the JSON Schema of configuration files, which editors complete from.");
+        var command = new Command("schema", "Prints the JSON Schema of configuration files, for completion and checks in editors.");
         command.SetAction(static _ =>
         {
-            Console.Write(ConfigurationSchema.Text);
+            Console.Write(EmbeddedText.Read("millrace.schema.json"));
             return ExitCode.Done;
         });
         return command;

@@ -3,7 +3,7 @@ using System.Text.Json;
 
 namespace Millrace.Server.Doctor;
 
-/// <summary>Findings for people and for programs.</summary>
+/// <summary>Formats findings as text and as JSON.</summary>
 internal static class DoctorReport
 {
     private static readonly JsonWriterOptions Indented = new() { Indented = true, NewLine = "\n" };
@@ -30,7 +30,7 @@ internal static class DoctorReport
         using (var json = new Utf8JsonWriter(bytes, Indented))
         {
             json.WriteStartObject();
-            json.WriteString("judgement", Word(Examination.Worst(findings)));
+            json.WriteString("judgement", Word(HostChecks.Worst(findings)));
             json.WriteStartArray("findings");
             foreach (Finding finding in findings)
             {
@@ -51,20 +51,20 @@ internal static class DoctorReport
 
     private static string Verdict(IReadOnlyList<Finding> findings)
     {
-        int remedies = findings.Count(static finding => finding.Judgement == Judgement.Slower);
-        string better = remedies == 1 ? "1 thing would make it better" : $"{remedies} things would make it better";
-        return Examination.Worst(findings) switch
+        int remedies = findings.Count(static finding => finding.Judgement == HostCheckResult.Slower);
+        string better = remedies == 1 ? "1 setting can be improved" : $"{remedies} settings can be improved";
+        return HostChecks.Worst(findings) switch
         {
-            Judgement.Ok => "It serves as well as it can here.",
-            Judgement.Slower => $"It serves; {better}.",
-            _ => "It cannot serve like this.",
+            HostCheckResult.Ok => "Everything is fine.",
+            HostCheckResult.Slower => $"Serving works; {better}.",
+            _ => "Serving is not possible.",
         };
     }
 
-    private static string Word(Judgement judgement) => judgement switch
+    private static string Word(HostCheckResult judgement) => judgement switch
     {
-        Judgement.Ok => "ok",
-        Judgement.Slower => "slower",
+        HostCheckResult.Ok => "ok",
+        HostCheckResult.Slower => "slower",
         _ => "broken",
     };
 }

@@ -1,15 +1,27 @@
 namespace Millrace.Server.Doctor;
 
-/// <summary>One thing that was looked at.</summary>
-/// <param name="Subject">What it is about, in a word or two.</param>
-/// <param name="Text">What was found, in a sentence without its full stop.</param>
-/// <param name="Judgement">What that means.</param>
-/// <param name="Remedy">What to do about it, in a sentence; empty where nothing need be done.</param>
-internal sealed record Finding(string Subject, string Text, Judgement Judgement, string Remedy)
+/// <summary>The result of one check.</summary>
+/// <param name="Subject">The subject, in a word or two.</param>
+/// <param name="Text">The finding, in a sentence without its full stop.</param>
+/// <param name="Judgement">The effect on serving.</param>
+/// <param name="Remedy">The remedy, in a sentence; empty if nothing is to be done.</param>
+internal sealed record Finding(string Subject, string Text, HostCheckResult Judgement, string Remedy)
 {
-    public static Finding Ok(string subject, string text) => new(subject, text, Judgement.Ok, "");
+    public static Finding Ok(string subject, string text) => new(subject, text, HostCheckResult.Ok, "");
 
-    public static Finding Slower(string subject, string text, string remedy) => new(subject, text, Judgement.Slower, remedy);
+    public static Finding Slower(string subject, string text, string remedy) => new(subject, text, HostCheckResult.Slower, remedy);
 
-    public static Finding Broken(string subject, string text, string remedy) => new(subject, text, Judgement.Broken, remedy);
+    public static Finding Broken(string subject, string text, string remedy) => new(subject, text, HostCheckResult.Broken, remedy);
+}
+
+/// <summary>The effect of a finding on serving, from good to bad. The worst one is the exit code of <c>millrace doctor</c>.</summary>
+internal enum HostCheckResult
+{
+    Ok = 0,
+
+    /// <summary>Serving works, but slower or less than it could.</summary>
+    Slower = 1,
+
+    /// <summary>Serving is not possible.</summary>
+    Broken = 2,
 }

@@ -1,7 +1,10 @@
+using Millrace.Engine;
+using Millrace.Server.Host;
+
 namespace Millrace.Server.Doctor;
 
 /// <summary>
-/// What this host is, as far as it matters to a server: read once at the edge by <see cref="HostReader"/>, judged elsewhere.
+/// Facts about this host that matter to a server: read once by <see cref="HostReader"/>, evaluated by <see cref="HostChecks"/>.
 /// </summary>
 internal sealed record HostFacts
 {
@@ -15,30 +18,30 @@ internal sealed record HostFacts
 
     public required RootFacts Root { get; init; }
 
-    /// <summary>Null where the server would stay who starts it.</summary>
+    /// <summary>The configured user; null if the server keeps the user who starts it.</summary>
     public UserFacts? User { get; init; }
 
-    /// <summary>Reactors that would be started: the cores this process may use, a cgroup's quota rounded up.</summary>
+    /// <summary>Cores that this process may use, with a cgroup's quota rounded up.</summary>
     public required int Processors { get; init; }
 
-    /// <summary>Those that a server would start.</summary>
+    /// <summary>Reactors that a server would start.</summary>
     public required int Reactors { get; init; }
 
     /// <summary>Cores of the machine.</summary>
     public required int ProcessorsOnline { get; init; }
 
-    /// <summary>What the cgroup lets all threads together use, in cores; null where it sets no limit.</summary>
+    /// <summary>The cgroup's quota for all threads together, in cores; null without a limit.</summary>
     public double? QuotaCores { get; init; }
 
-    /// <summary>RLIMIT_MEMLOCK in bytes; null is without limit, also for who may lock what they like (CAP_IPC_LOCK).</summary>
+    /// <summary>RLIMIT_MEMLOCK in bytes; null without a limit, also with CAP_IPC_LOCK.</summary>
     public long? LockedBytesMax { get; init; }
 
-    /// <summary>RLIMIT_NOFILE; null is without limit.</summary>
+    /// <summary>RLIMIT_NOFILE; null without a limit.</summary>
     public long? DescriptorsSoft { get; init; }
 
     public long? DescriptorsHard { get; init; }
 
-    /// <summary>fs.inotify.max_user_watches; null where it cannot be read.</summary>
+    /// <summary>fs.inotify.max_user_watches; null if not readable.</summary>
     public long? WatchesMax { get; init; }
 
     /// <summary>fs.inotify.max_user_instances.</summary>
@@ -50,18 +53,25 @@ internal sealed record HostFacts
     /// <summary>net.ipv4.tcp_congestion_control.</summary>
     public string? CongestionControl { get; init; }
 
-    /// <summary>What the server is told to use instead; null where it is told nothing.</summary>
-    public string? ToldCongestionControl { get; init; }
+    /// <summary>The configured congestion control; null for the kernel's.</summary>
+    public string? ConfiguredCongestionControl { get; init; }
 
-    /// <summary>Why it could not, as cause and remedy; null where it could.</summary>
+    /// <summary>Why it is not available, as cause and remedy; null if it is.</summary>
     public string? CongestionControlRefusal { get; init; }
 
-    /// <summary>Whether the server is told to look at network devices itself.</summary>
-    public bool PollsDevices { get; init; }
-
-    /// <summary>Why it could not, as cause and remedy; null where it could.</summary>
-    public string? BusyPollRefusal { get; init; }
-
-    /// <summary>Whether the kernel has TLS in its sockets; null where nobody asked for HTTPS, or it cannot be tried.</summary>
+    /// <summary>Whether the kernel supports TLS in sockets; null without HTTPS, or if it cannot be tested.</summary>
     public bool? HasKernelTls { get; init; }
 }
+
+/// <summary>The result of starting the engine here, with all its reactors.</summary>
+/// <param name="Configured">The configured backend.</param>
+/// <param name="Backend">The backend in use; null if the engine does not start.</param>
+/// <param name="IoUringRefusal">Why io_uring is not available, in the engine's form "cause: remedy"; null if it works.</param>
+/// <param name="StartRefusal">Why the engine does not start, in the same form; null if it does.</param>
+internal sealed record EngineFacts(BackendKind Configured, string? Backend, string? IoUringRefusal, string? StartRefusal);
+
+/// <summary>The user who would serve.</summary>
+/// <param name="Name">The configured name.</param>
+/// <param name="Problem">Why the user does not exist or cannot be checked; null if it can.</param>
+/// <param name="InaccessibleFiles">Files that the user may not open again when the server reloads.</param>
+internal sealed record UserFacts(string Name, string? Problem, IReadOnlyList<InaccessibleFile> InaccessibleFiles);

@@ -2,19 +2,19 @@ using System.Globalization;
 using System.Runtime.InteropServices;
 using Millrace.Engine.Listening;
 using Millrace.Interop.Files;
-using Millrace.Server.Options;
-using Millrace.Server.Service;
+using Millrace.Server.Configuration;
+using Millrace.Server.Host;
 
 namespace Millrace.Server.Doctor;
 
-/// <summary>Reads the facts where the kernel tells them: /proc and /sys. What cannot be read is null, never an error.</summary>
+/// <summary>Reads the facts from /proc and /sys. A value that cannot be read is null, never an error.</summary>
 internal static class HostReader
 {
-    /// <summary>CAP_IPC_LOCK, as a bit of CapEff: whoever has it is not limited in what they lock.</summary>
+    /// <summary>CAP_IPC_LOCK, as a bit of CapEff: processes with it have no limit on locked memory.</summary>
     private const int LockCapability = 14;
 
-    /// <param name="options">What would be served, and as whom.</param>
-    /// <param name="configuration">The file that says so; null for none.</param>
+    /// <param name="options">What would be served, and as which user.</param>
+    /// <param name="configuration">The configuration file; null for none.</param>
     public static async Task<HostFacts> ReadAsync(ServeOptions options, string? configuration)
     {
         (RootFacts root, UserFacts? user) = ReadAsUser(options, configuration);
@@ -23,7 +23,7 @@ internal static class HostReader
         {
             KernelRelease = KernelFile.TryRead("/proc/sys/kernel/osrelease") ?? Environment.OSVersion.Version.ToString(),
             Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
-            Engine = await EngineTrial.RunAsync(options.Engine),
+            Engine = await EngineProbe.RunAsync(options.Engine),
             Root = root,
             User = user,
             Reactors = options.Engine.ReactorCount,
@@ -38,11 +38,9 @@ internal static class HostReader
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
-            ToldCongestionControl = options.Engine.CongestionControl,
-            CongestionControlRefusal = options.Engine.CongestionControl is { } told ? CongestionControl.RefusalOf(told) : null,
-            PollsDevices = !options.Engine.BusyPoll.IsOff,
-            BusyPollRefusal = options.Engine.BusyPoll.Refusal(options.ListensOnTcp),
-            HasKernelTls = options.Https.Addresses.Count > 0 ? KernelTlsTrial.Run() : null,
+            ConfiguredCongestionControl = options.Engine.CongestionControl,
+            CongestionControlRefusal = options.Engine.CongestionControl is { } configured ? CongestionControl.RefusalOf(configured) : null,
+            HasKernelTls = options.Https.Addresses.Count > 0 ? KernelTlsProbe.Run() : null,
         };
     }
 
@@ -55,9 +53,9 @@ internal static class HostReader
 
         try
         {
-            return UserEyes.Look(ServiceUser.Find(name), () => (
+            return AccessProbe.Check(ServiceUser.Find(name), () => (
                 RootReader.Read(options.Site.Root),
-                new UserFacts(name, null, Withheld.Find(options, configuration))));
+                new UserFacts(name, null, InaccessibleFile.Find(options, configuration))));
         }
         catch (ServiceException refusal)
         {
@@ -65,7 +63,7 @@ internal static class HostReader
         }
     }
 
-    /// <summary>Of this process's own cgroup: version 2 first, then the files of version 1.</summary>
+    /// <summary>The CPU quota of this process's own cgroup: version 2 first, then the files of version 1.</summary>
     private static double? ReadQuota()
     {
         string group = ProcFormats.UnifiedGroupOf(KernelFile.TryRead("/proc/self/cgroup") ?? "");

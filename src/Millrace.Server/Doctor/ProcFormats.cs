@@ -3,10 +3,10 @@ using System.Text.RegularExpressions;
 
 namespace Millrace.Server.Doctor;
 
-/// <summary>Reads the texts of <c>proc(5)</c> and <c>cgroups(7)</c>. What is not as expected is null or empty, never an error.</summary>
+/// <summary>Parses texts of <c>proc(5)</c> and <c>cgroups(7)</c>. Unexpected text becomes null or empty, never an error.</summary>
 internal static partial class ProcFormats
 {
-    /// <summary>A line of /proc/self/limits; null is unlimited, and what the line does not say.</summary>
+    /// <summary>A line of /proc/self/limits; null if unlimited or missing.</summary>
     public static (long? Soft, long? Hard) LimitOf(string limits, string name)
     {
         string? line = limits.Split('\n').FirstOrDefault(line => line.StartsWith(name, StringComparison.Ordinal));
@@ -14,7 +14,7 @@ internal static partial class ProcFormats
         return words.Length < 2 ? (null, null) : (Number(words[0]), Number(words[1]));
     }
 
-    /// <summary>How many a list such as <c>0-3,8</c> names.</summary>
+    /// <summary>The number of items in a list such as <c>0-3,8</c>.</summary>
     public static int? CountOf(string list)
     {
         int count = 0;
@@ -32,7 +32,7 @@ internal static partial class ProcFormats
         return count;
     }
 
-    /// <summary>Quota and period in us, as cpu.max has them; null without a limit: <c>max</c> in version 2 and -1 in 1.</summary>
+    /// <summary>The ratio of quota and period in us, from cpu.max; null without a limit: <c>max</c> in version 2 and -1 in 1.</summary>
     public static double? QuotaOf(string quotaAndPeriod) =>
         quotaAndPeriod.Split(' ') is [var quota, var period, ..] && Number(quota) is long time && Number(period) is long span and > 0
             ? (double)time / span
@@ -42,12 +42,12 @@ internal static partial class ProcFormats
     public static string UnifiedGroupOf(string groups) =>
         groups.Split('\n').FirstOrDefault(line => line.StartsWith("0::", StringComparison.Ordinal))?[3..].TrimEnd('/') ?? "";
 
-    /// <summary>Whether /proc/self/status lists a capability as in effect.</summary>
+    /// <summary>Whether /proc/self/status lists a capability as effective.</summary>
     public static bool HasCapability(string status, int capability) =>
         Effective().Match(status) is { Success: true } match
         && (Convert.ToUInt64(match.Groups["bits"].Value, 16) >> capability & 1) == 1;
 
-    /// <summary>The type of the file system that a path lies on, by /proc/self/mountinfo; empty where none holds it.</summary>
+    /// <summary>The type of the file system of a path, from /proc/self/mountinfo; empty if none matches.</summary>
     public static string FileSystemOf(string mounts, string path)
     {
         string type = "";
@@ -56,7 +56,7 @@ internal static partial class ProcFormats
         {
             string point = Octal().Replace(mount.Groups["point"].Value, static code => $"{(char)Convert.ToInt32(code.Groups[1].Value, 8)}");
             bool holds = point == "/" || path == point || path.StartsWith(point + "/", StringComparison.Ordinal);
-            // Of two mounts on one point the later one covers the other.
+            // A later mount on the same point covers an earlier one.
             if (holds && point.Length >= longest)
             {
                 (longest, type) = (point.Length, mount.Groups["type"].Value);

@@ -1,25 +1,25 @@
 namespace Millrace.Server.Doctor;
 
-/// <summary>What a read of bytes that were just read came to, asked for with RWF_NOWAIT.</summary>
+/// <summary>The result of reading just-read bytes again with RWF_NOWAIT.</summary>
 internal enum CachedRead
 {
-    /// <summary>There was no file to try it on.</summary>
+    /// <summary>There was no file for the test.</summary>
     Untried,
 
-    /// <summary>It completed at once.</summary>
+    /// <summary>The read completed at once.</summary>
     Inline,
 
-    /// <summary>The file system cannot be asked so (EOPNOTSUPP): overlayfs and tmpfs.</summary>
+    /// <summary>The file system does not support RWF_NOWAIT (EOPNOTSUPP): overlayfs and tmpfs.</summary>
     Unsupported,
 
-    /// <summary>It would have waited (EAGAIN): the page cache does not keep what was read.</summary>
+    /// <summary>The read would have waited (EAGAIN): the page cache does not keep data.</summary>
     WouldWait,
 }
 
 /// <summary>The folder that would be served.</summary>
-/// <param name="Path">As it was given.</param>
-/// <param name="Problem">Why it cannot be read, in a clause; null where it can.</param>
-/// <param name="FileSystem">As the kernel calls it: ext4, overlay, tmpfs, nfs4, fuse.sshfs.</param>
-/// <param name="CachedRead">Whether cached bytes come at once.</param>
-/// <param name="Directories">Directories in it, itself included.</param>
+/// <param name="Path">The configured path.</param>
+/// <param name="Problem">Why it cannot be read, in a clause; null if it can.</param>
+/// <param name="FileSystem">The kernel's name of the file system: ext4, overlay, tmpfs, nfs4, fuse.sshfs.</param>
+/// <param name="CachedRead">Whether cached bytes are read without waiting.</param>
+/// <param name="Directories">The number of directories, including the root.</param>
 internal sealed record RootFacts(string Path, string? Problem, string FileSystem, CachedRead CachedRead, long Directories);

@@ -4,7 +4,9 @@ using Millrace.Interop.Files;
 
 namespace Millrace.Server.Doctor;
 
-/// <summary>Looks at the folder that would be served: may it be read, what is it on, how many directories need a watch.</summary>
+/// <summary>
+/// Reads facts about the folder that would be served: access, file system, and the number of directories that need a watch.
+/// </summary>
 internal static class RootReader
 {
     private static readonly EnumerationOptions Everything = new()
@@ -20,7 +22,7 @@ internal static class RootReader
         {
             if (!Directory.Exists(root))
             {
-                return Unreadable(root, File.Exists(root) ? "is not a directory" : "does not exist, or may not be looked at");
+                return Unreadable(root, File.Exists(root) ? "is not a directory" : "does not exist, or is not accessible");
             }
 
             string path = Directory.ResolveLinkTarget(root, returnFinalTarget: true)?.FullName ?? Path.GetFullPath(root);

@@ -5,15 +5,15 @@ using Millrace.Tls;
 
 namespace Millrace.Server.Https;
 
-/// <summary>What the server was told of TLS.</summary>
+/// <summary>Options of HTTPS.</summary>
 internal sealed record HttpsOptions
 {
     public IReadOnlyList<EndPoint> Addresses { get; init; } = [];
 
-    /// <summary>Files with certificates. None: a local one is made.</summary>
+    /// <summary>Certificate files. Empty: a local certificate is generated.</summary>
     public IReadOnlyList<string> CertificatePaths { get; init; } = [];
 
-    /// <summary>The files with their keys, in the same order. None: the keys are with the certificates.</summary>
+    /// <summary>Key files, in the same order. Empty: the keys are in the certificate files.</summary>
     public IReadOnlyList<string> KeyPaths { get; init; } = [];
 
     public IReadOnlyList<CertificateFiles> Certificates =>
@@ -23,28 +23,31 @@ internal sealed record HttpsOptions
             static (certificate, key) => new CertificateFiles(certificate, key)),
     ];
 
-    /// <summary>Files with the passwords of their keys: none, one for all, or one for each.</summary>
+    /// <summary>Files with the keys' passwords: none, one for all, or one for each.</summary>
     public IReadOnlyList<string> KeyPasswordPaths { get; init; } = [];
 
-    /// <summary>Whether what comes over plain HTTP is sent to HTTPS.</summary>
+    /// <summary>Whether plain HTTP redirects to HTTPS.</summary>
     public bool Redirects { get; init; }
 
-    /// <summary>For how long browsers are to insist on HTTPS (RFC 6797); null: they are not told to.</summary>
-    public long? InsistSeconds { get; init; }
+    /// <summary>The max-age of Strict-Transport-Security (RFC 6797); null: not sent.</summary>
+    public long? HstsSeconds { get; init; }
 
-    /// <summary>The authorities of clients, which then need certificates.</summary>
+    /// <summary>A file with the authorities of client certificates, which are then required.</summary>
     public string? ClientAuthorities { get; init; }
 
     public string? KeyLog { get; init; }
 
-    /// <summary>What is read at the start, and again on SIGHUP.</summary>
+    /// <summary>Whether requests for hosts that a connection's certificate does not cover get 421.</summary>
+    public HostCheckMode HostCheck { get; init; }
+
+    /// <summary>Files read at the start, and again on SIGHUP.</summary>
     public IEnumerable<string> FilesRead =>
     [
         .. CertificatePaths, .. KeyPaths, .. KeyPasswordPaths, .. ClientAuthorities is null ? (string[])[] : [ClientAuthorities],
     ];
 
-    /// <summary>Whether the same certificates and rules make its TLS.</summary>
-    public bool IsSpokenLike(HttpsOptions other) =>
+    /// <summary>Whether the TLS settings are the same.</summary>
+    public bool HasSameTls(HttpsOptions other) =>
         CertificatePaths.SequenceEqual(other.CertificatePaths)
         && KeyPaths.SequenceEqual(other.KeyPaths)
         && KeyPasswordPaths.SequenceEqual(other.KeyPasswordPaths)
@@ -52,15 +55,15 @@ internal sealed record HttpsOptions
         && KeyLog == other.KeyLog;
 
     /// <summary>The certificates with the passwords of their keys.</summary>
-    /// <exception cref="TlsException">A file of a password cannot be read, or holds none.</exception>
+    /// <exception cref="TlsException">A password file cannot be read, or is empty.</exception>
     public IReadOnlyList<CertificateFiles> ReadCertificates() => KeyPasswordPaths.Count == 0
         ? Certificates
         : [.. Certificates.Select((files, i) => files with { Password = ReadPassword(KeyPasswordPathOf(i)) })];
 
-    /// <summary>The site with the fields that HTTPS adds. First of all, so that the site's own rules have the last word.</summary>
+    /// <summary>Adds HTTPS's header fields to the site, before the site's own rules, which override them.</summary>
     public SiteOptions ApplyTo(SiteOptions site)
     {
-        if (InsistSeconds is not long seconds)
+        if (HstsSeconds is not long seconds)
         {
             return site;
         }
@@ -77,7 +80,7 @@ internal sealed record HttpsOptions
         {
             return File.ReadLines(path).FirstOrDefault() is { Length: > 0 } line
                 ? line
-                : throw new TlsException($"The file '{path}' holds no password in its first line.");
+                : throw new TlsException($"The file '{path}' has no password in its first line.");
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {

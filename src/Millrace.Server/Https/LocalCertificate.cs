@@ -6,41 +6,41 @@ using Millrace.Tls;
 namespace Millrace.Server.Https;
 
 /// <summary>
-/// A certificate for development, which signs itself: for this machine's names, kept in the user's data folder for the next start, so that
-/// a browser asks about it once.
+/// A self-signed development certificate for this machine's names, kept in the user's data folder, so that a browser warns about it only
+/// once.
 /// </summary>
 internal sealed class LocalCertificate
 {
     private const string FileName = "localhost.pem";
 
-    /// <summary>Apple's clients refuse certificates for longer than 825 days, whoever signed them.</summary>
+    /// <summary>Apple's clients refuse certificates that are valid for longer than 825 days.</summary>
     private const int ValidDays = 365;
 
-    /// <summary>One that ends within this time is made anew.</summary>
+    /// <summary>A certificate that expires within this time is replaced.</summary>
     private const int RenewDays = 30;
 
     private LocalCertificate(string path, X509Certificate2 certificate)
     {
         Files = new CertificateFiles(path, path);
         string fingerprint = string.Join(':', SHA256.HashData(certificate.RawData).Select(static one => one.ToString("X2")));
-        Announcement = $"The certificate is a local one, which no browser trusts until told to: {path}\n"
+        Announcement = $"The certificate is self-signed, and browsers warn about it until it is trusted: {path}\n"
             + $"Its SHA-256 fingerprint is {fingerprint}";
     }
 
     public CertificateFiles Files { get; }
 
-    /// <summary>What people are told.</summary>
+    /// <summary>The message for users.</summary>
     public string Announcement { get; }
 
-    /// <summary>The user's, if there is one that will do, or else a new one.</summary>
-    /// <exception cref="TlsException">It can be neither read nor written.</exception>
+    /// <summary>Returns the user's existing certificate if it is valid, or else creates one.</summary>
+    /// <exception cref="TlsException">The certificate can be neither read nor written.</exception>
     public static LocalCertificate FindOrMake()
     {
         string data = Environment.GetFolderPath(
             Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
         if (data.Length == 0)
         {
-            throw new TlsException("There is no folder of the user's to keep a local certificate in: set HOME, or give --cert and --key.");
+            throw new TlsException("There is no user data folder for a local certificate: set HOME, or use --cert and --key.");
         }
 
         string path = Path.Combine(data, "millrace", FileName);
@@ -50,7 +50,7 @@ internal sealed class LocalCertificate
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"No local certificate can be kept: {refusal.Message} Give --cert and --key.", refusal);
+            throw new TlsException($"The local certificate cannot be stored: {refusal.Message} Use --cert and --key.", refusal);
         }
     }
 
@@ -69,7 +69,7 @@ internal sealed class LocalCertificate
         }
         catch (CryptographicException)
         {
-            // Whatever it is, it is not what was written here: a new one replaces it.
+            // Not a certificate written by this class: it is replaced.
             return null;
         }
     }
@@ -87,7 +87,7 @@ internal sealed class LocalCertificate
         request.CertificateExtensions.Add(new X509BasicConstraintsExtension(false, false, 0, true));
         request.CertificateExtensions.Add(new X509KeyUsageExtension(X509KeyUsageFlags.DigitalSignature, true));
 
-        // Server authentication: without it some clients refuse whatever else it says.
+        // Server authentication, which some clients require.
         request.CertificateExtensions.Add(new X509EnhancedKeyUsageExtension([new Oid("1.3.6.1.5.5.7.3.1")], false));
         using X509Certificate2 certificate = request.CreateSelfSigned(
             DateTimeOffset.UtcNow.AddHours(-1), DateTimeOffset.UtcNow.AddDays(ValidDays));
@@ -95,13 +95,13 @@ internal sealed class LocalCertificate
         return new LocalCertificate(path, certificate);
     }
 
-    /// <summary>Under another name first: whoever starts at the same time reads a whole one.</summary>
+    /// <summary>Written under a temporary name and renamed, so that a process that starts at the same time reads a complete file.</summary>
     private static void Write(string path, string pem)
     {
         Directory.CreateDirectory(Path.GetDirectoryName(path)!);
         string temporary = $"{path}.{Environment.ProcessId}";
         var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write };
-#pragma warning disable CA1416 // The engine is Linux's.
+#pragma warning disable CA1416 // The engine runs only on Linux.
         options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
 #pragma warning restore CA1416
         using (var writer = new StreamWriter(new FileStream(temporary, options)))

@@ -1,8 +1,8 @@
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// How often durations of each size of <see cref="DurationScale"/> were seen. One thread writes, with plain stores; any reads, and may see
-/// a duration counted in one place and not yet in the other.
+/// Counts durations by the buckets of <see cref="DurationScale"/>. One thread writes, with plain stores; any thread reads, and may see a
+/// duration in the count but not yet in the sum.
 /// </summary>
 internal sealed class DurationHistogram
 {

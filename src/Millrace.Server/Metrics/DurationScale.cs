@@ -3,18 +3,18 @@ using System.Numerics;
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// Buckets for durations, as a slide rule has them: two significant decimal digits, from 100 ns (a tick of <see cref="TimeSpan"/>) to
-/// hours. So a quantile is right to a tenth at worst, and every bound that people ask about (0.1 s, 2.5 ms) is the edge of a bucket.
+/// Logarithmic buckets for durations: two significant decimal digits, from 100 ns (a tick of <see cref="TimeSpan"/>) to hours. A quantile
+/// is accurate to 10 % at worst, and every common bound (0.1 s, 2.5 ms) is the edge of a bucket.
 /// </summary>
 internal static class DurationScale
 {
-    /// <summary>Below a hundred ticks each number has a bucket of its own.</summary>
+    /// <summary>Below a hundred ticks each value has its own bucket.</summary>
     private const int Linear = 100;
 
-    /// <summary>From 10 to 99 of each further power of ten.</summary>
+    /// <summary>Buckets of each further power of ten: from 10 to 99.</summary>
     private const int PerDecade = 90;
 
-    /// <summary>Nearly three hours: nothing that is answered takes as long.</summary>
+    /// <summary>Nearly three hours, longer than any request.</summary>
     private const long TicksMost = 99_999_999_999;
 
     private static readonly long[] Powers =
@@ -22,7 +22,7 @@ internal static class DurationScale
 
     public static readonly int Buckets = IndexOf(TicksMost) + 1;
 
-    /// <summary>The bucket of a duration; what is longer than the scale has the last.</summary>
+    /// <summary>The bucket of a duration; longer ones share the last.</summary>
     public static int IndexOf(long ticks)
     {
         if (ticks < Linear)
@@ -32,14 +32,14 @@ internal static class DurationScale
 
         ticks = Math.Min(ticks, TicksMost);
 
-        // Digits of a number by the length of its binary form: 1233 / 4096 is log10(2), and the table corrects what that rounds.
+        // Decimal digits from the binary length: 1233 / 4096 approximates log10(2), and the table corrects the rounding.
         int digits = ((BitOperations.Log2((ulong)ticks) + 1) * 1233) >> 12;
         digits += ticks >= Powers[digits] ? 1 : 0;
         int decade = digits - 2;
         return (int)(ticks / Powers[decade]) + (decade * PerDecade);
     }
 
-    /// <summary>The least duration of a bucket, which is also where the one before it ends.</summary>
+    /// <summary>The lower bound of a bucket, which is the upper bound of the previous one.</summary>
     public static long TicksAt(int index)
     {
         if (index < Linear)

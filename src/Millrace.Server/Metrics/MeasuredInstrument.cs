@@ -2,25 +2,25 @@ using System.Diagnostics.Metrics;
 
 namespace Millrace.Server.Metrics;
 
-/// <summary>How measurements of an instrument come together.</summary>
+/// <summary>How measurements of an instrument are aggregated.</summary>
 internal enum InstrumentKind
 {
-    /// <summary>A sum that only grows.</summary>
+    /// <summary>A monotonic sum.</summary>
     Counter,
 
-    /// <summary>A number that goes up and down.</summary>
+    /// <summary>A value that goes up and down.</summary>
     Gauge,
 
     Histogram,
 }
 
-/// <summary>An instrument of a meter and all series it has measured. Any thread may measure.</summary>
+/// <summary>An instrument of a meter with all its series. Any thread may measure.</summary>
 internal sealed class MeasuredInstrument
 {
-    /// <summary>Tags of ours are few; whoever has more would fill memory with a series for each.</summary>
+    /// <summary>Millrace's instruments have few series; the limit protects memory from instruments with many.</summary>
     private const int SeriesMax = 1_000;
 
-    /// <summary>What OpenTelemetry takes where an instrument gives no advice, in seconds.</summary>
+    /// <summary>OpenTelemetry's default bounds in seconds, for instruments without advice.</summary>
     private static readonly double[] UsualBounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
     private readonly IReadOnlyList<double>? _bounds;
@@ -44,7 +44,7 @@ internal sealed class MeasuredInstrument
 
     public InstrumentKind Kind { get; }
 
-    /// <summary>What was measured, for observed instruments in the last collection.</summary>
+    /// <summary>The measured series; for observable instruments those of the given collection.</summary>
     public IEnumerable<MeasuredSeries> SeriesOf(long round) => Volatile.Read(ref _series).Where(one => !_isObserved || one.Round == round);
 
     public void Note(double value, ReadOnlySpan<KeyValuePair<string, object?>> tags, long round)
@@ -83,7 +83,8 @@ internal sealed class MeasuredInstrument
                 }
             }
 
-            // What is observed says all of itself in each round: who has said nothing in this one, a host that is gone say, gives way.
+            // An observable instrument reports all its series in each round: those not reported in this round, of a removed host for
+            // example, are dropped.
             MeasuredSeries[] kept = seen.Length < SeriesMax || !_isObserved ? seen : [.. seen.Where(one => one.Round == round)];
             if (kept.Length == SeriesMax)
             {

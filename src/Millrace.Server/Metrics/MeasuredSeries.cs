@@ -1,8 +1,8 @@
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// What was measured by one instrument under one set of tags: a number, and for a histogram how often each bound was not exceeded. Any
-/// thread may measure; a reactor has tags of its own, so that its series is written by it alone.
+/// The measurements of one instrument under one set of tags: a value, and for a histogram the bucket counts. Any thread may measure; each
+/// reactor has its own tags, so that it alone writes its series.
 /// </summary>
 internal sealed class MeasuredSeries(TagSet tags, IReadOnlyList<double>? bounds)
 {
@@ -12,16 +12,16 @@ internal sealed class MeasuredSeries(TagSet tags, IReadOnlyList<double>? bounds)
 
     public TagSet Tags => tags;
 
-    /// <summary>The number; for a histogram the sum of all.</summary>
+    /// <summary>The value; for a histogram the sum of all measurements.</summary>
     public double Value => BitConverter.Int64BitsToDouble(Volatile.Read(ref _valueBits));
 
-    /// <summary>The bounds of a histogram's buckets; null for what is none.</summary>
+    /// <summary>The bounds of a histogram's buckets; null for other kinds.</summary>
     public IReadOnlyList<double>? Bounds => bounds;
 
-    /// <summary>The collection it was last measured in: what an instrument observes no more is shown no more.</summary>
+    /// <summary>The last collection with a measurement: a series that is no longer observed is no longer shown.</summary>
     public long Round { get; set; }
 
-    /// <summary>How many measurements fell below each bound and above the one before; the last are those above all.</summary>
+    /// <summary>The count of one bucket; the last bucket holds measurements above all bounds.</summary>
     public long CountAt(int bucket) => Volatile.Read(ref _counts[bucket]);
 
     public void Set(double value) => Volatile.Write(ref _valueBits, BitConverter.DoubleToInt64Bits(value));
@@ -39,7 +39,7 @@ internal sealed class MeasuredSeries(TagSet tags, IReadOnlyList<double>? bounds)
         while (seen != before);
     }
 
-    /// <summary>Counts a measurement of a histogram.</summary>
+    /// <summary>Adds a measurement to a histogram.</summary>
     public void Count(double value)
     {
         int bucket = 0;
@@ -53,12 +53,12 @@ internal sealed class MeasuredSeries(TagSet tags, IReadOnlyList<double>? bounds)
         Raise(value);
     }
 
-    /// <summary>The largest measurement since this was last asked for. One asks.</summary>
+    /// <summary>Returns and resets the largest measurement since the previous call. One caller.</summary>
     public double TakeMost() => BitConverter.Int64BitsToDouble(Interlocked.Exchange(ref _mostBits, 0));
 
     private void Raise(double value)
     {
-        // Numbers that are not negative are ordered as their bits are.
+        // Bits of non-negative numbers have the order of the numbers.
         long bits = BitConverter.DoubleToInt64Bits(Math.Max(value, 0));
         long seen = Volatile.Read(ref _mostBits);
         while (bits > seen)

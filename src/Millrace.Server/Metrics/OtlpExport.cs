@@ -1,7 +1,7 @@
 using System.Diagnostics.Tracing;
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
-using Millrace.Engine;
+using Millrace.Interop;
 using OpenTelemetry;
 using OpenTelemetry.Exporter;
 using OpenTelemetry.Metrics;
@@ -10,70 +10,70 @@ using OpenTelemetry.Resources;
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// Sends what the meters measure to a collector, by the OpenTelemetry package and its standard variables (interval, headers, resource). The
-/// only type that uses it, so that nobody else has it loaded.
+/// Exports metrics to a collector with the OpenTelemetry package and its standard environment variables (interval, headers, resource). The
+/// only type that uses the package, so that it is loaded only when needed.
 /// </summary>
 internal sealed class OtlpExport : IDisposable
 {
     private const string MetricsPath = "v1/metrics";
 
-    /// <summary>For the last measurements: a collector that is gone must not hold the end up.</summary>
-    private const int LastWordMs = 2_000;
+    /// <summary>Time for the last export: an unreachable collector must not delay the shutdown.</summary>
+    private const int ShutdownMs = 2_000;
 
     private readonly MeterProvider _provider;
-    private readonly Complaints _complaints;
+    private readonly ExporterErrors _errors;
 
-    private OtlpExport(MeterProvider provider, Complaints complaints)
+    private OtlpExport(MeterProvider provider, ExporterErrors errors)
     {
         _provider = provider;
-        _complaints = complaints;
+        _errors = errors;
     }
 
-    /// <summary>Not inlined: who calls it has OpenTelemetry's assemblies loaded, for which no other start should wait.</summary>
-    /// <param name="collector">Where to send to; null where the variables say it.</param>
-    /// <param name="logging">Where is told that nothing arrives.</param>
+    /// <summary>Not inlined: calling it loads OpenTelemetry's assemblies, which other starts must not wait for.</summary>
+    /// <param name="collector">The collector's URL; null if environment variables name it.</param>
+    /// <param name="logging">Receives warnings about failed exports.</param>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static OtlpExport Start(Uri? collector, ILoggerFactory logging)
     {
-        var complaints = new Complaints(new OtlpLog(logging.CreateLogger("Millrace.Otlp")));
+        var errors = new ExporterErrors(new OtlpLog(logging.CreateLogger("Millrace.Otlp")));
         MeterProviderBuilder builder = Sdk.CreateMeterProviderBuilder()
-            // What is said last of an attribute holds, and that are the variables.
+            // The last value of an attribute wins: environment variables override the others.
             .ConfigureResource(static resource =>
                 resource.AddService("millrace", serviceVersion: ServerMeter.Version).AddEnvironmentVariableDetector())
             .AddMeter(RequestMeter.MeterName, RequestMeter.RuntimeMeterName)
             .AddOtlpExporter(options => Configure(options, collector));
-        return new OtlpExport(builder.Build(), complaints);
+        return new OtlpExport(builder.Build(), errors);
     }
 
     public void Dispose()
     {
-        _provider.Shutdown(LastWordMs);
+        _provider.Shutdown(ShutdownMs);
         _provider.Dispose();
-        _complaints.Dispose();
+        _errors.Dispose();
     }
 
     /// <summary>
-    /// A URL of ours is a collector's root, asked over HTTP unless a variable says gRPC. Without one the variables say it all.
+    /// The configured URL is a collector's root, used over HTTP unless a variable selects gRPC. Without it the variables apply.
     /// </summary>
     private static void Configure(OtlpExporterOptions options, Uri? collector)
     {
         if (collector is not null)
         {
-            options.Protocol = OtlpVariables.SayGrpc ? OtlpExportProtocol.Grpc : OtlpExportProtocol.HttpProtobuf;
+            options.Protocol = OtlpVariables.UseGrpc ? OtlpExportProtocol.Grpc : OtlpExportProtocol.HttpProtobuf;
             bool isRoot = collector.AbsolutePath == "/";
-            options.Endpoint = isRoot && !OtlpVariables.SayGrpc ? new Uri(collector, MetricsPath) : collector;
+            options.Endpoint = isRoot && !OtlpVariables.UseGrpc ? new Uri(collector, MetricsPath) : collector;
         }
     }
 
-    /// <summary>What the package complains of, which it tells to event listeners only.</summary>
-    private sealed class Complaints(OtlpLog log) : EventListener
+    /// <summary>Receives the package's errors, which it reports only to event listeners.</summary>
+    private sealed class ExporterErrors(OtlpLog log) : EventListener
     {
         private const string Source = "OpenTelemetry-Exporter-OpenTelemetryProtocol";
 
-        /// <summary>Exports are a minute apart, and retries among them: a line in ten minutes tells as much.</summary>
+        /// <summary>Exports are a minute apart, with retries: one message in ten minutes is enough.</summary>
         private const long PauseMs = 600_000;
 
-        private readonly LinePace _lines = new(PauseMs);
+        private readonly LogRateLimiter _lines = new(PauseMs);
 
         protected override void OnEventSourceCreated(EventSource eventSource)
         {
@@ -87,11 +87,11 @@ internal sealed class OtlpExport : IDisposable
         {
             if (_lines.Admits(Environment.TickCount64))
             {
-                log.Complained(Reason(eventData));
+                log.ExportFailed(Reason(eventData));
             }
         }
 
-        /// <summary>The first line of an exception is enough; its stack is the package's.</summary>
+        /// <summary>Only the first line of an exception, without the package's stack trace.</summary>
         private static string Reason(EventWrittenEventArgs eventData) =>
             string.Join(' ', eventData.Payload?.Select(static part => $"{part}".Split('\n')[0]) ?? []);
     }
@@ -100,6 +100,6 @@ internal sealed class OtlpExport : IDisposable
 /// <summary>The log lines of the export. Event ids are stable: 7xx.</summary>
 internal sealed partial class OtlpLog(ILogger logger)
 {
-    [LoggerMessage(700, LogLevel.Warning, "Metrics do not reach their collector; sites are served as before. {Reason}")]
-    public partial void Complained(string reason);
+    [LoggerMessage(700, LogLevel.Warning, "Metrics export failed; serving continues. {Reason}")]
+    public partial void ExportFailed(string reason);
 }

@@ -3,8 +3,8 @@ using System.Diagnostics.Metrics;
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// What instruments are called in Prometheus: with underscores, the unit and <c>_total</c> behind the name, as OpenTelemetry's
-/// compatibility rules have it, so that a dashboard made for either way of collecting fits the other.
+/// Prometheus names of instruments: underscores, with unit and <c>_total</c> appended by OpenTelemetry's compatibility rules, so that
+/// dashboards work with either way of collection.
 /// </summary>
 internal static class PrometheusNames
 {
@@ -26,7 +26,7 @@ internal static class PrometheusNames
         "ms" => "milliseconds",
         "By" => "bytes",
         "1" when kind == InstrumentKind.Gauge => "ratio",
-        // "{turn}" and the like are annotations, no units.
+        // "{request}" and the like are annotations, not units.
         _ => "",
     };
 

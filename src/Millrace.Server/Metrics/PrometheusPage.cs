@@ -1,9 +1,9 @@
 namespace Millrace.Server.Metrics;
 
-/// <summary>What Prometheus is shown: the instruments of meters, and the durations of requests out of their own, finer histogram.</summary>
+/// <summary>The Prometheus page: all instruments, and request durations from their own, finer histogram.</summary>
 internal static class PrometheusPage
 {
-    public static byte[] Write(MeterReading reading, RequestMeter? requests)
+    public static byte[] Write(MeterReader reading, RequestMeter? requests)
     {
         var text = new PrometheusText();
         foreach (IGrouping<string, (MeasuredInstrument Instrument, IReadOnlyList<MeasuredSeries> Series)> family in reading.Collect()

@@ -4,7 +4,7 @@ using System.Text;
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// Writes the text that Prometheus reads, version 0.0.4. Families come one after the other, each sample under its own, as the format wants.
+/// Writes the Prometheus text format, version 0.0.4. Families follow each other, each with its samples, as the format requires.
 /// </summary>
 internal sealed class PrometheusText
 {
@@ -14,7 +14,7 @@ internal sealed class PrometheusText
     private readonly HashSet<string> _families = [];
     private string _family = "";
 
-    /// <summary>Begins a family; false where there is one of that name already, which must not be begun again.</summary>
+    /// <summary>Begins a family; false if the name was used before, which the format forbids.</summary>
     public bool TryBegin(string name, string type, string? help)
     {
         if (!_families.Add(name))
@@ -32,7 +32,7 @@ internal sealed class PrometheusText
         return true;
     }
 
-    /// <summary>Adds a sample to the family begun last.</summary>
+    /// <summary>Adds a sample to the current family.</summary>
     public void Sample(IReadOnlyList<(string Name, string Value)> labels, double value, string suffix = "", string? bound = null)
     {
         _text.Append(_family).Append(suffix);
@@ -50,11 +50,11 @@ internal sealed class PrometheusText
         _text.Append(separator == ',' ? "} " : " ").Append(Number(value)).Append('\n');
     }
 
-    /// <summary>Adds a histogram's series to the family begun last.</summary>
-    /// <param name="labels">Its labels.</param>
-    /// <param name="bounds">The bounds, rising.</param>
-    /// <param name="counts">How many fell below each bound and above the one before, and how many above all.</param>
-    /// <param name="sum">The sum of all.</param>
+    /// <summary>Adds a histogram's series to the current family.</summary>
+    /// <param name="labels">The labels.</param>
+    /// <param name="bounds">The bounds, in ascending order.</param>
+    /// <param name="counts">The count of each bucket; the last one is above all bounds.</param>
+    /// <param name="sum">The sum of all measurements.</param>
     public void Histogram(
         IReadOnlyList<(string Name, string Value)> labels, IReadOnlyList<double> bounds, IReadOnlyList<long> counts, double sum)
     {

@@ -1,9 +1,9 @@
 namespace Millrace.Server.Metrics;
 
-/// <summary>Reads quantiles from counts by <see cref="DurationScale"/>.</summary>
+/// <summary>Computes quantiles from counts by <see cref="DurationScale"/>.</summary>
 internal static class Quantiles
 {
-    /// <summary>The duration that a share of all is not above, in ticks; null where nothing was counted.</summary>
+    /// <summary>The duration that the given share of requests does not exceed, in ticks; null without counts.</summary>
     public static long? At(ReadOnlySpan<long> counts, double share)
     {
         long total = 0;
@@ -24,7 +24,7 @@ internal static class Quantiles
             index++;
         }
 
-        // The middle of the bucket: no more wrong above than below.
+        // The middle of the bucket minimizes the error.
         return (DurationScale.TicksAt(index) + DurationScale.TicksAt(index + 1)) / 2;
     }
 }

@@ -3,24 +3,24 @@ using System.Globalization;
 using System.Text;
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.Web.Exchanges;
+using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// Counts finished requests, each reactor for itself, and shows the sums as instruments of the meter <c>Millrace</c>. Any thread reads.
+/// Counts finished requests per reactor, and publishes the sums as instruments of the meter <c>Millrace</c>. Any thread reads.
 /// </summary>
 internal sealed class RequestMeter : IDisposable
 {
     public const string MeterName = "Millrace";
 
-    /// <summary>The meter of .NET itself, which is shown beside it.</summary>
+    /// <summary>.NET's own meter, which is published too.</summary>
     public const string RuntimeMeterName = "System.Runtime";
 
-    /// <summary>The instrument for who wants measurements one by one; <see cref="WriteDurations"/> is for who can do with sums.</summary>
+    /// <summary>The instrument for listeners to single measurements; <see cref="WriteDurations"/> writes sums.</summary>
     public const string DurationName = "millrace.request.duration";
 
-    private const string DurationHelp = "From a request's head to its answer being with the kernel.";
+    private const string DurationHelp = "From a request's head until the kernel has accepted its whole response.";
 
     /// <summary>In seconds. Each is the edge of a bucket of <see cref="DurationScale"/>, so that the counts are exact.</summary>
     private static readonly double[] Bounds =
@@ -37,14 +37,17 @@ internal sealed class RequestMeter : IDisposable
         Histogram<double> each = _meter.CreateHistogram(
             DurationName, "s", DurationHelp, tags: null, new InstrumentAdvice<double> { HistogramBucketBoundaries = Bounds });
         _tallies = [.. Enumerable.Range(0, reactors).Select(_ => new RequestTally(each))];
-        _meter.CreateObservableCounter("millrace.requests", ObserveRequests, "{request}", "Requests answered, or given up.");
+        _meter.CreateObservableCounter("millrace.requests", ObserveRequests, "{request}", "Finished requests.");
         _meter.CreateObservableCounter(
-            "millrace.bodies", ObserveBodies, "{body}", "Bodies of answers by content coding and where their bytes came from.");
+            "millrace.bodies", ObserveBodies, "{body}", "Response bodies by content coding and source.");
         _meter.CreateObservableCounter(
-            "millrace.body.sent", () => _tallies.Sum(static tally => tally.BodyBytes), "By", "Bytes of bodies handed to the kernel.");
+            "millrace.body.sent",
+            () => _tallies.Sum(static tally => tally.BodyBytes),
+            "By",
+            "Bytes of response bodies that the kernel accepted.");
     }
 
-    /// <summary>Who counts for a reactor.</summary>
+    /// <summary>The tally of a reactor.</summary>
     public IExchangeObserver For(Reactor reactor) => _tallies[reactor.Index];
 
     public RequestTotals Total()
@@ -54,7 +57,7 @@ internal sealed class RequestMeter : IDisposable
         return totals;
     }
 
-    /// <summary>The durations as a family of their own: what the fine histogram counts, by fewer bounds.</summary>
+    /// <summary>Writes the durations as a family: the fine histogram, reduced to these bounds.</summary>
     public void WriteDurations(PrometheusText text)
     {
         long[] fine = new long[DurationScale.Buckets];
@@ -88,14 +91,14 @@ internal sealed class RequestMeter : IDisposable
         {
             for (int protocol = 0; protocol < RequestTally.Protocols; protocol++)
             {
-                for (int slot = 0; slot < StatusSlots.Count; slot++)
+                for (int slot = 0; slot < StatusIndex.Count; slot++)
                 {
                     long count = _tallies.Sum(tally => tally.Requests(method, protocol, slot));
                     if (count > 0)
                     {
                         yield return new Measurement<long>(
                             count, new("method", NameOf((Method)method)), new("protocol", NameOf((ExchangeProtocol)protocol)),
-                            new("status", NameOfStatus(StatusSlots.StatusAt(slot))));
+                            new("status", NameOfStatus(StatusIndex.StatusAt(slot))));
                     }
                 }
             }
@@ -106,13 +109,13 @@ internal sealed class RequestMeter : IDisposable
     {
         for (int coding = 0; coding < RequestTally.Codings; coding++)
         {
-            for (int origin = (int)ExchangeBody.None + 1; origin < RequestTally.Origins; origin++)
+            for (int origin = (int)ResponseBodySource.None + 1; origin < RequestTally.Origins; origin++)
             {
                 long count = _tallies.Sum(tally => tally.Bodies(coding, origin));
                 if (count > 0)
                 {
                     yield return new Measurement<long>(
-                        count, new("coding", NameOf((ContentCoding)coding)), new("strategy", NameOf((ExchangeBody)origin)));
+                        count, new("coding", NameOf((ContentCoding)coding)), new("strategy", NameOf((ResponseBodySource)origin)));
                 }
             }
         }
@@ -127,14 +130,20 @@ internal sealed class RequestMeter : IDisposable
         _ => "2",
     };
 
-    private static string NameOf(ExchangeBody origin) => origin.ToString().ToLowerInvariant();
+    private static string NameOf(ResponseBodySource source) => source switch
+    {
+        ResponseBodySource.InMemory => "memory",
+        ResponseBodySource.SingleRead => "read",
+        ResponseBodySource.Stream => "streamed",
+        _ => source.ToString().ToLowerInvariant(),
+    };
 
     private static string NameOf(ContentCoding coding) => Encoding.ASCII.GetString(ContentCodings.NameOf(coding));
 
     private static string NameOfStatus(int status) => status switch
     {
-        StatusSlots.Other => "other",
-        Exchange.Unanswered => "unanswered",
+        StatusIndex.Other => "other",
+        HttpExchange.NoResponse => "unanswered",
         _ => status.ToString(CultureInfo.InvariantCulture),
     };
 }

@@ -1,22 +1,22 @@
 using System.Diagnostics.Metrics;
 using Millrace.Http;
-using Millrace.Web.Exchanges;
+using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.Server.Metrics;
 
 /// <summary>
-/// What one reactor counts of the requests it has finished: plain numbers in memory of its own, which its thread alone writes and any
-/// reads. Allocates nothing, takes no lock.
+/// Counts the finished requests of one reactor, in plain counters that only its thread writes and any thread reads. Allocates nothing,
+/// takes no lock.
 /// </summary>
-/// <param name="each">Is told each duration, while somebody listens to it.</param>
+/// <param name="each">Receives each duration while it has a listener.</param>
 internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
 {
     public static readonly int Methods = Enum.GetValues<Method>().Length;
     public static readonly int Protocols = Enum.GetValues<ExchangeProtocol>().Length;
     public static readonly int Codings = ContentCodings.Count;
-    public static readonly int Origins = Enum.GetValues<ExchangeBody>().Length;
+    public static readonly int Origins = Enum.GetValues<ResponseBodySource>().Length;
 
-    private readonly long[] _requests = new long[Methods * Protocols * StatusSlots.Count];
+    private readonly long[] _requests = new long[Methods * Protocols * StatusIndex.Count];
     private readonly long[] _bodies = new long[Codings * Origins];
     private long _bodyBytes;
 
@@ -25,11 +25,11 @@ internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
     public long BodyBytes => Volatile.Read(ref _bodyBytes);
 
     /// <summary>Counts a request. The reactor's thread.</summary>
-    public void OnFinished(Exchange exchange)
+    public void OnFinished(HttpExchange exchange)
     {
         Method method = Counted(Http.Methods.Of(exchange.Method));
         TimeSpan elapsed = exchange.Elapsed;
-        _requests[RequestIndex((int)method, (int)exchange.Protocol, StatusSlots.Of(exchange.Status))]++;
+        _requests[RequestIndex((int)method, (int)exchange.Protocol, StatusIndex.Of(exchange.Status))]++;
         _bodies[BodyIndex((int)exchange.Coding, (int)exchange.Body)]++;
         _bodyBytes += exchange.BodyBytes;
         Durations.Record(elapsed.Ticks);
@@ -43,11 +43,11 @@ internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
 
     public long Bodies(int coding, int origin) => Volatile.Read(ref _bodies[BodyIndex(coding, origin)]);
 
-    /// <summary>Only those that a site answers to have a number of their own.</summary>
+    /// <summary>Methods other than those a site supports are counted together.</summary>
     private static Method Counted(Method method) =>
         method is Method.Get or Method.Head or Method.Options or Method.Post ? method : Method.Unknown;
 
-    private static int RequestIndex(int method, int protocol, int slot) => (((method * Protocols) + protocol) * StatusSlots.Count) + slot;
+    private static int RequestIndex(int method, int protocol, int slot) => (((method * Protocols) + protocol) * StatusIndex.Count) + slot;
 
     private static int BodyIndex(int coding, int origin) => (coding * Origins) + origin;
 }

@@ -1,11 +1,11 @@
-using Millrace.Web.Exchanges;
+using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.Server.Metrics;
 
-/// <summary>What all reactors have counted of requests, at one moment.</summary>
+/// <summary>The sums of all reactors' tallies at one moment.</summary>
 internal sealed record RequestTotals
 {
-    /// <summary>By the first digit of the status: the element 4 are those with 4xx, the element 0 those that got no answer.</summary>
+    /// <summary>By the first digit of the status: element 4 counts 4xx, element 0 requests without a response.</summary>
     public long[] ByClass { get; } = new long[6];
 
     public long NotModified { get; private set; }
@@ -14,7 +14,7 @@ internal sealed record RequestTotals
 
     public long[] ByOrigin { get; } = new long[RequestTally.Origins];
 
-    /// <summary>Bodies that there were.</summary>
+    /// <summary>Responses with a body.</summary>
     public long[] ByCoding { get; } = new long[RequestTally.Codings];
 
     public long[] Durations { get; } = new long[DurationScale.Buckets];
@@ -23,11 +23,11 @@ internal sealed record RequestTotals
 
     public void Add(RequestTally tally)
     {
-        for (int slot = 0; slot < StatusSlots.Count; slot++)
+        for (int slot = 0; slot < StatusIndex.Count; slot++)
         {
-            int status = StatusSlots.StatusAt(slot);
+            int status = StatusIndex.StatusAt(slot);
             long count = CountOf(tally, slot);
-            ByClass[status == StatusSlots.Other ? 4 : status / 100] += count;
+            ByClass[status == StatusIndex.Other ? 4 : status / 100] += count;
             NotModified += status == 304 ? count : 0;
         }
 
@@ -37,7 +37,7 @@ internal sealed record RequestTotals
             {
                 long count = tally.Bodies(coding, origin);
                 ByOrigin[origin] += count;
-                ByCoding[coding] += origin == (int)ExchangeBody.None ? 0 : count;
+                ByCoding[coding] += origin == (int)ResponseBodySource.None ? 0 : count;
             }
         }
 

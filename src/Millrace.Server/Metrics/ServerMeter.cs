@@ -8,12 +8,12 @@ using Millrace.StaticFiles;
 
 namespace Millrace.Server.Metrics;
 
-/// <summary>Instruments about the process and its sites, in the meter <c>Millrace</c>. Read when somebody collects.</summary>
+/// <summary>Observable instruments about the process and its sites, in the meter <c>Millrace</c>.</summary>
 internal sealed class ServerMeter : IDisposable
 {
     private readonly Meter _meter;
 
-    public ServerMeter(ReactorGroup group, HostedSites hosted, AccessJournal? journal)
+    public ServerMeter(ReactorGroup group, HostedSites hosted, AccessLogger? accessLog)
     {
         _meter = new Meter(new MeterOptions(RequestMeter.MeterName) { Scope = this });
         _meter.CreateObservableGauge(
@@ -22,35 +22,35 @@ internal sealed class ServerMeter : IDisposable
             "millrace.build_info",
             () => new Measurement<int>(1, new("version", Version), new("backend", group.BackendName)),
             unit: null,
-            "Which Millrace this is.");
+            "Version and backend of this server.");
 
-        if (journal is not null)
+        if (accessLog is not null)
         {
             _meter.CreateObservableCounter(
-                "millrace.access_log.dropped", () => journal.Dropped, "{line}", "Lines of the access log that there was no room for.");
+                "millrace.access_log.dropped", () => accessLog.Dropped, "{line}", "Access log lines dropped because the buffer was full.");
         }
 
-        Show("assets", "{asset}", "Files that are served.", static site => site.Catalog.Current.AssetCount);
+        Show("assets", "{asset}", "Files of a site.", static site => site.Catalog.Current.AssetCount);
         Show("directories", "{directory}", "Directories of a site.", static site => site.Catalog.Current.DirectoryCount);
-        Show("skipped", "{entry}", "Entries below a root that are not served.", static site => site.Catalog.Current.SkippedCount);
-        Show("snapshots", "{snapshot}", "Versions of a site that something still uses.", static site => site.Catalog.SnapshotsHeld);
-        Show("baked", "By", "Memory for bodies.", static site => site.Catalog.BakedBytesHeld);
-        Show("compressed", "By", "Memory for bodies that were compressed here.", static site => site.Catalog.CompressedBytesHeld);
-        Show("descriptors", "{descriptor}", "Files that are held open.", static site => site.Catalog.DescriptorsHeld);
+        Show("skipped", "{entry}", "Entries below the root that are not served.", static site => site.Catalog.Current.SkippedCount);
+        Show("snapshots", "{snapshot}", "Snapshots of a site that are still in use.", static site => site.Catalog.SnapshotsHeld);
+        Show("memory", "By", "Memory for file contents.", static site => site.Catalog.InMemoryBytesHeld);
+        Show("compressed", "By", "Memory for contents compressed by the server.", static site => site.Catalog.CompressedBytesHeld);
+        Show("descriptors", "{descriptor}", "Files held open.", static site => site.Catalog.DescriptorsHeld);
         Show("compressing", "{pass}", "Whether files are being compressed now.", static site => site.IsCompressing ? 1 : 0);
 
         void Show(string name, string unit, string help, Func<Site, long> read) => _meter.CreateObservableUpDownCounter(
             $"millrace.site.{name}",
-            () => hosted.All.Select(one => new Measurement<long>(read(one.Site), TagOf(one.Told.Name))),
+            () => hosted.All.Select(one => new Measurement<long>(read(one.Site), TagOf(one.Configured.Name))),
             unit,
             help);
     }
 
-    /// <summary>As <c>--version</c> says it.</summary>
+    /// <summary>The version, as in <c>--version</c>.</summary>
     public static string Version { get; } =
         typeof(ServerMeter).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion ?? "unknown";
 
-    /// <summary>When the process started, in milliseconds since 1970.</summary>
+    /// <summary>The start of the process, in milliseconds since 1970.</summary>
     public static long StartedAtMs { get; } = ReadStart();
 
     public void Dispose() => _meter.Dispose();

@@ -1,6 +1,6 @@
 namespace Millrace.Server.Metrics;
 
-/// <summary>The tags of a measurement, as labels of a series: sorted by name, so that the order they came in makes no difference.</summary>
+/// <summary>The tags of a measurement as labels of a series, sorted by name so that their order does not matter.</summary>
 internal sealed class TagSet
 {
     private readonly KeyValuePair<string, object?>[] _asGiven;
@@ -13,7 +13,9 @@ internal sealed class TagSet
 
     public IReadOnlyList<(string Name, string Value)> Labels { get; }
 
-    /// <summary>Whether a measurement has just these tags, in the same order, as whoever measures writes them. Allocates nothing.</summary>
+    /// <summary>
+    /// Whether a measurement has exactly these tags in the same order, as one call site always writes them. Allocates nothing.
+    /// </summary>
     public bool Matches(ReadOnlySpan<KeyValuePair<string, object?>> tags)
     {
         if (tags.Length != _asGiven.Length)

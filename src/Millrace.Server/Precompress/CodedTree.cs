@@ -1,13 +1,13 @@
 using System.Text;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Compression;
-using Millrace.StaticFiles.Content;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Server.Precompress;
 
 /// <summary>
-/// The files of a folder, and of those below it, by what coding has to do with them. Symlinks and names with a leading dot are not
-/// looked at: the former lead elsewhere, the latter are not served.
+/// The files of a folder and its subfolders that matter to compression. Skips symlinks, which lead elsewhere, and names with a leading dot,
+/// which are not served.
 /// </summary>
 internal sealed class CodedTree
 {
@@ -27,16 +27,16 @@ internal sealed class CodedTree
     {
     }
 
-    /// <summary>Files of a type and size that coding is worth, the largest first: the last to be done should not be long.</summary>
+    /// <summary>Files of a type and size worth compressing, the largest first, so that the last job is short.</summary>
     public IReadOnlyList<string> Originals => [.. _originals.Select(static original => original.File)];
 
     /// <summary>
-    /// Coded files without an original: <c>x.br</c> where x would be compressed, and the <c>x.gz</c> beside it. An <c>x.gz</c> alone may be
-    /// a download, and is none.
+    /// Compressed files without an original: <c>x.br</c> where x would be compressed, and the <c>x.gz</c> next to it. An <c>x.gz</c> alone
+    /// may be a download, and is not one.
     /// </summary>
     public IReadOnlyList<string> Orphans => _orphans;
 
-    /// <summary>Folders that could not be read, for people.</summary>
+    /// <summary>Messages about folders that could not be read.</summary>
     public IReadOnlyList<string> Failures => _failures;
 
     public static CodedTree Walk(string directory)

@@ -3,18 +3,19 @@ using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Precompress;
 
-/// <summary><c>millrace precompress DIR [--prune]</c>: writes coded files beside those they are made of, for a server to find.</summary>
+/// <summary><c>millrace precompress DIR [--prune]</c>: writes compressed files next to their originals, for a server to serve.</summary>
 internal static class PrecompressCommand
 {
     public static Command Create()
     {
-        var directory = new Argument<string>("DIR") { Description = "The folder, with all below it." };
+        var directory = new Argument<string>("DIR") { Description = "The folder, including all its subfolders." };
         directory.Validators.Add(ServeCommand.RefuseOption);
         var prune = new Option<bool>("--prune")
         {
-            Description = "Remove coded files whose original is gone: a .br of a type that is compressed, and a .gz beside such a .br.",
+            Description =
+                "Remove compressed files whose original no longer exists: a .br of a compressible type, and a .gz next to such a .br.",
         };
-        const string Help = "Writes .br and .gz files beside those that get smaller, where they are missing or older.";
+        const string Help = "Writes compressed .br and .gz files next to the originals where they are missing or outdated and smaller.";
         var command = new Command("precompress", Help) { directory, prune };
         command.SetAction(async (parsed, _) => await RunAsync(parsed.GetValue(directory)!, parsed.GetValue(prune)));
         return command;
@@ -24,7 +25,7 @@ internal static class PrecompressCommand
     {
         if (!Directory.Exists(directory))
         {
-            return ErrorLine.Print($"'{directory}' is no folder: give the one that is served.", ExitCode.Usage);
+            return ErrorLine.Print($"'{directory}' is not a folder: name the folder that is served.", ExitCode.Usage);
         }
 
         using var stop = new StopSignal();
@@ -37,7 +38,7 @@ internal static class PrecompressCommand
         if (stopping.IsCancellationRequested)
         {
             await cancelling;
-            return ErrorLine.Print("stopped; what was written so far is whole.", ExitCode.Refused);
+            return ErrorLine.Print("stopped; all files written so far are complete.", ExitCode.Refused);
         }
 
         string[] failures = [.. prunes ? Remove(tree.Orphans) : [], .. tree.Failures, .. totals.Failures];
@@ -50,7 +51,7 @@ internal static class PrecompressCommand
         return failures.Length == 0 ? ExitCode.Done : ExitCode.Refused;
     }
 
-    /// <summary>What could not be removed, for people.</summary>
+    /// <summary>Removes files, and returns messages about failures.</summary>
     private static IEnumerable<string> Remove(IEnumerable<string> orphans)
     {
         foreach (string orphan in orphans)

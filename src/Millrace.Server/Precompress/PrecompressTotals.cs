@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace Millrace.Server.Precompress;
 
-/// <summary>What has become of the files.</summary>
+/// <summary>Counts the results of a precompression. Any thread.</summary>
 internal sealed class PrecompressTotals
 {
     private readonly Lock _adding = new();
@@ -13,13 +13,13 @@ internal sealed class PrecompressTotals
     private long _bytes;
     private long _codedBytes;
 
-    /// <summary>For people.</summary>
+    /// <summary>Messages about failures.</summary>
     public IReadOnlyList<string> Failures => _failures;
 
     public string Summary => string.Create(
         CultureInfo.InvariantCulture,
-        $"{_written} written ({_bytes:N0} bytes as {_codedBytes:N0}), {_fresh} fresh already, "
-            + $"{_larger} not worth it, {_failures.Count} failed");
+        $"{_written} written ({_bytes:N0} bytes as {_codedBytes:N0}), {_fresh} up to date, "
+            + $"{_larger} not smaller, {_failures.Count} failed");
 
     public void AddWritten(int bytes, int codedBytes)
     {
@@ -39,7 +39,7 @@ internal sealed class PrecompressTotals
         }
     }
 
-    /// <summary>Too little is gained.</summary>
+    /// <summary>Counts a file that compression does not make smaller.</summary>
     public void AddLarger()
     {
         lock (_adding)

@@ -7,8 +7,8 @@ using Millrace.StaticFiles.Compression;
 namespace Millrace.Server.Precompress;
 
 /// <summary>
-/// Codes files into others beside them, several at a time. A coded file has its original's time, by which a server knows that it is made of
-/// it, and appears as a whole: it is written under another name, which no server serves, and renamed.
+/// Compresses files into others next to them, several at a time. A compressed file gets its original's time, by which a server recognizes
+/// that it is current, and appears atomically: it is written under a temporary name, which no server serves, and renamed.
 /// </summary>
 internal sealed class Precompression(ProgressLine progress, CancellationToken stop)
 {
@@ -61,7 +61,7 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
                 }
                 else if (StateOf(source).ModifiedAt.ToUnixNs() != before.ModifiedAt.ToUnixNs())
                 {
-                    _totals.AddFailure($"'{original}' was changed meanwhile: run it again.");
+                    _totals.AddFailure($"'{original}' changed meanwhile: run the command again.");
                 }
                 else
                 {
@@ -76,7 +76,7 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
         }
     }
 
-    /// <summary>Not older than its original, as the server judges it.</summary>
+    /// <summary>Not older than its original, by the server's own test.</summary>
     private static bool IsFresh(string coded, string original) =>
         File.Exists(coded) && File.GetLastWriteTimeUtc(coded) >= File.GetLastWriteTimeUtc(original);
 
@@ -87,7 +87,7 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
         {
             using (FileStream target = File.Create(temporary))
             {
-#pragma warning disable CA1416 // The engine is Linux's.
+#pragma warning disable CA1416 // The engine runs only on Linux.
                 File.SetUnixFileMode(target.SafeFileHandle, File.GetUnixFileMode(source.SafeFileHandle));
 #pragma warning restore CA1416
                 target.Write(coded);

@@ -3,7 +3,7 @@ using System.CommandLine.Parsing;
 
 namespace Millrace.Server.Probe;
 
-/// <summary><c>millrace probe URL</c>: asks a server once, for health checks where there is no curl.</summary>
+/// <summary><c>millrace probe URL</c>: sends one request to a server, for health checks without curl.</summary>
 internal static class ProbeCommand
 {
     private const int SecondsDefault = 3;
@@ -13,12 +13,12 @@ internal static class ProbeCommand
     {
         var url = new Argument<Uri>("URL")
         {
-            Description = "What to ask for: http://127.0.0.1:8080/.",
+            Description = "The URL to request, such as http://127.0.0.1:8080/.",
             CustomParser = ParseUrl,
         };
         var timeout = new Option<int>("--timeout")
         {
-            Description = $"Seconds until it is given up. [default: {SecondsDefault}]",
+            Description = $"Timeout in seconds. [default: {SecondsDefault}]",
             HelpName = "SECONDS",
             DefaultValueFactory = static _ => SecondsDefault,
         };
@@ -26,10 +26,11 @@ internal static class ProbeCommand
         {
             if (result.GetValueOrDefault<int>() is < 1 or > SecondsMax)
             {
-                result.AddError($"--timeout is 1 to {SecondsMax} seconds.");
+                result.AddError($"--timeout must be 1 to {SecondsMax} seconds.");
             }
         });
-        const string Help = "Asks a server once: exit status 0 where it answers, 1 where it does not or with a status of 500 and above.";
+        const string Help =
+            "Sends one request to a server: exit status 0 if it responds, 1 if it does not or with a status of 500 and above.";
         var command = new Command("probe", Help) { url, timeout };
         command.SetAction(async (parsed, cancellation) =>
         {
@@ -49,7 +50,7 @@ internal static class ProbeCommand
             return url;
         }
 
-        result.AddError($"'{text}' is not a URL that can be probed: write it as http://127.0.0.1:8080/.");
+        result.AddError($"'{text}' is not a URL that can be probed: use the form http://127.0.0.1:8080/.");
         return null;
     }
 }

@@ -4,7 +4,7 @@ using System.Text;
 
 namespace Millrace.Server.Probe;
 
-/// <summary>One request on a connection of its own, and the status of its answer.</summary>
+/// <summary>Sends one request on a new connection and reads the status of the response.</summary>
 internal static class ServerProbe
 {
     /// <summary>"HTTP/1.1 200".</summary>
@@ -12,7 +12,7 @@ internal static class ServerProbe
 
     private const int FirstFailure = 500;
 
-    /// <summary>Never fails: what goes wrong is the result.</summary>
+    /// <summary>Never throws: errors become the result.</summary>
     public static async Task<ProbeResult> AskAsync(Uri url, TimeSpan timeout, CancellationToken cancellation)
     {
         using var deadline = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
@@ -23,25 +23,25 @@ internal static class ServerProbe
         }
         catch (SocketException refusal)
         {
-            return new ProbeResult(false, $"{url} does not answer: {refusal.Message}.");
+            return new ProbeResult(false, $"{url} does not respond: {refusal.Message}.");
         }
         catch (OperationCanceledException)
         {
-            return new ProbeResult(false, $"{url} does not answer within {timeout.TotalSeconds} s.");
+            return new ProbeResult(false, $"{url} did not respond within {timeout.TotalSeconds} s.");
         }
     }
 
     internal static ProbeResult Judge(Uri url, string start)
     {
-        // Any answer to the question is one of a server that works: a site may have no page there, or be for people with a password.
+        // Any status below 500 means that the server works: a site may have no page there, or require a password.
         if (start.Length == StatusBytes
             && start.StartsWith("HTTP/1.", StringComparison.Ordinal)
             && int.TryParse(start.AsSpan(9), NumberStyles.None, CultureInfo.InvariantCulture, out int status))
         {
-            return new ProbeResult(status < FirstFailure, $"{url} answers {status}.");
+            return new ProbeResult(status < FirstFailure, $"{url} responded with status {status}.");
         }
 
-        return new ProbeResult(false, $"{url} answers something else than HTTP.");
+        return new ProbeResult(false, $"{url} did not respond with HTTP.");
     }
 
     private static async Task<string> ReadStatusAsync(Uri url, CancellationToken cancellation)
@@ -61,3 +61,6 @@ internal static class ServerProbe
         return Encoding.ASCII.GetString(start, 0, received);
     }
 }
+
+/// <summary>The result of a probe, in one line.</summary>
+internal sealed record ProbeResult(bool IsHealthy, string Text);

@@ -1,25 +1,22 @@
 using System.Net;
-using System.Net.Sockets;
-using Millrace.Engine.Proxies;
-using Millrace.Web.Exchanges;
+using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.Server.Proxies;
 
 /// <summary>
-/// Whose request it was: that of who connected, unless that is a proxy that is trusted and has said for whom it asks. Each proxy adds the
-/// address it sees to the end of the list, so it is read from there, as long as those who wrote it are trusted: what is before the first
-/// stranger is the stranger's own to say.
+/// Finds the client's address of a request: the peer's, unless the peer is a trusted proxy that has reported a client. Each proxy appends
+/// the address it sees, so the list is read from its end as long as the reporting proxies are trusted: entries before the first untrusted
+/// address could be forged.
 /// </summary>
 internal sealed class ClientFinder(ProxyOptions options)
 {
-    private readonly ProxyGate _gate = new(options.Trusted);
+    private readonly TrustedPeers _trusted = new(options);
 
-    /// <summary>Null where it is not known.</summary>
-    public IPAddress? Of(Exchange exchange)
+    /// <summary>Null if unknown.</summary>
+    public IPAddress? Of(HttpExchange exchange)
     {
         IPAddress? client = (exchange.Peer as IPEndPoint)?.Address;
-        bool isTrusted = exchange.Peer is UnixDomainSocketEndPoint ? options.TrustsUnix : client is not null && _gate.Trusts(client);
-        if (!isTrusted || options.Field == ClientField.None)
+        if (!_trusted.Trusts(exchange.Peer) || options.Field == ClientField.None)
         {
             return client;
         }
@@ -31,12 +28,12 @@ internal sealed class ClientFinder(ProxyOptions options)
             ReadOnlySpan<byte> node = isStandard ? ForwardedList.TakeLastFor(ref list) : ForwardedList.TakeLast(ref list);
             if (ForwardedList.AddressOf(node) is not { } next)
             {
-                // "unknown", or nonsense of who was before: the last that is known stands.
+                // "unknown" or an invalid entry: the last known address is used.
                 return client;
             }
 
             client = next.IsIPv4MappedToIPv6 ? next.MapToIPv4() : next;
-            if (!_gate.Trusts(client))
+            if (!_trusted.Trusts(client))
             {
                 return client;
             }

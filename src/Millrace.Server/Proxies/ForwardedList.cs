@@ -1,13 +1,13 @@
 using System.Net;
 using System.Text;
-using Millrace.Engine.Proxies;
+using Millrace.Engine.Filters;
 
 namespace Millrace.Server.Proxies;
 
-/// <summary>Reads lists of proxies from their ends: X-Forwarded-For, and Forwarded (RFC 7239, section 4).</summary>
+/// <summary>Reads proxy lists from the end: X-Forwarded-For, and Forwarded (RFC 7239, section 4).</summary>
 internal static class ForwardedList
 {
-    /// <summary>Takes the last element off a list between commas.</summary>
+    /// <summary>Takes the last element of a comma-separated list.</summary>
     public static ReadOnlySpan<byte> TakeLast(ref ReadOnlySpan<byte> list)
     {
         int comma = list.LastIndexOf((byte)',');
@@ -16,7 +16,7 @@ internal static class ForwardedList
         return Trimmed(last);
     }
 
-    /// <summary>Takes the last element off a Forwarded, and gives its "for"; nothing where it has none.</summary>
+    /// <summary>Takes the last element of a Forwarded list, and returns its "for"; empty if it has none.</summary>
     public static ReadOnlySpan<byte> TakeLastFor(ref ReadOnlySpan<byte> list)
     {
         int comma = LastOutsideQuotes(list, (byte)',');
@@ -37,19 +37,19 @@ internal static class ForwardedList
         return default;
     }
 
-    /// <summary>The address of a node: IPv4, or IPv6 in brackets, perhaps with a port, or either bare; else null.</summary>
+    /// <summary>The address of a node: IPv4, or IPv6 in brackets, with an optional port, or either without; else null.</summary>
     public static IPAddress? AddressOf(ReadOnlySpan<byte> node)
     {
         if (!node.IsEmpty && node[0] == '[')
         {
             int end = node.IndexOf((byte)']');
-            return end < 0 ? null : PlainAddress.Parse(node[1..end]);
+            return end < 0 ? null : AddressText.Parse(node[1..end]);
         }
 
-        // One colon is a port's; more are an address's own.
+        // A single colon precedes a port; several belong to an IPv6 address.
         int colon = node.IndexOf((byte)':');
         bool hasPort = colon >= 0 && !node[(colon + 1)..].Contains((byte)':');
-        return PlainAddress.Parse(hasPort ? node[..colon] : node);
+        return AddressText.Parse(hasPort ? node[..colon] : node);
     }
 
     private static ReadOnlySpan<byte> Trimmed(ReadOnlySpan<byte> text) => text.Trim(" \t"u8);

@@ -1,35 +1,35 @@
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Proxies;
-using Millrace.Server.Options;
-using Millrace.Server.Service;
+using Millrace.Server.Configuration;
+using Millrace.Server.Host;
 
 namespace Millrace.Server.Serving;
 
 /// <summary>
-/// The addresses of a server, bound while it may still bind them, and listened on when everything else is ready. Disposing gives up those
-/// that were not. One thread at a time.
+/// The addresses of a server: bound while the process still has the privileges, and listened on when everything else is ready. Disposing
+/// closes those that are not in use. Not thread-safe.
 /// </summary>
 internal sealed class BoundAddresses : IDisposable
 {
     private readonly ServeOptions _started;
-    private readonly ProxyGate _gate;
-    private readonly List<(EndPoint Told, BoundAddress Address)> _waiting = [];
+    private readonly ProxyPolicy _policy;
+    private readonly List<(EndPoint Reported, BoundAddress Address)> _waiting = [];
 
     private BoundAddresses(ServeOptions started)
     {
         _started = started;
-        _gate = new ProxyGate(started.Proxies.Trusted);
+        _policy = new ProxyPolicy(started.Proxies.Trusted);
     }
 
-    /// <summary>Binds all of them, or none.</summary>
-    /// <param name="options">What holds for listeners to the end, whatever is told later.</param>
-    /// <exception cref="EngineException">One of them cannot be had; the message says why.</exception>
-    /// <exception cref="ServiceException">What was handed over cannot be listened on.</exception>
+    /// <summary>Binds all addresses, or none.</summary>
+    /// <param name="options">Options for listeners that do not change on reload.</param>
+    /// <exception cref="EngineException">An address cannot be bound; the message says why.</exception>
+    /// <exception cref="ServiceException">A passed socket cannot be listened on.</exception>
     public static BoundAddresses Bind(ServeOptions options)
     {
-        options.Handed.RequireSockets();
+        options.Inherited.RequireSockets();
         var bound = new BoundAddresses(options);
         try
         {
@@ -47,16 +47,16 @@ internal sealed class BoundAddresses : IDisposable
         }
     }
 
-    /// <summary>Gives one to who listens on it and disposes of it: bound before, or now, as one that is told later is.</summary>
-    /// <param name="told">The address as it was told.</param>
-    /// <param name="open">Those that are listened on.</param>
-    /// <exception cref="EngineException">It cannot be had; the message says why.</exception>
-    public BoundAddress Take(EndPoint told, IEnumerable<EndPoint> open)
+    /// <summary>Takes a bound address, which the caller owns; an address added by a reload is bound now.</summary>
+    /// <param name="configured">The configured address.</param>
+    /// <param name="open">The addresses in use.</param>
+    /// <exception cref="EngineException">The address cannot be bound; the message says why.</exception>
+    public BoundAddress Take(EndPoint configured, IEnumerable<EndPoint> open)
     {
-        int index = _waiting.FindIndex(one => one.Told.Equals(told));
+        int index = _waiting.FindIndex(one => one.Reported.Equals(configured));
         if (index < 0)
         {
-            return Bind(told, open);
+            return Bind(configured, open);
         }
 
         BoundAddress address = _waiting[index].Address;
@@ -71,18 +71,19 @@ internal sealed class BoundAddresses : IDisposable
         EndPoint? overlapped = open.FirstOrDefault(other => SocketEndPoint.Overlap(address, other));
         ListenSettings settings = ListenSettings.Of(_started.Engine) with
         {
-            Proxies = _started.Proxies.Expects(address) ? _gate : null,
+            Proxies = _started.Proxies.Expects(address) ? _policy : null,
             SocketMode = _started.SocketMode,
             SharesPort = overlapped is not null,
         };
         try
         {
-            return _started.Handed.Bind(address, _started.Engine.ReactorCount, settings);
+            return _started.Inherited.Bind(address, _started.Engine.ReactorCount, settings);
         }
         catch (EngineException refusal) when (refusal.IsAddressInUse && overlapped is not null)
         {
-            // Only sockets of one user share a port, and who started as another (--user) was that when it bound the first.
-            throw new EngineException($"{address} overlaps {overlapped}, which this server listens on: start it again to change that.");
+            // Only sockets of one user can share a port, and after --user the process no longer is the user that bound the first.
+            throw new EngineException(
+                $"{address} overlaps {overlapped}, which this server listens on: restart the server to change that.", refusal);
         }
     }
 }

@@ -1,27 +1,32 @@
 using Microsoft.Extensions.Logging;
+using Millrace.HttpServer;
 using Millrace.StaticFiles;
-using Millrace.Web;
+using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.Server.Serving;
 
-/// <summary>The sites of this process: the one that answers for every host, and those that answer for one. One thread at a time.</summary>
+/// <summary>The open sites of this process: the default site and those of virtual hosts. Not thread-safe.</summary>
 internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
 {
     public IReadOnlyList<OpenSite> All { get; private set; } = [];
 
+    /// <summary>Files that no site serves.</summary>
+    public PrivateFiles PrivateFiles { get; } = new();
+
     /// <summary>
-    /// Opens what is told and not open yet, without serving it. Throws <see cref="SiteException"/> where one cannot be served; then all is
-    /// as it was.
+    /// Opens configured sites that are not open yet, without serving them. Throws <see cref="SiteException"/> if one cannot be served; then
+    /// nothing has changed.
     /// </summary>
-    public IReadOnlyList<OpenSite> OpenNext(IEnumerable<HostedSite> told)
+    public IReadOnlyList<OpenSite> OpenNext(IEnumerable<HostedSite> configured)
     {
         var next = new List<OpenSite>();
         try
         {
-            foreach (HostedSite site in told)
+            foreach (HostedSite site in configured)
             {
-                OpenSite? same = All.FirstOrDefault(open => open.Told.IsServedLike(site) && !next.Exists(other => other.Site == open.Site));
-                next.Add(new OpenSite(site, same?.Site ?? Site.Open(site.Site, logging)));
+                OpenSite? same = All.FirstOrDefault(open => open.Configured.HasSameOptions(site)
+                    && !next.Exists(other => other.Site == open.Site));
+                next.Add(new OpenSite(site, same?.Site ?? Site.Open(site.Site with { PrivateFiles = PrivateFiles }, logging)));
             }
 
             return next;
@@ -33,10 +38,10 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
         }
     }
 
-    /// <summary>Closes what was opened and is not to be served after all.</summary>
+    /// <summary>Closes sites that were opened but will not be served.</summary>
     public void Discard(IEnumerable<OpenSite> next) => Close(next, All);
 
-    /// <summary>These are served now: closes all others.</summary>
+    /// <summary>Makes these the current sites, and closes all others.</summary>
     public void Replace(IReadOnlyList<OpenSite> next)
     {
         IReadOnlyList<OpenSite> before = All;
@@ -44,9 +49,14 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
         Close(before, next);
     }
 
-    public static HostTable TableOf(IEnumerable<OpenSite> sites) => new([.. sites.Select(static open => (open.Told.Name, open.Site))]);
+    public static HostTable TableOf(IEnumerable<OpenSite> sites) =>
+        new([.. sites.Select(static open => (open.Configured.Name, open.Site))]);
 
-    public void Dispose() => Replace([]);
+    public void Dispose()
+    {
+        Replace([]);
+        PrivateFiles.Dispose();
+    }
 
     private static void Close(IEnumerable<OpenSite> sites, IReadOnlyList<OpenSite> kept)
     {
@@ -57,5 +67,5 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
     }
 }
 
-/// <summary>A site that is open, and what was told of it.</summary>
-internal sealed record OpenSite(HostedSite Told, Site Site);
+/// <summary>An open site and its configuration.</summary>
+internal sealed record OpenSite(HostedSite Configured, Site Site);

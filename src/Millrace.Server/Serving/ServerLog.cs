@@ -2,18 +2,18 @@ using Microsoft.Extensions.Logging;
 
 namespace Millrace.Server.Serving;
 
-/// <summary>What the server logs of itself.</summary>
+/// <summary>Log messages of the server.</summary>
 internal sealed partial class ServerLog(ILogger logger)
 {
-    [LoggerMessage(1, LogLevel.Information, "The configuration {Path} is in use: {Sites} sites on {Addresses}.")]
-    public partial void ConfigurationAdopted(string path, int sites, string addresses);
+    [LoggerMessage(1, LogLevel.Information, "Configuration {Path} applied: {Sites} sites on {Addresses}.")]
+    public partial void ConfigurationApplied(string path, int sites, string addresses);
 
-    [LoggerMessage(2, LogLevel.Error, "The configuration in use stays, as the new one cannot be had: {Reason}")]
+    [LoggerMessage(2, LogLevel.Error, "Reload failed; keeping the current configuration: {Reason}")]
     public partial void ConfigurationKept(string reason);
 
-    [LoggerMessage(3, LogLevel.Warning, "{Option} changes when the server is started again.")]
+    [LoggerMessage(3, LogLevel.Warning, "{Option} has changed, which takes effect after a restart.")]
     public partial void NeedsRestart(string option);
 
-    [LoggerMessage(4, LogLevel.Error, "Reading everything anew failed, and what was served still is.")]
+    [LoggerMessage(4, LogLevel.Error, "Reload failed unexpectedly; keeping the current state.")]
     public partial void ReloadFailed(Exception fault);
 }

@@ -1,11 +1,11 @@
 namespace Millrace.Server.Terminal;
 
-/// <summary>What the program cannot do, on stderr in a line that begins with its name.</summary>
+/// <summary>Prints errors to stderr, in lines that begin with the program's name.</summary>
 internal static class ErrorLine
 {
     public static void Print(string text) => Console.Error.WriteLine($"millrace: {text}");
 
-    /// <summary>The same, for what ends the process.</summary>
+    /// <summary>Prints an error, and returns the exit code.</summary>
     public static int Print(string text, int exitCode)
     {
         Print(text);

@@ -3,18 +3,15 @@ using System.Globalization;
 
 namespace Millrace.Server.Terminal;
 
-/// <summary>
-/// A line on stderr that says how far something has come, drawn over itself, where stderr is a terminal; elsewhere nothing. It is gone when
-/// this is disposed. Any thread.
-/// </summary>
+/// <summary>A progress line on stderr that is redrawn in place, only if stderr is a terminal. Disposal removes it. Any thread.</summary>
 internal sealed class ProgressLine : IDisposable
 {
     private const int BarColumns = 24;
 
-    /// <summary>Ten times a second is as fast as anybody reads.</summary>
+    /// <summary>Redrawn at most ten times a second.</summary>
     private const int PauseMs = 100;
 
-    /// <summary>Goes to the first column and clears what is behind (ECMA-48, CR and EL).</summary>
+    /// <summary>Moves to the first column and clears the rest of the line (ECMA-48, CR and EL).</summary>
     public const string Clear = "\r\x1b[K";
 
     private readonly Lock _drawing = new();
@@ -25,8 +22,8 @@ internal sealed class ProgressLine : IDisposable
     private bool _isDrawn;
     private long _drawnAt;
 
-    /// <param name="verb">What is done.</param>
-    /// <param name="total">How many steps there are.</param>
+    /// <param name="verb">The verb.</param>
+    /// <param name="total">The number of steps.</param>
     public ProgressLine(string verb, int total)
     {
         _verb = verb;
@@ -34,7 +31,7 @@ internal sealed class ProgressLine : IDisposable
         _drawnAt = Stopwatch.GetTimestamp();
     }
 
-    /// <summary>One more is done.</summary>
+    /// <summary>Counts one step.</summary>
     public void Step(string name)
     {
         lock (_drawing)

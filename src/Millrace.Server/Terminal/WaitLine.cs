@@ -3,13 +3,10 @@ using System.Globalization;
 
 namespace Millrace.Server.Terminal;
 
-/// <summary>
-/// A line on stderr that says for how long something has been under way, once that is longer than anybody expects, where stderr is a
-/// terminal; elsewhere nothing. It is gone when this is disposed.
-/// </summary>
+/// <summary>A line on stderr with the elapsed time of a slow operation, only if stderr is a terminal. Disposal removes it.</summary>
 internal sealed class WaitLine : IDisposable
 {
-    private const int PatienceMs = 1_000;
+    private const int DelayMs = 1_000;
     private const int PauseMs = 200;
 
     private readonly Lock _drawing = new();
@@ -24,7 +21,7 @@ internal sealed class WaitLine : IDisposable
         _doing = doing;
         if (TerminalFacts.IsInteractive(Console.IsErrorRedirected))
         {
-            _timer = new Timer(_ => Draw(), null, PatienceMs, PauseMs);
+            _timer = new Timer(_ => Draw(), null, DelayMs, PauseMs);
         }
     }
 
@@ -49,7 +46,7 @@ internal sealed class WaitLine : IDisposable
     {
         lock (_drawing)
         {
-            // A timer's last call may come when it is disposed of.
+            // A timer callback may run during disposal.
             if (!_isOver)
             {
                 _isDrawn = true;

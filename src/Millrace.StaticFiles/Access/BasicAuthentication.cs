@@ -2,55 +2,54 @@ using System.Security.Cryptography;
 using System.Text;
 using Millrace.Http;
 using Millrace.Interop.Crypt;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Access;
 
 /// <summary>
-/// Basic authentication (RFC 7617) against a password file. <see cref="Decide"/> says at once what can be said at once; the rest is
-/// hashed on other threads. The file is looked at every second, and what it says from then on counts, for granted users too.
-/// Any thread may call.
+/// Basic authentication (RFC 7617) against a password file. <see cref="Decide"/> decides without hashing; <see cref="VerifyAsync"/> hashes
+/// on other threads. The file is checked every second, and changes apply to already granted users, too. Callable on any thread.
 /// </summary>
 internal sealed class BasicAuthentication : IDisposable
 {
-    private static readonly TimeSpan LookInterval = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan CheckInterval = TimeSpan.FromSeconds(1);
 
     /// <summary>Base64 of the longest credentials, and the scheme's name.</summary>
-    private const int AuthorizationBytesMax = (Login.CredentialBytesMax / 3 * 4) + 16;
+    private const int AuthorizationBytesMax = (UserCredentials.CredentialBytesMax / 3 * 4) + 16;
 
     private readonly PasswordFile _file;
     private readonly CryptLibrary _library;
     private readonly TimeProvider _time;
-    private readonly Action<SiteException>? _refused;
+    private readonly Action<SiteException>? _onRefused;
     private readonly VerificationQueue _queue;
-    private readonly ITimer _look;
+    private readonly ITimer _check;
     private readonly byte[] _challenge;
-    private Edition _current;
-    private string? _refusalTold;
+    private State _current;
+    private string? _refusalReported;
 
     private BasicAuthentication(
-        PasswordFile file, CryptLibrary library, byte[] challenge, Action<SiteException>? refused, TimeProvider time)
+        PasswordFile file, CryptLibrary library, byte[] challenge, Action<SiteException>? onRefused, TimeProvider time)
     {
         _file = file;
         _library = library;
         _challenge = challenge;
-        _refused = refused;
+        _onRefused = onRefused;
         _time = time;
-        _current = new Edition(file.Table, new GrantCache(time));
-        _queue = new VerificationQueue(VerificationQueue.UsualThreadCount, Verify);
-        _look = time.CreateTimer(_ => Refresh(), null, LookInterval, LookInterval);
+        _current = new State(file.Table, new CredentialCache(time));
+        _queue = new VerificationQueue(VerificationQueue.DefaultThreadCount, Verify);
+        _check = time.CreateTimer(_ => Refresh(), null, CheckInterval, CheckInterval);
     }
 
-    /// <summary>The value of WWW-Authenticate.</summary>
     public ReadOnlySpan<byte> Challenge => _challenge;
 
-    /// <summary>Throws <see cref="SiteException"/> where the file cannot be used, or this system cannot hash passwords.</summary>
+    /// <summary>Throws <see cref="SiteException"/> if the file cannot be used, or this system cannot hash passwords.</summary>
     /// <param name="passwordFile">The file's path.</param>
-    /// <param name="realm">What a browser shows its user.</param>
-    /// <param name="refused">Is told, once, why a changed file is not used. On the thread pool.</param>
+    /// <param name="realm">The text that a browser shows its user.</param>
+    /// <param name="onRefused">Called once, on the thread pool, with the reason why a changed file is not used.</param>
     /// <param name="time">The clock.</param>
     public static BasicAuthentication Open(
-        string passwordFile, string realm, Action<SiteException>? refused = null, TimeProvider? time = null)
+        string passwordFile, string realm, Action<SiteException>? onRefused = null, TimeProvider? time = null)
     {
         byte[] challenge = ChallengeFor(realm);
         if (!CryptLibrary.TryLoad(out CryptLibrary? library))
@@ -60,71 +59,71 @@ internal sealed class BasicAuthentication : IDisposable
                 "Install libxcrypt (package libcrypt1 or libxcrypt).");
         }
 
-        return new BasicAuthentication(PasswordFile.Open(passwordFile, library), library, challenge, refused, time ?? TimeProvider.System);
+        return new BasicAuthentication(
+            PasswordFile.Open(passwordFile, library), library, challenge, onRefused, time ?? TimeProvider.System);
     }
 
-    /// <summary>Throws where a site would show its visitors the hashes of the others.</summary>
+    /// <summary>Throws if the file is inside the site's root. Even then the site does not serve it while the server uses it.</summary>
     public void RequireUnserved(CatalogSnapshot site)
     {
-        foreach (SiteDirectory directory in site.Content.Table.Directories)
+        foreach (SkippedEntry entry in site.Skipped.Where(static entry => entry.Reason == SkipReason.KeptByServer))
         {
-            foreach (Asset asset in directory.Assets)
+            if (site.Content.Root.Stat(Encoding.UTF8.GetBytes(entry.Path[1..] + "\0"), out FileState state) == 0 && _file.Is(state))
             {
-                if (_file.Is(asset.State))
-                {
-                    throw new SiteException(
-                        $"The password file would be served as '{Encoding.UTF8.GetString(asset.Path)}'.",
-                        "Keep it outside the root, or let its name begin with a dot where dotfiles are hidden.");
-                }
+                throw new SiteException(
+                    $"The password file is in the root, as '{entry.Path}', among what is served.",
+                    "Keep it outside the root, or let its name begin with a dot where dotfiles are hidden.");
             }
         }
     }
 
-    /// <summary>For a reactor: takes a microsecond or two and allocates nothing.</summary>
-    /// <param name="authorization">The field's value, empty where there is none.</param>
-    public AccessDecision Decide(ReadOnlySpan<byte> authorization)
+    /// <summary>Decides without hashing; for reactors: takes one or two microseconds and allocates nothing.</summary>
+    /// <param name="authorization">The field's value; empty if absent.</param>
+    public CredentialDecision Decide(ReadOnlySpan<byte> authorization)
     {
         if (authorization.IsEmpty || authorization.Length > AuthorizationBytesMax)
         {
-            return AccessDecision.Denied;
+            return CredentialDecision.Denied;
         }
 
-        Span<byte> decoded = stackalloc byte[Login.CredentialBytesMax];
-        AccessDecision decision = AccessDecision.Denied;
+        Span<byte> decoded = stackalloc byte[UserCredentials.CredentialBytesMax];
+        CredentialDecision decision = CredentialDecision.Denied;
         if (BasicCredentials.TryDecode(authorization, decoded, out ReadOnlySpan<byte> user, out ReadOnlySpan<byte> password))
         {
-            // Somebody unknown goes the same way: their grant is never found, as none was ever given.
-            Edition current = Volatile.Read(ref _current);
-            var login = new Login(user, password, current.Table.HashOf(user, out _));
-            decision = current.Grants.Holds(login) ? AccessDecision.Granted : AccessDecision.Unverified;
+            // An unknown user takes the same path: the cache has no entry for it.
+            State current = Volatile.Read(ref _current);
+            var credentials = new UserCredentials(user, password, current.Table.HashOf(user, out _));
+            decision = current.Cache.Contains(credentials) ? CredentialDecision.Granted : CredentialDecision.Unverified;
         }
 
         CryptographicOperations.ZeroMemory(decoded);
         return decision;
     }
 
-    /// <summary>For credentials that are <see cref="AccessDecision.Unverified"/>. Completes on the thread pool, or at once.</summary>
-    /// <param name="authorization">A copy of the field's value, which is taken over and wiped.</param>
+    /// <summary>
+    /// Verifies credentials that are <see cref="CredentialDecision.Unverified"/>. Completes on the thread pool, or at once.
+    /// </summary>
+    /// <param name="authorization">A copy of the field's value; this object takes ownership and wipes it.</param>
     public Task<VerificationOutcome> VerifyAsync(byte[] authorization) => _queue.VerifyAsync(authorization);
 
-    /// <summary>Looks at the file now.</summary>
+    /// <summary>Checks the file now.</summary>
     public void Refresh()
     {
         if (_file.Refresh())
         {
-            Volatile.Write(ref _current, new Edition(_file.Table, new GrantCache(_time)));
+            Volatile.Write(ref _current, new State(_file.Table, new CredentialCache(_time)));
         }
 
         SiteException? refusal = _file.Refusal;
-        if (Interlocked.Exchange(ref _refusalTold, refusal?.Message) != refusal?.Message && refusal is not null)
+        if (Interlocked.Exchange(ref _refusalReported, refusal?.Message) != refusal?.Message && refusal is not null)
         {
-            _refused?.Invoke(refusal);
+            _onRefused?.Invoke(refusal);
         }
     }
 
     public void Dispose()
     {
-        _look.Dispose();
+        _check.Dispose();
         _queue.Dispose();
     }
 
@@ -142,7 +141,7 @@ internal sealed class BasicAuthentication : IDisposable
 
     private bool Verify(byte[] authorization)
     {
-        Span<byte> decoded = stackalloc byte[Login.CredentialBytesMax];
+        Span<byte> decoded = stackalloc byte[UserCredentials.CredentialBytesMax];
         bool isGranted = BasicCredentials.TryDecode(authorization, decoded, out ReadOnlySpan<byte> user, out ReadOnlySpan<byte> password)
             && Verify(user, password);
         CryptographicOperations.ZeroMemory(decoded);
@@ -151,25 +150,38 @@ internal sealed class BasicAuthentication : IDisposable
 
     private bool Verify(ReadOnlySpan<byte> user, ReadOnlySpan<byte> password)
     {
-        Edition current = Volatile.Read(ref _current);
-        var login = new Login(user, password, current.Table.HashOf(user, out bool isKnown));
+        State current = Volatile.Read(ref _current);
+        var credentials = new UserCredentials(user, password, current.Table.HashOf(user, out bool isKnown));
 
-        // A browser asks for a page's parts on six connections: while the first waited, another may have been granted the same.
-        if (current.Grants.Holds(login))
+        // A browser requests a page's parts on six connections: another one may have verified the same credentials while this one waited.
+        if (current.Cache.Contains(credentials))
         {
             return true;
         }
 
-        // Both are known before either is looked at: an unknown user has cost a hash as well.
-        bool isRight = login.IsRight(_library) & isKnown;
-        if (isRight)
+        // Both operands are evaluated: an unknown user also costs a hash.
+        bool isMatch = credentials.Matches(_library) & isKnown;
+        if (isMatch)
         {
-            current.Grants.Add(login);
+            current.Cache.Add(credentials);
         }
 
-        return isRight;
+        return isMatch;
     }
 
-    /// <summary>What a file said, and who was granted by it: they go together.</summary>
-    private sealed record Edition(PasswordTable Table, GrantCache Grants);
+    /// <summary>The content of the file, and the cache of credentials that it verified: they are replaced together.</summary>
+    private sealed record State(PasswordTable Table, CredentialCache Cache);
+}
+
+/// <summary>The result of checking credentials without hashing.</summary>
+internal enum CredentialDecision
+{
+    /// <summary>They are missing or malformed: 401 with the challenge.</summary>
+    Denied,
+
+    /// <summary>They were verified within the last minutes.</summary>
+    Granted,
+
+    /// <summary>They need a hash: <see cref="BasicAuthentication.VerifyAsync"/>.</summary>
+    Unverified,
 }

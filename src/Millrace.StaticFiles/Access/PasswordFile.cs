@@ -2,17 +2,17 @@ using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
 using Millrace.Interop.Crypt;
 using Millrace.Interop.Files;
-using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles.Access;
 
 /// <summary>
-/// A file of users and password hashes, and the table it last made. A file that cannot be read or understood any more leaves the
-/// table as it was. Any thread may call.
+/// A file of users and password hashes, and the last table read from it. If the file becomes unreadable or invalid, the last table stays.
+/// Callable on any thread.
 /// </summary>
 internal sealed class PasswordFile
 {
-    /// <summary>Some 50,000 users; a larger file is a mistake (a log, an image) or a case for a database.</summary>
+    /// <summary>About 50,000 users; a larger file is a mistake (a log, an image) or a case for a database.</summary>
     public const int BytesMax = 4 * 1024 * 1024;
 
     private readonly string _path;
@@ -20,7 +20,7 @@ internal sealed class PasswordFile
     private readonly Lock _refreshing = new();
     private FileState _state;
 
-    /// <summary>Whether an equal state later means equal content; until it does, the content is compared.</summary>
+    /// <summary>Whether an equal file state implies equal content; until then, the content is compared.</summary>
     private bool _isSettled;
     private PasswordTable _table = PasswordTable.Empty;
 
@@ -33,17 +33,17 @@ internal sealed class PasswordFile
 
     public PasswordTable Table => Volatile.Read(ref _table);
 
-    /// <summary>Whether a file of a site is this one, by whatever name.</summary>
+    /// <summary>Whether a file of a site is this one, by any name.</summary>
     public bool Is(in FileState file) => _state.IsSameFile(file);
 
-    /// <summary>Why the file is not used as it is now; null while it is.</summary>
+    /// <summary>Why the present file is not used; null if it is.</summary>
     public SiteException? Refusal { get; private set; }
 
-    /// <summary>Throws <see cref="SiteException"/> where the file cannot be used.</summary>
+    /// <summary>Throws <see cref="SiteException"/> if the file cannot be used.</summary>
     public static PasswordFile Open(string path, CryptLibrary library) => new(path, library);
 
     /// <summary>
-    /// Reads the file again if it changed: true where there is a new table. Does nothing while another thread is at it, which may wait
+    /// Reads the file again if it has changed; true if there is a new table. Does nothing while another thread refreshes, which may wait
     /// for a file server.
     /// </summary>
     public bool Refresh()
@@ -63,7 +63,7 @@ internal sealed class PasswordFile
         }
         catch (SiteException refusal)
         {
-            // The next look reads it whatever its state: the owner may mend a permission, which changes no content.
+            // The next check reads the file in any case: its owner may fix a permission, which does not change the content.
             _isSettled = false;
             Refusal = refusal;
             return false;
@@ -74,7 +74,7 @@ internal sealed class PasswordFile
         }
     }
 
-    /// <summary>A new table, or the one there is where the file says the same.</summary>
+    /// <summary>Returns a new table, or the present one if the content is the same.</summary>
     private PasswordTable Read()
     {
         using SafeFileHandle file = Open();
@@ -94,10 +94,10 @@ internal sealed class PasswordFile
             throw Refused($"has {state.Size} bytes, more than {BytesMax}", "Name the file that htpasswd wrote.");
         }
 
-        long lookedAtNs = WallClock.NowNs;
+        long checkedAtNs = WallClock.NowNs;
         byte[] content = Content(file, state);
         _state = state;
-        _isSettled = state.IsSettledAt(lookedAtNs);
+        _isSettled = state.IsSettledAt(checkedAtNs);
         return _table.Digest.AsSpan().SequenceEqual(PasswordTable.DigestOf(content))
             ? _table
             : PasswordFileParser.Parse(_path, content, _library);
@@ -106,7 +106,7 @@ internal sealed class PasswordFile
     private SafeFileHandle Open()
     {
         byte[] pathZ = CString.Of(_path);
-        // Without O_NONBLOCK a FIFO of this name would hold the thread for ever.
+        // Without O_NONBLOCK, a FIFO at this path would block the thread indefinitely.
         var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.NonBlock | OpenFlags.CloseOnExec };
         int fd = FileCalls.OpenAt2(FileCalls.WorkingDirectory, pathZ, how);
         return fd >= 0 ? new SafeFileHandle(fd, ownsHandle: true) : throw (-fd switch
@@ -120,7 +120,7 @@ internal sealed class PasswordFile
     private FileState StateOf(SafeFileHandle file)
     {
         int result = FileState.Read((int)file.DangerousGetHandle(), out FileState state);
-        return result == 0 ? state : throw Refused($"cannot be looked at ({Errno.Describe(result)})", "Check its file system.");
+        return result == 0 ? state : throw Refused($"cannot be checked ({Errno.Describe(result)})", "Check its file system.");
     }
 
     private byte[] Content(SafeFileHandle file, in FileState before)
@@ -132,7 +132,7 @@ internal sealed class PasswordFile
             throw Refused($"cannot be read ({Errno.Describe((int)result)})", "Check its file system.");
         }
 
-        // Half of one version and half of another may well parse.
+        // A mix of two versions could parse without an error.
         return result == content.Length && StateOf(file) == before
             ? content
             : throw Refused("changed while it was read", "It is read again within a second.");

@@ -4,13 +4,13 @@ using Millrace.Interop.Crypt;
 namespace Millrace.StaticFiles.Access;
 
 /// <summary>
-/// Reads the lines of a password file as htpasswd writes them: "user:hash", with blank lines and comments (#), and whatever follows a
-/// second colon ignored, as nginx and Apache do. Throws <see cref="SiteException"/>, which names file, line and
-/// remedy and never a hash: a file with one bad line is not used at all.
+/// Parses a password file as htpasswd writes it: lines of "user:hash", blank lines, and comments (#). As in nginx and Apache, text after a
+/// second colon is ignored. Throws <see cref="SiteException"/> with file, line and remedy, but never a hash: a file with one invalid line
+/// is not used at all.
 /// </summary>
 internal ref struct PasswordFileParser
 {
-    /// <summary>Names go into logs; no form asks for longer ones.</summary>
+    /// <summary>Names are written to logs; no form asks for longer ones.</summary>
     public const int UserBytesMax = 255;
 
     private const string HashRemedy = "Make a new one with 'htpasswd -B FILE USER', or with 'mkpasswd' and an editor.";
@@ -27,9 +27,9 @@ internal ref struct PasswordFileParser
         _library = library;
     }
 
-    /// <param name="path">For messages.</param>
-    /// <param name="content">The file.</param>
-    /// <param name="library">Knows which kinds of hash can be verified here.</param>
+    /// <param name="path">The path for messages.</param>
+    /// <param name="content">The file's content.</param>
+    /// <param name="library">The library that knows which hashes it can verify.</param>
     public static PasswordTable Parse(string path, ReadOnlySpan<byte> content, CryptLibrary library)
     {
         var parser = new PasswordFileParser(path, library);
@@ -64,9 +64,9 @@ internal ref struct PasswordFileParser
                 $"Give names of 1 to {UserBytesMax} bytes.");
         }
 
-        ReadOnlySpan<byte> rest = line[(colon + 1)..];
-        int secondColon = rest.IndexOf((byte)':');
-        Add(user, secondColon < 0 ? rest : rest[..secondColon]);
+        ReadOnlySpan<byte> remaining = line[(colon + 1)..];
+        int secondColon = remaining.IndexOf((byte)':');
+        Add(user, secondColon < 0 ? remaining : remaining[..secondColon]);
     }
 
     private readonly void Add(ReadOnlySpan<byte> user, ReadOnlySpan<byte> hash)
@@ -81,11 +81,11 @@ internal ref struct PasswordFileParser
             throw Refused("has a kind of hash that this system's libcrypt was built without", HashRemedy);
         }
 
-        // Latin-1 maps bytes to characters one to one: equal strings are equal bytes.
+        // Latin-1 maps bytes to characters one to one: equal strings have equal bytes.
         if (!_lineOfUser.TryAdd(Encoding.Latin1.GetString(user), _line))
         {
             int first = _lineOfUser[Encoding.Latin1.GetString(user)];
-            throw Refused($"names a user whom line {first} names already", "Remove one of the two.");
+            throw Refused($"repeats the user of line {first}", "Remove one of the two.");
         }
 
         _users.Add(new(user.ToArray(), hash.ToArray()));

@@ -4,8 +4,8 @@ using System.Buffers.Text;
 namespace Millrace.StaticFiles.Access;
 
 /// <summary>
-/// Which password hashes are taken: those of <c>crypt(5)</c> that are slow on purpose and salted (bcrypt, yescrypt, SHA-512 and SHA-256
-/// crypt), whole to the last character. A hash that is cut short would match nobody, and nobody would know why.
+/// Decides which password hashes are accepted: the slow and salted ones of <c>crypt(5)</c> (bcrypt, yescrypt, SHA-512 and SHA-256 crypt),
+/// complete to the last character. A truncated hash would match no password, without an apparent reason.
 /// </summary>
 internal static class PasswordHash
 {
@@ -17,27 +17,27 @@ internal static class PasswordHash
     private static readonly SearchValues<byte> Base64 =
         SearchValues.Create("./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"u8);
 
-    /// <summary>Why a hash is refused, as the predicate of a sentence; null for one that is taken.</summary>
+    /// <summary>Why a hash is refused, as the predicate of a sentence; null if it is accepted.</summary>
     public static string? RefusalOf(ReadOnlySpan<byte> hash)
     {
         if (hash.StartsWith("$2a$"u8) || hash.StartsWith("$2b$"u8) || hash.StartsWith("$2y$"u8))
         {
-            return IsBcrypt(hash) ? null : $"has a bcrypt hash that is not whole: it takes {BcryptBytes} characters";
+            return IsBcrypt(hash) ? null : $"has a bcrypt hash that is not complete: it takes {BcryptBytes} characters";
         }
 
         if (hash.StartsWith("$6$"u8))
         {
-            return IsSha(hash[3..], Sha512DigestBytes) ? null : "has a SHA-512 hash ($6$) that is not whole";
+            return IsSha(hash[3..], Sha512DigestBytes) ? null : "has a SHA-512 hash ($6$) that is not complete";
         }
 
         if (hash.StartsWith("$5$"u8))
         {
-            return IsSha(hash[3..], Sha256DigestBytes) ? null : "has a SHA-256 hash ($5$) that is not whole";
+            return IsSha(hash[3..], Sha256DigestBytes) ? null : "has a SHA-256 hash ($5$) that is not complete";
         }
 
         if (hash.StartsWith("$y$"u8))
         {
-            return IsYescrypt(hash[3..]) ? null : "has a yescrypt hash that is not whole";
+            return IsYescrypt(hash[3..]) ? null : "has a yescrypt hash that is not complete";
         }
 
         return RefusedKind(hash);
@@ -56,8 +56,8 @@ internal static class PasswordHash
         }
 
         return hash.IsEmpty ? "has no hash"
-            : hash[0] is (byte)'$' or (byte)'{' ? "has a kind of hash that is not known here"
-            : hash[0] is (byte)'*' or (byte)'!' ? "is locked (* or !), which this file has no use for"
+            : hash[0] is (byte)'$' or (byte)'{' ? "has an unknown kind of hash"
+            : hash[0] is (byte)'*' or (byte)'!' ? "is locked (* or !), which this file does not support"
             : "has a plain password or a DES hash";
     }
 
@@ -69,38 +69,38 @@ internal static class PasswordHash
         && !hash[7..].ContainsAnyExcept(Base64);
 
     /// <summary>[rounds=N$]salt$digest</summary>
-    private static bool IsSha(ReadOnlySpan<byte> rest, int digestBytes)
+    private static bool IsSha(ReadOnlySpan<byte> remaining, int digestBytes)
     {
-        if (rest.StartsWith("rounds="u8))
+        if (remaining.StartsWith("rounds="u8))
         {
-            rest = rest["rounds="u8.Length..];
-            bool hasRounds = Utf8Parser.TryParse(rest, out int rounds, out int digits) && rounds is >= 1000 and <= 999_999_999;
-            if (!hasRounds || rest[0] == '+' || digits == rest.Length || rest[digits] != '$')
+            remaining = remaining["rounds="u8.Length..];
+            bool hasRounds = Utf8Parser.TryParse(remaining, out int rounds, out int digits) && rounds is >= 1000 and <= 999_999_999;
+            if (!hasRounds || remaining[0] == '+' || digits == remaining.Length || remaining[digits] != '$')
             {
                 return false;
             }
 
-            rest = rest[(digits + 1)..];
+            remaining = remaining[(digits + 1)..];
         }
 
-        int saltBytes = rest.IndexOf((byte)'$');
-        return saltBytes is >= 0 and <= 16 && IsDigest(rest[(saltBytes + 1)..], digestBytes);
+        int saltBytes = remaining.IndexOf((byte)'$');
+        return saltBytes is >= 0 and <= 16 && IsDigest(remaining[(saltBytes + 1)..], digestBytes);
     }
 
     /// <summary>parameters$salt$digest</summary>
-    private static bool IsYescrypt(ReadOnlySpan<byte> rest)
+    private static bool IsYescrypt(ReadOnlySpan<byte> remaining)
     {
-        int parameterBytes = rest.IndexOf((byte)'$');
-        if (parameterBytes <= 0 || rest[..parameterBytes].ContainsAnyExcept(Base64))
+        int parameterBytes = remaining.IndexOf((byte)'$');
+        if (parameterBytes <= 0 || remaining[..parameterBytes].ContainsAnyExcept(Base64))
         {
             return false;
         }
 
-        rest = rest[(parameterBytes + 1)..];
-        int saltBytes = rest.IndexOf((byte)'$');
+        remaining = remaining[(parameterBytes + 1)..];
+        int saltBytes = remaining.IndexOf((byte)'$');
         return saltBytes >= 0
-            && !rest[..saltBytes].ContainsAnyExcept(Base64)
-            && IsDigest(rest[(saltBytes + 1)..], YescryptDigestBytes);
+            && !remaining[..saltBytes].ContainsAnyExcept(Base64)
+            && IsDigest(remaining[(saltBytes + 1)..], YescryptDigestBytes);
     }
 
     private static bool IsDigest(ReadOnlySpan<byte> text, int bytes) => text.Length == bytes && !text.ContainsAnyExcept(Base64);

@@ -4,10 +4,10 @@ using System.Security.Cryptography;
 
 namespace Millrace.StaticFiles.Access;
 
-/// <summary>The users of a site and the hashes of their passwords, as a file had them at one moment. Immutable.</summary>
+/// <summary>The users of a site and their password hashes, as read from the file at one time. Immutable.</summary>
 internal sealed class PasswordTable
 {
-    /// <summary>Of no file: no digest is all zero.</summary>
+    /// <summary>The table before a file was read: no SHA-256 digest is all zero.</summary>
     public static readonly PasswordTable Empty = new(new byte[SHA256.HashSizeInBytes], []);
 
     private readonly Dictionary<byte[], byte[]> _hashes;
@@ -15,8 +15,8 @@ internal sealed class PasswordTable
     private readonly byte[][] _decoys;
     private readonly NameComparer _names;
 
-    /// <param name="digest">Of the file, see <see cref="DigestOf"/>.</param>
-    /// <param name="users">Names, each once, and their hashes.</param>
+    /// <param name="digest">The digest of the file, see <see cref="DigestOf"/>.</param>
+    /// <param name="users">Unique names and their hashes.</param>
     public PasswordTable(byte[] digest, IEnumerable<KeyValuePair<byte[], byte[]>> users)
     {
         Digest = digest;
@@ -28,14 +28,14 @@ internal sealed class PasswordTable
 
     public int Count => _hashes.Count;
 
-    /// <summary>Says whether two files are the same. A secret as long as the file is one.</summary>
+    /// <summary>Identifies the file's content. It is as secret as the file.</summary>
     public byte[] Digest { get; }
 
     public static byte[] DigestOf(ReadOnlySpan<byte> file) => SHA256.HashData(file);
 
     /// <summary>
-    /// The hash to compare a user's password with. Somebody unknown gets that of another user, always the same one, so that they cost as
-    /// much time as one who is known; to them the result is denied whatever it is. Empty where there are no users at all.
+    /// The hash to compare a user's password with. An unknown user gets the hash of another user, always the same one, so that it takes as
+    /// much time as a known user; the result is then denied in any case. Empty if there are no users.
     /// </summary>
     public ReadOnlySpan<byte> HashOf(ReadOnlySpan<byte> user, out bool isKnown)
     {
@@ -44,8 +44,8 @@ internal sealed class PasswordTable
     }
 
     /// <summary>
-    /// Compares names by their bytes. Its hash is seeded by the file, which nobody outside knows: which decoy a name gets cannot be
-    /// foretold, and is the same after a restart.
+    /// Compares names by their bytes. Its hash is seeded by the secret content of the file: outsiders cannot predict which decoy a name
+    /// gets, and it is the same after a restart.
     /// </summary>
     private sealed class NameComparer(ulong seed)
         : IEqualityComparer<byte[]>, IAlternateEqualityComparer<ReadOnlySpan<byte>, byte[]>
@@ -58,7 +58,7 @@ internal sealed class PasswordTable
 
         public byte[] Create(ReadOnlySpan<byte> alternate) => alternate.ToArray();
 
-        /// <summary>FNV-1a, its upper half folded in: the lower bits alone mix poorly.</summary>
+        /// <summary>FNV-1a, with its upper half folded in, because the lower bits alone mix poorly.</summary>
         public int GetHashCode(ReadOnlySpan<byte> alternate)
         {
             ulong hash = seed;

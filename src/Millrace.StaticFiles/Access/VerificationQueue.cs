@@ -4,85 +4,86 @@ using Millrace.Interop.Threads;
 namespace Millrace.StaticFiles.Access;
 
 /// <summary>
-/// Verifies credentials on a few threads of its own: a hash takes milliseconds that a reactor does not have. Whoever comes when too
-/// many wait is turned away at once, so that guessing costs the guesser an answer and nobody else theirs. Any thread may call.
+/// Verifies credentials on a few dedicated threads, because a hash takes milliseconds. If too many requests wait, further ones are rejected
+/// at once, so that an attacker who guesses passwords does not delay others. Callable on any thread.
 /// </summary>
 internal sealed class VerificationQueue : IDisposable
 {
-    /// <summary>With bcrypt at 50 ms and one thread the last of them waits three seconds; later no browser's user is still there.</summary>
+    /// <summary>With bcrypt at 50 ms and one thread, the last of these waits three seconds; no user waits longer.</summary>
     public const int WaitingMax = 64;
 
-    /// <summary>A tenth of a reactor's share where processors are scarce: sending goes first.</summary>
+    /// <summary>With scarce processors, a tenth of a reactor's share: sending has priority.</summary>
     private const int Niceness = 10;
 
-    private static readonly Task<VerificationOutcome> TurnedAway = Task.FromResult(VerificationOutcome.Overloaded);
+    private static readonly Task<VerificationOutcome> Rejected = Task.FromResult(VerificationOutcome.Overloaded);
 
     private readonly Func<byte[], bool> _verify;
-    private readonly Queue<Waiting> _waiting = new(WaitingMax);
-    private readonly object _gate = new();
+    private readonly Queue<PendingVerification> _waiting = new(WaitingMax);
+    private readonly object _lock = new();
     private bool _isClosed;
 
-    /// <param name="threadCount">How many hashes are under way at most.</param>
-    /// <param name="verify">Called on one of the threads, several at once.</param>
+    /// <param name="threadCount">The maximum number of concurrent hashes.</param>
+    /// <param name="verify">Called on these threads, concurrently.</param>
     public VerificationQueue(int threadCount, Func<byte[], bool> verify)
     {
         _verify = verify;
         for (int i = 0; i < threadCount; i++)
         {
-            // Nobody waits for them at the end: a bcrypt of high cost takes longer than a user's patience at Ctrl+C.
+            // Background threads: shutdown does not wait for a bcrypt hash of high cost.
             new Thread(Run) { IsBackground = true, Name = "millrace-password" }.Start();
         }
     }
 
-    /// <summary>Half the processors, as far as four: the other half sends what was granted.</summary>
-    public static int UsualThreadCount => Math.Clamp(Environment.ProcessorCount / 2, 1, 4);
+    /// <summary>Half of the processors, at most four: the other half serves granted requests.</summary>
+    public static int DefaultThreadCount => Math.Clamp(Environment.ProcessorCount / 2, 1, 4);
 
-    /// <summary>Takes the credentials over and wipes them when it is done. Completes on the thread pool.</summary>
+    /// <summary>Takes ownership of the credentials and wipes them at the end. Completes on the thread pool.</summary>
     public Task<VerificationOutcome> VerifyAsync(byte[] credentials)
     {
-        lock (_gate)
+        lock (_lock)
         {
             if (!_isClosed && _waiting.Count < WaitingMax)
             {
-                var waiting = new Waiting(credentials);
+                var waiting = new PendingVerification(credentials);
                 _waiting.Enqueue(waiting);
-                Monitor.Pulse(_gate);
+                Monitor.Pulse(_lock);
                 return waiting.Task;
             }
         }
 
         CryptographicOperations.ZeroMemory(credentials);
-        return TurnedAway;
+        return Rejected;
     }
 
-    /// <summary>Turns away all who wait; hashes under way come to their end.</summary>
+    /// <summary>Rejects all waiting requests; hashes in progress complete.</summary>
     public void Dispose()
     {
-        lock (_gate)
+        lock (_lock)
         {
             _isClosed = true;
-            while (_waiting.TryDequeue(out Waiting? waiting))
+            while (_waiting.TryDequeue(out PendingVerification? waiting))
             {
                 CryptographicOperations.ZeroMemory(waiting.Credentials);
                 waiting.SetResult(VerificationOutcome.Overloaded);
             }
 
-            Monitor.PulseAll(_gate);
+            Monitor.PulseAll(_lock);
         }
     }
 
     private void Run()
     {
         _ = ThreadCalls.SetNiceness(Niceness);
-        while (TakeNext() is Waiting next)
+        while (TakeNext() is PendingVerification next)
         {
             try
             {
                 next.SetResult(_verify(next.Credentials) ? VerificationOutcome.Granted : VerificationOutcome.Denied);
             }
+#pragma warning disable CA1031 // The caller gets it. The thread serves the others.
             catch (Exception error)
+#pragma warning restore CA1031
             {
-                // Whoever asked is told; the thread is needed by the others.
                 next.SetException(error);
             }
             finally
@@ -92,22 +93,35 @@ internal sealed class VerificationQueue : IDisposable
         }
     }
 
-    private Waiting? TakeNext()
+    private PendingVerification? TakeNext()
     {
-        lock (_gate)
+        lock (_lock)
         {
             while (_waiting.Count == 0 && !_isClosed)
             {
-                Monitor.Wait(_gate);
+                Monitor.Wait(_lock);
             }
 
-            return _waiting.TryDequeue(out Waiting? next) ? next : null;
+            return _waiting.TryDequeue(out PendingVerification? next) ? next : null;
         }
     }
 
-    private sealed class Waiting(byte[] credentials)
+    private sealed class PendingVerification(byte[] credentials)
         : TaskCompletionSource<VerificationOutcome>(TaskCreationOptions.RunContinuationsAsynchronously)
     {
         public byte[] Credentials => credentials;
     }
+}
+
+/// <summary>The result of verifying credentials by hash.</summary>
+internal enum VerificationOutcome
+{
+    /// <summary>The user does not exist, or the password is wrong: 401 with the challenge.</summary>
+    Denied,
+
+    /// <summary>They are correct, and are granted without hashing for the next minutes.</summary>
+    Granted,
+
+    /// <summary>Too many requests wait for a hash, or the site is being closed: 503 with Retry-After.</summary>
+    Overloaded,
 }

@@ -1,16 +1,15 @@
 using Millrace.Interop.Threads;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Compression;
 
 /// <summary>
-/// Compresses a site while it is served, on one thread that gets what the others leave: no request ever waits for a coding. Begins anew
-/// with each change of the site, with what is new; and where memory was short, when some is given back: whoever is slow may hold variants
-/// of before for long. Dispose it before its catalogue.
+/// Compresses a site while it is served, on one low-priority thread: no request waits for a coding. Starts a pass after each change of the
+/// site, and after memory was freed if it was short, because slow requests can hold old variants long. Dispose it before its catalog.
 /// </summary>
 internal sealed class BackgroundCompressor : IDisposable
 {
-    /// <summary>The nicest there is, a seventieth of a reactor's share where both want the same processor.</summary>
+    /// <summary>The lowest priority: 1/70 of a reactor's share if both want the same processor.</summary>
     private const int Niceness = 19;
 
     private readonly AssetCatalog _catalog;
@@ -20,9 +19,9 @@ internal sealed class BackgroundCompressor : IDisposable
     private readonly Thread _thread;
 
     /// <summary>
-    /// For what it waits for. A monitor needs no disposal: a change or a release that began before the end may tell of itself behind it.
+    /// Guards the flags. A monitor needs no disposal: a change or a free that is in progress during disposal may still signal afterwards.
     /// </summary>
-    private readonly object _gate = new();
+    private readonly object _monitor = new();
     private bool _hasChanged = true;
     private bool _hasFreed;
     private volatile bool _isWorking;
@@ -30,18 +29,18 @@ internal sealed class BackgroundCompressor : IDisposable
     private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed)
     {
         _catalog = catalog;
-        _pass = new CompressionPass(catalog, options.CompressedBytesTotalMax);
+        _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax());
         _failed = failed;
         _thread = new Thread(Run) { IsBackground = true, Name = "millrace-compress" };
     }
 
-    /// <summary>Whether it codes something, or looks for it. Any thread.</summary>
+    /// <summary>Whether a pass is running. Any thread.</summary>
     public bool IsWorking => _isWorking;
 
-    /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off there is nothing to do in it.</param>
-    /// <param name="options">The catalogue's own.</param>
+    /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off there is nothing to do.</param>
+    /// <param name="options">The catalog's options.</param>
     /// <param name="failed">
-    /// Is told what nobody expected, on the compressor's thread, which then ends: the site is served on as it is.
+    /// Called on the compressor's thread with an unexpected error. The thread then ends, and the site is served as it is.
     /// </param>
     public static BackgroundCompressor Start(AssetCatalog catalog, SiteOptions options, Action<Exception> failed)
     {
@@ -52,7 +51,7 @@ internal sealed class BackgroundCompressor : IDisposable
         return compressor;
     }
 
-    /// <summary>Waits for the piece that is being coded: some ten milliseconds, rarely more than a hundred.</summary>
+    /// <summary>Waits for the piece being compressed: some ten milliseconds, rarely more than a hundred.</summary>
     public void Dispose()
     {
         _catalog.Changed -= OnChanged;
@@ -63,16 +62,16 @@ internal sealed class BackgroundCompressor : IDisposable
         _stop.Dispose();
     }
 
-    private void OnChanged() => Tell(ref _hasChanged);
+    private void OnChanged() => Signal(ref _hasChanged);
 
-    private void OnFreed() => Tell(ref _hasFreed);
+    private void OnFreed() => Signal(ref _hasFreed);
 
-    private void Tell(ref bool what)
+    private void Signal(ref bool flag)
     {
-        lock (_gate)
+        lock (_monitor)
         {
-            what = true;
-            Monitor.Pulse(_gate);
+            flag = true;
+            Monitor.Pulse(_monitor);
         }
     }
 
@@ -84,13 +83,15 @@ internal sealed class BackgroundCompressor : IDisposable
             PassOutcome outcome = PassOutcome.Complete;
             while (outcome != PassOutcome.Stopped)
             {
-                Await(mayGoOn: outcome == PassOutcome.NoRoom);
+                WaitForWork(isShortOfMemory: outcome == PassOutcome.NoRoom);
                 _isWorking = true;
                 outcome = _pass.Run(_stop.Token);
                 _isWorking = false;
             }
         }
+#pragma warning disable CA1031 // It ends the thread, is logged, and must not end the process.
         catch (Exception error)
+#pragma warning restore CA1031
         {
             _failed(error);
         }
@@ -100,15 +101,15 @@ internal sealed class BackgroundCompressor : IDisposable
         }
     }
 
-    /// <summary>What was told during a pass counts for the next.</summary>
-    /// <param name="mayGoOn">Whether memory is what it lacks.</param>
-    private void Await(bool mayGoOn)
+    /// <summary>Waits for work. A signal during a pass starts the next one.</summary>
+    /// <param name="isShortOfMemory">Whether the previous pass ended because memory was short.</param>
+    private void WaitForWork(bool isShortOfMemory)
     {
-        lock (_gate)
+        lock (_monitor)
         {
-            while (!_hasChanged && !(mayGoOn && _hasFreed))
+            while (!_hasChanged && !(isShortOfMemory && _hasFreed))
             {
-                Monitor.Wait(_gate);
+                Monitor.Wait(_monitor);
             }
 
             _hasChanged = _hasFreed = false;

@@ -2,68 +2,68 @@ using System.Buffers;
 using System.Diagnostics;
 using System.IO.Compression;
 using Millrace.Http;
-using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles.Compression;
 
 /// <summary>
-/// Codes a whole body as small as it gets, at whatever it takes: seconds for the largest. The same body gives the same bytes, so that
-/// replicas of a site agree on their entity-tags.
+/// Compresses a whole body as well as possible, which takes seconds for the largest. Deterministic, so that replicas of a site agree on
+/// entity-tags.
 /// </summary>
 internal static unsafe class BodyCoder
 {
     /// <summary>
-    /// What is compressed at least. Below, a coded body saves nothing: it all fits one packet with its head, and a coding's own frame takes
-    /// some 20 bytes.
+    /// The smallest body that is compressed. Below, nothing is saved: body and head fit one packet, and a coding's framing takes some 20
+    /// bytes.
     /// </summary>
     public const int BytesMin = 256;
 
     /// <summary>
-    /// What is compressed at most. The best coding of a larger file takes longer than it is of use, and its memory buys more
+    /// The largest body that is compressed. Beyond, the best coding takes longer than it is of use, and the memory is better spent
     /// elsewhere.
     /// </summary>
     public const int BytesMax = 8 * 1024 * 1024;
 
-    /// <summary>A coding is stopped between two pieces: 64 KiB of brotli's best take some 60 ms.</summary>
+    /// <summary>The unit between cancellation checks: 64 KiB of brotli's best take some 60 ms.</summary>
     private const int PieceBytes = 64 * 1024;
 
-    /// <summary>
-    /// How far gzip can write past what is worth keeping before that is noticed: a piece, and the 64 KiB that deflate holds back.
-    /// </summary>
+    /// <summary>How far gzip can write past the useful size before that is noticed: a piece, and the 64 KiB that deflate buffers.</summary>
     private const int OvershootBytes = 256 * 1024;
 
-    /// <summary>What a coded body may have: a tenth less than the body. Otherwise it costs memory, and clients time, for nothing.</summary>
+    /// <summary>
+    /// The most bytes of a useful coded body: a tenth less than the body. Otherwise it costs memory, and clients time, for nothing.
+    /// </summary>
     public static int CodedBytesMax(int bodyBytes) => bodyBytes - ((bodyBytes + 9) / 10);
 
-    /// <summary>False where too little is gained, or the coding was stopped.</summary>
+    /// <summary>False if too little is gained, or it was cancelled.</summary>
     public static bool TryCode(ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded)
     {
         Debug.Assert(body.Length is > 0 and <= BytesMax, "no coding of a larger one ends in time");
 
-        // Native, for what is rarely needed and large: an array of 8 MiB would stay for as long as nothing makes the collector look.
-        int roomBytes = CodedBytesMax(body.Length) + OvershootBytes;
-        BodyMemory room = BodyMemory.Allocate(roomBytes, mayHoldDescriptor: false);
+        // Native memory, as this is rare and large: an array of 8 MiB would stay until the next collection.
+        int bufferBytes = CodedBytesMax(body.Length) + OvershootBytes;
+        BodyMemory buffer = BodyMemory.Allocate(bufferBytes, mayHoldDescriptor: false);
         try
         {
             int written = coding switch
             {
-                ContentCoding.Brotli => CodeBrotli(body, room.Body, stop),
-                ContentCoding.Gzip => CodeGzip(body, room.Address, roomBytes, stop),
+                ContentCoding.Brotli => CodeBrotli(body, buffer.Body, stop),
+                ContentCoding.Gzip => CodeGzip(body, buffer.Address, bufferBytes, stop),
                 _ => throw new ArgumentOutOfRangeException(nameof(coding), coding, "There is no encoder for it."),
             };
             bool isWorthIt = written > 0 && written <= CodedBytesMax(body.Length);
-            coded = isWorthIt ? room.Body[..written].ToArray() : [];
+            coded = isWorthIt ? buffer.Body[..written].ToArray() : [];
             return isWorthIt;
         }
         finally
         {
-            room.Release();
+            buffer.Release();
         }
     }
 
     /// <summary>
-    /// Of C headers, 11 takes 1.2 s a MiB and is a tenth smaller than 9, which takes 0.07 s; 10 is halfway in both. So the best is for
-    /// bodies it takes a second for.
+    /// The best quality that takes about a second. For C headers, 11 takes 1.2 s per MiB and gives a tenth less than 9, which takes 0.07 s;
+    /// 10 is halfway in both.
     /// </summary>
     private static int BrotliQuality(int bodyBytes) => bodyBytes switch
     {
@@ -72,7 +72,9 @@ internal static unsafe class BodyCoder
         _ => 9,
     };
 
-    /// <summary>The smallest window that the body fits in (RFC 7932, section 9.1), for its memory is the client's; 4 MiB at most.</summary>
+    /// <summary>
+    /// The smallest window that the body fits in (RFC 7932, section 9.1), because the client allocates it; 4 MiB at most.
+    /// </summary>
     private static int BrotliWindowBits(int bodyBytes)
     {
         int bits = 10;
@@ -97,7 +99,7 @@ internal static unsafe class BodyCoder
             body = body[consumed..];
             if (status != OperationStatus.Done)
             {
-                // The room is more than what is worth keeping.
+                // The buffer is larger than any useful result.
                 return 0;
             }
 
@@ -110,13 +112,13 @@ internal static unsafe class BodyCoder
         return 0;
     }
 
-    /// <summary>GZipStream leaves the header's time at zero: nothing but the body decides the bytes.</summary>
-    private static int CodeGzip(ReadOnlySpan<byte> body, byte* room, int roomBytes, CancellationToken stop)
+    /// <summary>Deterministic, as GZipStream leaves the header's time at zero.</summary>
+    private static int CodeGzip(ReadOnlySpan<byte> body, byte* buffer, int bufferBytes, CancellationToken stop)
     {
-        using var output = new UnmanagedMemoryStream(room, 0, roomBytes, FileAccess.Write);
+        using var output = new UnmanagedMemoryStream(buffer, 0, bufferBytes, FileAccess.Write);
         using (var encoder = new GZipStream(output, CompressionLevel.SmallestSize, leaveOpen: true))
         {
-            while (!body.IsEmpty && output.Length <= roomBytes - OvershootBytes && !stop.IsCancellationRequested)
+            while (!body.IsEmpty && output.Length <= bufferBytes - OvershootBytes && !stop.IsCancellationRequested)
             {
                 ReadOnlySpan<byte> piece = body[..Math.Min(PieceBytes, body.Length)];
                 encoder.Write(piece);

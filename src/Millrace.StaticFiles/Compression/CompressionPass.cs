@@ -1,24 +1,24 @@
 using Millrace.Http;
 using Millrace.Interop.Files;
-using Millrace.StaticFiles.Building;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Compression;
 
 /// <summary>
-/// Compresses what a site has that is worth it and was not yet, from the smallest to the largest: small files gain most for the memory
-/// they take. Holds a lease on the site only while it reads a file, so that nothing old lives longer for it. One thread.
+/// Compresses the files of a site that are worth it and not done yet, smallest first: small files gain most for their memory. Holds a lease
+/// only while it reads a file, so that it keeps no old snapshot alive. One thread.
 /// </summary>
 internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax)
 {
     private static readonly ContentCoding[] Codings = [ContentCoding.Brotli, ContentCoding.Gzip];
 
-    /// <summary>The asset there was no memory for, and what it takes: it is not coded again before there is as much.</summary>
+    /// <summary>The asset for which memory was short, and its bytes: it is not compressed again before that much is free.</summary>
     private (Asset Asset, long Bytes)? _refused;
 
     public PassOutcome Run(CancellationToken stop)
     {
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         Asset[] assets;
         try
         {
@@ -51,7 +51,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         return stop.IsCancellationRequested ? PassOutcome.Stopped : PassOutcome.Complete;
     }
 
-    /// <summary>False when the memory is used up.</summary>
+    /// <summary>False if memory is short.</summary>
     private bool TryCompress(Asset asset, CancellationToken stop)
     {
         if (_refused is { } refused && refused.Asset == asset
@@ -82,33 +82,31 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
             }
         }
 
-        // Half of the codings would pass for all of them.
+        // Some codings only would count as all of them.
         if (stop.IsCancellationRequested || catalog.Publish(asset, bodies) != PublishOutcome.NoRoom)
         {
             return true;
         }
 
-        _refused = (asset, bodies.Sum(coded => BodyMemory.Taken(coded.Bytes.Length)));
+        _refused = (asset, bodies.Sum(coded => BodyMemory.AllocatedBytes(coded.Bytes.Length)));
         return false;
     }
 
-    /// <summary>
-    /// Reads an asset's bytes, if they still are the ones its validators speak of. Where not, the site is about to change.
-    /// </summary>
+    /// <summary>Reads an asset's bytes if they still match its validators. If not, the site is about to change.</summary>
     private bool TryRead(Asset asset, Span<byte> body)
     {
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         try
         {
-            // Only an asset that a snapshot to come may hold is sure to be part of the one just leased.
+            // Only an asset that is not retired is sure to be part of the snapshot just leased.
             if (asset.IsRetired)
             {
                 return false;
             }
 
-            if (asset.Strategy == BodyStrategy.Baked)
+            if (asset.Strategy == BodyStrategy.InMemory)
             {
-                asset.BakedBody.CopyTo(body);
+                asset.InMemoryBody.CopyTo(body);
                 return true;
             }
 
@@ -145,4 +143,20 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         int bySize = left.Size.CompareTo(right.Size);
         return bySize != 0 ? bySize : left.Path.SequenceCompareTo(right.Path);
     }
+}
+
+/// <summary>The result of a pass over a site.</summary>
+internal enum PassOutcome
+{
+    /// <summary>All that can be compressed is done.</summary>
+    Complete,
+
+    /// <summary>Memory is short. More becomes available when old variants are freed.</summary>
+    NoRoom,
+
+    /// <summary>The site changed meanwhile; another pass is needed.</summary>
+    Superseded,
+
+    /// <summary>It was stopped.</summary>
+    Stopped,
 }

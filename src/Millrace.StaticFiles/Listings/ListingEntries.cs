@@ -1,11 +1,11 @@
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Listings;
 
-/// <summary>What a directory of a site shows.</summary>
+/// <summary>Makes the entries of a directory's listing.</summary>
 internal static class ListingEntries
 {
-    /// <summary>Under a lease on the snapshot.</summary>
+    /// <summary>The caller has a lease on the snapshot.</summary>
     public static ListingEntry[] Of(CatalogSnapshot snapshot, SiteDirectory directory)
     {
         var entries = new List<ListingEntry>(directory.Assets.Length + directory.Subdirectories.Count);

@@ -5,15 +5,15 @@ using System.Text.Json;
 namespace Millrace.StaticFiles.Listings;
 
 /// <summary>
-/// A directory as a JSON array, for programs: <c>[{"name", "type", "size", "mtime"}]</c>, where a directory has no size. JSON is
-/// Unicode: what of a name is no UTF-8 becomes U+FFFD.
+/// Renders a directory as a JSON array, for programs: <c>[{"name", "type", "size", "mtime"}]</c>, in which a directory has no size. JSON is
+/// Unicode: bytes of a name that are not UTF-8 become U+FFFD.
 /// </summary>
 internal static class ListingJson
 {
     private const int EntryBytes = 128;
 
-    /// <param name="entries">What is in the directory; left sorted.</param>
-    /// <param name="order">How.</param>
+    /// <param name="entries">The entries of the directory; they are sorted in place.</param>
+    /// <param name="order">The sort order.</param>
     public static byte[] Render(Span<ListingEntry> entries, ListingOrder order)
     {
         order.Sort(entries);

@@ -1,9 +1,11 @@
 namespace Millrace.StaticFiles.Listings;
 
-/// <summary>How a listing is sorted: directories first, then by a column, and what is equal there by name.</summary>
+/// <summary>The sort order of a listing: directories first, then by a column, and equal entries by name.</summary>
 internal readonly record struct ListingOrder(ListingColumn Column, SortDirection Direction)
 {
-    /// <summary>Reads "sort=size&amp;order=desc" out of a query; what is not understood is by name, ascending.</summary>
+    /// <summary>
+    /// Reads "sort=size&amp;order=desc" from a query; unknown parameters are ignored, and the default is by name, ascending.
+    /// </summary>
     public static ListingOrder Parse(ReadOnlySpan<byte> query)
     {
         ListingOrder order = default;
@@ -24,16 +26,16 @@ internal readonly record struct ListingOrder(ListingColumn Column, SortDirection
         return order;
     }
 
-    /// <summary>The order that a click on a column asks for: the other way round where it is sorted by that already.</summary>
+    /// <summary>The order after a click on a column: the opposite direction if it is the current column.</summary>
     public ListingOrder AfterClickOn(ListingColumn column)
     {
-        // People look for the largest and the newest.
+        // Users look for the largest and the newest first.
         SortDirection first = column == ListingColumn.Name ? SortDirection.Ascending : SortDirection.Descending;
         SortDirection other = Direction == SortDirection.Ascending ? SortDirection.Descending : SortDirection.Ascending;
         return new(column, column == Column ? other : first);
     }
 
-    /// <summary>Sorts in place. No two entries have the same name, so there is one result.</summary>
+    /// <summary>Sorts in place. No two entries have the same name, so the result is unique.</summary>
     public void Sort(Span<ListingEntry> entries)
     {
         ListingOrder order = this;
@@ -57,7 +59,7 @@ internal readonly record struct ListingOrder(ListingColumn Column, SortDirection
         return Direction == SortDirection.Ascending ? result : -result;
     }
 
-    /// <summary>As people look for them: the case of ASCII letters decides only between names that are equal otherwise.</summary>
+    /// <summary>Ignores the case of ASCII letters, unless the names are equal otherwise.</summary>
     private static int CompareNames(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right)
     {
         int length = Math.Min(left.Length, right.Length);
@@ -74,4 +76,18 @@ internal readonly record struct ListingOrder(ListingColumn Column, SortDirection
     }
 
     private static int Fold(byte value) => value is >= (byte)'A' and <= (byte)'Z' ? value | 0x20 : value;
+}
+
+/// <summary>The column that a listing is sorted by.</summary>
+internal enum ListingColumn : byte
+{
+    Name,
+    Size,
+    Time,
+}
+
+internal enum SortDirection : byte
+{
+    Ascending,
+    Descending,
 }

@@ -3,17 +3,17 @@ using System.Buffers;
 namespace Millrace.StaticFiles.Listings;
 
 /// <summary>
-/// A directory as a page of HTML: whole in itself, without a script, sortable by links. Its references are relative, so that it holds
-/// behind a proxy that strips a prefix.
+/// Renders a directory as an HTML page: self-contained, without a script, sortable by links. Its references are relative, so that they work
+/// with a proxy that strips a prefix.
 /// </summary>
 internal static class ListingPage
 {
-    /// <summary>What an entry takes in the usual case; the buffer grows where names are long.</summary>
+    /// <summary>The usual size of an entry; the buffer grows for long names.</summary>
     private const int EntryBytes = 256;
 
     /// <param name="directoryPath">The directory's decoded path in the URL, with '/' at both ends.</param>
-    /// <param name="entries">What is in it; left sorted.</param>
-    /// <param name="order">How.</param>
+    /// <param name="entries">The entries of the directory; they are sorted in place.</param>
+    /// <param name="order">The sort order.</param>
     public static byte[] Render(ReadOnlySpan<byte> directoryPath, Span<ListingEntry> entries, ListingOrder order)
     {
         order.Sort(entries);
@@ -49,7 +49,7 @@ internal static class ListingPage
         page.Write("</style>\n</head>\n<body>\n"u8);
     }
 
-    /// <summary>Each directory on the way but the last leads there: as many levels up as follow it.</summary>
+    /// <summary>Links each ancestor directory, by as many levels up as follow it in the path.</summary>
     private static void WriteBreadcrumbs(ArrayBufferWriter<byte> page, ReadOnlySpan<byte> directoryPath)
     {
         page.Write("<h1>"u8);
@@ -91,7 +91,7 @@ internal static class ListingPage
         foreach (ref readonly ListingEntry entry in entries)
         {
             directories += entry.IsDirectory ? 1 : 0;
-            // Sparse files can claim to be so large that their sum is more than there is of numbers.
+            // Sparse files can claim sizes whose sum exceeds the range of the type.
             bytes += entry.IsDirectory ? 0 : Math.Min(entry.Size, long.MaxValue - bytes);
         }
 

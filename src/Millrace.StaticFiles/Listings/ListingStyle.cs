@@ -3,22 +3,22 @@ using System.Text;
 
 namespace Millrace.StaticFiles.Listings;
 
-/// <summary>The style sheet of a listing, inside its page: nothing else has to be fetched, and no name of a site is taken.</summary>
+/// <summary>
+/// The style sheet of a listing, which is part of its page: nothing else is fetched, and it needs no file name of the site.
+/// </summary>
 internal static class ListingStyle
 {
-    /// <summary>
-    /// Lets a page do no more than show itself: its style is named by hash, and whatever a file's name might smuggle in is dead.
-    /// </summary>
+    /// <summary>Allows the page only its own style, by hash: markup that a file name might inject has no effect.</summary>
     public static readonly string ContentSecurityPolicy =
         $"default-src 'none'; style-src 'sha256-{Convert.ToBase64String(SHA256.HashData(Sheet))}'; base-uri 'none'; form-action 'none'";
 
     private static readonly byte[] PolicyBytes = Encoding.ASCII.GetBytes(ContentSecurityPolicy);
 
-    /// <summary>The same as it is sent.</summary>
+    /// <summary>The policy as bytes.</summary>
     public static ReadOnlySpan<byte> ContentSecurityPolicyBytes => PolicyBytes;
 
     /// <summary>
-    /// On a narrow screen the time of day goes, then the whole line fits. White space in names is shown as it is: names differ by it.
+    /// On a narrow screen the time of day is hidden so that a line fits. White space in names is preserved, because names may differ by it.
     /// </summary>
     public static ReadOnlySpan<byte> Sheet => """
         :root{color-scheme:light dark;--page:#fff;--text:#1b1f24;--dim:#59636e;--line:#d8dee4;--link:#0550ae;--row:#f3f6f9}

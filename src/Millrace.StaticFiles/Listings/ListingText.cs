@@ -5,20 +5,23 @@ using Millrace.Http;
 
 namespace Millrace.StaticFiles.Listings;
 
-/// <summary>Writes what a file system holds into a page of HTML: any bytes become text, or a reference, and nothing else.</summary>
+/// <summary>Writes file names into an HTML page: any bytes become text or a reference, and nothing else.</summary>
 internal static class ListingText
 {
-    /// <summary>Printable ASCII that means itself in HTML, in text and in quoted attributes.</summary>
+    /// <summary>Printable ASCII without a special meaning in HTML text and quoted attributes.</summary>
     private static readonly SearchValues<byte> Plain =
         SearchValues.Create([.. Enumerable.Range(0x20, 0x5f).Select(value => (byte)value).Where(value => !"&<>\"'".Contains((char)value))]);
 
-    /// <summary>unreserved, RFC 3986 section 2.3. Encoding more than must be costs nothing and needs no second escaping for HTML.</summary>
+    /// <summary>
+    /// The unreserved characters (RFC 3986, section 2.3). Encoding more than necessary costs nothing, and needs no second escaping for
+    /// HTML.
+    /// </summary>
     private static readonly SearchValues<byte> Unreserved =
         SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"u8);
 
     /// <summary>
-    /// Text of UTF-8. What is none, and the characters that turn the direction of writing ("exe.gpj" for "jpg.exe"), become U+FFFD;
-    /// control characters their pictures.
+    /// Writes UTF-8 text. Invalid bytes, and characters that change the writing direction ("exe.gpj" for "jpg.exe"), become U+FFFD; control
+    /// characters become their symbols.
     /// </summary>
     public static void WriteText(this IBufferWriter<byte> page, ReadOnlySpan<byte> text)
     {
@@ -40,7 +43,7 @@ internal static class ListingText
     }
 
     /// <summary>
-    /// A reference to an entry of the directory that is shown. "./" in front, for a name may look like a scheme ("javascript:x").
+    /// Writes a reference to an entry of the listed directory. It starts with "./" because a name may look like a scheme ("javascript:x").
     /// </summary>
     public static void WriteReference(this IBufferWriter<byte> page, ReadOnlySpan<byte> name)
     {
@@ -55,7 +58,7 @@ internal static class ListingText
         page.Advance(bytes);
     }
 
-    /// <summary>Bytes for people: "1.5 MiB".</summary>
+    /// <summary>Writes a size for human readers: "1.5 MiB".</summary>
     public static void WriteSize(this IBufferWriter<byte> page, long bytes)
     {
         if (bytes < 1024)
@@ -65,7 +68,7 @@ internal static class ListingText
             return;
         }
 
-        // In tenths, rounded: 1,048,575 bytes are 1.0 MiB and not 1024.0 KiB.
+        // In tenths, rounded: 1,048,575 bytes are 1.0 MiB, not 1024.0 KiB.
         decimal tenths = decimal.Round(bytes * 10m / 1024);
         int unit = 0;
         while (tenths >= 10240)
@@ -121,7 +124,7 @@ internal static class ListingText
         >= 0x202a and <= 0x202e => Rune.ReplacementChar,
         >= 0x2066 and <= 0x2069 => Rune.ReplacementChar,
 
-        // Noncharacters, which HTML and XML parsers object to.
+        // Noncharacters, which HTML and XML parsers reject.
         >= 0xfdd0 and <= 0xfdef => Rune.ReplacementChar,
         int value when (value & 0xfffe) == 0xfffe => Rune.ReplacementChar,
         _ => rune,

@@ -3,7 +3,9 @@ using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Options;
 
-/// <summary>Reads the texts of options. Each throws <see cref="SiteException"/> with cause and remedy for what it cannot read.</summary>
+/// <summary>
+/// Parses the texts of options. Each method throws <see cref="SiteException"/> with cause and remedy for an invalid text.
+/// </summary>
 internal static class OptionText
 {
     public static bool Switch(string text) => text switch
@@ -30,14 +32,14 @@ internal static class OptionText
         return isSize ? size << shift : throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
     }
 
-    /// <summary>A size of what one buffer or array holds.</summary>
+    /// <summary>A size that a buffer or an array can have.</summary>
     public static int IntSize(string text)
     {
         long size = Size(text);
         return size <= int.MaxValue ? (int)size : throw Refuse(text, "too large", "Write less than 2g.");
     }
 
-    /// <summary>A name, or none for the empty one.</summary>
+    /// <summary>A charset name; "none" gives the empty string.</summary>
     public static string Charset(string text) => text switch
     {
         "none" => "",
@@ -48,7 +50,7 @@ internal static class OptionText
     public static List<string> List(string text) =>
         [.. text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)];
 
-    /// <summary>What is left and right of the first '='.</summary>
+    /// <summary>The texts before and after the first '='.</summary>
     public static (string Left, string Right) Pair(string text, string form)
     {
         int equals = text.IndexOf('=', StringComparison.Ordinal);
@@ -63,7 +65,7 @@ internal static class OptionText
         int colon = text.IndexOf(':', StringComparison.Ordinal);
         int equals = text.IndexOf('=', StringComparison.Ordinal);
 
-        // A path may hold a colon, no name of a field a slash.
+        // A path may contain a colon, but a field name no slash.
         bool hasPattern = equals > 0 && (equals < colon || text[0] is '/' or '*');
         string pattern = hasPattern ? text[..equals].Trim() : "*";
         string field = hasPattern ? text[(equals + 1)..] : text;
@@ -85,7 +87,9 @@ internal static class OptionText
             throw new SiteException(problem.Cause, problem.Remedy);
         }
 
-        return rule.Status == 200 ? rule : throw Refuse(text, "no rewrite: it has another status", "Write 'FROM TO', or use --redirect.");
+        return rule.Status == 200
+            ? rule
+            : throw Refuse(text, "not a rewrite: its status is not 200", "Write 'FROM TO', or use --redirect.");
     }
 
     public static (int Status, string Path) ErrorPage(string text)
@@ -94,8 +98,8 @@ internal static class OptionText
         return (Count(status), path);
     }
 
-    /// <summary>The runtime also takes zero characters behind a number, which no user means.</summary>
+    /// <summary>The runtime also accepts zero characters after a number.</summary>
     private static bool IsDigits(ReadOnlySpan<char> text) => !text.ContainsAnyExceptInRange('0', '9');
 
-    public static SiteException Refuse(string text, string why, string remedy) => new($"'{FieldRefusals.Shown(text)}' is {why}.", remedy);
+    public static SiteException Refuse(string text, string why, string remedy) => new($"'{FieldValidation.Shown(text)}' is {why}.", remedy);
 }

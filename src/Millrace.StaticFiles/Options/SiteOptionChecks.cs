@@ -1,9 +1,8 @@
-using Millrace.StaticFiles.Content;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Options;
 
-/// <summary>What makes sense among the options of a site: at start, never per request. Throws <see cref="SiteException"/>.</summary>
+/// <summary>Checks the options of a site at start. Throws <see cref="SiteException"/>.</summary>
 internal static class SiteOptionChecks
 {
     public static void Check(SiteOptions options)
@@ -13,7 +12,7 @@ internal static class SiteOptionChecks
         CheckValues(options);
     }
 
-    /// <summary>All but the root.</summary>
+    /// <summary>Checks all but the root.</summary>
     public static void CheckValues(SiteOptions options)
     {
         CheckLimits(options);
@@ -25,15 +24,15 @@ internal static class SiteOptionChecks
 
     private static void CheckLimits(SiteOptions options)
     {
-        RequireNotNegative(options.BakedBytesMax, nameof(options.BakedBytesMax));
-        RequireNotNegative(options.BakedBytesTotalMax ?? 0, nameof(options.BakedBytesTotalMax));
-        RequireNotNegative(options.RingBytesMax, nameof(options.RingBytesMax));
+        RequireNotNegative(options.CacheFileBytesMax, nameof(options.CacheFileBytesMax));
+        RequireNotNegative(options.CacheBytesMax ?? 0, nameof(options.CacheBytesMax));
+        RequireNotNegative(options.ReadBytesMax, nameof(options.ReadBytesMax));
         RequireNotNegative(options.HashedBytesTotalMax, nameof(options.HashedBytesTotalMax));
         RequireNotNegative(options.CompressedBytesTotalMax, nameof(options.CompressedBytesTotalMax));
         RequireNotNegative(options.DescriptorsMax ?? 0, nameof(options.DescriptorsMax));
         RequireNotNegative(options.EntriesMax, nameof(options.EntriesMax));
-        Require(Enum.IsDefined(options.Dotfiles), $"{options.Dotfiles} is no policy for dotfiles.", "Give a member of DotfilePolicy.");
-        Require(Enum.IsDefined(options.Watch), $"{options.Watch} is no way to watch.", "Give a member of WatchMode.");
+        Require(Enum.IsDefined(options.Dotfiles), $"{options.Dotfiles} is not a policy for dotfiles.", "Give a member of DotfilePolicy.");
+        Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
     }
 
     private static void CheckPages(SiteOptions options)
@@ -41,7 +40,7 @@ internal static class SiteOptionChecks
         foreach (string name in options.IndexNames)
         {
             bool isFileName = name.Length > 0 && name.AsSpan().IndexOfAny('/', '\0') < 0;
-            Require(isFileName, $"'{FieldRefusals.Shown(name)}' cannot be an index name.", "Give plain file names.");
+            Require(isFileName, $"'{FieldValidation.Shown(name)}' cannot be an index name.", "Give plain file names.");
         }
 
         if (options.Fallback is not null)
@@ -51,13 +50,13 @@ internal static class SiteOptionChecks
 
         foreach ((int status, string path) in options.ErrorPages)
         {
-            Require(status is >= 400 and <= 599, $"{status} is no status of an error.", "Give 400 to 599.");
+            Require(status is >= 400 and <= 599, $"{status} is not an error status.", "Give 400 to 599.");
             RequireUrlPath(path);
         }
 
         Require(
-            options.Charset.Length == 0 || FieldRefusals.IsToken(options.Charset),
-            $"'{FieldRefusals.Shown(options.Charset)}' is not a charset.",
+            options.Charset.Length == 0 || FieldValidation.IsToken(options.Charset),
+            $"'{FieldValidation.Shown(options.Charset)}' is not a charset.",
             "Give a name as utf-8, or none.");
         Require(
             options.Charset.Length <= ContentType.CharsetCharactersMax,
@@ -66,8 +65,8 @@ internal static class SiteOptionChecks
         foreach ((string extension, string type) in options.ContentTypes)
         {
             bool isExtension = extension.Length > 0 && !extension.Any(char.IsUpper) && extension.AsSpan().IndexOfAny("./\0") < 0;
-            Require(isExtension, $"'{FieldRefusals.Shown(extension)}' is not an extension.", "Give it in lower case, without its dot.");
-            Require(FieldRefusals.OfValue("Content-Type", type));
+            Require(isExtension, $"'{FieldValidation.Shown(extension)}' is not an extension.", "Give it in lower case, without its dot.");
+            Require(FieldValidation.OfValue("Content-Type", type));
             Require(
                 type.Length <= ContentType.TypeCharactersMax,
                 $"The content type of '{extension}' has {type.Length} characters.",
@@ -81,15 +80,15 @@ internal static class SiteOptionChecks
         foreach (CacheRule rule in options.CacheControl)
         {
             RequireGlob(rule.Pattern);
-            Require(FieldRefusals.Of("Cache-Control", rule.Value));
+            Require(FieldValidation.Of("Cache-Control", rule.Value));
         }
 
         RequireFew(options.Fields.Count, nameof(options.Fields));
         foreach (FieldRule rule in options.Fields)
         {
             RequireGlob(rule.Pattern);
-            Require(FieldRefusals.Of(rule.Name, rule.Value));
-            Require(options.Cors is null ? null : FieldRefusals.OfCors(rule.Name));
+            Require(FieldValidation.Of(rule.Name, rule.Value));
+            Require(options.Cors is null ? null : FieldValidation.OfCors(rule.Name));
         }
 
         if (options.Cors is CorsOptions cors)
@@ -123,7 +122,7 @@ internal static class SiteOptionChecks
             options.PasswordFile is null || (options.PasswordFile.Length > 0 && !HasNul(options.PasswordFile)),
             "The password file has no name.",
             "Name an htpasswd file.");
-        bool isRealm = FieldRefusals.OfValue("WWW-Authenticate", options.Realm) is null;
+        bool isRealm = FieldValidation.OfValue("WWW-Authenticate", options.Realm) is null;
         Require(isRealm, "The realm cannot be sent.", "Give a short text of ASCII.");
     }
 
@@ -132,7 +131,7 @@ internal static class SiteOptionChecks
     private static void RequireUrlPath(string path) =>
         Require(
             path is ['/', ..] && !path.AsSpan().ContainsAnyInRange('\0', '\x1f') && !path.Contains("//", StringComparison.Ordinal),
-            $"'{FieldRefusals.Shown(path)}' is not a path of the site.",
+            $"'{FieldValidation.Shown(path)}' is not a path of the site.",
             "Write it from the root, as /index.html.");
 
     private static void RequireGlob(string pattern) =>

@@ -1,8 +1,8 @@
 namespace Millrace.StaticFiles.Options;
 
 /// <summary>
-/// All options of a site but its root. A setting that users can tell is one row here and one property of <see cref="SiteOptions"/>;
-/// everything that reads or explains it is made from the row.
+/// All options of a site but its root. An option is one row here and one property of <see cref="SiteOptions"/>; everything that reads or
+/// explains it is made from the row.
 /// </summary>
 internal static class SiteOptionTable
 {
@@ -17,7 +17,7 @@ internal static class SiteOptionTable
             Key = "index",
             Kind = OptionValueKind.List,
             ValueForm = "NAME,...",
-            Help = "File names that answer for a directory, the first that exists.",
+            Help = "File names served for a directory, the first that exists.",
             Default = "index.html,index.htm",
             Apply = (options, text) => options with { IndexNames = OptionText.List(text) },
         },
@@ -37,19 +37,21 @@ internal static class SiteOptionTable
             Kind = OptionValueKind.UrlPath,
             ValueForm = "PATH",
             BareValue = "/index.html",
-            Help = "Page of a single-page application that answers, with status 200, what is not found and looks like a page.",
+            Help = "Page of a single-page application, served with status 200 for paths without a file that look like pages.",
             Default = "",
             Apply = (options, text) => options with { Fallback = text },
         },
-        Switch("clean-urls", "Answer /about with about.html, and redirect /about.html there.", "off",
+        Switch("clean-urls", "Serve about.html at /about, and redirect /about.html there.", "off",
             (options, isOn) => options with { CleanUrls = isOn }),
+        Switch("merge-slashes", "Treat //a///b as /a/b; off: such a path is not found.", "on",
+            (options, isOn) => options with { MergeSlashes = isOn }),
         new()
         {
             Key = "error-page",
             Kind = OptionValueKind.Rule,
             ValueForm = "STATUS=PATH",
             Occurrence = OptionOccurrence.Repeatable,
-            Help = "File that is the body of errors of a status, if it exists; STATUS= for none.",
+            Help = "File sent as the body of errors with a status, if it exists; STATUS= for none.",
             Default = "404=/404.html",
             Apply = (options, text) => options with { ErrorPages = WithErrorPage(options.ErrorPages, OptionText.ErrorPage(text)) },
         },
@@ -152,11 +154,11 @@ internal static class SiteOptionTable
             Kind = OptionValueKind.Rule,
             ValueForm = "FROM TO",
             Occurrence = OptionOccurrence.Repeatable,
-            Help = "Answer paths that have no file with another's, as '/app/* /app.html'.",
+            Help = "Rewrite requests that match no file, as '/app/* /app.html'.",
             Default = "",
             Apply = (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] },
         },
-        Switch("site-files", "Take _headers and _redirects in the root for rules, and do not serve them.", "on",
+        Switch("site-files", "Read _headers and _redirects in the root as rules, and do not serve them.", "on",
             (options, isOn) => options with { SiteFiles = isOn }),
     ];
 
@@ -172,24 +174,24 @@ internal static class SiteOptionTable
             Kind = OptionValueKind.Choice,
             ValueForm = "auto|inotify|revalidate|off",
             Choices = ["auto", "inotify", "revalidate", "off"],
-            Help = "How changes are noticed: by inotify (auto: where it works), by a look at each request, or only at SIGHUP.",
+            Help = "How changes are noticed: by inotify (auto: where it works), by a check at each request, or only at SIGHUP.",
             Default = "auto",
             Apply = (options, text) => options with { Watch = ReadWatch(text) },
         },
-        Size("bake-max", "Largest file kept in memory, in bytes.", "1m",
-            (options, text) => options with { BakedBytesMax = OptionText.IntSize(text) }),
-        Size("bake-memory",
-            "Memory for files kept in memory, in bytes; auto is a site's share of 256 MiB or a quarter of what there is.", "auto",
-            (options, text) => options with { BakedBytesTotalMax = text == "auto" ? null : OptionText.Size(text) }),
-        Size("ring-max", "Largest file that is read in one go, in bytes; larger ones are streamed.", "256k",
-            (options, text) => options with { RingBytesMax = OptionText.IntSize(text) }),
+        Size("cache-max-file", "Largest file kept in memory, in bytes.", "1m",
+            (options, text) => options with { CacheFileBytesMax = OptionText.IntSize(text) }),
+        Size("cache-memory",
+            "Memory for cached files, in bytes; auto is a site's share of 256 MiB or a tenth of the available memory.", "auto",
+            (options, text) => options with { CacheBytesMax = text == "auto" ? null : OptionText.Size(text) }),
+        Size("read-max", "Largest file that is sent with one read, in bytes; larger ones are streamed.", "256k",
+            (options, text) => options with { ReadBytesMax = OptionText.IntSize(text) }),
         Switch("sendfile", "Send large streamed files without a copy, all but their ends.", "on",
             (options, isOn) => options with { SendFile = isOn }),
-        Size("hash-max", "How much is read to make entity tags of content, in bytes, the smallest files first.", "4g",
+        Size("hash-max", "Bytes of files that are hashed for entity tags, the smallest files first.", "4g",
             (options, text) => options with { HashedBytesTotalMax = OptionText.Size(text) }),
         Count("descriptors", "Descriptors held open for files; auto is a site's share of half of the process's limit.", "auto",
             (options, text) => options with { DescriptorsMax = text == "auto" ? null : OptionText.Count(text) }),
-        Count("entries-max", "Directory entries a walk of the root may meet.", "2000000",
+        Count("entries-max", "Maximum number of directory entries in the root.", "2000000",
             (options, text) => options with { EntriesMax = OptionText.Count(text) }),
     ];
 
@@ -229,7 +231,7 @@ internal static class SiteOptionTable
     {
         "hide" => DotfilePolicy.HiddenExceptWellKnown,
         "serve" => DotfilePolicy.Served,
-        _ => throw OptionText.Refuse(text, "no choice", "Write hide or serve."),
+        _ => throw OptionText.Refuse(text, "not a valid choice", "Write hide or serve."),
     };
 
     private static WatchMode ReadWatch(string text) => text switch
@@ -238,7 +240,7 @@ internal static class SiteOptionTable
         "inotify" => WatchMode.Inotify,
         "revalidate" => WatchMode.Revalidate,
         "off" => WatchMode.Off,
-        _ => throw OptionText.Refuse(text, "no choice", "Write auto, inotify, revalidate or off."),
+        _ => throw OptionText.Refuse(text, "not a valid choice", "Write auto, inotify, revalidate or off."),
     };
 
     private static Dictionary<int, string> WithErrorPage(IReadOnlyDictionary<int, string> pages, (int Status, string Path) page)

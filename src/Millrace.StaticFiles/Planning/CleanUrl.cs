@@ -1,8 +1,8 @@
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>Paths without ".html": "/about" is the address of "/about.html", and "/docs/" that of "/docs/index.html".</summary>
+/// <summary>Paths without ".html": "/about" is the URL path of "/about.html", and "/docs/" that of "/docs/index.html".</summary>
 internal static class CleanUrl
 {
     public static ReadOnlySpan<byte> Extension => ".html"u8;
@@ -12,14 +12,14 @@ internal static class CleanUrl
     public static ReadOnlySpan<byte> LastSegment(ReadOnlySpan<byte> path) => path[(path.LastIndexOf((byte)'/') + 1)..];
 
     /// <summary>
-    /// Whether a path that names an asset is longer than that asset's address, and the last segment of the latter: empty for the index
-    /// of its directory.
+    /// Whether a path that names an asset is longer than the asset's clean path, and the last segment of that path: empty for the index of
+    /// its directory.
     /// </summary>
     public static bool TryShorten(ReadOnlySpan<byte> path, Asset asset, out ReadOnlySpan<byte> name)
     {
         name = default;
-        // An index that was found by its directory's path is already at its address.
-        if (path[^1] == '/' || !path.EndsWith(Extension) || !path.SequenceEqual(asset.Path))
+        // An index that was found by its directory's path has its clean path already.
+        if (path[^1] == '/' || !path.EndsWith(Extension) || !LastSegment(path).SequenceEqual(asset.SitePath.Name))
         {
             return false;
         }
@@ -29,7 +29,7 @@ internal static class CleanUrl
         return segment.Length > Extension.Length;
     }
 
-    /// <summary>The path of the file that answers for a clean one; empty for the root, which has none.</summary>
+    /// <summary>The path of the file for a clean path; empty for the root, which has none.</summary>
     public static ReadOnlySpan<byte> FileFor(scoped ReadOnlySpan<byte> path, PlanScratch scratch)
     {
         if (path.IsEmpty || path[^1] == '/')

@@ -3,39 +3,43 @@ using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Text;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Listings;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
-/// The listings of a snapshot's directories: made when somebody asks and kept for the next one, as 50,000 names take a tenth of a second.
-/// Long ones are made on the thread pool, once for all who ask meanwhile. Any thread may ask; two that race for a short one make two equal
-/// documents and one is dropped.
+/// Makes the listings of a snapshot's directories on request, and caches them: 50,000 names take a tenth of a second. Long listings are
+/// made on the thread pool, once for all concurrent requests. Callable on any thread: two threads that race for a short listing make two
+/// equal documents, and one is dropped.
 /// </summary>
 internal static class DirectoryDocument
 {
-    /// <summary>What one snapshot keeps.</summary>
-    private const long KeptBytesMax = 16 * 1024 * 1024;
+    /// <summary>The cache limit for each snapshot.</summary>
+    private const long CacheBytesMax = 16 * 1024 * 1024;
 
-    /// <summary>And beside them, of pages under the addresses of rules, of which there may be any number.</summary>
-    private const long KeptElsewhereBytesMax = 4 * 1024 * 1024;
+    /// <summary>The additional cache limit for pages at URL paths of rewrite rules, of which there may be any number.</summary>
+    private const long RewrittenCacheBytesMax = 4 * 1024 * 1024;
 
-    /// <summary>Names that take some two milliseconds: more are not made while a reactor's other connections wait.</summary>
-    private const int NamesMadeAtOnceMax = 1_000;
+    /// <summary>Names that take about two milliseconds: a longer listing is not made while other connections of a reactor wait.</summary>
+    private const int InlineNamesMax = 1_000;
 
     private static readonly byte[] HtmlType = "text/html; charset=utf-8"u8.ToArray();
     private static readonly byte[] JsonType = "application/json"u8.ToArray();
-    private static readonly ConditionalWeakTable<CatalogSnapshot, Shelves> Kept = [];
+    private static readonly ConditionalWeakTable<CatalogSnapshot, ListingCaches> Caches = [];
 
-    /// <param name="snapshot">A snapshot the caller has leased.</param>
+    /// <param name="snapshot">A snapshot that the caller has leased.</param>
     /// <param name="directory">A directory of it.</param>
-    /// <param name="urlPath">The decoded path in the URL, with '/' at both ends; another than its own where a rule led there.</param>
-    /// <param name="query">How to sort it, see <see cref="ListingOrder"/>.</param>
-    /// <param name="asJson">Whether a program asks.</param>
-    /// <param name="mayWait">Whether a long listing may be waited for; else it is made here and now.</param>
-    /// <param name="document">The listing, unless it is to be waited for.</param>
-    /// <param name="making">What is waited for. As long as it is held the document is found then, large or not.</param>
+    /// <param name="urlPath">
+    /// The decoded path in the URL, with '/' at both ends; it differs from the directory's own if a rule led here.
+    /// </param>
+    /// <param name="query">The query that selects the sort order, see <see cref="ListingOrder"/>.</param>
+    /// <param name="asJson">Whether the client prefers JSON.</param>
+    /// <param name="mayWait">Whether the caller can wait for a long listing; otherwise it is made here.</param>
+    /// <param name="document">The listing, unless it must be waited for.</param>
+    /// <param name="making">
+    /// The task to wait for. While the caller holds it, the document can be found afterwards, whatever its size.
+    /// </param>
     public static bool TryGet(
         CatalogSnapshot snapshot,
         SiteDirectory directory,
@@ -43,31 +47,31 @@ internal static class DirectoryDocument
         ReadOnlySpan<byte> query,
         bool asJson,
         bool mayWait,
-        [NotNullWhen(true)] out PlanDocument? document,
+        [NotNullWhen(true)] out GeneratedDocument? document,
         [NotNullWhen(false)] out Task? making)
     {
         ListingOrder order = ListingOrder.Parse(query);
 
-        // A page says where it is: one under another address is not the directory's own.
+        // A page contains its own path: one at another URL path differs from the directory's own.
         bool isOwn = asJson || urlPath[..^1].SequenceEqual(directory.Path);
         var key = new ListingKey(directory, order, asJson, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
-        Shelves shelves = Kept.GetOrCreateValue(snapshot);
-        ListingShelf shelf = isOwn ? shelves.Own : shelves.Elsewhere;
-        document = shelf.Find(key);
-        if (document is null && (!mayWait || directory.Assets.Length + directory.Subdirectories.Count <= NamesMadeAtOnceMax))
+        ListingCaches caches = Caches.GetOrCreateValue(snapshot);
+        ListingCache cache = isOwn ? caches.Own : caches.Rewritten;
+        document = cache.Find(key);
+        if (document is null && (!mayWait || directory.Assets.Length + directory.Subdirectories.Count <= InlineNamesMax))
         {
-            document = shelf.Keep(key, Make(snapshot, key, urlPath));
+            document = cache.GetOrAdd(key, Make(snapshot, key, urlPath));
         }
 
-        making = document is null ? MakeElsewhere(shelf, key, snapshot, urlPath.ToArray()) : null;
+        making = document is null ? MakeOnPool(cache, key, snapshot, urlPath.ToArray()) : null;
         return document is not null;
     }
 
-    /// <summary>On the thread pool, with a lease of its own.</summary>
-    private static Task MakeElsewhere(ListingShelf shelf, ListingKey key, CatalogSnapshot snapshot, byte[] urlPath) => shelf.Make(key, () =>
+    /// <summary>Makes a listing on the thread pool, with its own lease.</summary>
+    private static Task MakeOnPool(ListingCache cache, ListingKey key, CatalogSnapshot snapshot, byte[] urlPath) => cache.Make(key, () =>
     {
         bool isLeased = snapshot.TryAcquire();
-        Debug.Assert(isLeased, "whoever asks has a lease");
+        Debug.Assert(isLeased, "the caller has a lease");
         return Task.Run(() =>
         {
             try
@@ -81,19 +85,19 @@ internal static class DirectoryDocument
         });
     });
 
-    private static PlanDocument Make(CatalogSnapshot snapshot, ListingKey key, ReadOnlySpan<byte> urlPath)
+    private static GeneratedDocument Make(CatalogSnapshot snapshot, ListingKey key, ReadOnlySpan<byte> urlPath)
     {
         ListingEntry[] entries = ListingEntries.Of(snapshot, key.Directory);
         (ListingOrder order, bool asJson) = (key.Order, key.AsJson);
         byte[] bytes = asJson ? ListingJson.Render(entries, order) : ListingPage.Render(urlPath, entries, order);
         byte[] tag = Encoding.ASCII.GetBytes($"\"{Convert.ToHexStringLower(SHA256.HashData(bytes).AsSpan(0, 16))}\"");
-        return new PlanDocument(bytes, asJson ? JsonType : HtmlType, tag);
+        return new GeneratedDocument(bytes, asJson ? JsonType : HtmlType, tag);
     }
 
-    private sealed class Shelves
+    private sealed class ListingCaches
     {
-        public ListingShelf Own { get; } = new(KeptBytesMax);
+        public ListingCache Own { get; } = new(CacheBytesMax);
 
-        public ListingShelf Elsewhere { get; } = new(KeptElsewhereBytesMax);
+        public ListingCache Rewritten { get; } = new(RewrittenCacheBytesMax);
     }
 }

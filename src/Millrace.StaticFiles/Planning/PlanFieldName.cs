@@ -1,6 +1,6 @@
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>The fields a plan can add.</summary>
+/// <summary>The fields that a plan can add.</summary>
 internal enum PlanFieldName : byte
 {
     Allow,

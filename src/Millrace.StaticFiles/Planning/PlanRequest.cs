@@ -3,17 +3,17 @@ using Millrace.Http;
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
-/// A request as far as a static site cares, whatever version of HTTP brought it. A field that is absent is empty; the lines of one that
-/// came in several are joined by a comma (RFC 9110, section 5.3). Borrows the caller's memory.
+/// A request as far as a static site needs it, in any HTTP version. An absent field is empty; several lines of a field are joined by commas
+/// (RFC 9110, section 5.3). Borrows the caller's memory.
 /// </summary>
 internal readonly ref struct PlanRequest
 {
     public RequestMethod Method { get; init; }
 
-    /// <summary>The path of the target as it was sent, percent-encoded; empty for "OPTIONS *".</summary>
+    /// <summary>The path of the target as sent, percent-encoded; empty for "OPTIONS *".</summary>
     public ReadOnlySpan<byte> Path { get; init; }
 
-    /// <summary>The query as it was sent, without its '?'; empty for none.</summary>
+    /// <summary>The query as sent, without its '?'; empty for none.</summary>
     public ReadOnlySpan<byte> Query { get; init; }
 
     public ConditionFields Conditions { get; init; }
@@ -23,23 +23,45 @@ internal readonly ref struct PlanRequest
     public ReadOnlySpan<byte> AcceptEncoding { get; init; }
 
     /// <summary>
-    /// The last segment of the path that the site stands under, where that was asked for without the slash that its root has: references
-    /// of a page there would be to what is beside the site. Empty in all other cases.
+    /// The last segment of the path that the site is mounted at, if the request lacks the slash at the end of that path: relative
+    /// references of a page would then resolve outside the site. Empty in all other cases.
     /// </summary>
     public ReadOnlySpan<byte> Base { get; init; }
 
-    /// <summary>
-    /// The status of an error that was decided on elsewhere, where the path is that of its page; 0, as a rule, for none.
-    /// </summary>
+    /// <summary>The status of an error that was decided elsewhere, if the path is that of its page; otherwise 0.</summary>
     public int ErrorStatus { get; init; }
 
-    /// <summary>What the credentials are worth; <see cref="Admission.Granted"/> where the site asks for none.</summary>
-    public Admission Admission { get; init; }
+    /// <summary>The result of the credential check; <see cref="AccessDecision.Granted"/> if the site asks for none.</summary>
+    public AccessDecision AccessDecision { get; init; }
 
-    /// <summary>Whether the plan may be <see cref="Plan.Preparation"/>: true once for each request, so that it gets ahead.</summary>
+    /// <summary>
+    /// Whether the plan may be a <see cref="ResponsePlan.Preparation"/>: true once for each request, so that it makes progress.
+    /// </summary>
     public bool MayWait { get; init; }
+
+    /// <summary>
+    /// The time of planning, in seconds since 1970: a modification date is a strong validator only after its second has passed. 0 if
+    /// unknown, which makes dates weak.
+    /// </summary>
+    public long UnixSeconds { get; init; }
 
     public ReadOnlySpan<byte> Origin { get; init; }
 
     public ReadOnlySpan<byte> AccessControlRequestMethod { get; init; }
+}
+
+/// <summary>A method as far as a static site distinguishes it.</summary>
+internal enum RequestMethod
+{
+    /// <summary>A method token that the server does not know.</summary>
+    Unknown,
+
+    Get,
+
+    Head,
+
+    Options,
+
+    /// <summary>A registered method that no file supports: POST, PUT, DELETE, TRACE and others.</summary>
+    Other,
 }

@@ -4,11 +4,11 @@ using Millrace.Http;
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
-/// The memory a plan is made in: decoded paths, values of fields, ranges. One per reactor: a plan is used up before the next one is made.
+/// The memory that a plan is made in: decoded paths, field values, ranges. One per reactor: a plan is used before the next one is made.
 /// </summary>
 internal sealed class PlanScratch
 {
-    /// <summary>More than any plan adds: a CORS preflight has five, a redirect two.</summary>
+    /// <summary>More than any plan adds: a CORS preflight has five fields, a redirect two.</summary>
     private const int FieldsMax = 12;
 
     private readonly PlanField[] _fields = new PlanField[FieldsMax];
@@ -20,10 +20,10 @@ internal sealed class PlanScratch
     private int _valueBytes;
     private int _fieldCount;
 
-    /// <summary>Where the paths that a plan depends on are written down, found or not; null, as a rule, for nowhere.</summary>
+    /// <summary>Collects the paths that a plan depends on, found or not; normally null.</summary>
     public HashSet<byte[]>? PathsAsked { get; init; }
 
-    /// <summary>Where ranges are put.</summary>
+    /// <summary>Memory for ranges.</summary>
     public Span<ByteRange> Ranges => _ranges;
 
     public ReadOnlySpan<PlanField> Fields => _fields.AsSpan(0, _fieldCount);
@@ -32,13 +32,12 @@ internal sealed class PlanScratch
 
     public void Reset() => _valueBytes = _fieldCount = 0;
 
-    /// <summary>Room for the decoded path of the request.</summary>
     public Span<byte> PathRoom(int bytes) => Room(ref _path, bytes);
 
-    /// <summary>Room for the path or location that a rule leads to: what fits in a request's own target.</summary>
+    /// <summary>Room for the path or location that a rule leads to: as long as a request target may be.</summary>
     public Span<byte> RuleRoom => _rule;
 
-    /// <summary>Room for the path of a file that answers for another path.</summary>
+    /// <summary>Room for the path of a file that is found by another path.</summary>
     public Span<byte> TargetRoom(int bytes) => Room(ref _target, bytes);
 
     /// <summary>Adds a field with a copy of its value.</summary>
@@ -76,3 +75,9 @@ internal sealed class PlanScratch
         return memory;
     }
 }
+
+/// <summary>A field of the response beside those of its asset and of the site's rules.</summary>
+/// <param name="Name">The field name.</param>
+/// <param name="Start">The start of its value in the plan's scratch memory.</param>
+/// <param name="Length">The length of its value in bytes.</param>
+internal readonly record struct PlanField(PlanFieldName Name, int Start, int Length);

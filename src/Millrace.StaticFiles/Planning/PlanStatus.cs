@@ -1,8 +1,8 @@
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>The status codes a plan can decide on by itself (RFC 9110, section 15); rules of the site may ask for others.</summary>
+/// <summary>The status codes that a plan chooses (RFC 9110, section 15); rules of the site may set others.</summary>
 internal static class PlanStatus
 {
     public const int Ok = 200;
@@ -18,9 +18,10 @@ internal static class PlanStatus
     public const int PreconditionFailed = 412;
     public const int UriTooLong = 414;
     public const int RangeNotSatisfiable = 416;
+    public const int InternalServerError = 500;
     public const int NotImplemented = 501;
     public const int ServiceUnavailable = 503;
 
-    /// <summary>Of a file that was planned and cannot be opened now.</summary>
-    public static int Without(BodyOpening opening) => opening == BodyOpening.Exhausted ? ServiceUnavailable : NotFound;
+    /// <summary>The status for a planned file that cannot be opened now.</summary>
+    public static int ForFailedOpen(BodyOpening opening) => opening == BodyOpening.Exhausted ? ServiceUnavailable : NotFound;
 }

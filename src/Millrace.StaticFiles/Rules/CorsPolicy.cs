@@ -5,8 +5,9 @@ using System.Text;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// The answers of <see cref="CorsOptions"/> (Fetch standard, section 3.3). One origin, or any, is the same answer for everybody and part
-/// of the rules' field sets; of several the request's own is echoed, which the front adds, and <c>Vary: Origin</c> is in the sets.
+/// The responses of <see cref="CorsOptions"/> (Fetch standard, section 3.3). If one origin, or any, is allowed, the fields are the same for
+/// all requests and part of the rules' field sets. If several are allowed, the planner echoes the request's origin, and the sets have
+/// <c>Vary: Origin</c>.
 /// </summary>
 internal sealed class CorsPolicy
 {
@@ -23,31 +24,31 @@ internal sealed class CorsPolicy
             ? new Field("Vary", "Origin")
             : new Field("Access-Control-Allow-Origin", origins[0]);
 
-        // All fields: which of them a script needs (Content-Range, ETag) is not for the server to guess, and none is secret.
+        // All fields: the server cannot know which of them a script needs (Content-Range, ETag), and none is secret.
         Fields = [origin, new Field("Access-Control-Expose-Headers", "*")];
         Preflight = new FieldSet(
         [
             origin,
             new Field("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"),
 
-            // The asterisk stands for all but Authorization, which must be named (Fetch standard, section 3.3.4).
+            // The asterisk covers all fields but Authorization, which must be named (Fetch standard, section 3.3.4).
             new Field("Access-Control-Allow-Headers", "*, Authorization"),
             new Field("Access-Control-Max-Age", options.MaxAgeSeconds.ToString(CultureInfo.InvariantCulture)),
         ]);
     }
 
-    /// <summary>Whether <see cref="TryAllow"/> is to be asked for each request.</summary>
+    /// <summary>Whether <see cref="TryAllow"/> must be called for each request.</summary>
     public bool DependsOnOrigin { get; }
 
-    /// <summary>What every answer carries.</summary>
+    /// <summary>The fields of every response.</summary>
     public IReadOnlyList<Field> Fields { get; }
 
-    /// <summary>What the 204 to a preflight carries: OPTIONS with Origin and Access-Control-Request-Method.</summary>
+    /// <summary>The fields of the 204 to a preflight: OPTIONS with Origin and Access-Control-Request-Method.</summary>
     public FieldSet Preflight { get; }
 
     /// <summary>
-    /// Where <see cref="DependsOnOrigin"/>: the value of Access-Control-Allow-Origin for a request's Origin; false for an origin that
-    /// is not listed, whose answer has no such field.
+    /// If <see cref="DependsOnOrigin"/>: the value of Access-Control-Allow-Origin for a request's Origin; false for an origin that is not
+    /// listed, whose response has no such field.
     /// </summary>
     public bool TryAllow(ReadOnlySpan<byte> origin, out ReadOnlySpan<byte> allowed)
     {
@@ -64,12 +65,19 @@ internal sealed class CorsPolicy
         return false;
     }
 
-    /// <summary>Why an origin cannot be listed, or null.</summary>
+    /// <summary>Why an origin cannot be listed; null if it can.</summary>
     public static RuleProblem? Refusal(string origin)
     {
         if (origin == "*")
         {
             return null;
+        }
+
+        if (!UrlHost.TryEncode(origin, out origin!, out string? reason))
+        {
+            return new RuleProblem(
+                $"'{FieldValidation.Shown(origin)}' is not an origin: {reason}.",
+                "Write the A-labels of its host (xn--...), as browsers send it.");
         }
 
         bool isOrigin = Uri.TryCreate(origin, UriKind.Absolute, out Uri? uri)
@@ -83,10 +91,11 @@ internal sealed class CorsPolicy
         return isOrigin
             ? null
             : new RuleProblem(
-                $"'{FieldRefusals.Shown(origin)}' is not an origin.", "Write scheme and host, as https://app.example, or * alone for any.");
+                $"'{FieldValidation.Shown(origin)}' is not an origin.",
+                "Write scheme and host, as https://app.example, or * alone for any.");
     }
 
-    /// <summary>As browsers send it: lower case, and no port where it is the scheme's own (RFC 6454, section 6.2).</summary>
+    /// <summary>The form that browsers send: lower case, and no port if it is the scheme's default (RFC 6454, section 6.2).</summary>
     private static string Normalize(string origin)
     {
         if (origin == "*")
@@ -94,6 +103,7 @@ internal sealed class CorsPolicy
             return origin;
         }
 
+        _ = UrlHost.TryEncode(origin, out origin!, out _);
         var uri = new Uri(origin, UriKind.Absolute);
         return uri.IsDefaultPort ? $"{uri.Scheme}://{uri.Host}" : $"{uri.Scheme}://{uri.Host}:{uri.Port}";
     }

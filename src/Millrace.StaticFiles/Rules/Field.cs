@@ -2,7 +2,7 @@ using System.Text;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>A response field whose name and value were found valid.</summary>
+/// <summary>A response field with a valid name and value.</summary>
 internal sealed class Field
 {
     private readonly byte[] _nameBytes;

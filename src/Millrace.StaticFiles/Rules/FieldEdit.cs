@@ -1,11 +1,12 @@
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>What a rule does to the fields of an answer.</summary>
+/// <summary>The effect of a rule on the fields of a response.</summary>
 internal readonly record struct FieldEdit(FieldEditKind Kind, Field Field)
 {
     /// <summary>
-    /// Fields whose value is a list, where what two blocks of <c>_headers</c> say holds together. Not Cache-Control and
-    /// Content-Security-Policy, lists by their grammar: who writes them for some paths means to replace what all paths have.
+    /// Fields with a list value, for which the values of two blocks of <c>_headers</c> are joined. Cache-Control and
+    /// Content-Security-Policy, although lists by their grammar, are not among them: a rule for some paths is meant to replace the one for
+    /// all paths.
     /// </summary>
     private static readonly string[] Lists =
     [
@@ -28,13 +29,13 @@ internal readonly record struct FieldEdit(FieldEditKind Kind, Field Field)
 
 internal enum FieldEditKind : byte
 {
-    /// <summary>The field takes the place of all of its name.</summary>
+    /// <summary>The field replaces all fields of its name.</summary>
     Replace,
 
-    /// <summary>Its value goes behind that of the field of its name, if there is one.</summary>
+    /// <summary>Its value is appended to that of the field of its name, if there is one.</summary>
     Join,
 
-    /// <summary>The field is one more line: what Set-Cookie needs, whose values hold commas (RFC 9110, section 5.3).</summary>
+    /// <summary>The field is an additional line: needed for Set-Cookie, whose values contain commas (RFC 9110, section 5.3).</summary>
     Add,
 
     /// <summary>No field of its name is sent.</summary>

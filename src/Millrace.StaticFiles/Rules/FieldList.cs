@@ -1,6 +1,8 @@
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>The fields of an answer while rules edit them. Names are compared in any case; order is that of first appearance.</summary>
+/// <summary>
+/// The fields of a response while rules edit them. Names are compared in any case; the order is that of first appearance.
+/// </summary>
 internal sealed class FieldList
 {
     private readonly List<Field> _fields = [];
@@ -14,7 +16,7 @@ internal sealed class FieldList
         int index = IndexOf(edit.Field.Name);
         if (index < 0 || edit.Kind == FieldEditKind.Add)
         {
-            // Beyond the limit are cookies only, of many blocks: names are fewer.
+            // Only cookies of many blocks can exceed the limit: there are fewer distinct names.
             if (edit.Kind != FieldEditKind.Remove && _fields.Count < RuleLimits.FieldsMax + SecurityPreset.Fields.Length)
             {
                 _fields.Add(edit.Field);
@@ -25,8 +27,8 @@ internal sealed class FieldList
 
         switch (edit.Kind)
         {
-            case FieldEditKind.Join when _fields[index].Value.Length + edit.Field.Value.Length >= FieldRefusals.ValueCharactersMax:
-                // Hundreds of blocks on one path: what is there already stays.
+            case FieldEditKind.Join when _fields[index].Value.Length + edit.Field.Value.Length >= FieldValidation.ValueCharactersMax:
+                // Hundreds of blocks match one path: the present value stays.
                 break;
             case FieldEditKind.Join:
                 _fields[index] = new Field(_fields[index].Name, $"{_fields[index].Value}, {edit.Field.Value}");

@@ -4,9 +4,9 @@ using System.Diagnostics;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// Which fields answers have, by their path. Layers, each replacing what is below: defaults by name, the security preset, the site's
-/// <c>_headers</c>, the options' rules, CORS. A set is made once for each combination of rules that match and interned, so
-/// a request costs its matches, and without rules a look at the file's name.
+/// The fields of responses, by path. Layers, each of which replaces the one below: defaults by name, the security preset, the site's
+/// <c>_headers</c>, the options' rules, CORS. A set is made once for each combination of matching rules and interned, so a request costs
+/// only its matches, and nothing without rules.
 /// </summary>
 internal sealed class FieldRules
 {
@@ -14,7 +14,7 @@ internal sealed class FieldRules
 
     private readonly FieldBlock[] _blocks;
 
-    /// <summary>Where among the blocks those lie of which the first that matches decides.</summary>
+    /// <summary>The range of blocks of which only the first match applies.</summary>
     private readonly Range _firstOnly;
     private readonly bool _hasPreset;
     private readonly CorsPolicy? _cors;
@@ -37,14 +37,9 @@ internal sealed class FieldRules
         _setsByWords = _sets.GetAlternateLookup<ReadOnlySpan<ulong>>();
     }
 
-    /// <summary>The fields of an answer about a file, or of one without (then <paramref name="filePath"/> is empty).</summary>
+    /// <summary>The fields of a response about a file, or without one (then <paramref name="filePath"/> is empty).</summary>
     public FieldSet For(FieldUse use, ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath)
     {
-        if (use == FieldUse.Asset && CachePolicy.HasContentHash(filePath))
-        {
-            use = FieldUse.HashedAsset;
-        }
-
         if (_blocks.Length == 0)
         {
             return _withoutRules[(int)use];
@@ -77,7 +72,7 @@ internal sealed class FieldRules
             return made;
         }
 
-        // Of two that race one is kept, and both get that one.
+        // Of two threads that race one wins, and both get its set.
         ulong[] key = words.ToArray();
         FieldSet kept = _sets.GetOrAdd(key, made);
         if (ReferenceEquals(kept, made))
@@ -136,17 +131,17 @@ internal sealed class FieldRules
     }
 
     /// <summary>
-    /// Fields that describe the file that was asked for, or say how long to keep it. On an error's page they would be wrong: a 404
-    /// kept for a year, or a page to be saved as a file (Content-Disposition).
+    /// Fields that describe the requested file, or control how long it is stored. On an error's page they would be wrong: a 404 stored for
+    /// a year, or a page saved as a file (Content-Disposition).
     /// </summary>
     private static bool IsAboutFile(Field field) =>
-        StoringFields.Contain(field.NameBytes)
+        CachingFields.Contain(field.NameBytes)
         || (field.Name.StartsWith("Content-", StringComparison.OrdinalIgnoreCase)
             && !field.Name.StartsWith("Content-Security-Policy", StringComparison.OrdinalIgnoreCase));
 
     private static FieldBlock Compile(string pattern, string name, string value)
     {
-        RuleProblem? problem = FieldRefusals.Of(name, value);
+        RuleProblem? problem = FieldValidation.Of(name, value);
         if (!PathPattern.TryParse(pattern, PatternSyntax.Glob, out PathPattern? compiled, out RuleProblem? patternProblem)
             || problem is not null)
         {
@@ -176,4 +171,23 @@ internal sealed class FieldRules
 
         public ulong[] Create(ReadOnlySpan<ulong> alternate) => alternate.ToArray();
     }
+}
+
+/// <summary>Edits of the fields of responses whose path matches a pattern.</summary>
+internal sealed record FieldBlock(PathPattern Pattern, IReadOnlyList<FieldEdit> Edits);
+
+/// <summary>The kind of a response, as far as its fields depend on it.</summary>
+internal enum FieldUse
+{
+    /// <summary>A file.</summary>
+    Asset,
+
+    /// <summary>A file whose name changes with its content.</summary>
+    HashedAsset,
+
+    /// <summary>An error, with or without a page: revalidated each time, because it may be fixed.</summary>
+    Error,
+
+    /// <summary>A redirect: its status determines how long it is valid.</summary>
+    Redirect,
 }

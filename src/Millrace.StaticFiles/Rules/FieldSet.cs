@@ -1,8 +1,8 @@
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// The fields that rules give an answer, in the order they are sent. Immutable, but for the fronts' caches, and interned: answers
-/// of the same rules share one instance, so that a front encodes each set once.
+/// The fields that rules give a response, in the order of sending. Immutable except for the encoders' caches, and interned: responses of
+/// the same rules share one instance, so that each encoder encodes a set once.
 /// </summary>
 internal sealed class FieldSet
 {
@@ -19,24 +19,24 @@ internal sealed class FieldSet
 
     public ReadOnlySpan<Field> Fields => _fields;
 
-    /// <summary>The Content-Type among them, which then replaces the asset's own, or null.</summary>
+    /// <summary>The Content-Type among them, which replaces the asset's own; null for none.</summary>
     public Field? ContentType { get; }
 
-    /// <summary>The Cache-Control among them, or null where a rule took it away.</summary>
+    /// <summary>The Cache-Control among them; null if a rule removed it.</summary>
     public Field? CacheControl { get; }
 
     /// <summary>
-    /// HTTP/1.1's own encoding of the set, null until somebody asked for it. Any thread may set it: two that race make two equal
-    /// values and one is dropped.
+    /// The HTTP/1.1 encoding of the set; null until first used. Any thread may set it: two threads that race make two equal values, and one
+    /// is dropped.
     /// </summary>
     public object? Http1Lines { get; set; }
 
-    /// <summary>The same of HTTP/2.</summary>
+    /// <summary>The HTTP/2 encoding of the set, in the same way.</summary>
     public object? Http2Lines { get; set; }
 
-    /// <summary>The same of ASP.NET Core's front.</summary>
+    /// <summary>The encoding for ASP.NET Core, in the same way.</summary>
     public object? HostedFields { get; set; }
 
-    /// <summary>The first field of that name, in any case, or null.</summary>
+    /// <summary>The first field of that name, in any case; null if there is none.</summary>
     public Field? Find(string name) => Array.Find(_fields, field => field.Is(name));
 }

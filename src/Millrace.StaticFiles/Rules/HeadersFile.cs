@@ -1,24 +1,24 @@
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// The site's <c>_headers</c> in the syntax of Netlify and Cloudflare: a line with a path pattern, then its fields, a line each:
-/// <c>Name: value</c>, or <c>! Name</c> to send none of that name. What is not understood is named and skipped.
+/// The site's <c>_headers</c> file in the syntax of Netlify and Cloudflare: a line with a path pattern, then its fields, one a line:
+/// <c>Name: value</c>, or <c>! Name</c> to send none of that name. Invalid lines are reported and skipped.
 /// </summary>
 /// <remarks>
-/// A name that comes twice in a block is joined with a comma. Of blocks that match the same path the later one replaces a field,
-/// or adds to it where it is a list (<see cref="FieldEdit"/>).
+/// A name that occurs twice in a block is joined with a comma. Of blocks that match the same path, the later one replaces a field, or
+/// appends to it if it is a list (<see cref="FieldEdit"/>).
 /// </remarks>
 internal sealed class HeadersFile
 {
     public const string Name = "_headers";
 
-    /// <summary>Whether the server answers for CORS by itself, and a site must not contradict it.</summary>
+    /// <summary>Whether the server handles CORS, which the file must not contradict.</summary>
     private readonly bool _hasCors;
     private readonly RuleFile _file = new(Name);
     private readonly List<FieldBlock> _blocks = [];
     private readonly HashSet<string> _names = new(StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>The fields of the block being read; null before the first, and in one whose path was not understood.</summary>
+    /// <summary>The fields of the present block; null before the first one, and in a block whose path is invalid.</summary>
     private List<FieldEdit>? _edits;
     private bool _isAfterPath;
 
@@ -28,8 +28,8 @@ internal sealed class HeadersFile
     }
 
     /// <param name="bytes">The file.</param>
-    /// <param name="cors">The options' own, or null.</param>
-    /// <param name="warnings">What is wrong, as "file:line: cause remedy".</param>
+    /// <param name="cors">The CORS options, or null.</param>
+    /// <param name="warnings">The problems, as "file:line: cause remedy".</param>
     public static IReadOnlyList<FieldBlock> Parse(ReadOnlySpan<byte> bytes, CorsOptions? cors, out IEnumerable<string> warnings)
     {
         var headers = new HeadersFile(cors is not null);
@@ -47,7 +47,7 @@ internal sealed class HeadersFile
 
     private RuleProblem? ReadLine(string text)
     {
-        // No field's name starts like a path, so indentation says nothing; Netlify and Cloudflare do not look at it either.
+        // No field name starts like a path, so indentation is ignored, as in Netlify and Cloudflare.
         bool isPath = text[0] is '/' or '*'
             || text.StartsWith("https://", StringComparison.OrdinalIgnoreCase)
             || text.StartsWith("http://", StringComparison.OrdinalIgnoreCase);
@@ -63,7 +63,7 @@ internal sealed class HeadersFile
             return text[0] == '!' ? ReadRemoval(text) : ReadField(text);
         }
 
-        // A path that was not understood was named, and its fields belong to nobody.
+        // The invalid path was reported, and its fields are skipped.
         return _isAfterPath
             ? null
             : new RuleProblem("No path comes before this line.", "Write the path first, as /*, on a line of its own.");
@@ -78,7 +78,7 @@ internal sealed class HeadersFile
 
         if (text[0] == '*')
         {
-            return new RuleProblem("The path does not start with '/'.", $"Write /{FieldRefusals.Shown(text)}.");
+            return new RuleProblem("The path does not start with '/'.", $"Write /{FieldValidation.Shown(text)}.");
         }
 
         if (_blocks.Count == RuleLimits.HeaderBlocksMax)
@@ -98,7 +98,7 @@ internal sealed class HeadersFile
     private RuleProblem? ReadRemoval(string text)
     {
         string name = text[1..].Trim(' ', '\t');
-        return FieldRefusals.OfName(name) ?? Add(new FieldEdit(FieldEditKind.Remove, new Field(name, "")));
+        return FieldValidation.OfName(name) ?? Add(new FieldEdit(FieldEditKind.Remove, new Field(name, "")));
     }
 
     private RuleProblem? ReadField(string text)
@@ -106,12 +106,12 @@ internal sealed class HeadersFile
         int colon = text.IndexOf(':', StringComparison.Ordinal);
         if (colon < 0)
         {
-            return new RuleProblem($"'{FieldRefusals.Shown(text)}' is neither a path nor a field.", "Write Name: value.");
+            return new RuleProblem($"'{FieldValidation.Shown(text)}' is neither a path nor a field.", "Write Name: value.");
         }
 
         string name = text[..colon].TrimEnd(' ', '\t');
         string value = text[(colon + 1)..].Trim(' ', '\t');
-        RuleProblem? problem = FieldRefusals.Of(name, value) ?? (_hasCors ? FieldRefusals.OfCors(name) : null);
+        RuleProblem? problem = FieldValidation.Of(name, value) ?? (_hasCors ? FieldValidation.OfCors(name) : null);
         if (problem is not null)
         {
             return problem;
@@ -123,16 +123,16 @@ internal sealed class HeadersFile
         return isAgain ? Join(before, field) : Add(FieldEdit.OfBlock(field));
     }
 
-    private RuleProblem? Join(int place, Field field)
+    private RuleProblem? Join(int index, Field field)
     {
-        Field first = _edits![place].Field;
-        if (first.Value.Length + field.Value.Length >= FieldRefusals.ValueCharactersMax)
+        Field first = _edits![index].Field;
+        if (first.Value.Length + field.Value.Length >= FieldValidation.ValueCharactersMax)
         {
             return new RuleProblem(
-                $"The values of {field.Name} are too long together.", $"Write at most {FieldRefusals.ValueCharactersMax} characters.");
+                $"The values of {field.Name} are too long together.", $"Write at most {FieldValidation.ValueCharactersMax} characters.");
         }
 
-        _edits[place] = _edits[place] with { Field = new Field(first.Name, $"{first.Value}, {field.Value}") };
+        _edits[index] = _edits[index] with { Field = new Field(first.Name, $"{first.Value}, {field.Value}") };
         return null;
     }
 

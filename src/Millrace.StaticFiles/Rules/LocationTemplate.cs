@@ -5,8 +5,8 @@ using Millrace.Http;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// The Location of a redirect, with places for captures. A path stays on the site whatever is captured; another host is only what the
-/// rule itself names, never what the request says. Immutable.
+/// The Location of a redirect, with placeholders for captures. A path stays on the site, whatever is captured; another host comes only from
+/// the rule itself, never from the request. Immutable.
 /// </summary>
 internal sealed class LocationTemplate
 {
@@ -24,10 +24,10 @@ internal sealed class LocationTemplate
         HasQuery = hasQuery;
     }
 
-    /// <summary>Whether the target has a query of its own, if only an empty one; if not, the request's goes on.</summary>
+    /// <summary>Whether the target has its own query, even an empty one; otherwise the request's query is passed on.</summary>
     public bool HasQuery { get; }
 
-    /// <summary>Whether it leads to this site, wherever that is.</summary>
+    /// <summary>Whether it leads to this site, at any host.</summary>
     public bool IsOnSite => _authority.Length == 0;
 
     public static bool TryParse(
@@ -37,23 +37,30 @@ internal sealed class LocationTemplate
         [NotNullWhen(false)] out RuleProblem? problem)
     {
         template = null;
+        if (!UrlHost.TryEncode(text, out text, out string? reason))
+        {
+            problem = new RuleProblem(
+                $"The host of the target '{FieldValidation.Shown(text)}' cannot be sent: {reason}.", "Write its A-labels (xn--...).");
+            return false;
+        }
+
         problem = FindAuthority(text, out int authorityEnd);
         if (problem is not null)
         {
             return false;
         }
 
-        string rest = text[authorityEnd..];
-        int hash = rest.IndexOf('#', StringComparison.Ordinal);
-        string fragment = hash < 0 ? "" : rest[(hash + 1)..];
-        rest = hash < 0 ? rest : rest[..hash];
-        int question = rest.IndexOf('?', StringComparison.Ordinal);
-        string query = question < 0 ? "" : rest[(question + 1)..];
-        string path = question < 0 ? rest : rest[..question];
+        string remaining = text[authorityEnd..];
+        int hash = remaining.IndexOf('#', StringComparison.Ordinal);
+        string fragment = hash < 0 ? "" : remaining[(hash + 1)..];
+        remaining = hash < 0 ? remaining : remaining[..hash];
+        int question = remaining.IndexOf('?', StringComparison.Ordinal);
+        string query = question < 0 ? "" : remaining[(question + 1)..];
+        string path = question < 0 ? remaining : remaining[..question];
 
-        if (!TryReadParts(path, captureNames, Place.Path, out Part[] pathParts, out problem)
-            || !TryReadParts(query, captureNames, Place.Query, out Part[] queryParts, out problem)
-            || !TryReadParts(fragment, captureNames, Place.Fragment, out Part[] fragmentParts, out problem))
+        if (!TryReadParts(path, captureNames, UrlComponent.Path, out Part[] pathParts, out problem)
+            || !TryReadParts(query, captureNames, UrlComponent.Query, out Part[] queryParts, out problem)
+            || !TryReadParts(fragment, captureNames, UrlComponent.Fragment, out Part[] fragmentParts, out problem))
         {
             return false;
         }
@@ -65,12 +72,12 @@ internal sealed class LocationTemplate
 
     /// <summary>
     /// Writes the Location. False if <paramref name="scratch"/> is too short. <paramref name="path"/> and <paramref name="query"/> are
-    /// its parts, the latter without '?'.
+    /// parts of it, the latter without '?'.
     /// </summary>
     public bool TryWrite(
         scoped RouteCaptures captures,
         scoped ReadOnlySpan<byte> passedQuery,
-        scoped ReadOnlySpan<QueryDemand> consumed,
+        scoped ReadOnlySpan<RequiredQuery> consumed,
         Span<byte> scratch,
         out ReadOnlySpan<byte> location,
         out ReadOnlySpan<byte> path,
@@ -88,7 +95,7 @@ internal sealed class LocationTemplate
         }
         else
         {
-            PassOn(ref text, passedQuery, consumed);
+            WriteRemainingQuery(ref text, passedQuery, consumed);
         }
 
         if (text.Length == pathEnd + 1)
@@ -118,7 +125,7 @@ internal sealed class LocationTemplate
     }
 
     /// <summary>
-    /// How many slashes too many a path starts with: "/:splat" with "/evil.example" would be "//evil.example", another host.
+    /// The number of excess slashes at the start of a path: "/:splat" with "/evil.example" would be "//evil.example", another host.
     /// </summary>
     public static int DoubledSlashes(ReadOnlySpan<byte> path)
     {
@@ -127,7 +134,7 @@ internal sealed class LocationTemplate
     }
 
     public static RuleProblem NoTarget(string text) => new(
-        $"The target '{FieldRefusals.Shown(text)}' is neither a path nor an http(s) URL.",
+        $"The target '{FieldValidation.Shown(text)}' is neither a path nor an http(s) URL.",
         "Write /path for a place on this site, https://host/path for another.");
 
     private static void Write(ref UrlText text, Part[] parts, scoped RouteCaptures captures)
@@ -141,15 +148,15 @@ internal sealed class LocationTemplate
             }
 
             ReadOnlySpan<byte> captured = captures[part.Capture];
-            switch (captures.SourceOf(part.Capture), part.Place)
+            switch (captures.SourceOf(part.Capture), part.Component)
             {
-                case (CaptureSource.Path, Place.Path):
+                case (CaptureSource.Path, UrlComponent.Path):
                     text.Path(captured);
                     break;
                 case (CaptureSource.Path, _):
                     text.Value(captured);
                     break;
-                case (_, Place.Path):
+                case (_, UrlComponent.Path):
                     text.RawValueAsSegment(captured);
                     break;
                 default:
@@ -159,8 +166,8 @@ internal sealed class LocationTemplate
         }
     }
 
-    /// <summary>The request's query but for the parameters the rule asked for.</summary>
-    private static void PassOn(ref UrlText text, scoped ReadOnlySpan<byte> query, scoped ReadOnlySpan<QueryDemand> consumed)
+    /// <summary>Writes the request's query without the parameters that the rule consumed.</summary>
+    private static void WriteRemainingQuery(ref UrlText text, scoped ReadOnlySpan<byte> query, scoped ReadOnlySpan<RequiredQuery> consumed)
     {
         if (consumed.IsEmpty)
         {
@@ -173,7 +180,7 @@ internal sealed class LocationTemplate
         bool isFirst = true;
         while (QueryText.TryNext(query, ref at, out TextRange name, out TextRange value))
         {
-            if (!QueryDemand.Names(consumed, name.In(query)))
+            if (!RequiredQuery.Names(consumed, name.In(query)))
             {
                 text.Literal(isFirst ? default : "&"u8);
                 text.Query(query[start..value.End]);
@@ -184,7 +191,7 @@ internal sealed class LocationTemplate
         }
     }
 
-    /// <summary>Where scheme and host end: 0 for a path on the site.</summary>
+    /// <summary>Finds the end of scheme and host: 0 for a path on the site.</summary>
     private static RuleProblem? FindAuthority(string text, out int end)
     {
         end = 0;
@@ -210,24 +217,28 @@ internal sealed class LocationTemplate
         return isFixed
             ? null
             : new RuleProblem(
-                $"The host of the target '{FieldRefusals.Shown(text)}' is not a fixed name.",
-                "Write it in ASCII, without user and placeholders: a request must not choose where it is sent.");
+                $"The host of the target '{FieldValidation.Shown(text)}' is not a fixed name.",
+                "Write it without user and placeholders: a request must not choose where it is sent.");
     }
 
     private static bool TryReadParts(
-        string text, IReadOnlyList<string> captureNames, Place place, out Part[] parts, [NotNullWhen(false)] out RuleProblem? problem)
+        string text,
+        IReadOnlyList<string> captureNames,
+        UrlComponent component,
+        out Part[] parts,
+        [NotNullWhen(false)] out RuleProblem? problem)
     {
         var split = new List<TargetPart>();
         problem = TargetPart.Split(text, captureNames, split);
-        parts = [.. split.Select(part => new Part(part.Literal is null ? null : Encode(part.Literal, place), part.Capture, place))];
+        parts = [.. split.Select(part => new Part(part.Literal is null ? null : Encode(part.Literal, component), part.Capture, component))];
         return problem is null;
     }
 
-    private static byte[] Encode(string literal, Place place)
+    private static byte[] Encode(string literal, UrlComponent component)
     {
         byte[] utf8 = Encoding.UTF8.GetBytes(literal);
         var text = new UrlText(new byte[3 * utf8.Length]);
-        if (place == Place.Path)
+        if (component == UrlComponent.Path)
         {
             text.RawPath(utf8);
         }
@@ -239,9 +250,9 @@ internal sealed class LocationTemplate
         return text.Written.ToArray();
     }
 
-    private readonly record struct Part(byte[]? Literal, int Capture, Place Place);
+    private readonly record struct Part(byte[]? Literal, int Capture, UrlComponent Component);
 
-    private enum Place
+    private enum UrlComponent
     {
         Path,
         Query,

@@ -5,20 +5,20 @@ using Millrace.Http;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// A pattern of decoded paths, compiled: pieces between '*', matched from the left without going back, so in time that grows
-/// with the path and never with the number of ways to match it. Immutable; matching allocates nothing.
+/// A compiled pattern for decoded paths: pieces between '*', matched from the left without backtracking, so that the time grows with the
+/// path and not with the number of possible matches. Immutable; matching allocates nothing.
 /// </summary>
 /// <remarks>
-/// '*' is any bytes, slashes included (so it is in <c>_headers</c> and <c>_redirects</c>, and <c>/a/*</c> is all below /a/); '**' is
-/// the same. '?' is one byte but '/'. <c>:name</c> is one byte or more to the end of its segment. Case matters, as it does to the file
+/// '*' matches any bytes, slashes included (as in <c>_headers</c> and <c>_redirects</c>: <c>/a/*</c> is everything below /a/); '**' is the
+/// same. '?' matches one byte except '/'. <c>:name</c> matches one byte or more, to the end of its segment. Case matters, as in the file
 /// system. Percent escapes stand for their bytes, so %2A is a literal '*'.
 /// </remarks>
 internal sealed class PathPattern
 {
-    /// <summary>What a capture of '*' is called in targets.</summary>
+    /// <summary>The name of the capture of '*' in targets.</summary>
     public const string SplatName = "splat";
 
-    /// <summary>A path is at most some KiB, and what matching costs is at most their product.</summary>
+    /// <summary>A path has at most some KiB, and matching costs at most the product of both lengths.</summary>
     public const int CharactersMax = 1024;
 
     private readonly PatternPiece[] _pieces;
@@ -32,10 +32,10 @@ internal sealed class PathPattern
         Literal = pieces.Length == 1 ? pieces[0].Literal : null;
     }
 
-    /// <summary>The only path it matches, where it has no wildcards, or null.</summary>
+    /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
     public byte[]? Literal { get; }
 
-    /// <summary>The names of placeholders in their order, and then <see cref="SplatName"/> if a route has a '*'.</summary>
+    /// <summary>The names of placeholders in order, then <see cref="SplatName"/> if a route has a '*'.</summary>
     public IReadOnlyList<string> CaptureNames => _captureNames;
 
     public static bool TryParse(
@@ -50,7 +50,7 @@ internal sealed class PathPattern
 
     public bool IsMatch(ReadOnlySpan<byte> path) => TryMatch(path, default);
 
-    /// <summary>Matches, and says where in the path each capture lies.</summary>
+    /// <summary>Matches, and gives the position of each capture in the path.</summary>
     /// <param name="path">A decoded path with its leading '/'.</param>
     /// <param name="captures">Empty, or at least as long as <see cref="CaptureNames"/>.</param>
     public bool TryMatch(ReadOnlySpan<byte> path, Span<TextRange> captures)

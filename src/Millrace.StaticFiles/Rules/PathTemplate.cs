@@ -4,7 +4,8 @@ using System.Text;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// The decoded path of a rewrite, with places for captures. A query or fragment of the target says nothing to a file and is left out.
+/// The decoded path of a rewrite, with placeholders for captures. A query or fragment of the target means nothing to a file, and is left
+/// out.
 /// </summary>
 internal sealed class PathTemplate
 {
@@ -26,7 +27,7 @@ internal sealed class PathTemplate
         if (text is not (['/', not ('/' or '\\'), ..] or "/"))
         {
             problem = new RuleProblem(
-                $"The target '{FieldRefusals.Shown(text)}' is no path of this site: fetching from other hosts is not supported.",
+                $"The target '{FieldValidation.Shown(text)}' is not a path of this site: fetching from other hosts is not supported.",
                 "Write /path, or redirect with status 301, 302, 303, 307 or 308.");
             return false;
         }
@@ -45,7 +46,7 @@ internal sealed class PathTemplate
             byte[]? literal = part.Literal is null ? null : Decode(part.Literal);
             if (literal is not null && literal.AsSpan().Contains((byte)0))
             {
-                problem = new RuleProblem($"The target '{FieldRefusals.Shown(text)}' holds a zero byte.", "Leave it out.");
+                problem = new RuleProblem($"The target '{FieldValidation.Shown(text)}' holds a zero byte.", "Leave it out.");
                 return false;
             }
 
@@ -57,8 +58,8 @@ internal sealed class PathTemplate
     }
 
     /// <summary>
-    /// Writes the path. <see cref="RuleMatch.None"/> if it can name no file: it would have a dot segment, or a '/' or NUL out of a
-    /// query parameter; <see cref="RuleMatch.TooLong"/> if it does not fit.
+    /// Writes the path. <see cref="RuleMatch.None"/> if it cannot name a file, because of a dot segment, or of a '/' or NUL from a query
+    /// parameter; <see cref="RuleMatch.TooLong"/> if it does not fit.
     /// </summary>
     public RuleMatch Write(scoped RouteCaptures captures, Span<byte> scratch, out ReadOnlySpan<byte> path)
     {

@@ -3,8 +3,8 @@ using Millrace.Http;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// The tokens between two '*' of a pattern. From a given start there is one way to match it at most, so nothing is ever tried twice:
-/// a placeholder ends where its segment does, less a known number of bytes.
+/// The tokens between two '*' of a pattern. From a given start there is at most one way to match it, so nothing is tried twice: a
+/// placeholder ends where its segment ends, less a known number of bytes.
 /// </summary>
 internal sealed class PatternPiece
 {
@@ -20,7 +20,7 @@ internal sealed class PatternPiece
 
     public int BytesMin { get; }
 
-    /// <summary>The bytes of a piece that is nothing but literal, or null.</summary>
+    /// <summary>The bytes of a piece that is a single literal; otherwise null.</summary>
     public byte[]? Literal => _tokens switch
     {
         [] => [],
@@ -28,7 +28,7 @@ internal sealed class PatternPiece
         _ => null,
     };
 
-    /// <summary>Matches at <paramref name="start"/>, and says where it ends.</summary>
+    /// <summary>Matches at <paramref name="start"/>, and gives the end.</summary>
     public bool TryMatchAt(ReadOnlySpan<byte> path, int start, Span<TextRange> captures, out int end)
     {
         end = start;
@@ -74,8 +74,8 @@ internal sealed class PatternPiece
     }
 
     /// <summary>
-    /// Matches at the first place from <paramref name="from"/> on. A later start never ends earlier (each token's end grows with its
-    /// start), so the first place leaves the most to the pieces behind.
+    /// Finds the first match from <paramref name="from"/> on. A later start never ends earlier (each token's end grows with its start), so
+    /// the first match leaves the most to the following pieces.
     /// </summary>
     public bool TryMatchFirst(ReadOnlySpan<byte> path, int from, out int end)
     {
@@ -99,7 +99,7 @@ internal sealed class PatternPiece
         return false;
     }
 
-    /// <summary>Matches the end of the path, beginning as late as it can but not before <paramref name="from"/>.</summary>
+    /// <summary>Matches the end of the path, with the latest start that is not before <paramref name="from"/>.</summary>
     public bool TryMatchLast(ReadOnlySpan<byte> path, int from, Span<TextRange> captures, out int start)
     {
         for (start = path.Length - BytesMin; start >= from; start--)

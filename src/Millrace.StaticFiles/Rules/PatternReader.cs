@@ -3,10 +3,10 @@ using System.Text;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>Reads the text of a <see cref="PathPattern"/>. For one use.</summary>
+/// <summary>Parses the text of a <see cref="PathPattern"/>. Single use.</summary>
 internal ref struct PatternReader
 {
-    /// <summary>What a placeholder's name goes on with, after a letter.</summary>
+    /// <summary>The characters of a placeholder's name after its first letter.</summary>
     private static readonly SearchValues<char> NameCharacters =
         SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
 
@@ -18,10 +18,10 @@ internal ref struct PatternReader
     private readonly List<byte> _literal = [];
     private int _at;
 
-    /// <summary>The token that is the placeholder of the segment being read, or -1.</summary>
+    /// <summary>The index of the placeholder token of the present segment; -1 for none.</summary>
     private int _placeholder = -1;
 
-    /// <summary>Whether the segment being read has a '*'.</summary>
+    /// <summary>Whether the present segment has a '*'.</summary>
     private bool _hasStar;
 
     public PatternReader(string text, PatternSyntax syntax)
@@ -30,17 +30,17 @@ internal ref struct PatternReader
         _syntax = syntax;
     }
 
-    /// <summary>The length of the name behind the ':' at <paramref name="colon"/>; 0 where that is no placeholder.</summary>
+    /// <summary>The length of the name after the ':' at <paramref name="colon"/>; 0 if there is no placeholder.</summary>
     public static int NameCharactersAt(ReadOnlySpan<char> text, int colon)
     {
-        ReadOnlySpan<char> rest = text[(colon + 1)..];
-        if (rest.IsEmpty || !char.IsAsciiLetter(rest[0]))
+        ReadOnlySpan<char> remaining = text[(colon + 1)..];
+        if (remaining.IsEmpty || !char.IsAsciiLetter(remaining[0]))
         {
             return 0;
         }
 
-        int end = rest.IndexOfAnyExcept(NameCharacters);
-        return end < 0 ? rest.Length : end;
+        int end = remaining.IndexOfAnyExcept(NameCharacters);
+        return end < 0 ? remaining.Length : end;
     }
 
     public RuleProblem? TryRead(out PathPattern? pattern)
@@ -103,7 +103,7 @@ internal ref struct PatternReader
             PatternSyntax.Route when _text[0] != '/' => Refuse("does not start with '/'.", "Write the path from the root, as /old/*."),
             PatternSyntax.Route when _text.AsSpan().ContainsAny('?', '#') => Refuse(
                 "holds a '?' or '#'.",
-                "Write query parameters as name=value behind the path; a fragment is never sent to a server."),
+                "Write query parameters as name=value after the path; a fragment is never sent to a server."),
             _ => null,
         };
     }
@@ -189,7 +189,7 @@ internal ref struct PatternReader
         return null;
     }
 
-    /// <summary>A placeholder is told how much of its segment comes behind it.</summary>
+    /// <summary>Sets how many bytes of its segment follow a placeholder.</summary>
     private void EndSegment()
     {
         if (_placeholder >= 0)
@@ -208,7 +208,7 @@ internal ref struct PatternReader
         _hasStar = false;
     }
 
-    private void EndLiteral()
+    private readonly void EndLiteral()
     {
         if (_literal.Count > 0)
         {
@@ -228,5 +228,16 @@ internal ref struct PatternReader
     private readonly RuleProblem RefuseMixedSegment() =>
         Refuse("has a placeholder beside a '*' or another placeholder in one segment.", "Give it a segment of its own.");
 
-    private readonly RuleProblem Refuse(string cause, string remedy) => new($"The pattern '{FieldRefusals.Shown(_text)}' {cause}", remedy);
+    private readonly RuleProblem Refuse(string cause, string remedy) =>
+        new($"The pattern '{FieldValidation.Shown(_text)}' {cause}", remedy);
+}
+
+/// <summary>The use of a <see cref="PathPattern"/>, which determines its syntax.</summary>
+internal enum PatternSyntax
+{
+    /// <summary>Selects files: any number of '*', and '?'. Without a leading '/' it matches at any depth.</summary>
+    Glob,
+
+    /// <summary>Selects requests and captures: starts with '/', at most one '*', no '?' (it would start a query).</summary>
+    Route,
 }

@@ -1,6 +1,6 @@
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>A step of a <see cref="PathPattern"/> between two '*': bytes as they are, '?', or a placeholder.</summary>
+/// <summary>A step of a <see cref="PathPattern"/> between two '*': literal bytes, '?', or a placeholder.</summary>
 internal readonly struct PatternToken
 {
     private PatternToken(PatternTokenKind kind)
@@ -12,13 +12,13 @@ internal readonly struct PatternToken
 
     public PatternTokenKind Kind { get; }
 
-    /// <summary>Of a literal: its bytes.</summary>
+    /// <summary>The bytes of a literal.</summary>
     public byte[] Bytes { get; private init; } = [];
 
-    /// <summary>Of a placeholder: how many bytes of its segment the tokens behind it need.</summary>
+    /// <summary>For a placeholder: how many bytes of its segment the following tokens need.</summary>
     public int SuffixBytes { get; private init; }
 
-    /// <summary>Of a placeholder: its place among the captures.</summary>
+    /// <summary>For a placeholder: the index of its capture.</summary>
     public int Capture { get; private init; }
 
     public int BytesMin => Kind == PatternTokenKind.Literal ? Bytes.Length : 1;
@@ -33,9 +33,9 @@ internal enum PatternTokenKind : byte
 {
     Literal,
 
-    /// <summary>One byte but '/'.</summary>
+    /// <summary>One byte except '/'.</summary>
     AnyByte,
 
-    /// <summary>One byte or more up to the end of the segment, but for what follows it there.</summary>
+    /// <summary>One byte or more up to the end of the segment, less what follows there.</summary>
     Placeholder,
 }

@@ -2,10 +2,10 @@ using Millrace.Http;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>The parameters of a query as it was sent: <c>name=value</c> between '&amp;', percent-encoded, '+' for a space.</summary>
+/// <summary>Reads the parameters of a query as sent: <c>name=value</c> separated by '&amp;', percent-encoded, '+' for a space.</summary>
 internal static class QueryText
 {
-    /// <summary>Finds the first parameter of a decoded name, and where its raw value lies in the query.</summary>
+    /// <summary>Finds the first parameter with a decoded name, and the position of its raw value in the query.</summary>
     public static bool TryFind(ReadOnlySpan<byte> query, ReadOnlySpan<byte> name, out TextRange value)
     {
         int at = 0;
@@ -21,7 +21,7 @@ internal static class QueryText
         return false;
     }
 
-    /// <summary>The parameter at <paramref name="at"/>, which moves behind it. False at the end.</summary>
+    /// <summary>Reads the parameter at <paramref name="at"/>, which moves after it. False at the end.</summary>
     public static bool TryNext(ReadOnlySpan<byte> query, ref int at, out TextRange name, out TextRange value)
     {
         name = value = default;
@@ -39,7 +39,7 @@ internal static class QueryText
         return true;
     }
 
-    /// <summary>Whether a raw name or value stands for these bytes.</summary>
+    /// <summary>Whether a raw name or value decodes to these bytes.</summary>
     public static bool DecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded)
     {
         int at = 0;
@@ -54,7 +54,7 @@ internal static class QueryText
         return at == raw.Length;
     }
 
-    /// <summary>Whether an encoded path, where '+' is itself, stands for these bytes.</summary>
+    /// <summary>Whether an encoded path, in which '+' is literal, decodes to these bytes.</summary>
     public static bool PathDecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded)
     {
         int at = 0;
@@ -69,7 +69,7 @@ internal static class QueryText
         return at == raw.Length;
     }
 
-    /// <summary>The byte that the raw text at <paramref name="at"/> stands for. A '%' without two digits stands for itself.</summary>
+    /// <summary>Decodes the next byte at <paramref name="at"/>. A '%' without two digits is literal.</summary>
     public static byte NextDecoded(ReadOnlySpan<byte> raw, ref int at)
     {
         byte value = raw[at++];
@@ -88,7 +88,7 @@ internal static class QueryText
         return (byte)decoded;
     }
 
-    /// <summary>Whether a '%' at <paramref name="at"/> is followed by two hexadecimal digits.</summary>
+    /// <summary>Whether two hexadecimal digits follow a '%' at <paramref name="at"/>.</summary>
     public static bool IsEscape(ReadOnlySpan<byte> text, int at) =>
         at + 2 < text.Length && !text.Slice(at + 1, 2).ContainsAnyExcept(ByteClasses.HexDigits);
 

@@ -4,8 +4,8 @@ using System.Globalization;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// A line of <c>_redirects</c>, and the text of an option: <c>FROM [name=value...] [TO] [STATUS[!]]</c>, in the syntax of Netlify and
-/// Cloudflare. A query behind FROM's '?' is the same as parameters of their own.
+/// Parses a line of <c>_redirects</c>, or the text of an option: <c>FROM [name=value...] [TO] [STATUS[!]]</c>, in the syntax of Netlify and
+/// Cloudflare. A query after FROM's '?' is equivalent to separate parameters.
 /// </summary>
 internal static class RedirectLine
 {
@@ -17,7 +17,7 @@ internal static class RedirectLine
         rule = null;
         string[] words = line.Split(Blanks, StringSplitOptions.RemoveEmptyEntries);
 
-        // A comment may end the line, too.
+        // A comment may follow on the same line.
         words = [.. words.TakeWhile(word => word[0] != '#')];
         if (words.Length == 0)
         {
@@ -49,7 +49,7 @@ internal static class RedirectLine
         return true;
     }
 
-    /// <summary>The first word that is a target or, where there is none, a status; the length if there is neither.</summary>
+    /// <summary>The index of the first word that is a target or, if there is none, a status; the length if there is neither.</summary>
     private static int FindTarget(string[] words)
     {
         for (int i = 1; i < words.Length; i++)
@@ -66,14 +66,14 @@ internal static class RedirectLine
     private static bool TryReadStatus(
         string[] words, int defaultStatus, out int status, out bool forced, [NotNullWhen(false)] out RuleProblem? problem)
     {
-        bool isTold = words.Length > 0 && IsStatus(words[0]);
-        status = isTold ? int.Parse(words[0].AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture) : defaultStatus;
-        forced = isTold && words[0].Length == 4;
-        string[] conditions = isTold ? words[1..] : words;
+        bool isReported = words.Length > 0 && IsStatus(words[0]);
+        status = isReported ? int.Parse(words[0].AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture) : defaultStatus;
+        forced = isReported && words[0].Length == 4;
+        string[] conditions = isReported ? words[1..] : words;
         problem = conditions.Length == 0
             ? null
             : new RuleProblem(
-                $"'{FieldRefusals.Shown(conditions[0])}' behind the target is not supported.",
+                $"'{FieldValidation.Shown(conditions[0])}' after the target is not supported.",
                 "Leave conditions (Country=, Language=, Role=, Cookie=) out: the server knows paths and query parameters only.");
         return problem is null;
     }
@@ -92,7 +92,7 @@ internal static class RedirectLine
             if (equals <= 0)
             {
                 problem = new RuleProblem(
-                    $"'{FieldRefusals.Shown(word)}' is not a query parameter.", "Write name=value, or name=:placeholder.");
+                    $"'{FieldValidation.Shown(word)}' is not a query parameter.", "Write name=value, or name=:placeholder.");
                 return false;
             }
 

@@ -1,16 +1,16 @@
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// The site's <c>_redirects</c> in the syntax of Netlify and Cloudflare, a rule a line. What is not understood or supported (other
-/// hosts as a source, conditions, proxying) is named and skipped.
+/// The site's <c>_redirects</c> file in the syntax of Netlify and Cloudflare, one rule a line. Lines that are invalid or not supported
+/// (other hosts as a source, conditions, proxying) are reported and skipped.
 /// </summary>
 internal static class RedirectsFile
 {
     public const string Name = "_redirects";
 
     /// <param name="bytes">The file.</param>
-    /// <param name="routes">Where its rules go, in their order, behind those that are there.</param>
-    /// <param name="warnings">What is wrong, as "file:line: cause remedy".</param>
+    /// <param name="routes">The list to which the rules are appended in order.</param>
+    /// <param name="warnings">The problems, as "file:line: cause remedy".</param>
     public static void Parse(ReadOnlySpan<byte> bytes, List<Route> routes, out IEnumerable<string> warnings)
     {
         var file = new RuleFile(Name);

@@ -3,18 +3,18 @@ using Millrace.Http;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>A <see cref="RedirectRule"/>, compiled. Immutable; applying it allocates nothing.</summary>
+/// <summary>A compiled <see cref="RedirectRule"/>. Immutable; applying it allocates nothing.</summary>
 internal sealed class Route
 {
     private readonly PathPattern _from;
-    private readonly QueryDemand[] _demands;
+    private readonly RequiredQuery[] _requiredQuery;
     private readonly LocationTemplate? _location;
     private readonly PathTemplate? _path;
 
-    private Route(RedirectRule rule, PathPattern from, QueryDemand[] demands, LocationTemplate? location, PathTemplate? path)
+    private Route(RedirectRule rule, PathPattern from, RequiredQuery[] requiredQuery, LocationTemplate? location, PathTemplate? path)
     {
         _from = from;
-        _demands = demands;
+        _requiredQuery = requiredQuery;
         _location = location;
         _path = path;
         Status = rule.Status;
@@ -25,7 +25,7 @@ internal sealed class Route
 
     public RulePhase Phase { get; }
 
-    /// <summary>The only path it is about, where it has no wildcards, or null.</summary>
+    /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
     public byte[]? ExactPath => _from.Literal;
 
     public static bool TryCompile(
@@ -39,7 +39,7 @@ internal sealed class Route
         }
 
         List<string> names = [.. from.CaptureNames];
-        problem = ReadDemands(rule, names, out QueryDemand[] demands);
+        problem = ReadRequiredQuery(rule, names, out RequiredQuery[] requiredQuery);
         LocationTemplate? location = null;
         PathTemplate? path = null;
         if (problem is null && IsRedirect(rule.Status))
@@ -51,16 +51,16 @@ internal sealed class Route
             _ = PathTemplate.TryParse(rule.To, names, out path, out problem);
         }
 
-        route = problem is null ? new Route(rule, from, demands, location, path) : null;
+        route = problem is null ? new Route(rule, from, requiredQuery, location, path) : null;
         return route is not null;
     }
 
-    /// <summary>What the route says about a request: None where it is not about it.</summary>
+    /// <summary>Applies the route to a request: None if it does not match.</summary>
     public RuleMatch Apply(ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query, Span<byte> scratch, out RuleTarget target)
     {
         target = default;
         Span<TextRange> ranges = stackalloc TextRange[RuleLimits.CapturesMax];
-        if (!_from.TryMatch(decodedPath, ranges) || !MeetsDemands(query, ranges))
+        if (!_from.TryMatch(decodedPath, ranges) || !HasRequiredQuery(query, ranges))
         {
             return RuleMatch.None;
         }
@@ -80,12 +80,13 @@ internal sealed class Route
         out RuleTarget target)
     {
         target = default;
-        if (!template.TryWrite(captures, query, _demands, scratch, out ReadOnlySpan<byte> location, out var newPath, out var newQuery))
+        if (!template.TryWrite(
+            captures, query, _requiredQuery, scratch, out ReadOnlySpan<byte> location, out var newPath, out var newQuery))
         {
             return RuleMatch.TooLong;
         }
 
-        // A redirect of a page to itself, as "/* /index.html 302" is for /index.html, would go round until the browser gives up.
+        // A redirect of a page to itself, such as "/* /index.html 302" for /index.html, would loop until the browser stops.
         if (template.IsOnSite && newQuery.SequenceEqual(query) && QueryText.PathDecodesTo(newPath, decodedPath))
         {
             return RuleMatch.None;
@@ -103,20 +104,20 @@ internal sealed class Route
         return match;
     }
 
-    private bool MeetsDemands(ReadOnlySpan<byte> query, Span<TextRange> ranges)
+    private bool HasRequiredQuery(ReadOnlySpan<byte> query, Span<TextRange> ranges)
     {
-        foreach (QueryDemand demand in _demands)
+        foreach (RequiredQuery parameter in _requiredQuery)
         {
-            if (!QueryText.TryFind(query, demand.Name, out TextRange value))
+            if (!QueryText.TryFind(query, parameter.Name, out TextRange value))
             {
                 return false;
             }
 
-            if (demand.Capture != QueryDemand.NoCapture)
+            if (parameter.Capture != RequiredQuery.NoCapture)
             {
-                ranges[demand.Capture] = value;
+                ranges[parameter.Capture] = value;
             }
-            else if (!QueryText.DecodesTo(value.In(query), demand.Value))
+            else if (!QueryText.DecodesTo(value.In(query), parameter.Value))
             {
                 return false;
             }
@@ -135,25 +136,25 @@ internal sealed class Route
         }
 
         return rule.To.Length == 0 && rule.Status is not (404 or 410)
-            ? new RuleProblem($"The rule for '{FieldRefusals.Shown(rule.From)}' has no target.", "Write where it leads to, as /new.")
+            ? new RuleProblem($"The rule for '{FieldValidation.Shown(rule.From)}' has no target.", "Write where it leads to, as /new.")
             : null;
     }
 
-    private static RuleProblem? ReadDemands(RedirectRule rule, List<string> names, out QueryDemand[] demands)
+    private static RuleProblem? ReadRequiredQuery(RedirectRule rule, List<string> names, out RequiredQuery[] requiredQuery)
     {
-        demands = new QueryDemand[rule.Query.Count];
-        for (int i = 0; i < demands.Length; i++)
+        requiredQuery = new RequiredQuery[rule.Query.Count];
+        for (int i = 0; i < requiredQuery.Length; i++)
         {
             (string name, string value) = rule.Query[i];
             bool captures = value is [':', ..] && PatternReader.NameCharactersAt(value, 0) == value.Length - 1 && value.Length > 1;
             if (name.Length == 0 || (captures && names.Contains(value[1..])))
             {
                 return new RuleProblem(
-                    $"The query parameter '{FieldRefusals.Shown($"{name}={value}")}' has no name, or a placeholder that is taken.",
+                    $"The query parameter '{FieldValidation.Shown($"{name}={value}")}' has no name, or a placeholder that is taken.",
                     "Write name=value, or name=:placeholder with a name of its own.");
             }
 
-            demands[i] = new QueryDemand(name, captures ? "" : value, captures ? names.Count : QueryDemand.NoCapture);
+            requiredQuery[i] = new RequiredQuery(name, captures ? "" : value, captures ? names.Count : RequiredQuery.NoCapture);
             if (captures)
             {
                 names.Add(value[1..]);
@@ -163,7 +164,49 @@ internal sealed class Route
         return names.Count <= RuleLimits.CapturesMax
             ? null
             : new RuleProblem(
-                $"The rule for '{FieldRefusals.Shown(rule.From)}' has {names.Count} placeholders.",
+                $"The rule for '{FieldValidation.Shown(rule.From)}' has {names.Count} placeholders.",
                 $"Use at most {RuleLimits.CapturesMax}.");
     }
+}
+
+/// <summary>The result of matching redirects and rewrites.</summary>
+internal enum RuleMatch
+{
+    /// <summary>No match: the request is answered as without rules.</summary>
+    None,
+
+    /// <summary>Redirect the client to <see cref="RuleTarget.Location"/>.</summary>
+    Redirect,
+
+    /// <summary>
+    /// Send the file at <see cref="RuleTarget.Path"/> with the target's status. It is looked up once and not matched again, so that rules
+    /// cannot loop.
+    /// </summary>
+    Rewrite,
+
+    /// <summary>A rule matches, but its target does not fit the scratch memory: 414.</summary>
+    TooLong,
+}
+
+/// <summary>When a rule is applied.</summary>
+internal enum RulePhase
+{
+    /// <summary>Before the file lookup: forced rules ("301!").</summary>
+    BeforeFiles,
+
+    /// <summary>If no file was found: all others.</summary>
+    AfterFiles,
+}
+
+/// <summary>The target of a rule, in the scratch memory of its <see cref="SiteRules.Match"/>.</summary>
+internal readonly ref struct RuleTarget
+{
+    /// <summary>The status of the response: 301, 302, 303, 307 or 308 for a redirect; 200, 404 or 410 for a rewrite.</summary>
+    public int Status { get; init; }
+
+    /// <summary>The Location of a redirect: URL characters of ASCII only. Empty for a rewrite.</summary>
+    public ReadOnlySpan<byte> Location { get; init; }
+
+    /// <summary>The decoded path of the file to send. Empty for a redirect, and for a bare 404 or 410, which uses the error page.</summary>
+    public ReadOnlySpan<byte> Path { get; init; }
 }

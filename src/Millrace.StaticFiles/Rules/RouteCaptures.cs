@@ -2,7 +2,9 @@ using Millrace.Http;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>What a route captured of a request: the decoded path, the raw query, and where in which of them each capture lies.</summary>
+/// <summary>
+/// The captures of a route in a request: the decoded path, the raw query, and the position of each capture in one of them.
+/// </summary>
 internal readonly ref struct RouteCaptures(ReadOnlySpan<byte> path, ReadOnlySpan<byte> query, ReadOnlySpan<TextRange> ranges, int inPath)
 {
     private readonly ReadOnlySpan<byte> _path = path;
@@ -16,7 +18,7 @@ internal readonly ref struct RouteCaptures(ReadOnlySpan<byte> path, ReadOnlySpan
 
 internal enum CaptureSource
 {
-    /// <summary>Bytes as they are.</summary>
+    /// <summary>Decoded bytes of the path.</summary>
     Path,
 
     /// <summary>A parameter's value, still percent-encoded.</summary>

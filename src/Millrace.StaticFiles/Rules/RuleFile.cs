@@ -4,15 +4,15 @@ using System.Text;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// A file of rules as lines, without the blank ones and comments ('#' first), and what is wrong with them. LF or CRLF, with or
-/// without a byte order mark or a last newline; what is not UTF-8 becomes U+FFFD, which no rule takes.
+/// Reads the lines of a rule file without blank lines and comments ('#' first), and collects warnings. LF or CRLF, with or without a byte
+/// order mark or a final newline; invalid UTF-8 becomes U+FFFD, which no rule accepts.
 /// </summary>
 internal sealed class RuleFile(string name)
 {
     private readonly List<string> _warnings = [];
     private int _omitted;
 
-    /// <summary>"file:line: cause remedy", the first hundred.</summary>
+    /// <summary>The warnings as "file:line: cause remedy", the first hundred.</summary>
     public IEnumerable<string> Warnings => _omitted == 0
         ? _warnings
         : _warnings.Append(string.Create(CultureInfo.InvariantCulture, $"{name}: {_omitted} more lines are not understood."));
@@ -29,7 +29,7 @@ internal sealed class RuleFile(string name)
         }
     }
 
-    /// <summary>The lines that say something, trimmed, with their numbers from 1.</summary>
+    /// <summary>The trimmed lines with content, with their numbers from 1.</summary>
     public List<(int Number, string Text)> Read(ReadOnlySpan<byte> bytes)
     {
         var lines = new List<(int Number, string Text)>();
@@ -39,12 +39,12 @@ internal sealed class RuleFile(string name)
             return lines;
         }
 
-        ReadOnlySpan<byte> rest = bytes.StartsWith("\uFEFF"u8) ? bytes[3..] : bytes;
-        for (int number = 1; !rest.IsEmpty; number++)
+        ReadOnlySpan<byte> remaining = bytes.StartsWith("\uFEFF"u8) ? bytes[3..] : bytes;
+        for (int number = 1; !remaining.IsEmpty; number++)
         {
-            int end = rest.IndexOf((byte)'\n');
-            ReadOnlySpan<byte> line = (end < 0 ? rest : rest[..end]).Trim(" \t\r"u8);
-            rest = end < 0 ? default : rest[(end + 1)..];
+            int end = remaining.IndexOf((byte)'\n');
+            ReadOnlySpan<byte> line = (end < 0 ? remaining : remaining[..end]).Trim(" \t\r"u8);
+            remaining = end < 0 ? default : remaining[(end + 1)..];
             if (line.Length > RuleLimits.LineBytesMax)
             {
                 Warn(number, new RuleProblem($"The line has {line.Length} bytes.", $"Write at most {RuleLimits.LineBytesMax}."));

@@ -1,8 +1,8 @@
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// What a site's options and its <c>_headers</c> and <c>_redirects</c> files say about requests: compiled once, then asked per request
-/// by any thread, without allocation. Immutable, but for the field sets it interns.
+/// The rules of a site, from its options and its <c>_headers</c> and <c>_redirects</c> files: compiled once, then queried for each request
+/// on any thread without allocation. Immutable except for the interned field sets.
 /// </summary>
 internal sealed class SiteRules
 {
@@ -19,15 +19,15 @@ internal sealed class SiteRules
         Warnings = warnings;
     }
 
-    /// <summary>What of the site's own files is not understood: "file:line: cause remedy".</summary>
+    /// <summary>The problems in the site's own files, as "file:line: cause remedy".</summary>
     public IReadOnlyList<string> Warnings { get; }
 
-    /// <summary>How other origins are answered, or null where they are not.</summary>
+    /// <summary>The CORS policy; null if other origins are not allowed.</summary>
     public CorsPolicy? Cors { get; }
 
     /// <summary>
-    /// Compiles. What is wrong with the options throws <see cref="SiteException"/>; what is wrong with a site's file is a warning, and
-    /// the rest of it holds.
+    /// Compiles the rules. Invalid options throw <see cref="SiteException"/>; an invalid line of a site's file is a warning, and the other
+    /// lines apply.
     /// </summary>
     /// <param name="options">The options.</param>
     /// <param name="headersFile">The site's <c>_headers</c>; empty for none.</param>
@@ -49,28 +49,30 @@ internal sealed class SiteRules
     }
 
     /// <summary>
-    /// The fields of an answer about a file, Cache-Control among them. A rule holds where it matches the path that was asked for or the
-    /// file's own: <c>*.html</c> is also about "/".
+    /// The fields of a response about a file, including Cache-Control. A rule applies if it matches the requested path or the file's own:
+    /// <c>*.html</c> also applies to "/".
     /// </summary>
-    public FieldSet FieldsFor(ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath) => _fields.For(FieldUse.Asset, urlPath, filePath);
+    /// <param name="urlPath">The requested path.</param>
+    /// <param name="filePath">The file's own path; empty for generated content such as listings.</param>
+    /// <param name="isHashed">Whether the file's name contains a content hash.</param>
+    public FieldSet FieldsFor(ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath, bool isHashed = false) =>
+        _fields.For(isHashed ? FieldUse.HashedAsset : FieldUse.Asset, urlPath, filePath);
 
-    /// <summary>The fields of an error: as of a file of that path, but for those that describe or keep the file itself.</summary>
+    /// <summary>The fields of an error: those of a file at that path, except the ones that describe the file or its storage.</summary>
     public FieldSet FieldsForError(ReadOnlySpan<byte> urlPath) => _fields.For(FieldUse.Error, urlPath, default);
 
-    /// <summary>The fields of a redirect: as of an error, without Cache-Control.</summary>
+    /// <summary>The fields of a redirect: those of an error, without Cache-Control.</summary>
     public FieldSet FieldsForRedirect(ReadOnlySpan<byte> urlPath) => _fields.For(FieldUse.Redirect, urlPath, default);
 
-    /// <summary>Whether there is anything to ask <see cref="Match"/> in a phase.</summary>
+    /// <summary>Whether a phase has any routes to match.</summary>
     public bool HasRoutes(RulePhase phase) => !RoutesOf(phase).IsEmpty;
 
-    /// <summary>
-    /// What redirects and rewrites say about a request. A rewrite's target is to be looked up and not matched again.
-    /// </summary>
+    /// <summary>Matches redirects and rewrites. The target of a rewrite must be looked up, and not matched again.</summary>
     /// <param name="decodedPath">The path, decoded once, with its leading '/'.</param>
-    /// <param name="query">The query as it was sent, without '?'. Empty for none.</param>
-    /// <param name="phase">Before a file is looked for, or after none was found.</param>
-    /// <param name="scratch">What the target is written to. Some KiB: what does not fit is <see cref="RuleMatch.TooLong"/>.</param>
-    /// <param name="target">Where to, in <paramref name="scratch"/>.</param>
+    /// <param name="query">The query as sent, without '?'; empty for none.</param>
+    /// <param name="phase">Before the file lookup, or after no file was found.</param>
+    /// <param name="scratch">The memory for the target, some KiB: a target that does not fit is <see cref="RuleMatch.TooLong"/>.</param>
+    /// <param name="target">The target, in <paramref name="scratch"/>.</param>
     public RuleMatch Match(
         ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query, RulePhase phase, Span<byte> scratch, out RuleTarget target) =>
         RoutesOf(phase).Match(decodedPath, query, scratch, out target);

@@ -1,11 +1,11 @@
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>A piece of a rule's target: text as it is written, or (where <see cref="Literal"/> is null) a capture.</summary>
+/// <summary>A part of a rule's target: literal text, or a capture if <see cref="Literal"/> is null.</summary>
 internal readonly record struct TargetPart(string? Literal, int Capture)
 {
     /// <summary>
-    /// Splits a target at its placeholders. A ':' without a known name is text, but not at the start of a segment, where it is
-    /// most likely a mistyped name.
+    /// Splits a target at its placeholders. A ':' without a known name is literal, except at the start of a segment, where it is most
+    /// likely a mistyped name.
     /// </summary>
     public static RuleProblem? Split(string text, IReadOnlyList<string> names, List<TargetPart> parts)
     {
@@ -30,8 +30,8 @@ internal readonly record struct TargetPart(string? Literal, int Capture)
             else if (at > 0 && text[at - 1] == '/')
             {
                 return new RuleProblem(
-                    $"The target '{FieldRefusals.Shown(text)}' uses ':{FieldRefusals.Shown(name)}', which the rule does not capture.",
-                    $"Capture it with ':{FieldRefusals.Shown(name)}' ('*' for ':splat'), or write a literal colon as %3A.");
+                    $"The target '{FieldValidation.Shown(text)}' uses ':{FieldValidation.Shown(name)}', which the rule does not capture.",
+                    $"Capture it with ':{FieldValidation.Shown(name)}' ('*' for ':splat'), or write a literal colon as %3A.");
             }
         }
 

@@ -3,23 +3,23 @@ using System.Buffers;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
-/// Writes parts of a URL into a span (RFC 3986). Whatever comes in, only bytes of URLs come out: no CR or LF, no space, no
-/// backslash (browsers take it for a slash), nothing beyond ASCII. What does not fit is dropped and remembered.
+/// Writes parts of a URL into a span (RFC 3986). Whatever the input, only URL characters are written: no CR or LF, no space, no backslash
+/// (browsers treat it as a slash), only ASCII. Text that does not fit is dropped, and sets <see cref="Overflowed"/>.
 /// </summary>
 internal ref struct UrlText(Span<byte> destination)
 {
     private const string Unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 
-    /// <summary>pchar without '%' and the slash.</summary>
+    /// <summary>pchar without '%', and the slash.</summary>
     private static readonly SearchValues<byte> PathBytes = Of(Unreserved + "!$&'()*+,;=:@/");
 
-    /// <summary>The same and '?', as they may stand in a query or a fragment that somebody wrote as a whole.</summary>
+    /// <summary>The same and '?', as allowed in a whole query or fragment.</summary>
     private static readonly SearchValues<byte> QueryBytes = Of(Unreserved + "!$&'()*+,;=:@/?");
 
-    /// <summary>What may stand in the value of one parameter: nothing that would end it.</summary>
+    /// <summary>The characters allowed in the value of one parameter: none that would end it.</summary>
     private static readonly SearchValues<byte> ValueBytes = Of(Unreserved + "!$'()*,:@/?");
 
-    /// <summary>What may stand in one segment.</summary>
+    /// <summary>The characters allowed in one segment.</summary>
     private static readonly SearchValues<byte> SegmentBytes = Of(Unreserved + "!$&'()*+,;=:@");
 
     private readonly Span<byte> _destination = destination;
@@ -31,7 +31,7 @@ internal ref struct UrlText(Span<byte> destination)
 
     public readonly ReadOnlySpan<byte> Written => _destination[.._written];
 
-    /// <summary>Bytes that are known to be URL text.</summary>
+    /// <summary>Writes bytes that are valid URL text.</summary>
     public void Literal(scoped ReadOnlySpan<byte> bytes)
     {
         if (bytes.Length > _destination.Length - _written)
@@ -46,19 +46,19 @@ internal ref struct UrlText(Span<byte> destination)
 
     public void Truncate(int length) => _written = length;
 
-    /// <summary>A decoded path or a part of it, slashes included.</summary>
+    /// <summary>Writes a decoded path or a part of it, slashes included.</summary>
     public void Path(scoped ReadOnlySpan<byte> decoded) => Encode(decoded, PathBytes);
 
-    /// <summary>A decoded text as the value of a query parameter, or within a fragment.</summary>
+    /// <summary>Writes a decoded text as the value of a query parameter, or within a fragment.</summary>
     public void Value(scoped ReadOnlySpan<byte> decoded) => Encode(decoded, ValueBytes);
 
-    /// <summary>A query or fragment that is encoded already: its escapes stay.</summary>
+    /// <summary>Writes a query or fragment that is already encoded: its escapes stay.</summary>
     public void Query(scoped ReadOnlySpan<byte> raw) => Reencode(raw, QueryBytes);
 
-    /// <summary>A path somebody wrote: its escapes stay.</summary>
+    /// <summary>Writes a path from a rule: its escapes stay.</summary>
     public void RawPath(scoped ReadOnlySpan<byte> raw) => Reencode(raw, PathBytes);
 
-    /// <summary>The raw value of a query parameter as one again: '+' stays a space there.</summary>
+    /// <summary>Writes the raw value of a query parameter as a value again: '+' stays a space there.</summary>
     public void RawValue(scoped ReadOnlySpan<byte> raw)
     {
         for (int at = 0; at < raw.Length; at++)
@@ -68,7 +68,7 @@ internal ref struct UrlText(Span<byte> destination)
         }
     }
 
-    /// <summary>The raw value of a query parameter as one path segment: a '/' in it starts no other.</summary>
+    /// <summary>Writes the raw value of a query parameter as one path segment: a '/' in it starts no other segment.</summary>
     public void RawValueAsSegment(scoped ReadOnlySpan<byte> raw)
     {
         for (int at = 0; at < raw.Length;)

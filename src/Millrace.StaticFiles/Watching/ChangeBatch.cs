@@ -1,35 +1,34 @@
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>
-/// Gathers what has changed until it is worth reading: when nothing more has come for a moment, or when a storm has lasted too long.
-/// Knows no clock: callers say what time it is, in milliseconds of a clock that only goes forward. Not safe for threads.
+/// Collects changes until they should be read: after a quiet moment, or when changes have continued too long. Has no clock of its own:
+/// callers pass the time in milliseconds of a monotonic clock. Not thread-safe.
 /// </summary>
 internal sealed class ChangeBatch
 {
-    /// <summary>What belongs together (an upload, a checkout) comes with less between its parts.</summary>
+    /// <summary>Quiet time that ends a batch: related changes (an upload, a checkout) follow each other faster.</summary>
     public const int QuietMs = 5;
 
-    /// <summary>What never rests is shown all the same, well within 100 ms of its first change.</summary>
+    /// <summary>The longest delay of continuous changes, well within 100 ms of the first.</summary>
     public const int StormMs = 10;
 
-    /// <summary>How soon what failed is tried again if nothing changes.</summary>
+    /// <summary>The delay before a failed read is retried if nothing changes.</summary>
     public const int RetryMs = 1000;
 
     /// <summary>
-    /// After a read that took long comes a pause as long, so that a log that is written into a huge directory costs half a core at most;
-    /// but no longer than this.
+    /// The longest pause after a read. The pause is as long as the read took, so that a log in a huge directory costs half a core at most.
     /// </summary>
     public const int PauseMsMax = 1000;
 
-    /// <summary>A site that cannot be read is tried in a tenth of the time.</summary>
+    /// <summary>Failing reads take a tenth of the time at most.</summary>
     private const int RetryPauseFactor = 9;
 
-    /// <summary>Where more names than these have changed, the directory is read as a whole.</summary>
+    /// <summary>With more changed names than this, the directory is read as a whole.</summary>
     private const int NamesMax = 1024;
 
-    /// <summary>The names that have changed, by directory; null: anything may have.</summary>
+    /// <summary>The changed names by directory; null if anything may have changed.</summary>
     private readonly Dictionary<byte[], HashSet<byte[]>?> _directories = new(PathBytes.Comparer);
     private bool _isWhole;
     private bool _isWaiting;
@@ -38,14 +37,14 @@ internal sealed class ChangeBatch
     private long _pauseEndsAtMs = long.MinValue;
     private long? _retryAtMs;
 
-    /// <summary>A directory of which anything may have changed.</summary>
+    /// <summary>Adds a directory in which anything may have changed.</summary>
     public void Add(byte[] directoryPath, long nowMs)
     {
         _directories[directoryPath] = null;
         Note(nowMs);
     }
 
-    /// <summary>A directory whose entry of a name has changed.</summary>
+    /// <summary>Adds a changed entry of a directory.</summary>
     public void Add(byte[] directoryPath, ReadOnlySpan<byte> name, long nowMs)
     {
         if (!_directories.TryGetValue(directoryPath, out HashSet<byte[]>? names))
@@ -66,27 +65,27 @@ internal sealed class ChangeBatch
         Note(nowMs);
     }
 
-    /// <summary>Anything may have changed.</summary>
+    /// <summary>Adds the whole site.</summary>
     public void AddWhole(long nowMs)
     {
         _isWhole = true;
         Note(nowMs);
     }
 
-    /// <summary>How long there is still to wait: 0 when it is time to <see cref="Take"/>, -1 when there is nothing to wait for.</summary>
+    /// <summary>The time to wait: 0 when <see cref="Take"/> is due, -1 when nothing is pending.</summary>
     public int DelayMs(long nowMs)
     {
         long dueAtMs = _retryAtMs ?? long.MaxValue;
         if (_isWaiting)
         {
-            long restedAtMs = Math.Min(_lastAtMs + QuietMs, _firstAtMs + StormMs);
-            dueAtMs = Math.Min(dueAtMs, Math.Max(restedAtMs, _pauseEndsAtMs));
+            long quietAtMs = Math.Min(_lastAtMs + QuietMs, _firstAtMs + StormMs);
+            dueAtMs = Math.Min(dueAtMs, Math.Max(quietAtMs, _pauseEndsAtMs));
         }
 
         return dueAtMs == long.MaxValue ? -1 : (int)Math.Clamp(dueAtMs - nowMs, 0, int.MaxValue);
     }
 
-    /// <summary>What to read again, or null: all.</summary>
+    /// <summary>Removes and returns the changes; null for the whole site.</summary>
     public DirectoryChange[]? Take()
     {
         DirectoryChange[]? taken = _isWhole ? null : [.. _directories.Select(static pair => new DirectoryChange(pair.Key, pair.Value))];
@@ -97,10 +96,10 @@ internal sealed class ChangeBatch
         return taken;
     }
 
-    /// <summary>What was taken has been read.</summary>
+    /// <summary>The taken changes were read.</summary>
     public void Succeeded(long beganAtMs, long endedAtMs) => _pauseEndsAtMs = endedAtMs + Math.Min(endedAtMs - beganAtMs, PauseMsMax);
 
-    /// <summary>It could not be read: next time all is, since nobody knows what of it was.</summary>
+    /// <summary>The read failed: the next one covers the whole site, as it is unknown what was read.</summary>
     public void Failed(long beganAtMs, long endedAtMs)
     {
         Succeeded(beganAtMs, endedAtMs);

@@ -6,7 +6,7 @@ using Millrace.Interop.Watching;
 
 namespace Millrace.StaticFiles.Watching;
 
-/// <summary>An inotify instance, and the eventfd that ends a wait for it. Owns both.</summary>
+/// <summary>An inotify instance and the eventfd that wakes its reader. Owns both.</summary>
 internal sealed class Inotify : IWatchSource
 {
     private readonly int _fd;
@@ -40,7 +40,7 @@ internal sealed class Inotify : IWatchSource
     }
 
     /// <summary>
-    /// Through the descriptor's own entry in /proc, so that it is this directory which is watched and not what its name leads to by now.
+    /// Adds the watch by the descriptor's entry in /proc, so that it applies to this directory and not to what its name leads to by now.
     /// </summary>
     public int Add(int directoryFd, WatchMask mask)
     {
@@ -56,14 +56,14 @@ internal sealed class Inotify : IWatchSource
     public void Remove(int watch)
     {
         int result = WatchCalls.RemoveWatch(_fd, watch);
-        // The kernel ends the watch of a removed directory itself, perhaps a moment ago.
+        // The kernel may have removed the watch just before, with its directory.
         Debug.Assert(result is 0 or -Errno.EINVAL, "a watch is ended by its number");
     }
 
     public void Wait(int timeoutMs) =>
         Poll([Readable(_wakeFd), Readable(_fd)], timeoutMs);
 
-    public void Rest(int durationMs) => Poll([Readable(_wakeFd)], durationMs);
+    public void Pause(int durationMs) => Poll([Readable(_wakeFd)], durationMs);
 
     public void Wake() => _ = SocketCalls.SignalEvent(_wakeFd);
 
@@ -80,11 +80,11 @@ internal sealed class Inotify : IWatchSource
         _ = SocketCalls.Close(_wakeFd);
     }
 
-    /// <summary>The first request is the eventfd's.</summary>
+    /// <summary>Polls; the first request must be that of the eventfd.</summary>
     private void Poll(Span<PollRequest> requests, int timeoutMs)
     {
         int result = WatchCalls.Poll(requests, timeoutMs);
-        // A signal ends a wait like a wake does: whoever waits looks and waits again.
+        // A signal ends a wait like a wake does: the caller checks and waits again.
         ThrowUnless(result >= 0 || result == -Errno.EINTR, "poll", result);
         if (result > 0 && requests[0].ReturnedEvents != 0)
         {

@@ -1,16 +1,16 @@
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>
-/// Has a catalogue read again what changed. Whatever goes wrong there is logged, once and not at each attempt, and never thrown: the
-/// catalogue keeps what it had. Belongs to the watch's thread.
+/// Rescans a catalog. Failures are logged once rather than at each attempt, and never thrown: the catalog keeps its previous snapshot. Used
+/// by one thread at a time.
 /// </summary>
 internal sealed class Refresher(IRefreshable catalog, string root, WatchLog log)
 {
-    private string? _lastFailure;
+    private readonly FailureLog _failures = new();
 
-    /// <summary>Reads these again, or all (null).</summary>
+    /// <summary>Rescans the changes, or the whole site (null).</summary>
     public RefreshOutcome Read(DirectoryChange[]? changes)
     {
         try
@@ -24,16 +24,17 @@ internal sealed class Refresher(IRefreshable catalog, string root, WatchLog log)
                 catalog.Refresh(changes);
             }
         }
+#pragma warning disable CA1031 // It is logged, and the previous snapshot is kept.
         catch (Exception error)
+#pragma warning restore CA1031
         {
             Note(error);
             return RefreshOutcome.Failed;
         }
 
-        if (_lastFailure is not null)
+        if (_failures.ShouldLogRecovery())
         {
-            _lastFailure = null;
-            log.RefreshRecovered(root);
+            log.RescanRecovered(root);
         }
 
         return RefreshOutcome.Done;
@@ -41,24 +42,23 @@ internal sealed class Refresher(IRefreshable catalog, string root, WatchLog log)
 
     private void Note(Exception error)
     {
-        if (error.Message == _lastFailure)
+        if (!_failures.ShouldLogFailure(error.Message, Environment.TickCount64))
         {
             return;
         }
 
-        _lastFailure = error.Message;
         if (error is SiteException)
         {
-            log.RefreshRefused(root, error.Message);
+            log.RescanRefused(root, error.Message);
         }
         else
         {
-            log.RefreshFailed(root, error);
+            log.RescanFailed(root, error);
         }
     }
 }
 
-/// <summary>How an attempt to read again ended.</summary>
+/// <summary>The result of a rescan.</summary>
 internal enum RefreshOutcome
 {
     Done,

@@ -1,31 +1,31 @@
-using Millrace.StaticFiles.Building;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>
-/// All that is watched of one site: its directories, the ways of its symlinks, the way to its root; and the source that reports on them,
-/// which it owns. Not safe for threads, but for what concerns the source only.
+/// All watches of one site: its directories, the paths of its symlinks, the path to its root; owns the source that reports on them. Not
+/// thread-safe, except for <see cref="Source"/> as far as that is.
 /// </summary>
 internal sealed class SiteWatch : IDisposable
 {
-    private readonly RootTrail _rootTrail;
-    private readonly LinkTrails _linkTrails;
+    private readonly RootPathWatch _rootPath;
+    private readonly LinkWatches _links;
 
     public SiteWatch(string root, WatchMode mode, IWatchSource source)
     {
         Source = source;
         Table = new WatchTable(source, mode);
-        _rootTrail = new RootTrail(root, Table);
-        _linkTrails = new LinkTrails(Table);
+        _rootPath = new RootPathWatch(root, Table);
+        _links = new LinkWatches(Table);
     }
 
     public IWatchSource Source { get; }
 
     public WatchTable Table { get; }
 
-    /// <summary>Whether the way to the root must be looked at by hand.</summary>
-    public bool IsRootBlind => _rootTrail.IsBlind;
+    /// <summary>Whether the path to the root must be polled.</summary>
+    public bool MustPollRoot => _rootPath.MustPoll;
 
     public void Enter(int directoryFd, ReadOnlySpan<byte> path, in FileState state, ChangeBatch batch, long nowMs)
     {
@@ -34,21 +34,21 @@ internal sealed class SiteWatch : IDisposable
             return;
         }
 
-        _linkTrails.StartFrom(directoryFd, state);
-        _rootTrail.Follow();
-        // It was opened by its name before the way was watched: in between, another may have been put in its place.
-        if (!_rootTrail.LeadsTo(state))
+        _links.StartFrom(directoryFd, state);
+        _rootPath.Follow();
+        // The root was opened by name before its path was watched, so another directory may have replaced it in between.
+        if (!_rootPath.LeadsTo(state))
         {
             batch.AddWhole(nowMs);
         }
     }
 
-    public void MeetSymlink(ReadOnlySpan<byte> path) => _linkTrails.Follow(path);
+    public void MeetSymlink(ReadOnlySpan<byte> path) => _links.Follow(path);
 
-    /// <summary>Sorts records into the batch. True where the kernel had dropped some.</summary>
+    /// <summary>Sorts records into the batch. True if the kernel dropped some.</summary>
     public bool Collect(ReadOnlySpan<byte> records, ChangeBatch batch, long nowMs)
     {
-        if (_rootTrail.IsBlind && _rootTrail.HasTurned())
+        if (_rootPath.MustPoll && _rootPath.HasChanged())
         {
             batch.AddWhole(nowMs);
         }
@@ -57,21 +57,21 @@ internal sealed class SiteWatch : IDisposable
     }
 
     /// <summary>
-    /// The catalogue is about to read these, or all (null). A root that is not there is waited for, whatever is put in the
-    /// way to it.
+    /// The catalog is about to read these changes, or the whole site (null). A missing root is also waited for, wherever on its path it
+    /// reappears.
     /// </summary>
     public void BeginRead(DirectoryChange[]? changes)
     {
         Table.BeginRead();
         if (changes is null)
         {
-            _rootTrail.Follow();
+            _rootPath.Follow();
         }
     }
 
     public void Dispose()
     {
-        _linkTrails.Dispose();
+        _links.Dispose();
         Source.Dispose();
     }
 }

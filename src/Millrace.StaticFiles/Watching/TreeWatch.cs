@@ -2,37 +2,39 @@ using System.Diagnostics;
 using Microsoft.Extensions.Logging;
 using Millrace.Interop;
 using Millrace.Interop.Threads;
-using Millrace.StaticFiles.Building;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>
-/// Keeps a catalogue true to its files. It is shown every directory and symlink before the catalogue reads it, watches them by inotify,
-/// and on a thread of its own has the catalogue read again what changed: visible within 100 ms, if reading takes no longer.
+/// Keeps a catalog up to date with its files. It observes every directory and symlink before the catalog reads it, watches them by inotify,
+/// and on its own thread has the catalog rescan what changed: visible within 100 ms, if reading takes no longer.
 /// </summary>
 /// <remarks>
-/// <para>Opened before the catalogue, which it is given to; started with the catalogue; disposed before it. The lock is held for
-/// bookkeeping only, never while the catalogue is called: whoever holds the catalogue's lock may call in.</para>
-/// <para>What inotify does not tell: a write through another of a file's names, and a mount over a directory.</para>
+/// <para>Opened before the catalog, which receives it as its observer; started with the catalog; disposed before it. The lock guards
+/// bookkeeping only and is never held while the catalog is called, because a thread that holds the catalog's lock may call in.</para>
+/// <para>Inotify does not report a write through another hard link of a file, nor a mount over a directory.</para>
 /// </remarks>
 internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 {
     private const int RecordsBytes = 64 * 1024;
 
-    /// <summary>Nine times a reactor's share where both want the same processor.</summary>
+    /// <summary>Nine times a reactor's share if both want the same processor.</summary>
     private const int Niceness = -10;
 
-    /// <summary>A record and a name of 255 bytes with its padding: what is left free in a buffer when there are more to read.</summary>
+    /// <summary>A record with a name of 255 bytes and padding. Less free space in the buffer means that more may be queued.</summary>
     private const int LongestRecordBytes = 16 + 256;
 
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private readonly ChangeBatch _batch = new();
     private readonly string _root;
     private readonly WatchLog _log;
     private volatile WatchMode _mode;
 
-    /// <summary>Null where nothing is watched, or no more: the thread disposes it, or who sets it to null before there is one.</summary>
+    /// <summary>
+    /// Null if nothing is watched (any more). Disposed by the thread, or before that is started by the method that sets it to null.
+    /// </summary>
     private SiteWatch? _site;
     private Thread? _thread;
 
@@ -44,10 +46,12 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         _mode = mode == WatchMode.Auto ? WatchMode.Inotify : mode;
     }
 
-    /// <summary>How changes are found now, never <see cref="WatchMode.Auto"/>. Inotify may become Revalidate, and that is final.</summary>
+    /// <summary>How changes are detected now, never <see cref="WatchMode.Auto"/>. Inotify can become Revalidate, which is final.</summary>
     public WatchMode Mode => _mode;
 
-    /// <summary>Raised on the watch's thread when <see cref="Mode"/> has changed; before <see cref="Start"/> it changes silently.</summary>
+    /// <summary>
+    /// Raised on the watch's thread when <see cref="Mode"/> has changed. Changes before <see cref="Start"/> raise nothing.
+    /// </summary>
     public event Action? ModeChanged;
 
     /// <summary>The inotify watches held.</summary>
@@ -55,14 +59,14 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     {
         get
         {
-            lock (_gate)
+            lock (_lock)
             {
                 return _site?.Table.WatchCount ?? 0;
             }
         }
     }
 
-    /// <summary>Prepares to watch a site. Never fails: where the kernel gives no inotify instance, it is revalidation.</summary>
+    /// <summary>Prepares to watch a site. Never fails: without an inotify instance it uses revalidation.</summary>
     public static TreeWatch Open(string root, WatchMode mode, ILogger logger)
     {
         var log = new WatchLog(logger);
@@ -89,26 +93,26 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         return new TreeWatch(root, WatchMode.Revalidate, log, source: null);
     }
 
-    /// <summary>The same on a source of the caller's, which it then owns.</summary>
+    /// <summary>As the other overload, with a source that it then owns.</summary>
     public static TreeWatch Open(string root, WatchMode mode, ILogger logger, IWatchSource source) =>
         new(root, mode, new WatchLog(logger), source);
 
-    /// <summary>Begins to tell a catalogue, which has read its site by now, of all that has changed since it began to.</summary>
+    /// <summary>Starts to refresh a catalog, which has scanned its site, with all changes since that scan began.</summary>
     public void Start(IRefreshable catalog)
     {
-        lock (_gate)
+        lock (_lock)
         {
             Debug.Assert(_thread is null, "a watch is started once");
             if (_site is SiteWatch site)
             {
                 site.Table.Sweep();
                 _log.Started(_root, site.Table.DirectoryCount, site.Table.WatchCount);
-                if (site.IsRootBlind)
+                if (site.MustPollRoot)
                 {
-                    _log.LooksUpRoot(_root, RootTrail.LookIntervalMs);
+                    _log.PollsRoot(_root, RootPathWatch.PollIntervalMs);
                 }
 
-                // As it is now: by the time the thread runs, the watch may have been given up, and that is news.
+                // Captured now: if the watch is given up before the thread runs, that counts as a change of mode.
                 WatchMode mode = _mode;
                 _thread = new Thread(() => Run(site, catalog, mode)) { IsBackground = true, Name = "millrace-watch" };
                 _thread.Start();
@@ -119,8 +123,8 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     /// <inheritdoc/>
     public void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state)
     {
-        Refusal? refusal;
-        lock (_gate)
+        WatchRefusal? refusal;
+        lock (_lock)
         {
             _site?.Enter(directoryFd, path, state, _batch, NowMs());
             refusal = GiveUpIfRefused();
@@ -132,7 +136,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     /// <inheritdoc/>
     public void Keeping(ReadOnlySpan<byte> path)
     {
-        lock (_gate)
+        lock (_lock)
         {
             _site?.Table.Keep(path);
         }
@@ -141,8 +145,8 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     /// <inheritdoc/>
     public void MetSymlink(ReadOnlySpan<byte> path)
     {
-        Refusal? refusal;
-        lock (_gate)
+        WatchRefusal? refusal;
+        lock (_lock)
         {
             _site?.MeetSymlink(path);
             refusal = GiveUpIfRefused();
@@ -154,23 +158,23 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     /// <inheritdoc/>
     public void Left(ReadOnlySpan<byte> path)
     {
-        lock (_gate)
+        lock (_lock)
         {
             _site?.Table.Leave(path);
         }
     }
 
-    /// <summary>Ends the watch. Returns when its thread has: after the refresh that it may be in the middle of.</summary>
+    /// <summary>Ends the watch and waits for its thread, including a refresh in progress.</summary>
     public void Dispose()
     {
         Thread? thread;
-        lock (_gate)
+        lock (_lock)
         {
             EndWatching();
             thread = _thread;
         }
 
-        // Who disposes from within a refresh is that thread.
+        // Disposed from within a refresh, which runs on that thread.
         if (thread is not null && thread != Thread.CurrentThread)
         {
             thread.Join();
@@ -179,10 +183,10 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 
     private static long NowMs() => (long)Stopwatch.GetElapsedTime(0).TotalMilliseconds;
 
-    private void Run(SiteWatch site, IRefreshable catalog, WatchMode before)
+    private void Run(SiteWatch site, IRefreshable catalog, WatchMode initialMode)
     {
-        // It works for milliseconds, and what it brings should not wait behind a machine full of requests. Without the right to it
-        // (CAP_SYS_NICE) it waits its turn.
+        // It works for milliseconds, and changes should not wait for a busy machine. Without the right (CAP_SYS_NICE) it keeps the default
+        // niceness.
         _ = ThreadCalls.SetNiceness(Niceness);
         var refresher = new Refresher(catalog, _root, _log);
         try
@@ -191,28 +195,30 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             while (TryAwaitChanges(site, records, out DirectoryChange[]? changes))
             {
                 long beganAtMs = NowMs();
-                Settle(site, changes, refresher.Read(changes), beganAtMs);
+                EndRefresh(site, changes, refresher.Read(changes), beganAtMs);
             }
         }
+#pragma warning disable CA1031 // It ends the thread and is logged. Files are then compared at each request.
         catch (Exception error)
+#pragma warning restore CA1031
         {
             _mode = WatchMode.Revalidate;
             _log.WatchFailed(_root, error);
         }
 
-        lock (_gate)
+        lock (_lock)
         {
             _site = null;
             site.Dispose();
         }
 
-        if (_mode != before)
+        if (_mode != initialMode)
         {
             ModeChanged?.Invoke();
         }
     }
 
-    /// <summary>Waits until something is to be read again: these, or all (null). False: it is over.</summary>
+    /// <summary>Waits until changes, or the whole site (null), are to be read. False when the watch ended.</summary>
     private bool TryAwaitChanges(SiteWatch site, byte[] records, out DirectoryChange[]? changes)
     {
         changes = null;
@@ -222,7 +228,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             int recordBytes = site.Source.Read(records);
             bool hasOverflowed;
             bool isDue;
-            lock (_gate)
+            lock (_lock)
             {
                 if (_site is null)
                 {
@@ -230,8 +236,8 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
                 }
 
                 hasOverflowed = site.Collect(records.AsSpan(0, recordBytes), _batch, NowMs());
-                // All there is first: what is read again then has it all, and an overflow is met before what it makes in vain. Two
-                // thousand records take less than a millisecond: nobody writes them faster.
+                // Takes all queued records first, so that one refresh covers them and an overflow is seen before reads that it would make
+                // useless. Two thousand records take less than a millisecond, so no writer keeps the queue full.
                 isDue = recordBytes <= RecordsBytes - LongestRecordBytes && _batch.DelayMs(NowMs()) == 0;
                 changes = isDue ? _batch.Take() : null;
                 if (isDue)
@@ -256,10 +262,10 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     {
         int delayMs;
         int timeoutMs;
-        lock (_gate)
+        lock (_lock)
         {
             delayMs = _batch.DelayMs(NowMs());
-            timeoutMs = site.IsRootBlind ? RootTrail.LookIntervalMs : -1;
+            timeoutMs = site.MustPollRoot ? RootPathWatch.PollIntervalMs : -1;
         }
 
         if (delayMs < 0)
@@ -268,14 +274,14 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         }
         else if (delayMs > 0)
         {
-            // Not for the next record: of a log that is written without a pause there may be a hundred thousand a second.
-            site.Source.Rest(Math.Min(delayMs, ChangeBatch.QuietMs));
+            // Waits for the time, not for the next record: a log can cause a hundred thousand records a second.
+            site.Source.Pause(Math.Min(delayMs, ChangeBatch.QuietMs));
         }
     }
 
-    private void Settle(SiteWatch site, DirectoryChange[]? changes, RefreshOutcome outcome, long beganAtMs)
+    private void EndRefresh(SiteWatch site, DirectoryChange[]? changes, RefreshOutcome outcome, long beganAtMs)
     {
-        lock (_gate)
+        lock (_lock)
         {
             if (outcome == RefreshOutcome.Failed)
             {
@@ -292,11 +298,11 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
     }
 
     /// <summary>
-    /// With the gate held. Of a site that cannot be watched whole no part is: what the kernel keeps for it is given back.
+    /// Call with the lock held. A site that cannot be watched completely is not watched at all, and its kernel watches are released.
     /// </summary>
-    private Refusal? GiveUpIfRefused()
+    private WatchRefusal? GiveUpIfRefused()
     {
-        if (_site?.Table.Refusal is not Refusal refusal)
+        if (_site?.Table.Refusal is not WatchRefusal refusal)
         {
             return null;
         }
@@ -306,7 +312,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         return refusal;
     }
 
-    /// <summary>With the gate held.</summary>
+    /// <summary>Call with the lock held.</summary>
     private void EndWatching()
     {
         SiteWatch? site = _site;
@@ -317,19 +323,19 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         }
         else
         {
-            // The thread disposes it: it may be waiting for it right now.
+            // The thread disposes it, because it may be waiting on it now.
             site?.Source.Wake();
         }
     }
 
-    private void Log(Refusal? refusal)
+    private void Log(WatchRefusal? refusal)
     {
         switch (refusal)
         {
             case null:
                 break;
-            case { Error: 0 } silent:
-                _log.FileSystemIsSilent(_root, silent.FileSystem.ToString());
+            case { Error: 0 } unreported:
+                _log.FileSystemUnreported(_root, unreported.FileSystem.ToString());
                 break;
             case { Error: Errno.ENOSPC }:
                 _log.OutOfWatches(_root);

@@ -1,42 +1,43 @@
 using Millrace.Interop.Watching;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>
-/// Which watch stands for which paths. Only directories count, however many files there are: some 300 bytes each, and what the kernel
-/// keeps for a watch (about 1 KiB). Not safe for threads: its owner holds a lock.
+/// Maps watches to paths. Its size depends on directories only, not files: some 300 bytes each, plus what the kernel keeps for a watch
+/// (about 1 KiB). Not thread-safe: its owner holds a lock.
 /// </summary>
 internal sealed class WatchTable(IWatchSource source, WatchMode mode)
 {
-    /// <summary>What becomes of names in a directory, and of the directory's own.</summary>
+    /// <summary>Changes of the names in a directory, and of the directory's own.</summary>
     public const WatchMask AnyRename = WatchMask.Create | WatchMask.Delete | WatchMask.MovedFrom | WatchMask.MovedTo
         | WatchMask.DeleteSelf | WatchMask.MoveSelf;
 
     /// <summary>
-    /// With it, what becomes of the files: written in place (also while it goes on: what is served must be neither old nor torn), and
-    /// who may read them.
+    /// Also changes of files: writes in place (also while they continue, so that neither old nor torn content is served), and permissions.
     /// </summary>
     public const WatchMask AnyChange = AnyRename | WatchMask.Modify | WatchMask.CloseWrite | WatchMask.Attributes;
 
-    private const WatchMask How = WatchMask.OnlyDirectory | WatchMask.ExcludeUnlinked | WatchMask.Add;
+    private const WatchMask AddFlags = WatchMask.OnlyDirectory | WatchMask.ExcludeUnlinked | WatchMask.Add;
 
-    private readonly Dictionary<int, Watch> _watches = [];
+    private readonly Dictionary<int, DirectoryWatch> _watches = [];
     private readonly Dictionary<byte[], WatchedDirectory> _directories = new(PathBytes.Comparer);
-    private readonly List<Watch> _released = [];
-    private int _read;
+    private readonly List<DirectoryWatch> _released = [];
+    private int _readNumber;
 
-    /// <summary>Set by the first directory that cannot be watched: from then on the table is of no use.</summary>
-    public Refusal? Refusal { get; private set; }
+    /// <summary>Set by the first directory that cannot be watched; the table is useless from then on.</summary>
+    public WatchRefusal? Refusal { get; private set; }
 
     public int WatchCount => _watches.Count;
 
     public int DirectoryCount => _directories.Count;
 
-    /// <summary>Watches a directory of the site. What its symlinks passed through is forgotten: they are met again.</summary>
+    /// <summary>
+    /// Watches a directory of the site. Dependencies of its symlinks are cleared, because the listing reports the symlinks again.
+    /// </summary>
     public WatchedDirectory? Enter(int directoryFd, ReadOnlySpan<byte> path)
     {
-        Watch? watch = Add(directoryFd, AnyChange, out Refusal refusal);
+        DirectoryWatch? watch = Add(directoryFd, AnyChange, out WatchRefusal refusal);
         if (watch is null)
         {
             Refusal = refusal;
@@ -44,8 +45,8 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         }
 
         WatchedDirectory directory = FindOrCreate(path);
-        directory.EnteredAt = _read;
-        directory.ForgetPassages(_released.Add);
+        directory.LastReadNumber = _readNumber;
+        directory.ClearDependencies(_released.Add);
         if (directory.Watch != watch)
         {
             Detach(directory);
@@ -56,52 +57,52 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         return directory;
     }
 
-    /// <summary>A directory that is watched has been looked at, and is what was entered.</summary>
+    /// <summary>A watched directory was checked and is still the one that was entered.</summary>
     public void Keep(ReadOnlySpan<byte> path)
     {
         if (Find(path) is WatchedDirectory directory)
         {
-            directory.EnteredAt = _read;
+            directory.LastReadNumber = _readNumber;
         }
     }
 
     public WatchedDirectory? Find(ReadOnlySpan<byte> path) =>
         _directories.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(path, out WatchedDirectory? directory) ? directory : null;
 
-    /// <summary>A directory is no longer part of the site.</summary>
+    /// <summary>Removes a directory that is no longer part of the site.</summary>
     public void Leave(ReadOnlySpan<byte> path)
     {
         if (Find(path) is WatchedDirectory directory)
         {
             _ = _directories.Remove(directory.Path);
-            directory.ForgetPassages(_released.Add);
+            directory.ClearDependencies(_released.Add);
             Detach(directory);
         }
     }
 
     /// <summary>Watches a directory in which a name is about to be looked up for a symlink of the site.</summary>
-    public bool Pass(int directoryFd, ReadOnlySpan<byte> name, Dependent dependent)
+    public bool WatchName(int directoryFd, ReadOnlySpan<byte> name, DependencyWatch dependent)
     {
-        bool isWatched = TryPass(directoryFd, name, dependent, out Refusal refusal);
+        bool isWatched = TryWatchName(directoryFd, name, dependent, out WatchRefusal refusal);
         Refusal = isWatched ? Refusal : refusal;
         return isWatched;
     }
 
-    /// <summary>The same for a dependent that can do without.</summary>
-    public bool TryPass(int directoryFd, ReadOnlySpan<byte> name, Dependent dependent, out Refusal refusal)
+    /// <summary>As <see cref="WatchName"/>, for a dependent that can do without: a failure does not set <see cref="Refusal"/>.</summary>
+    public bool TryWatchName(int directoryFd, ReadOnlySpan<byte> name, DependencyWatch dependent, out WatchRefusal refusal)
     {
-        Watch? watch = Add(directoryFd, dependent.Mask, out refusal);
+        DirectoryWatch? watch = Add(directoryFd, dependent.Mask, out refusal);
         if (watch is not null)
         {
-            dependent.PassThrough(watch, name);
+            dependent.DependOn(watch, name);
         }
 
         return watch is not null;
     }
 
-    public void Forget(Dependent dependent) => dependent.ForgetPassages(_released.Add);
+    public void Forget(DependencyWatch dependent) => dependent.ClearDependencies(_released.Add);
 
-    /// <summary>Sorts what the kernel reports into what has to be read again. True where the queue had overflowed.</summary>
+    /// <summary>Sorts the kernel's records into what must be read again. True if the queue overflowed.</summary>
     public bool Collect(ReadOnlySpan<byte> records, ChangeBatch batch, long nowMs)
     {
         bool hasOverflowed = false;
@@ -114,7 +115,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
                 hasOverflowed |= (mask & WatchMask.QueueOverflow) != 0;
                 batch.AddWhole(nowMs);
             }
-            else if (_watches.TryGetValue(events.Current.Watch, out Watch? watch))
+            else if (_watches.TryGetValue(events.Current.Watch, out DirectoryWatch? watch))
             {
                 Collect(watch, mask, events.Name, batch, nowMs);
             }
@@ -123,17 +124,18 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         return hasOverflowed;
     }
 
-    /// <summary>The catalogue is about to read again.</summary>
-    public void BeginRead() => _read++;
+    /// <summary>The catalog is about to read changes.</summary>
+    public void BeginRead() => _readNumber++;
 
     /// <summary>
-    /// It has read these, or all (null). What it was asked for and did not enter is not part of the site, even if it never
-    /// said that it left: it was moved away between being entered and being served.
+    /// The catalog has read these changes, or the whole site (null). A requested directory that was not entered is no longer part of the
+    /// site, even without a call of <see cref="Leave"/>: it was moved away between being entered and being served.
     /// </summary>
     public void EndRead(DirectoryChange[]? changes)
     {
-        IEnumerable<WatchedDirectory?> asked = changes is null ? _directories.Values : changes.Select(change => Find(change.Path));
-        foreach (WatchedDirectory? directory in asked.Where(directory => directory is not null && directory.EnteredAt != _read).ToArray())
+        IEnumerable<WatchedDirectory?> requested = changes is null ? _directories.Values : changes.Select(change => Find(change.Path));
+        WatchedDirectory?[] gone = [.. requested.Where(directory => directory is not null && directory.LastReadNumber != _readNumber)];
+        foreach (WatchedDirectory? directory in gone)
         {
             Leave(directory!.Path);
         }
@@ -142,11 +144,12 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
     }
 
     /// <summary>
-    /// Ends the watches that nobody needs. Not at once: who is read again lets go of its trails first, and finds most of them again.
+    /// Removes unused watches. Deferred, because a directory that is read again first clears its dependencies and then needs most of them
+    /// again.
     /// </summary>
     public void Sweep()
     {
-        foreach (Watch watch in _released)
+        foreach (DirectoryWatch watch in _released)
         {
             if (!watch.IsNeeded && _watches.Remove(watch.Descriptor))
             {
@@ -157,11 +160,11 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         _released.Clear();
     }
 
-    private void Collect(Watch watch, WatchMask mask, ReadOnlySpan<byte> name, ChangeBatch batch, long nowMs)
+    private void Collect(DirectoryWatch watch, WatchMask mask, ReadOnlySpan<byte> name, ChangeBatch batch, long nowMs)
     {
         if ((mask & WatchMask.Ignored) != 0)
         {
-            // The directory is removed; the number will not come again. Who needed it was told by its parent's watch.
+            // The directory was removed; its descriptor is not reused. Dependents were notified by its parent's watch.
             _ = _watches.Remove(watch.Descriptor);
             return;
         }
@@ -178,7 +181,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
             }
         }
 
-        foreach (Dependent dependent in name.IsEmpty ? watch.AllDependents : watch.DependentsOn(name))
+        foreach (DependencyWatch dependent in name.IsEmpty ? watch.AllDependents : watch.DependentsOn(name))
         {
             if ((dependent.Mask & mask) == 0)
             {
@@ -196,7 +199,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         }
     }
 
-    private Watch? Add(int directoryFd, WatchMask mask, out Refusal refusal)
+    private DirectoryWatch? Add(int directoryFd, WatchMask mask, out WatchRefusal refusal)
     {
         refusal = default;
         if (mode != WatchMode.Inotify)
@@ -204,21 +207,21 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
             int result = WatchCalls.GetFileSystem(directoryFd, out FileSystemStatus status);
             if (result < 0 || Enum.IsDefined(status.Magic))
             {
-                refusal = new Refusal(-result, status.Magic);
+                refusal = new WatchRefusal(-result, status.Magic);
                 return null;
             }
         }
 
-        int descriptor = source.Add(directoryFd, mask | How);
+        int descriptor = source.Add(directoryFd, mask | AddFlags);
         if (descriptor < 0)
         {
-            refusal = new Refusal(-descriptor, default);
+            refusal = new WatchRefusal(-descriptor, default);
             return null;
         }
 
-        if (!_watches.TryGetValue(descriptor, out Watch? watch))
+        if (!_watches.TryGetValue(descriptor, out DirectoryWatch? watch))
         {
-            watch = new Watch(descriptor);
+            watch = new DirectoryWatch(descriptor);
             _watches.Add(descriptor, watch);
         }
 
@@ -239,7 +242,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
 
     private void Detach(WatchedDirectory directory)
     {
-        if (directory.Watch is Watch watch)
+        if (directory.Watch is DirectoryWatch watch)
         {
             watch.Detach(directory);
             _released.Add(watch);
@@ -247,3 +250,8 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         }
     }
 }
+
+/// <summary>
+/// Why a directory cannot be watched: the kernel's error, or 0 for a file system whose changes inotify does not all report.
+/// </summary>
+internal readonly record struct WatchRefusal(int Error, FileSystemMagic FileSystem);

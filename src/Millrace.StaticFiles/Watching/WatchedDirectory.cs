@@ -1,12 +1,12 @@
 namespace Millrace.StaticFiles.Watching;
 
-/// <summary>A directory of the site by one of its paths, with the watch that was put on what the path led to when it was listed.</summary>
-internal sealed class WatchedDirectory(byte[] path) : Dependent(WatchTable.AnyChange)
+/// <summary>A directory of the site under one path, with the watch of the directory that the path led to when it was listed.</summary>
+internal sealed class WatchedDirectory(byte[] path) : DependencyWatch(WatchTable.AnyChange)
 {
     public byte[] Path => path;
 
-    public Watch? Watch { get; set; }
+    public DirectoryWatch? Watch { get; set; }
 
-    /// <summary>During which of the catalogue's reads it was listed last.</summary>
-    public int EnteredAt { get; set; }
+    /// <summary>The number of the catalog read during which it was last listed.</summary>
+    public int LastReadNumber { get; set; }
 }

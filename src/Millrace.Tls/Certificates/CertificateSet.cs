@@ -1,18 +1,18 @@
 namespace Millrace.Tls.Certificates;
 
 /// <summary>
-/// The certificates of one moment, by name. Immutable and counted: its maker holds it, and each handshake that may choose from it; the last
-/// to let go frees it. Any thread.
+/// The certificates in use at one time, by name. Immutable and reference-counted: held by the store and by each handshake that may choose
+/// from it; the last holder frees it. Any thread.
 /// </summary>
 internal sealed class CertificateSet
 {
     private readonly IReadOnlyList<ServerContext> _contexts;
     private readonly Dictionary<string, ServerContext> _hosts = new(StringComparer.OrdinalIgnoreCase);
     private readonly Dictionary<string, ServerContext> _parents = new(StringComparer.OrdinalIgnoreCase);
-    private HolderCount _holders = new();
+    private ReferenceCount _holders = new();
 
     /// <param name="contexts">The first is the default.</param>
-    /// <param name="onNameTaken">Told of a name that an earlier one has.</param>
+    /// <param name="onNameTaken">Called for a name that an earlier certificate has.</param>
     public CertificateSet(IReadOnlyList<ServerContext> contexts, Action<ServerContext, string> onNameTaken)
     {
         _contexts = contexts;
@@ -34,8 +34,7 @@ internal sealed class CertificateSet
     public IEnumerable<string> Names => _contexts.SelectMany(static context => context.Names).Distinct(StringComparer.OrdinalIgnoreCase);
 
     /// <summary>
-    /// The certificate for a host: its own, or one for <c>*.</c> and all but its first label (RFC 6125, section 6.4.3); null where there
-    /// is none.
+    /// The certificate for a host: one with its name, or with a wildcard for its first label (RFC 6125, section 6.4.3); null for none.
     /// </summary>
     public ServerContext? Find(ReadOnlySpan<char> host)
     {
@@ -49,7 +48,7 @@ internal sealed class CertificateSet
         return dot > 0 && _parents.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(host[(dot + 1)..], out context) ? context : null;
     }
 
-    /// <summary>Holds it, unless it is gone already.</summary>
+    /// <summary>Adds a reference, unless it is freed already.</summary>
     public bool TryHold() => _holders.TryHold();
 
     public void Release()

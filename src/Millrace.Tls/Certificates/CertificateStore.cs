@@ -1,14 +1,14 @@
 namespace Millrace.Tls.Certificates;
 
 /// <summary>
-/// The certificates in use. They are replaced as a whole, and connections that have begun keep those they know. Any thread.
+/// The certificates in use. They are replaced as a whole; handshakes that have begun keep the earlier set. Any thread.
 /// </summary>
 internal sealed class CertificateStore(Func<CertificateSet> load) : IDisposable
 {
     private readonly Lock _replacing = new();
     private CertificateSet _current = load();
 
-    /// <summary>The present ones, to be released.</summary>
+    /// <summary>The current set, which the caller releases.</summary>
     public CertificateSet Acquire()
     {
         CertificateSet certificates;
@@ -21,8 +21,8 @@ internal sealed class CertificateStore(Func<CertificateSet> load) : IDisposable
         return certificates;
     }
 
-    /// <summary>Loads them anew.</summary>
-    /// <exception cref="TlsException">The new ones cannot be had; those in use stay.</exception>
+    /// <summary>Loads a new set.</summary>
+    /// <exception cref="TlsException">The new set cannot be loaded; the one in use stays.</exception>
     public CertificateSet Replace()
     {
         lock (_replacing)

@@ -1,12 +1,13 @@
 using System.Globalization;
+using System.Net;
 using System.Security.Cryptography.X509Certificates;
 
 namespace Millrace.Tls.Certificates;
 
-/// <summary>What certificates and their files say, read for people and for SNI.</summary>
+/// <summary>Reads the files and names of certificates.</summary>
 internal static class CertificateText
 {
-    /// <summary>The bytes of a file, or why there are none, in words.</summary>
+    /// <summary>Reads a file; the exception describes the failure.</summary>
     /// <exception cref="TlsException">It cannot be read.</exception>
     public static byte[] ReadFile(string path, string what)
     {
@@ -24,7 +25,7 @@ internal static class CertificateText
         }
     }
 
-    /// <summary>The hosts it is for: its alternative names; the common name only where there are none, as clients read it.</summary>
+    /// <summary>Its hosts: the subject alternative names; the common name only if there are none, as clients do.</summary>
     public static IReadOnlyList<string> NamesOf(X509Certificate2 certificate)
     {
         var names = new List<string>();
@@ -37,17 +38,9 @@ internal static class CertificateText
         return names.Count > 0 || string.IsNullOrEmpty(common) ? names : [common.ToLower(CultureInfo.InvariantCulture)];
     }
 
-    /// <summary>Says so where clients will not like its dates.</summary>
-    public static void CheckDates(X509Certificate2 certificate, string place, TlsLog log)
-    {
-        DateTime now = DateTime.Now;
-        if (now > certificate.NotAfter)
-        {
-            log.CertificateExpired(place, certificate.NotAfter);
-        }
-        else if (now < certificate.NotBefore)
-        {
-            log.CertificateNotYetValid(place, certificate.NotBefore);
-        }
-    }
+    /// <summary>Its IP addresses.</summary>
+    public static IReadOnlyList<IPAddress> AddressesOf(X509Certificate2 certificate) =>
+    [
+        .. certificate.Extensions.OfType<X509SubjectAlternativeNameExtension>().SelectMany(static names => names.EnumerateIPAddresses()),
+    ];
 }

@@ -3,31 +3,35 @@ using Millrace.Tls.OpenSsl;
 namespace Millrace.Tls.Certificates;
 
 /// <summary>
-/// An <c>SSL_CTX</c>: a certificate with its key, or one for each kind of key, and the settings that all share. Connections that were made
-/// from it keep it; ours is one reference among theirs.
+/// An <c>SSL_CTX</c>: a certificate with its key, or one for each kind of key, and the shared settings. Reference-counted by OpenSSL:
+/// connections made from it keep it alive after Dispose.
 /// </summary>
 internal sealed class ServerContext : IDisposable
 {
     private static int LiveCount;
 
-    public ServerContext(nint handle, string place, IReadOnlyList<string> names)
+    public ServerContext(nint handle, string source, CertificateFacts facts)
     {
         Handle = handle;
-        Place = place;
-        Names = names;
+        Source = source;
+        Names = facts.Names;
+        Covered = new CertificateNames(facts.Names, facts.Addresses);
         Interlocked.Increment(ref LiveCount);
     }
 
-    /// <summary>Those of the process that were not disposed.</summary>
+    /// <summary>Contexts of the process that were not disposed.</summary>
     public static int Live => Volatile.Read(ref LiveCount);
 
     public nint Handle { get; private set; }
 
-    /// <summary>Where its certificate is, for log lines.</summary>
-    public string Place { get; }
+    /// <summary>The source of its certificate, for log lines.</summary>
+    public string Source { get; }
 
-    /// <summary>The hosts that the certificate is for, perhaps <c>*.example.org</c>.</summary>
+    /// <summary>The hosts of its certificate, possibly <c>*.example.org</c>.</summary>
     public IReadOnlyList<string> Names { get; }
+
+    /// <summary>The hosts and addresses, to compare with those of requests. It outlives the context.</summary>
+    public CertificateNames Covered { get; }
 
     public void Dispose()
     {

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Tls.OpenSsl;
 
-/// <summary>What is used of libcrypto 3, under its own names.</summary>
+/// <summary>The functions of libcrypto 3 that are used, under their own names.</summary>
 internal static unsafe partial class LibCrypto
 {
     private const string Library = OpenSslLibrary.Crypto;
@@ -45,6 +45,12 @@ internal static unsafe partial class LibCrypto
     internal static partial nint BIO_new(nint method);
 
     [LibraryImport(Library)]
+    internal static partial nint BIO_new_mem_buf(byte* bytes, int count);
+
+    [LibraryImport(Library)]
+    internal static partial int BIO_free(nint bio);
+
+    [LibraryImport(Library)]
     internal static partial void BIO_set_init(nint bio, int isReady);
 
     [LibraryImport(Library)]
@@ -81,7 +87,58 @@ internal static unsafe partial class LibCrypto
     internal static partial nint d2i_AutoPrivateKey(nint target, byte** bytes, long count);
 
     [LibraryImport(Library)]
+    internal static partial nint PEM_read_bio_PrivateKey(
+        nint bio, nint target, delegate* unmanaged<byte*, int, int, void*, int> onPassword, void* argument);
+
+    [LibraryImport(Library)]
     internal static partial void EVP_PKEY_free(nint key);
+
+    [LibraryImport(Library)]
+    internal static partial byte* EVP_PKEY_get0_type_name(nint key);
+
+    [LibraryImport(Library)]
+    internal static partial nint EVP_MD_CTX_new();
+
+    [LibraryImport(Library)]
+    internal static partial void EVP_MD_CTX_free(nint context);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_DigestSignInit_ex(
+        nint context, void* keyContext, byte* digest, nint libraryContext, byte* properties, nint key, void* parameters);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_DigestSign(nint context, byte* signature, nuint* signatureBytes, byte* message, nuint messageBytes);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_DigestVerifyInit_ex(
+        nint context, void* keyContext, byte* digest, nint libraryContext, byte* properties, nint key, void* parameters);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_DigestVerify(nint context, byte* signature, nuint signatureBytes, byte* message, nuint messageBytes);
+
+    /// <summary>Compares public keys only.</summary>
+    [LibraryImport(Library)]
+    internal static partial int X509_check_private_key(nint certificate, nint key);
+
+    /// <summary>0 if the first has issued the second.</summary>
+    [LibraryImport(Library)]
+    internal static partial int X509_check_issued(nint issuer, nint certificate);
+
+    /// <summary>The certificate keeps ownership.</summary>
+    [LibraryImport(Library)]
+    internal static partial nint X509_get0_pubkey(nint certificate);
+
+    [LibraryImport(Library)]
+    internal static partial int X509_STORE_add_cert(nint store, nint certificate);
+
+    [LibraryImport(Library)]
+    internal static partial nint OPENSSL_sk_new_null();
+
+    [LibraryImport(Library)]
+    internal static partial int OPENSSL_sk_push(nint stack, nint item);
+
+    [LibraryImport(Library)]
+    internal static partial void OPENSSL_sk_free(nint stack);
 
     [LibraryImport(Library)]
     internal static partial int OPENSSL_sk_num(nint stack);

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Tls.OpenSsl;
 
-/// <summary>What is used of libssl 3, under its own names. Handles are the library's pointers.</summary>
+/// <summary>The functions of libssl 3 that are used, under their own names. Handles are the library's pointers.</summary>
 internal static unsafe partial class LibSsl
 {
     private const string Library = OpenSslLibrary.Ssl;
@@ -31,23 +31,8 @@ internal static unsafe partial class LibSsl
     [LibraryImport(Library)]
     internal static partial int SSL_CTX_set_ciphersuites(nint context, byte* names);
 
-    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
-    internal static partial int SSL_CTX_use_certificate_chain_file(nint context, string path);
-
-    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
-    internal static partial int SSL_CTX_use_PrivateKey_file(nint context, string path, int type);
-
     [LibraryImport(Library)]
-    internal static partial int SSL_CTX_use_certificate_ASN1(nint context, int count, byte* bytes);
-
-    [LibraryImport(Library)]
-    internal static partial int SSL_CTX_use_PrivateKey(nint context, nint key);
-
-    [LibraryImport(Library)]
-    internal static partial void SSL_CTX_set_default_passwd_cb(nint context, delegate* unmanaged<byte*, int, int, void*, int> callback);
-
-    [LibraryImport(Library)]
-    internal static partial void SSL_CTX_set_default_passwd_cb_userdata(nint context, void* data);
+    internal static partial int SSL_CTX_use_cert_and_key(nint context, nint certificate, nint key, nint chain, int isOverride);
 
     [LibraryImport(Library)]
     internal static partial void SSL_CTX_set_alpn_select_cb(
@@ -63,14 +48,12 @@ internal static unsafe partial class LibSsl
     [LibraryImport(Library)]
     internal static partial void SSL_CTX_set_verify(nint context, int mode, delegate* unmanaged<int, nint, int> callback);
 
-    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
-    internal static partial int SSL_CTX_load_verify_file(nint context, string path);
-
-    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
-    internal static partial nint SSL_load_client_CA_file(string path);
+    /// <summary>The context keeps ownership.</summary>
+    [LibraryImport(Library)]
+    internal static partial nint SSL_CTX_get_cert_store(nint context);
 
     [LibraryImport(Library)]
-    internal static partial void SSL_CTX_set_client_CA_list(nint context, nint names);
+    internal static partial int SSL_CTX_add_client_CA(nint context, nint certificate);
 
     [LibraryImport(Library)]
     internal static partial int SSL_CTX_set_session_id_context(nint context, byte* bytes, uint count);

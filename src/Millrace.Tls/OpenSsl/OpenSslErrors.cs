@@ -4,14 +4,14 @@ using System.Text;
 namespace Millrace.Tls.OpenSsl;
 
 /// <summary>
-/// The error queue that OpenSSL keeps for each thread: emptied before every call whose failure is looked at, because
-/// <c>SSL_get_error</c> takes what an earlier call left there for this one's.
+/// OpenSSL's error queue of the current thread. It is cleared before every call whose result is checked, because <c>SSL_get_error</c> would
+/// attribute errors of earlier calls to it.
 /// </summary>
 internal static unsafe class OpenSslErrors
 {
     private const int TextBytesMax = 256;
 
-    /// <summary>A look is some nanoseconds, where emptying writes to each of the queue's places.</summary>
+    /// <summary>Clears the queue. The check takes some nanoseconds; clearing writes to each of the queue's slots.</summary>
     public static void Clear()
     {
         if (LibCrypto.ERR_peek_error() != 0)
@@ -20,7 +20,7 @@ internal static unsafe class OpenSslErrors
         }
     }
 
-    /// <summary>Empties the queue: what went wrong first, as the library words it, and the reasons of all.</summary>
+    /// <summary>Takes all errors from the queue.</summary>
     public static OpenSslFailure Drain()
     {
         var codes = new List<ulong>();
@@ -50,7 +50,7 @@ internal static unsafe class OpenSslErrors
     }
 }
 
-/// <summary>What the error queue held, the first cause first.</summary>
+/// <summary>The errors of the queue, the first cause first.</summary>
 internal readonly record struct OpenSslFailure(IReadOnlyList<ulong> Codes)
 {
     public bool Has(ulong code) => Codes.Contains(code);

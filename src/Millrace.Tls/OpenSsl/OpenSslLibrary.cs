@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Tls.OpenSsl;
 
-/// <summary>The system's OpenSSL 3, loaded when it is first needed, as .NET's own cryptography does.</summary>
+/// <summary>The system's OpenSSL 3, loaded on first use, as .NET's own cryptography does.</summary>
 internal static class OpenSslLibrary
 {
     public const string Ssl = "libssl.so.3";
@@ -14,7 +14,7 @@ internal static class OpenSslLibrary
 
     private static readonly Lazy<string?> Refusal = new(FindRefusal);
 
-    /// <exception cref="TlsException">OpenSSL 3 is not on this machine; the message says what to do.</exception>
+    /// <exception cref="TlsException">OpenSSL 3 is not installed; the message names the remedy.</exception>
     public static void Require()
     {
         if (Refusal.Value is string refusal)
@@ -23,7 +23,7 @@ internal static class OpenSslLibrary
         }
     }
 
-    /// <summary>The version as OpenSSL writes it, 3.0.15 say.</summary>
+    /// <summary>The version in OpenSSL's numbering, such as 3.0.15.</summary>
     public static Version LoadedVersion
     {
         get
@@ -33,7 +33,7 @@ internal static class OpenSslLibrary
         }
     }
 
-    /// <summary>Why a library cannot be had; null when both can.</summary>
+    /// <summary>Why a library cannot be loaded; null if all can.</summary>
     public static string? RefusalOf(params ReadOnlySpan<string> libraries)
     {
         foreach (string library in libraries)

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Tls.OpenSsl;
 
-/// <summary><c>OSSL_PARAM</c>: a named argument; a list of them ends with one that is all zero.</summary>
+/// <summary><c>OSSL_PARAM</c>: a named argument; a list ends with an all-zero one.</summary>
 [StructLayout(LayoutKind.Sequential)]
 internal unsafe struct OsslParameter
 {

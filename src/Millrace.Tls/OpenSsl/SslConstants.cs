@@ -1,15 +1,15 @@
 namespace Millrace.Tls.OpenSsl;
 
-/// <summary>Constants of <c>ssl.h</c>, <c>tls1.h</c>, <c>bio.h</c> and their error lists that are the same in every OpenSSL 3.</summary>
+/// <summary>Constants of <c>ssl.h</c>, <c>tls1.h</c>, <c>bio.h</c> and their error lists, equal in every OpenSSL 3.</summary>
 internal static class SslConstants
 {
     public const int ControlReadAhead = 41;
     public const int ControlSessionCacheMode = 44;
     public const int ControlMaxCertificateList = 51;
     public const int ControlServerNameCallback = 53;
-    public const int ControlChainCertificate = 89;
     public const int ControlGroupsList = 92;
     public const int ControlMinProtocol = 123;
+    public const int ControlGetMaxProtocol = 131;
 
     public const int Tls12Version = 0x0303;
     public const int Tls13Version = 0x0304;
@@ -29,7 +29,7 @@ internal static class SslConstants
     public const int ExtensionAlertFatal = 2;
     public const int ExtensionNoAcknowledgement = 3;
 
-    public const int FileTypePem = 1;
+    public const int AlertInternalError = 80;
     public const int NameTypeHost = 0;
 
     public const int BioTypeSourceSink = 0x0400;
@@ -37,6 +37,12 @@ internal static class SslConstants
     public const int BioFlagsRetryRead = 0x01 | 0x08;
     public const int BioFlagsRetry = 0x01 | 0x02 | 0x04 | 0x08;
 
-    /// <summary>X509_R_KEY_VALUES_MISMATCH as <c>ERR_get_error</c> packs it: the library (11, X509) above 23 bits of reason.</summary>
-    public const ulong X509KeyValuesMismatch = (11UL << 23) | 116;
+    /// <summary>Errors as <c>ERR_get_error</c> packs them: the library above 23 bits of reason.</summary>
+    public const ulong SslUnknownCertificateType = SslLibrary | 247;
+    public const ulong SslAuthorityKeyTooSmall = SslLibrary | 397;
+    public const ulong SslAuthorityDigestTooWeak = SslLibrary | 398;
+    public const ulong SslKeyTooSmall = SslLibrary | 399;
+    public const ulong EvpAlgorithmUnsupported = (6UL << 23) | 0x8010C;
+
+    private const ulong SslLibrary = 20UL << 23;
 }

@@ -4,7 +4,7 @@ using Millrace.Tls.OpenSsl;
 namespace Millrace.Tls.Tickets;
 
 /// <summary>
-/// One key of tickets: its name on the wire, and what encrypts and authenticates. Native memory, cleansed when it is given back.
+/// One ticket key: its name in tickets, and the keys of cipher and MAC. Native memory, cleansed when it is freed.
 /// </summary>
 internal sealed unsafe class TicketKey : IDisposable
 {
@@ -20,9 +20,11 @@ internal sealed unsafe class TicketKey : IDisposable
     {
     }
 
+#pragma warning disable MA0055 // A key that nobody disposes of is cleansed too.
     ~TicketKey() => Free();
+#pragma warning restore MA0055
 
-    /// <summary>A new one; null where the library has no randomness.</summary>
+    /// <summary>Makes a new key; null if the library has no randomness.</summary>
     public static TicketKey? TryMake()
     {
         var key = new TicketKey();

@@ -3,9 +3,8 @@ using Millrace.Tls.OpenSsl;
 namespace Millrace.Tls.Tickets;
 
 /// <summary>
-/// The keys of tickets (RFC 5077, section 4; TLS 1.3 has the same need), shared by all reactors and by the contexts of every host:
-/// sessions are kept by clients, and resumed wherever they come back. One key makes tickets; the one before it still opens them. Any
-/// thread.
+/// The ticket keys (RFC 5077, section 4; also for TLS 1.3), shared by all reactors and by the contexts of every host: clients keep the
+/// sessions and may resume them on any reactor. One key makes tickets; the previous one still decrypts them. Any thread.
 /// </summary>
 internal sealed unsafe class TicketKeys : IDisposable
 {
@@ -19,7 +18,7 @@ internal sealed unsafe class TicketKeys : IDisposable
 
     private static readonly nint Cipher = FetchCipher();
 
-    /// <summary>Held for a microsecond once or twice in a handshake: a key must not be given back while it is being used.</summary>
+    /// <summary>Held for a microsecond once or twice per handshake: a key must not be freed while it is in use.</summary>
     private readonly Lock _keys = new();
     private readonly TimeProvider _clock;
     private readonly TimeSpan _lifetime;
@@ -31,11 +30,17 @@ internal sealed unsafe class TicketKeys : IDisposable
     {
         _clock = clock ?? TimeProvider.System;
         _lifetime = lifetime;
-        _current = TicketKey.TryMake() ?? throw new TlsException($"There is no randomness for keys: {OpenSslErrors.Drain()}.");
+        if (Cipher == 0)
+        {
+            throw new TlsException("OpenSSL has no AES-256-CBC, which protects tickets: its configuration (openssl.cnf) must load the "
+                + "default provider, or the FIPS one.");
+        }
+
+        _current = TicketKey.TryMake() ?? throw new TlsException($"OpenSSL has no randomness for ticket keys: {OpenSslErrors.Drain()}.");
         _madeAt = _clock.GetTimestamp();
     }
 
-    /// <summary>For a new ticket: the key's name and a fresh vector, and the two contexts made ready.</summary>
+    /// <summary>Prepares both contexts for a new ticket; writes the key's name and a fresh vector.</summary>
     public int Protect(byte* name, byte* vector, nint cipher, nint mac)
     {
         lock (_keys)
@@ -53,7 +58,7 @@ internal sealed unsafe class TicketKeys : IDisposable
         }
     }
 
-    /// <summary>For a ticket that came back: the contexts made ready with the key that made it, if that is still there.</summary>
+    /// <summary>Prepares both contexts for a received ticket with its key, if that still exists.</summary>
     public int Unprotect(byte* name, byte* vector, nint cipher, nint mac)
     {
         lock (_keys)
@@ -107,13 +112,13 @@ internal sealed unsafe class TicketKeys : IDisposable
             return;
         }
 
-        // OpenSSL asks, and no exception may cross it: without a new key the present one stays until the next time.
+        // Called from OpenSSL, which no exception may cross: without a new key the current one stays until the next time.
         if (TicketKey.TryMake() is not { } next)
         {
             return;
         }
 
-        // Who was not asked for longer than two lifetimes has none that may still open anything.
+        // After more than two lifetimes without a call the current key may not decrypt any more either.
         bool isOld = _clock.GetElapsedTime(_madeAt) >= 2 * _lifetime;
         _previous?.Dispose();
         _previous = _current;

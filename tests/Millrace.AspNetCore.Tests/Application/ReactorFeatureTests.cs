@@ -49,18 +49,18 @@ public class ReactorFeatureTests
     public async Task A_request_on_the_pool_has_it_and_may_go_there()
     {
         bool wasHome = true;
-        bool isHome = false;
+        bool isReactorThread = false;
         await using RunningApplication application = await RunningApplication.StartAsync(TransportKind.MillraceOnThePool, async context =>
         {
             Reactor reactor = context.GetReactor()!;
-            wasHome = reactor.IsHome;
+            wasHome = reactor.IsReactorThread;
             await reactor.SwitchTo();
-            isHome = reactor.IsHome;
+            isReactorThread = reactor.IsReactorThread;
             await context.Response.WriteAsync("answer");
         });
         using RawClient client = await application.ConnectAsync();
         Assert.Equal("answer", (await client.GetAsync()).Body);
-        Assert.Equal((false, true), (wasHome, isHome));
+        Assert.Equal((false, true), (wasHome, isReactorThread));
     }
 
     [Fact]
@@ -94,17 +94,17 @@ public class ReactorFeatureTests
             byte[] words = new byte[100];
             await reactor.Delay(TimeSpan.FromMilliseconds(5), context.RequestAborted);
             int read = await reactor.ReadFileAsync(file, words, offset: 4, context.RequestAborted);
-            await reactor.NextTurn();
-            bool stayed = thread == Environment.CurrentManagedThreadId && reactor.IsHome;
+            await reactor.Yield();
+            bool stayed = thread == Environment.CurrentManagedThreadId && reactor.IsReactorThread;
             context.Response.Headers["Stayed"] = stayed.ToString(CultureInfo.InvariantCulture);
             await context.Response.Body.WriteAsync(words.AsMemory(0, read));
         });
         using RawClient client = await application.ConnectAsync();
         for (int i = 0; i < 3; i++)
         {
-            Answer answer = await client.GetAsync();
-            Assert.Equal("words of a file", answer.Body);
-            Assert.Contains("Stayed: True", answer.Head, StringComparison.Ordinal);
+            Response response = await client.GetAsync();
+            Assert.Equal("words of a file", response.Body);
+            Assert.Contains("Stayed: True", response.Head, StringComparison.Ordinal);
         }
     }
 

@@ -60,8 +60,8 @@ public class RetentionTests
                 // What had come before would let it go on by itself.
                 Assert.True(await isWaiting.WaitAsync(Waiting.Patience));
                 await peer.SendAsync("."u8.ToArray()).Within();
-                await client.ReadAnswerAsync();
-                await client.ReadAnswerAsync();
+                await client.ReadResponseAsync();
+                await client.ReadResponseAsync();
             }
 
             await IsGoneAsync(requests[0]);

@@ -87,7 +87,7 @@ public class ConnectionFactoryTests : TransportTest
             {
                 await reactor.SwitchTo();
                 await using ConnectionContext connection = await Connections.ConnectAsync(listener.LocalEndPoint!);
-                Assert.True(reactor.IsHome);
+                Assert.True(reactor.IsReactorThread);
                 Assert.Same(reactor, connection.Features.Get<IReactorFeature>()!.Reactor);
                 await Task.Yield();
             }

@@ -21,7 +21,7 @@ public class ProxySampleTests
     public async Task Ten_megabytes_pass_each_way_unchanged(string framing)
     {
         await using RunningApplication upstream = await RunningApplication.StartAsync(
-            TransportKind.Sockets, AnswerAsync, limits: static limits => limits.MaxRequestBodySize = null);
+            TransportKind.Sockets, ResponseAsync, limits: static limits => limits.MaxRequestBodySize = null);
         (ChildServer proxy, Uri url) = await StartAsync(upstream.Url);
         await using (proxy)
         {
@@ -74,7 +74,7 @@ public class ProxySampleTests
     [Fact]
     public async Task Fields_pass_but_for_those_of_one_connection()
     {
-        await using RunningApplication upstream = await RunningApplication.StartAsync(TransportKind.Sockets, AnswerAsync);
+        await using RunningApplication upstream = await RunningApplication.StartAsync(TransportKind.Sockets, ResponseAsync);
         (ChildServer proxy, Uri url) = await StartAsync(upstream.Url);
         await using (proxy)
         {
@@ -141,7 +141,7 @@ public class ProxySampleTests
         }
     }
 
-    private static async Task AnswerAsync(HttpContext context)
+    private static async Task ResponseAsync(HttpContext context)
     {
         switch (context.Request.Path.Value)
         {

@@ -63,7 +63,7 @@ public class BlockingTests
 
         await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\ngrain");
 
-        Assert.Equal("got grain", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
     }
 
     [Theory]
@@ -85,7 +85,7 @@ public class BlockingTests
         await reading.Task.Within();
         await client.SendAsync("grain");
 
-        Assert.Equal("got grain", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
     }
 
     private static async Task WorkAsync()

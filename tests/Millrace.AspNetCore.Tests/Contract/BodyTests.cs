@@ -15,7 +15,7 @@ public class BodyTests
 {
     private const int HundredMb = 100_000_000;
 
-    private static async Task AnswerHash(HttpContext context) =>
+    private static async Task ResponseHash(HttpContext context) =>
         await context.Response.WriteAsync(await PatternContent.HashAsync(context.Request.Body));
 
     [Theory, EachTransport]
@@ -28,16 +28,16 @@ public class BodyTests
     public async Task Uploads_of_many_clients_at_once_arrive_whole(TransportKind transport)
     {
         const int BodyBytes = 2_000_003;
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, AnswerHash);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, ResponseHash);
         using HttpClient client = application.NewClient();
 
-        HttpResponseMessage[] answers = await Task.WhenAll(Enumerable.Range(0, 24).Select(i =>
+        HttpResponseMessage[] responses = await Task.WhenAll(Enumerable.Range(0, 24).Select(i =>
             client.PostAsync("/", new PatternContent(BodyBytes, i % 2 == 0 ? Framing.Sized : Framing.Chunked)))).Within();
 
         string expected = PatternContent.HashOf(BodyBytes);
-        foreach (HttpResponseMessage answer in answers)
+        foreach (HttpResponseMessage response in responses)
         {
-            Assert.Equal(expected, await answer.Content.ReadAsStringAsync());
+            Assert.Equal(expected, await response.Content.ReadAsStringAsync());
         }
     }
 
@@ -135,7 +135,7 @@ public class BodyTests
         using RawClient client = await application.ConnectAsync();
 
         await client.SendAsync($"POST /one HTTP/1.1\r\nHost: mill\r\nContent-Length: 300000\r\n\r\n{new string('x', 300_000)}");
-        Assert.Equal("/one", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("/one", (await client.ReadResponseAsync()).Body);
         Assert.Equal("/two", (await client.GetAsync("/two")).Body);
     }
 
@@ -148,7 +148,7 @@ public class BodyTests
             async context =>
             {
                 await gate.Task;
-                await AnswerHash(context);
+                await ResponseHash(context);
             },
             static limits => limits.MaxRequestBodySize = null);
         using RawClient client = await application.ConnectAsync();
@@ -226,12 +226,12 @@ public class BodyTests
     private static async Task UploadAsync(TransportKind transport, Framing framing)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, AnswerHash, static limits => limits.MaxRequestBodySize = null);
+            transport, ResponseHash, static limits => limits.MaxRequestBodySize = null);
         using HttpClient client = application.NewClient();
 
-        using HttpResponseMessage answer = await client.PostAsync("/", new PatternContent(HundredMb, framing));
+        using HttpResponseMessage response = await client.PostAsync("/", new PatternContent(HundredMb, framing));
 
-        Assert.Equal(PatternContent.HashOf(HundredMb), await answer.Content.ReadAsStringAsync());
+        Assert.Equal(PatternContent.HashOf(HundredMb), await response.Content.ReadAsStringAsync());
     }
 
     private static async Task ReadSlowlyAsync(TransportKind transport, long bodyBytes)

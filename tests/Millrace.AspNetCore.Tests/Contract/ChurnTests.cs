@@ -9,12 +9,12 @@ public class ChurnTests
 {
     private const int Connections = 2000;
 
-    private static Task Answer(HttpContext context) => context.Response.WriteAsync("answer");
+    private static Task Response(HttpContext context) => context.Response.WriteAsync("answer");
 
     [Theory, EachTransport]
     public async Task Two_thousand_connections_leave_no_descriptor_behind(TransportKind transport)
     {
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
         using (RawClient warm = await application.ConnectAsync())
         {
             await warm.GetAsync();
@@ -40,7 +40,7 @@ public class ChurnTests
     [Theory, EachTransport]
     public async Task Five_hundred_at_once_that_all_reset_leave_no_descriptor_behind(TransportKind transport)
     {
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
         int before = Descriptors.CountSockets();
         RawClient[] clients = await Task.WhenAll(Enumerable.Range(0, 500).Select(_ => application.ConnectAsync()));
         foreach (RawClient client in clients)
@@ -63,9 +63,9 @@ public class ChurnTests
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, static async context =>
         {
-            string answer = string.Concat(Enumerable.Repeat(context.Request.Path.Value, 8_000));
+            string response = string.Concat(Enumerable.Repeat(context.Request.Path.Value, 8_000));
             await Task.Delay(1);
-            await context.Response.WriteAsync(answer);
+            await context.Response.WriteAsync(response);
         });
         int before = Descriptors.CountSockets();
         int next = 0;
@@ -107,7 +107,7 @@ public class ChurnTests
         listener.SetMeasurementEventCallback<long>((_, value, _, _) => Interlocked.Add(ref active, value));
         listener.SetMeasurementEventCallback<double>((_, _, _, _) => Interlocked.Increment(ref measured));
         listener.Start();
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
 
         for (int i = 0; i < 20; i++)
         {

@@ -10,7 +10,7 @@ namespace Millrace.AspNetCore.Tests.Contract;
 /// <summary>What can be listened on, and what is said of it.</summary>
 public class EndPointTests
 {
-    private static Task AnswerLocal(HttpContext context) =>
+    private static Task ResponseLocal(HttpContext context) =>
         context.Response.WriteAsync($"{context.Connection.LocalIpAddress} {context.Connection.RemoteIpAddress}");
 
     [Theory, EachTransport]
@@ -18,7 +18,7 @@ public class EndPointTests
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
             transport,
-            AnswerLocal,
+            ResponseLocal,
             endpoints: static kestrel =>
             {
                 kestrel.Listen(IPAddress.Loopback, 0);
@@ -37,10 +37,10 @@ public class EndPointTests
     [Theory, EachTransport]
     public async Task An_address_in_use_is_an_io_exception(TransportKind transport)
     {
-        await using RunningApplication first = await RunningApplication.StartAsync(transport, AnswerLocal);
+        await using RunningApplication first = await RunningApplication.StartAsync(transport, ResponseLocal);
 
         IOException error = await Assert.ThrowsAsync<IOException>(() => RunningApplication.StartAsync(
-            transport, AnswerLocal, endpoints: kestrel => kestrel.Listen(IPAddress.Loopback, first.Url.Port)));
+            transport, ResponseLocal, endpoints: kestrel => kestrel.Listen(IPAddress.Loopback, first.Url.Port)));
 
         Assert.IsType<AddressInUseException>(error.InnerException);
         Assert.Contains("address already in use", error.Message, StringComparison.Ordinal);
@@ -51,12 +51,12 @@ public class EndPointTests
     [Theory, EachTransport]
     public async Task A_second_address_in_use_is_what_a_start_fails_with(TransportKind transport)
     {
-        await using RunningApplication first = await RunningApplication.StartAsync(transport, AnswerLocal);
+        await using RunningApplication first = await RunningApplication.StartAsync(transport, ResponseLocal);
         var bound = new IPEndPoint(IPAddress.Loopback, FreePort.Find());
 
         IOException error = await Assert.ThrowsAsync<IOException>(() => RunningApplication.StartAsync(
             transport,
-            AnswerLocal,
+            ResponseLocal,
             endpoints: kestrel =>
             {
                 kestrel.Listen(bound);
@@ -75,7 +75,7 @@ public class EndPointTests
         stranger.Listen();
 
         IOException error = await Assert.ThrowsAsync<IOException>(() => RunningApplication.StartAsync(
-            transport, AnswerLocal, endpoints: kestrel => kestrel.Listen((IPEndPoint)stranger.LocalEndPoint!)));
+            transport, ResponseLocal, endpoints: kestrel => kestrel.Listen((IPEndPoint)stranger.LocalEndPoint!)));
 
         Assert.IsType<AddressInUseException>(error.InnerException);
     }
@@ -85,7 +85,7 @@ public class EndPointTests
     {
         // 192.0.2.0/24 is for documentation (RFC 5737): nobody has it.
         SocketException error = await Assert.ThrowsAnyAsync<SocketException>(() => RunningApplication.StartAsync(
-            transport, AnswerLocal, endpoints: static kestrel => kestrel.Listen(IPAddress.Parse("192.0.2.1"), 0)));
+            transport, ResponseLocal, endpoints: static kestrel => kestrel.Listen(IPAddress.Parse("192.0.2.1"), 0)));
 
         Assert.Equal(SocketError.AddressNotAvailable, error.SocketErrorCode);
     }
@@ -96,7 +96,7 @@ public class EndPointTests
         // Localhost takes no port 0: Kestrel wants the same one of both families.
         int port = FreePort.Find();
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, AnswerLocal, endpoints: kestrel => kestrel.ListenLocalhost(port));
+            transport, ResponseLocal, endpoints: kestrel => kestrel.ListenLocalhost(port));
 
         Assert.Equal([$"http://localhost:{port}"], application.Addresses);
         foreach (IPAddress address in (IPAddress[])[IPAddress.Loopback, IPAddress.IPv6Loopback])
@@ -110,7 +110,7 @@ public class EndPointTests
     public async Task Any_ip_is_reached_by_both_families(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, AnswerLocal, endpoints: static kestrel => kestrel.ListenAnyIP(0));
+            transport, ResponseLocal, endpoints: static kestrel => kestrel.ListenAnyIP(0));
 
         foreach ((IPAddress address, string seen) in ((IPAddress, string)[])
             [(IPAddress.Loopback, "::ffff:127.0.0.1"), (IPAddress.IPv6Loopback, "::1")])
@@ -123,7 +123,7 @@ public class EndPointTests
     [Theory, EachTransport]
     public async Task An_address_that_was_not_asked_for_is_not_listened_on(TransportKind transport)
     {
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, AnswerLocal);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, ResponseLocal);
 
         SocketException error = await Assert.ThrowsAsync<SocketException>(
             () => RawClient.ConnectAsync(new IPEndPoint(IPAddress.Parse("127.0.0.2"), application.Url.Port)));
@@ -160,10 +160,10 @@ public class EndPointTests
         DirectoryInfo folder = Directory.CreateTempSubdirectory("millrace-unix-");
         string path = Path.Combine(folder.FullName, "mill.sock");
         await using (RunningApplication application = await RunningApplication.StartAsync(
-            transport, AnswerLocal, endpoints: kestrel => kestrel.ListenUnixSocket(path)))
+            transport, ResponseLocal, endpoints: kestrel => kestrel.ListenUnixSocket(path)))
         {
             IOException error = await Assert.ThrowsAsync<IOException>(() => RunningApplication.StartAsync(
-                transport, AnswerLocal, endpoints: kestrel => kestrel.ListenUnixSocket(path)));
+                transport, ResponseLocal, endpoints: kestrel => kestrel.ListenUnixSocket(path)));
             Assert.IsType<AddressInUseException>(error.InnerException);
 
             using RawClient client = await RawClient.ConnectAsync(new UnixDomainSocketEndPoint(path));
@@ -180,7 +180,7 @@ public class EndPointTests
         using var owned = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         owned.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         await using (RunningApplication application = await RunningApplication.StartAsync(
-            transport, AnswerLocal, endpoints: kestrel => kestrel.ListenHandle((ulong)owned.Handle)))
+            transport, ResponseLocal, endpoints: kestrel => kestrel.ListenHandle((ulong)owned.Handle)))
         {
             for (int i = 0; i < 20; i++)
             {

@@ -16,7 +16,7 @@ namespace Millrace.AspNetCore.Tests.Contract;
 /// <summary>What Millrace does not serve, whoever was there before serves, endpoint by endpoint.</summary>
 public class FallbackTests
 {
-    private static readonly RequestDelegate AnswerThread = static context =>
+    private static readonly RequestDelegate ResponseThread = static context =>
         context.Response.WriteAsync(Thread.CurrentThread.Name ?? "");
 
     [Fact]
@@ -26,7 +26,7 @@ public class FallbackTests
         string path = Path.Combine(folder.FullName, "pipe.sock");
         await using (RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Sockets,
-            AnswerThread,
+            ResponseThread,
             endpoints: static kestrel =>
             {
                 kestrel.Listen(IPAddress.Loopback, 0);
@@ -57,7 +57,7 @@ public class FallbackTests
         bool isRefused = AskedBackend.Kind == BackendKind.Epoll;
         await using RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Sockets,
-            AnswerThread,
+            ResponseThread,
             endpoints: static kestrel =>
             {
                 kestrel.Listen(IPAddress.Loopback, 0);

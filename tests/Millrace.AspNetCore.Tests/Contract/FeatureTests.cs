@@ -18,7 +18,7 @@ public class FeatureTests
 {
     private const string GetInHex = "47 45 54 20 2F 20 48 54";
 
-    private static Task Answer(HttpContext context) => context.Response.WriteAsync("answer");
+    private static Task Response(HttpContext context) => context.Response.WriteAsync("answer");
 
     [Theory, EachTransport]
     public async Task A_connection_has_the_features_that_kestrel_asks_for(TransportKind transport)
@@ -67,7 +67,7 @@ public class FeatureTests
         await using RunningApplication application = await RunningApplication.StartAsync(transport, static context =>
         {
             Assert.NotNull(context.Features.GetRequiredFeature<IConnectionSocketFeature>().Socket);
-            return Answer(context);
+            return Response(context);
         });
 
         for (int i = 0; i < 50; i++)
@@ -146,19 +146,19 @@ public class FeatureTests
     public async Task Middleware_may_put_its_own_transport_over_ours(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, Answer, endpoint: static endpoint => endpoint.Use(static next => connection => CapitalizeAsync(next, connection)));
+            transport, Response, endpoint: static endpoint => endpoint.Use(static next => connection => CapitalizeAsync(next, connection)));
         using RawClient client = await application.ConnectAsync();
 
         await client.SendAsync("get / http/1.1\r\nhost: mill\r\n\r\n");
 
-        Assert.Equal("ANSWER", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("ANSWER", (await client.ReadResponseAsync()).Body);
     }
 
     [Theory, EachTransport]
     public async Task Connection_logging_shows_the_bytes(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, Answer, endpoint: static endpoint => endpoint.UseConnectionLogging());
+            transport, Response, endpoint: static endpoint => endpoint.UseConnectionLogging());
         using RawClient client = await application.ConnectAsync();
 
         Assert.Equal("answer", (await client.GetAsync()).Body);
@@ -171,7 +171,7 @@ public class FeatureTests
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
             transport,
-            Answer,
+            Response,
             endpoint: static endpoint =>
             {
                 endpoint.UseHttps(Certificates.Server);
@@ -186,7 +186,7 @@ public class FeatureTests
     [Theory, EachTransport]
     public async Task A_connection_that_waits_is_not_collected(TransportKind transport)
     {
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
         using RawClient client = await application.ConnectAsync();
         await client.GetAsync();
 
@@ -214,7 +214,7 @@ public class FeatureTests
         var seen = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         await using RunningApplication application = await RunningApplication.StartAsync(
             transport,
-            Answer,
+            Response,
             endpoint: endpoint => endpoint.Use(next => connection =>
             {
                 try

@@ -10,13 +10,13 @@ namespace Millrace.AspNetCore.Tests.Contract;
 /// <summary>Kestrel's limits rest on what the transport does: hold back, report, and close.</summary>
 public class LimitTests
 {
-    private static Task Answer(HttpContext context) => context.Response.WriteAsync("answer");
+    private static Task Response(HttpContext context) => context.Response.WriteAsync("answer");
 
     [Theory, EachTransport]
     public async Task Connections_beyond_the_limit_are_closed_unread_and_later_ones_are_served(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, Answer, static limits => limits.MaxConcurrentConnections = 2);
+            transport, Response, static limits => limits.MaxConcurrentConnections = 2);
         RawClient first = await application.ConnectAsync();
         using RawClient second = await application.ConnectAsync();
         await first.GetAsync();
@@ -41,7 +41,7 @@ public class LimitTests
             static async context =>
             {
                 await context.Request.Body.CopyToAsync(Stream.Null);
-                await Answer(context);
+                await Response(context);
             },
             static limits => limits.MaxRequestBodySize = 1000);
         using HttpClient client = application.NewClient();
@@ -58,7 +58,7 @@ public class LimitTests
     [Theory, EachTransport]
     public async Task A_head_beyond_the_limits_is_refused(TransportKind transport)
     {
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
 
         Assert.Equal(414, await StatusAsync(application, $"GET /{new string('a', 9000)} HTTP/1.1\r\nHost: mill\r\n\r\n"));
         Assert.Equal(431, await StatusAsync(application, $"GET / HTTP/1.1\r\nHost: mill\r\nX: {new string('a', 40_000)}\r\n\r\n"));
@@ -70,7 +70,7 @@ public class LimitTests
     public async Task A_connection_that_stays_idle_is_closed(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, Answer, static limits => limits.KeepAliveTimeout = TimeSpan.FromSeconds(1));
+            transport, Response, static limits => limits.KeepAliveTimeout = TimeSpan.FromSeconds(1));
         using RawClient client = await application.ConnectAsync();
         await client.GetAsync();
 
@@ -81,7 +81,7 @@ public class LimitTests
     public async Task A_head_that_never_ends_is_timed_out(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            transport, Answer, static limits => limits.RequestHeadersTimeout = TimeSpan.FromSeconds(1));
+            transport, Response, static limits => limits.RequestHeadersTimeout = TimeSpan.FromSeconds(1));
         using RawClient client = await application.ConnectAsync();
         await client.SendAsync("GET / HTTP/1.1\r\nHost:");
 
@@ -93,7 +93,7 @@ public class LimitTests
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
             transport,
-            Answer,
+            Response,
             endpoint: static endpoint => endpoint.UseHttps(static https =>
             {
                 https.ServerCertificate = Certificates.Server;
@@ -171,6 +171,6 @@ public class LimitTests
     {
         using RawClient client = await application.ConnectAsync();
         await client.SendAsync(request);
-        return (await client.ReadAnswerAsync()).Status;
+        return (await client.ReadResponseAsync()).Status;
     }
 }

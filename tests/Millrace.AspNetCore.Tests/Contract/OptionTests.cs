@@ -12,7 +12,7 @@ namespace Millrace.AspNetCore.Tests.Contract;
 /// <summary>What the transport can be told, seen from outside.</summary>
 public class OptionTests
 {
-    private static Task AnswerThread(HttpContext context) => context.Response.WriteAsync(Thread.CurrentThread.Name ?? "");
+    private static Task ResponseThread(HttpContext context) => context.Response.WriteAsync(Thread.CurrentThread.Name ?? "");
 
     [Fact]
     public async Task FinOnError_makes_an_abort_a_fin()
@@ -39,7 +39,7 @@ public class OptionTests
             context =>
             {
                 threads[Thread.CurrentThread.Name ?? ""] = true;
-                return AnswerThread(context);
+                return ResponseThread(context);
             },
             static options => options.ReactorCount = 3);
 
@@ -60,7 +60,7 @@ public class OptionTests
     public async Task One_endpoint_can_be_told_other_things_than_the_rest()
     {
         await using RunningApplication application = await StartAsync(
-            AnswerThread,
+            ResponseThread,
             static options => options.ConfigureEndPoint = static (endPoint, own) =>
                 own.Scheduling = endPoint is IPEndPoint { Address: var address } && address.Equals(IPAddress.IPv6Loopback)
                     ? TransportScheduling.ThreadPool
@@ -85,9 +85,9 @@ public class OptionTests
     public async Task A_group_can_be_shared_by_two_applications_and_outlives_both()
     {
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1, Backend = AskedBackend.Kind });
-        await using (RunningApplication one = await StartAsync(AnswerThread, options => options.ReactorGroup = group))
+        await using (RunningApplication one = await StartAsync(ResponseThread, options => options.ReactorGroup = group))
         {
-            await using RunningApplication other = await StartAsync(AnswerThread, options => options.ReactorGroup = group);
+            await using RunningApplication other = await StartAsync(ResponseThread, options => options.ReactorGroup = group);
             foreach (RunningApplication application in (RunningApplication[])[one, other])
             {
                 using RawClient client = await application.ConnectAsync();
@@ -100,7 +100,7 @@ public class OptionTests
             Assert.Equal(200, (await later.GetAsync()).Status);
         }
 
-        await using RunningApplication next = await StartAsync(AnswerThread, options => options.ReactorGroup = group);
+        await using RunningApplication next = await StartAsync(ResponseThread, options => options.ReactorGroup = group);
         using RawClient last = await next.ConnectAsync();
         Assert.Equal(200, (await last.GetAsync()).Status);
     }
@@ -120,8 +120,8 @@ public class OptionTests
 
     /// <summary>The transport is registered twice over, as an application may do it; the last word counts.</summary>
     private static Task<RunningApplication> StartAsync(
-        RequestDelegate answer,
+        RequestDelegate response,
         Action<MillraceTransportOptions> configure,
         Action<KestrelServerOptions>? endpoints = null) =>
-        RunningApplication.StartAsync(TransportKind.Millrace, answer, endpoints: endpoints, host: host => host.UseMillrace(configure));
+        RunningApplication.StartAsync(TransportKind.Millrace, response, endpoints: endpoints, host: host => host.UseMillrace(configure));
 }

@@ -43,8 +43,8 @@ public class ReactorTests
         threads.Clear();
 
         await client.SendAsync("GET /leave HTTP/1.1\r\nHost: mill\r\n\r\nGET / HTTP/1.1\r\nHost: mill\r\n\r\n");
-        await client.ReadAnswerAsync();
-        await client.ReadAnswerAsync();
+        await client.ReadResponseAsync();
+        await client.ReadResponseAsync();
         await client.GetAsync();
 
         Assert.Equal(3, threads.Count);
@@ -91,7 +91,7 @@ public class ReactorTests
         await client.SendAsync(string.Concat(Enumerable.Repeat("GET / HTTP/1.1\r\nHost: mill\r\n\r\n", 16)));
         for (int i = 0; i < 16; i++)
         {
-            await client.ReadAnswerAsync();
+            await client.ReadResponseAsync();
         }
 
         Assert.Equal(1, SegmentsReceived(client.Socket) - before);

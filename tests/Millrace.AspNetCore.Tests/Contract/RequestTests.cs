@@ -67,7 +67,7 @@ public class RequestTests
             await client.SendAsync(new[] { one });
         }
 
-        Assert.Equal("/drops", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("/drops", (await client.ReadResponseAsync()).Body);
     }
 
     [Theory, EachTransport]
@@ -89,7 +89,7 @@ public class RequestTests
             await client.SendAsync(string.Concat(Enumerable.Range(0, 16).Select(static i => $"GET /{i} HTTP/1.1\r\nHost: mill\r\n\r\n")));
             for (int i = 0; i < 16; i++)
             {
-                Assert.Equal($"/{i}", (await client.ReadAnswerAsync()).Body);
+                Assert.Equal($"/{i}", (await client.ReadResponseAsync()).Body);
             }
         }
     }
@@ -102,8 +102,8 @@ public class RequestTests
 
         await client.SendAsync("GET /a HTTP/1.1\r\nHost: mill\r\n\r\nGET /b HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
 
-        Assert.Equal("/a", (await client.ReadAnswerAsync()).Body);
-        Assert.Equal("/b", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("/a", (await client.ReadResponseAsync()).Body);
+        Assert.Equal("/b", (await client.ReadResponseAsync()).Body);
         Assert.Equal(("", Ending.Fin), await client.ReadToEndAsync());
     }
 
@@ -118,10 +118,10 @@ public class RequestTests
         using RawClient client = await application.ConnectAsync();
 
         await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
-        Assert.Equal(100, (await client.ReadAnswerAsync()).Status);
+        Assert.Equal(100, (await client.ReadResponseAsync()).Status);
         await client.SendAsync("grain");
 
-        Assert.Equal("got grain", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
     }
 
     [Theory, EachTransport]
@@ -171,7 +171,7 @@ public class RequestTests
         await client.SendAsync(string.Concat(targets.Select(static target => $"GET {target} HTTP/1.1\r\nHost: mill\r\n\r\n")));
         foreach (string target in targets)
         {
-            Assert.Equal(target, (await client.ReadAnswerAsync()).Body);
+            Assert.Equal(target, (await client.ReadResponseAsync()).Body);
         }
     }
 
@@ -216,7 +216,7 @@ public class RequestTests
         await Task.WhenAll(Enumerable.Range(0, 50).Select(i => client.GetStringAsync($"/{i}"))).Within();
         gate.SetResult();
 
-        Assert.Equal("/slow", (await slow.ReadAnswerAsync()).Body);
+        Assert.Equal("/slow", (await slow.ReadResponseAsync()).Body);
     }
 
     [Theory, EachTransport]
@@ -270,7 +270,7 @@ public class RequestTests
         using (RawClient noisy = await application.ConnectAsync())
         {
             await noisy.SendAsync("\x16\x03\x01 this is no request\r\n\r\n");
-            Assert.Equal((int)HttpStatusCode.BadRequest, (await noisy.ReadAnswerAsync()).Status);
+            Assert.Equal((int)HttpStatusCode.BadRequest, (await noisy.ReadResponseAsync()).Status);
         }
 
         using RawClient client = await application.ConnectAsync();

@@ -29,11 +29,11 @@ public partial class ScarcityTests
             Assert.Equal(0, Limit(server.Id, RlimitNoFile, null, limit));
             Assert.Equal(0, Limit(server.Id, RlimitNoFile, [(ulong)HighestDescriptor(server.Id) + 1, limit[1]], null));
 
-            Task<string>[] answers = [.. Enumerable.Range(0, Connections).Select(_ => AskAsync(url))];
+            Task<string>[] responses = [.. Enumerable.Range(0, Connections).Select(_ => AskAsync(url))];
             await Task.Delay(500);
             Assert.Equal(0, Limit(server.Id, RlimitNoFile, limit, null));
 
-            Assert.All(await Task.WhenAll(answers), static answer => Assert.Contains("Hello, World!", answer, StringComparison.Ordinal));
+            Assert.All(await Task.WhenAll(responses), static response => Assert.Contains("Hello, World!", response, StringComparison.Ordinal));
         }
     }
 

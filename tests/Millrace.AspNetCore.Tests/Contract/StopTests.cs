@@ -10,7 +10,7 @@ namespace Millrace.AspNetCore.Tests.Contract;
 /// <summary>The order in which a server stops: no new ones, the rest in time, then by force; and then it can start again.</summary>
 public class StopTests
 {
-    private static Task Answer(HttpContext context) => context.Response.WriteAsync("answer");
+    private static Task Response(HttpContext context) => context.Response.WriteAsync("answer");
 
     [Theory, EachTransport]
     public async Task Work_in_flight_finishes_before_a_stop(TransportKind transport)
@@ -37,8 +37,8 @@ public class StopTests
 
         foreach (RawClient client in clients)
         {
-            Kit.Answer answer = await client.ReadAnswerAsync();
-            Assert.Equal(200_000, answer.Body.Length);
+            Kit.Response response = await client.ReadResponseAsync();
+            Assert.Equal(200_000, response.Body.Length);
             Assert.Equal(("", Ending.Fin), await client.ReadToEndAsync());
             client.Dispose();
         }
@@ -57,25 +57,25 @@ public class StopTests
             {
                 Interlocked.Increment(ref started);
                 await gate.Task;
-                await Answer(context);
+                await Response(context);
             },
             endpoint: static endpoint => endpoint.UseHttps(Certificates.Server));
         using HttpClient client = application.NewClient(HttpVersion.Version20);
-        Task<string>[] answers = [.. Enumerable.Range(0, 10).Select(_ => client.GetStringAsync("/"))];
-        await Waiting.UntilAsync(() => Volatile.Read(ref started) == answers.Length, () => $"{started} have started.");
+        Task<string>[] responses = [.. Enumerable.Range(0, 10).Select(_ => client.GetStringAsync("/"))];
+        await Waiting.UntilAsync(() => Volatile.Read(ref started) == responses.Length, () => $"{started} have started.");
 
         Task stopping = application.StopAsync();
         await Ports.RefusedAsync(application.EndPoint);
         gate.SetResult();
 
-        Assert.All(await Task.WhenAll(answers).Within(), static body => Assert.Equal("answer", body));
+        Assert.All(await Task.WhenAll(responses).Within(), static body => Assert.Equal("answer", body));
         await stopping.Within();
     }
 
     [Theory, EachTransport]
     public async Task Who_is_disposed_without_a_stop_ends_its_connections(TransportKind transport)
     {
-        RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        RunningApplication application = await RunningApplication.StartAsync(transport, Response);
         EndPoint endPoint = application.EndPoint;
         using RawClient idle = await application.ConnectAsync();
         await idle.GetAsync("/");
@@ -89,7 +89,7 @@ public class StopTests
     [Theory, EachTransport]
     public async Task Idle_connections_do_not_hold_up_a_stop(TransportKind transport)
     {
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
         RawClient[] clients = await Task.WhenAll(Enumerable.Range(0, 100).Select(_ => application.ConnectAsync()));
         foreach (RawClient client in clients.Take(50))
         {
@@ -165,7 +165,7 @@ public class StopTests
         for (int i = 0; i < 5; i++)
         {
             await using RunningApplication application = await RunningApplication.StartAsync(
-                transport, Answer, endpoints: kestrel => kestrel.Listen(IPAddress.Loopback, port));
+                transport, Response, endpoints: kestrel => kestrel.Listen(IPAddress.Loopback, port));
             port = application.Url.Port;
             using RawClient idle = await application.ConnectAsync();
             using RawClient client = await application.ConnectAsync();
@@ -180,7 +180,7 @@ public class StopTests
     [Theory, EachTransport]
     public async Task Descriptors_are_back_after_a_stop(TransportKind transport)
     {
-        await using (RunningApplication warm = await RunningApplication.StartAsync(transport, Answer))
+        await using (RunningApplication warm = await RunningApplication.StartAsync(transport, Response))
         {
             using RawClient client = await warm.ConnectAsync();
             await client.GetAsync();
@@ -190,7 +190,7 @@ public class StopTests
         int all = Directory.GetFiles("/proc/self/fd").Length;
         for (int i = 0; i < 5; i++)
         {
-            await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+            await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
             RawClient[] clients = await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => application.ConnectAsync()));
             foreach (RawClient client in clients)
             {
@@ -208,7 +208,7 @@ public class StopTests
     [Theory, EachTransport]
     public async Task A_stop_in_a_storm_of_connections_ends(TransportKind transport)
     {
-        await using RunningApplication application = await RunningApplication.StartAsync(transport, Answer);
+        await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
         EndPoint endPoint = application.EndPoint;
         using var over = new CancellationTokenSource();
         Task[] storm = [.. Enumerable.Range(0, 8).Select(_ => Task.Run(() => StormAsync(endPoint, over.Token)))];

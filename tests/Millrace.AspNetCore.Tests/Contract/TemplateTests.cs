@@ -13,7 +13,7 @@ public class TemplateTests
     private const string Beginning = "var builder = WebApplication.CreateBuilder(args);";
     private const string Line = "builder.WebHost.UseMillrace();";
 
-    private sealed record Weather(DateOnly Date, int TemperatureC, int TemperatureF, string? Summary);
+    private sealed record LoadScenario(DateOnly Date, int TemperatureC, int TemperatureF, string? Summary);
 
     [Fact]
     public async Task The_web_api_template_runs_with_one_line_more()
@@ -26,7 +26,7 @@ public class TemplateTests
 
             for (int i = 0; i < 50; i++)
             {
-                Weather[] forecast = (await client.GetFromJsonAsync<Weather[]>("/weatherforecast"))!;
+                LoadScenario[] forecast = (await client.GetFromJsonAsync<LoadScenario[]>("/weatherforecast"))!;
                 Assert.Equal(5, forecast.Length);
                 Assert.All(forecast, static day => Assert.InRange(day.TemperatureC, -20, 55));
             }

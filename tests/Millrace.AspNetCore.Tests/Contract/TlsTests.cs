@@ -15,8 +15,8 @@ namespace Millrace.AspNetCore.Tests.Contract;
 /// <summary>UseHttps puts an SslStream over the transport's pipe; HTTP/2 comes with it.</summary>
 public class TlsTests
 {
-    private static Task<RunningApplication> StartAsync(TransportKind transport, RequestDelegate answer) => RunningApplication.StartAsync(
-        transport, answer, static limits => limits.MaxRequestBodySize = null, static endpoint => endpoint.UseHttps(Certificates.Server));
+    private static Task<RunningApplication> StartAsync(TransportKind transport, RequestDelegate response) => RunningApplication.StartAsync(
+        transport, response, static limits => limits.MaxRequestBodySize = null, static endpoint => endpoint.UseHttps(Certificates.Server));
 
     [Theory, EachTransport]
     public async Task Requests_are_answered_over_tls(TransportKind transport)
@@ -44,11 +44,11 @@ public class TlsTests
 
     [Theory, EachTransport]
     public Task A_hundred_streams_share_one_connection(TransportKind transport) =>
-        AssertHundredStreamsShareOneConnectionAsync(answer => StartAsync(transport, answer));
+        AssertHundredStreamsShareOneConnectionAsync(response => StartAsync(transport, response));
 
     [Theory, EachTransport]
     public Task Large_bodies_go_both_ways_on_many_streams(TransportKind transport) =>
-        AssertLargeBodiesGoBothWaysAsync(answer => StartAsync(transport, answer));
+        AssertLargeBodiesGoBothWaysAsync(response => StartAsync(transport, response));
 
     [Theory, EachTransport]
     public async Task An_upload_over_tls_arrives_whole(TransportKind transport)
@@ -58,9 +58,9 @@ public class TlsTests
             await context.Response.WriteAsync(await PatternContent.HashAsync(context.Request.Body)));
         using HttpClient client = application.NewClient();
 
-        using HttpResponseMessage answer = await client.PostAsync("/", new PatternContent(BodyBytes, Framing.Sized));
+        using HttpResponseMessage response = await client.PostAsync("/", new PatternContent(BodyBytes, Framing.Sized));
 
-        Assert.Equal(PatternContent.HashOf(BodyBytes), await answer.Content.ReadAsStringAsync());
+        Assert.Equal(PatternContent.HashOf(BodyBytes), await response.Content.ReadAsStringAsync());
     }
 
     [Theory, EachTransport]

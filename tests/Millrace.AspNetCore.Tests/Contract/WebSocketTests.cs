@@ -174,7 +174,7 @@ public class WebSocketTests
             async context =>
             {
                 using WebSocket socket = await context.WebSockets.AcceptWebSocketAsync();
-                await socket.ExchangeAsync(toClient, toServer);
+                await socket.ReplaceAsync(toClient, toServer);
                 await socket.CloseAsync(WebSocketCloseStatus.NormalClosure, "equal", CancellationToken.None);
             },
             endpoint: endpoint =>
@@ -187,7 +187,7 @@ public class WebSocketTests
             });
         using ClientWebSocket client = await OpenAsync(application);
 
-        await client.ExchangeAsync(toServer, toClient).Within();
+        await client.ReplaceAsync(toServer, toClient).Within();
 
         Assert.Equal(WebSocketMessageType.Close, (await client.ReceiveAsync(new byte[10], CancellationToken.None).Within()).MessageType);
         Assert.Equal("equal", client.CloseStatusDescription);

@@ -14,13 +14,13 @@ namespace Millrace.AspNetCore.Tests.Https;
 /// <summary>Every kind of address can have it, and none that has not asked for it.</summary>
 public class HttpsAddressTests
 {
-    private static readonly RequestDelegate AnswerWho = static context => context.Response.WriteAsync(
+    private static readonly RequestDelegate ResponseWho = static context => context.Response.WriteAsync(
         $"{context.Request.Scheme} {(context.Features.Get<ITlsConnectionFeature>() is ConnectionTls ? "ours" : "another's")}");
 
     [Theory, EachHttps]
     public async Task The_address_that_is_reported_is_one_of_https(HttpsKind kind)
     {
-        await using RunningApplication application = await HttpsApplication.StartAsync(kind, AnswerWho);
+        await using RunningApplication application = await HttpsApplication.StartAsync(kind, ResponseWho);
 
         Assert.StartsWith("https://127.0.0.1:", Assert.Single(application.Addresses), StringComparison.Ordinal);
     }
@@ -38,9 +38,9 @@ public class HttpsAddressTests
         });
         using HttpClient client = application.NewClient();
 
-        string[] answers = await Task.WhenAll(application.Addresses.Select(client.GetStringAsync)).Within();
+        string[] responses = await Task.WhenAll(application.Addresses.Select(client.GetStringAsync)).Within();
 
-        Assert.Equal(["http another's", "https ours", "http another's", "https another's"], answers);
+        Assert.Equal(["http another's", "https ours", "http another's", "https another's"], responses);
     }
 
     [Fact]
@@ -101,9 +101,9 @@ public class HttpsAddressTests
         });
         using HttpClient client = application.NewClient();
 
-        string[] answers = await Task.WhenAll(application.Addresses.Select(client.GetStringAsync)).Within();
+        string[] responses = await Task.WhenAll(application.Addresses.Select(client.GetStringAsync)).Within();
 
-        Assert.Equal(["https ours", "http another's"], answers);
+        Assert.Equal(["https ours", "http another's"], responses);
     }
 
     [Fact]
@@ -166,7 +166,7 @@ public class HttpsAddressTests
     }
 
     private static Task<RunningApplication> StartAsync(Action<KestrelServerOptions> endpoints) =>
-        RunningApplication.StartAsync(TransportKind.Millrace, AnswerWho, endpoints: endpoints);
+        RunningApplication.StartAsync(TransportKind.Millrace, ResponseWho, endpoints: endpoints);
 
     private static async Task<string> AskAsync(EndPoint endPoint)
     {

@@ -12,7 +12,7 @@ namespace Millrace.AspNetCore.Tests.Https;
 /// <summary>The certificates that <c>UseMillraceHttps</c> takes, and which one a client is shown.</summary>
 public class HttpsCertificateTests
 {
-    private static readonly RequestDelegate Answer = static context => context.Response.WriteAsync("answer");
+    private static readonly RequestDelegate Response = static context => context.Response.WriteAsync("answer");
 
     [Fact]
     public async Task A_certificate_is_taken_as_an_object_and_from_files_of_every_kind()
@@ -36,7 +36,7 @@ public class HttpsCertificateTests
 
         foreach ((string host, Action<ListenOptions> listen) in ways)
         {
-            await using RunningApplication application = await RunningApplication.StartAsync(TransportKind.Millrace, Answer, endpoint: listen);
+            await using RunningApplication application = await RunningApplication.StartAsync(TransportKind.Millrace, Response, endpoint: listen);
 
             Assert.Equal(host, await ShownAsync(application, "localhost"));
             Assert.Empty(application.Log.AboveDebug);
@@ -51,7 +51,7 @@ public class HttpsCertificateTests
         string name = Path.GetRelativePath(AppContext.BaseDirectory, folder.PathOf("one.pem"));
         await using RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Millrace,
-            Answer,
+            Response,
             endpoint: listen => listen.UseMillraceHttps(Path.GetRelativePath(RootOf(listen), folder.PathOf("one.pem"))));
 
         Assert.False(Path.IsPathRooted(name));
@@ -84,7 +84,7 @@ public class HttpsCertificateTests
         foreach ((string file, string? password) in ((string, string?)[])[("none.pem", null), ("nonsense.pem", null), ("store.pfx", "wrong")])
         {
             TlsException refusal = await Assert.ThrowsAsync<TlsException>(() => RunningApplication.StartAsync(
-                TransportKind.Millrace, Answer, endpoint: listen => listen.UseMillraceHttps(folder.PathOf(file), password)));
+                TransportKind.Millrace, Response, endpoint: listen => listen.UseMillraceHttps(folder.PathOf(file), password)));
             Assert.Contains(file, refusal.Message, StringComparison.Ordinal);
         }
     }
@@ -96,7 +96,7 @@ public class HttpsCertificateTests
         CertificateFiles upper = folder.WritePem("upper", "upper.example");
         using X509Certificate2 lower = CertificateFolder.Make("*.lower.example");
         await using RunningApplication application = await RunningApplication.StartAsync(
-            TransportKind.Millrace, Answer, endpoint: listen => listen.UseMillraceHttps(upper, new LoadedCertificate(lower)));
+            TransportKind.Millrace, Response, endpoint: listen => listen.UseMillraceHttps(upper, new LoadedCertificate(lower)));
 
         Assert.Equal("upper.example", await ShownAsync(application, "upper.example"));
         Assert.Equal("*.lower.example", await ShownAsync(application, "mill.lower.example"));
@@ -111,7 +111,7 @@ public class HttpsCertificateTests
         CertificateFiles files = folder.WritePem("mill", "old.example");
         await using RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Millrace,
-            Answer,
+            Response,
             endpoint: listen => listen.UseMillraceHttps(https =>
             {
                 https.Certificates.Add(files);

@@ -98,10 +98,10 @@ public class HttpsEndingTests
         await using TlsClient client = await TlsClient.ConnectAsync(application);
         await client.SendAsync("GET / HTTP/1.0\r\n\r\n");
 
-        string? answer = await client.ReadToEndAsync();
+        string? response = await client.ReadToEndAsync();
 
-        Assert.NotNull(answer);
-        Assert.EndsWith(new string('w', 300_000), answer, StringComparison.Ordinal);
+        Assert.NotNull(response);
+        Assert.EndsWith(new string('w', 300_000), response, StringComparison.Ordinal);
     }
 
     [Theory, EachHttps]
@@ -116,9 +116,9 @@ public class HttpsEndingTests
         await using TlsClient client = await TlsClient.ConnectAsync(application);
         await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
 
-        string? answer = await client.ReadToEndAsync();
+        string? response = await client.ReadToEndAsync();
 
-        Assert.DoesNotContain("\r\n0\r\n\r\n", answer ?? "", StringComparison.Ordinal);
+        Assert.DoesNotContain("\r\n0\r\n\r\n", response ?? "", StringComparison.Ordinal);
     }
 
     [Theory, EachHttps]
@@ -134,15 +134,15 @@ public class HttpsEndingTests
         });
         using HttpClient first = application.NewClient();
         using HttpClient second = application.NewClient(HttpVersion.Version20);
-        Task<string>[] answers = [.. Enumerable.Range(0, 20).Select(i => (i % 2 == 0 ? first : second).GetStringAsync("/"))];
-        await Waiting.UntilAsync(() => Volatile.Read(ref started) == answers.Length, () => $"{started} have started.");
+        Task<string>[] responses = [.. Enumerable.Range(0, 20).Select(i => (i % 2 == 0 ? first : second).GetStringAsync("/"))];
+        await Waiting.UntilAsync(() => Volatile.Read(ref started) == responses.Length, () => $"{started} have started.");
 
         Task stopping = application.StopAsync();
         await Ports.RefusedAsync(application.EndPoint);
         Assert.False(stopping.IsCompleted);
         gate.SetResult();
 
-        Assert.All(await Task.WhenAll(answers).Within(), static body => Assert.Equal(200_000, body.Length));
+        Assert.All(await Task.WhenAll(responses).Within(), static body => Assert.Equal(200_000, body.Length));
         await stopping.Within();
     }
 

@@ -13,7 +13,7 @@ namespace Millrace.AspNetCore.Tests.Https;
 /// <summary>Where Millrace cannot terminate an address's TLS, Kestrel does, by the same options, and one warning says why.</summary>
 public class HttpsFallbackTests
 {
-    private static readonly RequestDelegate AnswerWho = static context => context.Response.WriteAsync(
+    private static readonly RequestDelegate ResponseWho = static context => context.Response.WriteAsync(
         $"{context.Request.Scheme} {(context.Features.Get<ISslStreamFeature>() is null ? "ours" : "kestrel's")} "
         + $"{(Thread.CurrentThread.Name?.StartsWith("millrace-", StringComparison.Ordinal) == true ? "reactor" : "pool")}");
 
@@ -25,7 +25,7 @@ public class HttpsFallbackTests
             https.OnAuthenticate = static (_, options) => options.AllowTlsResume = false },
         { nameof(MillraceHttpsOptions.TlsClientHelloBytesCallback), static https =>
             https.TlsClientHelloBytesCallback = static (_, _) => { } },
-        { "later", static https => https.ClientCertificateMode = ClientCertificateMode.DelayCertificate },
+        { "DelayCertificate", static https => https.ClientCertificateMode = ClientCertificateMode.DelayCertificate },
 #pragma warning disable CA5398 // That is what is tested.
         { "Tls12", static https => https.SslProtocols = SslProtocols.Tls12 },
 #pragma warning restore CA5398
@@ -35,7 +35,7 @@ public class HttpsFallbackTests
     public async Task What_only_an_SslStream_can_do_is_left_to_kestrel(string cause, Action<MillraceHttpsOptions> wish)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            TransportKind.Millrace, AnswerWho, endpoint: listen => listen.UseMillraceHttps(Certificates.Server, wish));
+            TransportKind.Millrace, ResponseWho, endpoint: listen => listen.UseMillraceHttps(Certificates.Server, wish));
         using HttpClient client = application.NewClient();
         await client.GetStringAsync("/");
 
@@ -49,7 +49,7 @@ public class HttpsFallbackTests
     public async Task An_address_of_another_transport_has_kestrels_tls()
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            TransportKind.Sockets, AnswerWho, endpoint: static listen => listen.UseMillraceHttps(Certificates.Server));
+            TransportKind.Sockets, ResponseWho, endpoint: static listen => listen.UseMillraceHttps(Certificates.Server));
         using HttpClient client = application.NewClient(HttpVersion.Version20);
 
         Assert.Equal("https kestrel's pool", await client.GetStringAsync("/"));
@@ -64,7 +64,7 @@ public class HttpsFallbackTests
         Tls.CertificateFiles upper = folder.WritePem("upper", "upper.example");
         Tls.CertificateFiles lower = folder.WritePem("lower", "lower.example");
         await using RunningApplication application = await RunningApplication.StartAsync(
-            TransportKind.Sockets, AnswerWho, endpoint: listen => listen.UseMillraceHttps(upper, lower));
+            TransportKind.Sockets, ResponseWho, endpoint: listen => listen.UseMillraceHttps(upper, lower));
 
         foreach ((string host, string shown) in ((string, string)[])
             [("upper.example", "upper.example"), ("lower.example", "lower.example"), ("elsewhere.example", "upper.example")])
@@ -78,7 +78,7 @@ public class HttpsFallbackTests
     public async Task An_address_that_says_nothing_of_millrace_keeps_kestrels_tls()
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
-            TransportKind.Millrace, AnswerWho, endpoint: static listen => listen.UseHttps(Certificates.Server));
+            TransportKind.Millrace, ResponseWho, endpoint: static listen => listen.UseHttps(Certificates.Server));
         using HttpClient client = application.NewClient();
 
         Assert.StartsWith("https kestrel's", await client.GetStringAsync("/"), StringComparison.Ordinal);

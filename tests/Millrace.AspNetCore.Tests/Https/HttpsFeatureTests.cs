@@ -46,8 +46,8 @@ public class HttpsFeatureTests
 
         // Kestrel looks at it only where it chooses a certificate by it.
         using var request = new HttpRequestMessage(HttpMethod.Get, "/") { Headers = { Host = "mill.example" } };
-        using HttpResponseMessage answer = await client.SendAsync(request);
-        Assert.Equal(kind == HttpsKind.Kestrel ? "" : "mill.example", await answer.Content.ReadAsStringAsync());
+        using HttpResponseMessage response = await client.SendAsync(request);
+        Assert.Equal(kind == HttpsKind.Kestrel ? "" : "mill.example", await response.Content.ReadAsStringAsync());
     }
 
     [Theory, EachHttps]

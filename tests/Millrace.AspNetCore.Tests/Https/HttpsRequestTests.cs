@@ -34,20 +34,20 @@ public class HttpsRequestTests
 
         await client.SendAsync(string.Concat(Enumerable.Range(0, 50).Select(static i => $"GET /{i} HTTP/1.1\r\nHost: mill\r\n\r\n"))
             + "GET /last HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
-        string? answers = await client.ReadToEndAsync();
+        string? responses = await client.ReadToEndAsync();
 
-        Assert.NotNull(answers);
+        Assert.NotNull(responses);
         int at = 0;
         foreach (string path in Enumerable.Range(0, 50).Select(static i => $"https /{i}\r\n").Append("https /last\r\n"))
         {
-            at = answers.IndexOf(path, at, StringComparison.Ordinal);
+            at = responses.IndexOf(path, at, StringComparison.Ordinal);
             Assert.True(at >= 0, $"There is no {path} in its place.");
         }
     }
 
     [Theory, EachHttps]
     public Task A_hundred_streams_share_one_connection(HttpsKind kind) =>
-        AssertHundredStreamsShareOneConnectionAsync(answer => HttpsApplication.StartAsync(kind, answer));
+        AssertHundredStreamsShareOneConnectionAsync(response => HttpsApplication.StartAsync(kind, response));
 
     [Theory, EachHttps]
     public async Task An_upload_arrives_whole(HttpsKind kind)
@@ -58,9 +58,9 @@ public class HttpsRequestTests
         {
             using HttpClient client = application.NewClient(version);
 
-            using HttpResponseMessage answer = await client.PostAsync("/", new PatternContent(LargeBodyBytes, Framing.Sized));
+            using HttpResponseMessage response = await client.PostAsync("/", new PatternContent(LargeBodyBytes, Framing.Sized));
 
-            Assert.Equal(PatternContent.HashOf(LargeBodyBytes), await answer.Content.ReadAsStringAsync());
+            Assert.Equal(PatternContent.HashOf(LargeBodyBytes), await response.Content.ReadAsStringAsync());
         }
     }
 
@@ -86,7 +86,7 @@ public class HttpsRequestTests
 
     [Theory, EachHttps]
     public Task Large_bodies_go_both_ways_on_many_streams(HttpsKind kind) =>
-        AssertLargeBodiesGoBothWaysAsync(answer => HttpsApplication.StartAsync(kind, answer));
+        AssertLargeBodiesGoBothWaysAsync(response => HttpsApplication.StartAsync(kind, response));
 
     [Theory, EachHttps]
     public async Task Both_versions_of_tls_are_spoken(HttpsKind kind)

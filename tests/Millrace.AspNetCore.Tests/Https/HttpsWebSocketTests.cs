@@ -19,7 +19,7 @@ public class HttpsWebSocketTests
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, async context =>
         {
             using WebSocket socket = await context.WebSockets.AcceptWebSocketAsync();
-            await socket.ExchangeAsync(toClient, toServer);
+            await socket.ReplaceAsync(toClient, toServer);
             await socket.CloseAsync(WebSocketCloseStatus.NormalClosure, "equal", CancellationToken.None);
         });
         foreach (Version version in (Version[])[HttpVersion.Version11, HttpVersion.Version20])
@@ -31,7 +31,7 @@ public class HttpsWebSocketTests
             var url = new UriBuilder(application.Url) { Scheme = "wss" };
             await client.ConnectAsync(url.Uri, invoker, CancellationToken.None).Within();
 
-            await client.ExchangeAsync(toServer, toClient).Within();
+            await client.ReplaceAsync(toServer, toClient).Within();
 
             Assert.Equal(WebSocketMessageType.Close, (await client.ReceiveAsync(new byte[10], CancellationToken.None).Within()).MessageType);
             Assert.Equal("equal", client.CloseStatusDescription);

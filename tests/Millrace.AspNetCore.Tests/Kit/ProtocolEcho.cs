@@ -52,8 +52,8 @@ internal static class ProtocolEcho
         {
             using var request = new HttpRequestMessage(HttpMethod.Post, "/") { Content = new PatternContent(BodyBytes, Framing.Chunked) };
             request.Version = HttpVersion.Version20;
-            using HttpResponseMessage answer = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead);
-            return await PatternContent.HashAsync(await answer.Content.ReadAsStreamAsync());
+            using HttpResponseMessage response = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead);
+            return await PatternContent.HashAsync(await response.Content.ReadAsStreamAsync());
         })).Within();
 
         Assert.All(hashes, static hash => Assert.Equal(PatternContent.HashOf(BodyBytes), hash));

@@ -13,7 +13,7 @@ internal enum Ending
 }
 
 /// <summary>An answer as it came over the wire.</summary>
-internal sealed record Answer(int Status, string Head, string Body);
+internal sealed record Response(int Status, string Head, string Body);
 
 /// <summary>A client by the byte, for what an HTTP client would not do: halves, pipelines, silence and resets.</summary>
 internal sealed class RawClient : IDisposable
@@ -58,24 +58,24 @@ internal sealed class RawClient : IDisposable
     }
 
     /// <summary>A GET of HTTP/1.1, and its answer.</summary>
-    public async Task<Answer> GetAsync(string target = "/")
+    public async Task<Response> GetAsync(string target = "/")
     {
         await SendAsync($"GET {target} HTTP/1.1\r\nHost: mill\r\n\r\n");
-        return await ReadAnswerAsync();
+        return await ReadResponseAsync();
     }
 
     /// <summary>The next answer, which states its length or comes in chunks; one without either has no body.</summary>
-    public async Task<Answer> ReadAnswerAsync()
+    public async Task<Response> ReadResponseAsync()
     {
         string head = await ReadThroughAsync("\r\n\r\n");
         int status = int.Parse(head.AsSpan("HTTP/1.1 ".Length, 3), CultureInfo.InvariantCulture);
         if (head.Contains("Transfer-Encoding: chunked", StringComparison.Ordinal))
         {
-            return new Answer(status, head, await ReadChunksAsync());
+            return new Response(status, head, await ReadChunksAsync());
         }
 
         string? length = head.Split("\r\n").FirstOrDefault(static line => line.StartsWith("Content-Length: ", StringComparison.Ordinal));
-        return new Answer(
+        return new Response(
             status, head, length is null ? "" : await TakeAsync(int.Parse(length["Content-Length: ".Length..], CultureInfo.InvariantCulture)));
     }
 

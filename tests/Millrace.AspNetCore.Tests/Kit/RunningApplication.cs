@@ -39,7 +39,7 @@ internal sealed class RunningApplication : IAsyncDisposable
     public IPEndPoint EndPoint => new(IPAddress.Loopback, Url.Port);
 
     /// <param name="transport">What moves the bytes.</param>
-    /// <param name="answer">What is done with each request.</param>
+    /// <param name="response">What is done with each request.</param>
     /// <param name="limits">Kestrel's limits.</param>
     /// <param name="endpoint">HTTPS, protocols and connection middleware of the one endpoint.</param>
     /// <param name="endpoints">Endpoints in place of that one.</param>
@@ -47,7 +47,7 @@ internal sealed class RunningApplication : IAsyncDisposable
     /// <param name="routes">Endpoints of an application that routes, in place of the answer.</param>
     public static async Task<RunningApplication> StartAsync(
         TransportKind transport,
-        RequestDelegate answer,
+        RequestDelegate response,
         Action<KestrelServerLimits>? limits = null,
         Action<ListenOptions>? endpoint = null,
         Action<KestrelServerOptions>? endpoints = null,
@@ -69,7 +69,7 @@ internal sealed class RunningApplication : IAsyncDisposable
         application.UseWebSockets();
         if (routes is null)
         {
-            application.Run(answer);
+            application.Run(response);
         }
         else
         {

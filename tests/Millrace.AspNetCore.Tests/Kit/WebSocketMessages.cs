@@ -20,7 +20,7 @@ internal static class WebSocketMessages
     }
 
     /// <summary>Three messages out and three in, all at the same time: who waits with one for the other would wait for ever.</summary>
-    public static async Task ExchangeAsync(this WebSocket socket, byte[] sent, byte[] expected)
+    public static async Task ReplaceAsync(this WebSocket socket, byte[] sent, byte[] expected)
     {
         Task sending = Task.Run(async () =>
         {

@@ -9,7 +9,10 @@ using Millrace.AspNetCore.Tests.Safety.Kit;
 
 namespace Millrace.AspNetCore.Tests.Safety;
 
-/// <summary>Handlers that block the reactor they run on: what others notice of it, and how it ends.</summary>
+/// <summary>
+/// Handlers that block the reactor they run on: what others notice of it, and how it ends. With a synchronization context requests stay
+/// there to wait for their bodies; without, they leave before (<see cref="SynchronousBodyTests"/>).
+/// </summary>
 public class BlockingHandlerTests
 {
     private const string SlowBody = "POST /read HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\n";
@@ -50,7 +53,7 @@ public class BlockingHandlerTests
         Assert.Contains("the blocking endpoint", line.Text, StringComparison.Ordinal);
         gate.Set();
 
-        Assert.Equal("over", (await blocked.ReadAnswerAsync()).Body);
+        Assert.Equal("over", (await blocked.ReadResponseAsync()).Body);
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
         Assert.InRange(guarded.Group.Reactors[0].Counters.HoldUps, 1, long.MaxValue);
@@ -98,7 +101,7 @@ public class BlockingHandlerTests
     public async Task A_wait_for_a_body_that_only_the_blocked_reactor_can_bring_ends_with_an_exception(string wait)
     {
         var seen = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, routes => routes.MapPost("/read", context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/read", context =>
         {
             try
             {
@@ -131,7 +134,7 @@ public class BlockingHandlerTests
     [Fact]
     public async Task The_request_of_a_wait_that_is_failed_is_named_before_it_goes_on()
     {
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, routes => routes.MapPost("/read", context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/read", context =>
         {
             var endpoint = new WaitingEndpoint();
             context.Features.Set<IEndpointFeature>(endpoint);
@@ -171,7 +174,7 @@ public class BlockingHandlerTests
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
 
         await client.SendAsync(SlowBody + "grain");
-        Assert.Equal("5 bytes", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("5 bytes", (await client.ReadResponseAsync()).Body);
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
         Assert.Equal("0", (await client.GetAsync("/where")).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
@@ -181,7 +184,7 @@ public class BlockingHandlerTests
     public async Task A_handler_that_blocks_for_something_else_keeps_its_connection()
     {
         using var gate = new SemaphoreSlim(0);
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, routes => routes.MapPost("/read", async context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/read", async context =>
         {
             context.Features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO = true;
             gate.Wait(Waiting.Patience);
@@ -195,7 +198,7 @@ public class BlockingHandlerTests
             await Waiting.UntilAsync(() => guarded.Group.Reactors[0].Counters.HoldUps > i, () => "It was not held up.");
             await client.SendAsync("grain");
             gate.Release();
-            Assert.Equal("got grain", (await client.ReadAnswerAsync()).Body);
+            Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
         }
 
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
@@ -221,7 +224,7 @@ public class BlockingHandlerTests
         await guarded.Application.Log.ExpectAsync("Released");
         await client.SendAsync("grain");
 
-        Assert.Equal("got 5", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("got 5", (await client.ReadResponseAsync()).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
     }
 

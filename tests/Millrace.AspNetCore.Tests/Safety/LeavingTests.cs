@@ -1,9 +1,8 @@
-using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
 using Millrace.AspNetCore.Tests.Kit;
 using Millrace.AspNetCore.Tests.Safety.Kit;
-using Millrace.Engine.Watching;
+using Millrace.Engine.Diagnostics;
 
 namespace Millrace.AspNetCore.Tests.Safety;
 
@@ -44,7 +43,7 @@ public class LeavingTests
         await client.SendAsync(Off + Where + Off + Where);
         foreach (string place in (string[])["-1 pool", "0", "-1 pool", "0"])
         {
-            Assert.Equal(place, (await client.ReadAnswerAsync()).Body);
+            Assert.Equal(place, (await client.ReadResponseAsync()).Body);
         }
     }
 
@@ -68,8 +67,8 @@ public class LeavingTests
     {
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static routes => routes.MapGet("/late", static async context =>
         {
-            ConfiguredTaskAwaitable leave = context.LeaveReactor();
-            Thread.Sleep(StallTracker.HeldUpMs * 3);
+            ValueTask leave = context.LeaveReactor();
+            Thread.Sleep(StallDetector.HeldUpMs * 3);
             await leave;
             await context.Response.WriteAsync(GuardedApplication.Where());
         }));
@@ -99,7 +98,7 @@ public class LeavingTests
     public async Task A_handler_that_has_left_is_not_brought_back_by_its_reads_and_writes()
     {
         var body = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, routes => routes.MapPost("/leave", async context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/leave", async context =>
         {
             var places = new List<string> { GuardedApplication.Where() };
             await context.LeaveReactor();
@@ -117,7 +116,7 @@ public class LeavingTests
         await client.SendAsync("POST /leave HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\n");
         await body.Task.Within();
         await client.SendAsync("grain");
-        Assert.EndsWith("0,-1,-1,-1.", (await client.ReadAnswerAsync()).Body, StringComparison.Ordinal);
+        Assert.EndsWith("0,-1,-1,-1.", (await client.ReadResponseAsync()).Body, StringComparison.Ordinal);
         Assert.Equal("0", (await client.GetAsync("/where")).Body);
     }
 
@@ -139,7 +138,7 @@ public class LeavingTests
         Assert.True(await entered.WaitAsync(Waiting.Patience));
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
         await client.SendAsync("grain");
-        Assert.Equal("got it", (await client.ReadAnswerAsync()).Body);
+        Assert.Equal("got it", (await client.ReadResponseAsync()).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
     }
 

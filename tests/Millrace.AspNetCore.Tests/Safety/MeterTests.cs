@@ -40,7 +40,7 @@ public class MeterTests
         double stallsBefore = values[("millrace.reactor.stalls", 1)];
         long holdUpsBefore = guarded.Group.Reactors[1].Counters.HoldUps;
 
-        Task<Answer> blocked = client.GetAsync("/block");
+        Task<Response> blocked = client.GetAsync("/block");
         await Waiting.UntilAsync(() => guarded.Group.Reactors[1].Counters.HoldUps > holdUpsBefore, () => "No hold-up was counted.");
         gate.Set();
         await blocked;

@@ -39,7 +39,7 @@ public sealed class AllocationTests : IDisposable
         _folder.Add("base/file.3f2a1b9c.txt", 100);
         SiteOptions options = new() { Root = _folder.Root, Compression = false };
         long ours = await MeasureAsync(app => app.UseMillraceStaticFiles(options), method, target, fields);
-        long least = await MeasureAsync(static app => app.Run(AnswerByHand), method, target, fields);
+        long least = await MeasureAsync(static app => app.Run(ResponseByHand), method, target, fields);
         Assert.True(ours <= least, $"{ours} bytes a request, and {least} by hand");
     }
 
@@ -47,7 +47,7 @@ public sealed class AllocationTests : IDisposable
     private static readonly StringValues Tag = "\"0123456789\"";
     private static readonly StringValues Type = "text/plain; charset=utf-8";
 
-    private static Task AnswerByHand(HttpContext context)
+    private static Task ResponseByHand(HttpContext context)
     {
         HttpResponse response = context.Response;
         response.Headers.ETag = Tag;
@@ -71,10 +71,10 @@ public sealed class AllocationTests : IDisposable
             app.Use(next => context =>
             {
                 long before = GC.GetAllocatedBytesForCurrentThread();
-                Task answer = next(context);
-                Assert.True(answer.IsCompletedSuccessfully, "what is in memory is answered without a wait");
+                Task response = next(context);
+                Assert.True(response.IsCompletedSuccessfully, "what is in memory is answered without a wait");
                 allocated.Add(GC.GetAllocatedBytesForCurrentThread() - before);
-                return answer;
+                return response;
             });
             configure(app);
         });

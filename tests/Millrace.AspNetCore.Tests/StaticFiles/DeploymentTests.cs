@@ -4,7 +4,7 @@ using Microsoft.AspNetCore.Builder;
 using Millrace.AspNetCore.StaticFiles;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.StaticFiles;
@@ -60,9 +60,9 @@ public sealed partial class DeploymentTests : IDisposable
         await using HostedApp app = await HostedApp.StartAsync(app => app.Use(hosted));
         for (int client = 0; client < 20; client++)
         {
-            using HttpResponseMessage answer = await app.Client.GetAsync(
+            using HttpResponseMessage response = await app.Client.GetAsync(
                 new Uri("/large.bin", UriKind.Relative), HttpCompletionOption.ResponseHeadersRead);
-            await using Stream body = await answer.Content.ReadAsStreamAsync();
+            await using Stream body = await response.Content.ReadAsStreamAsync();
             await body.ReadExactlyAsync(new byte[100_000]);
         }
 
@@ -78,10 +78,10 @@ public sealed partial class DeploymentTests : IDisposable
         const int size = 32 * 1024 * 1024;
         _folder.Add("large.bin", size);
         await using HostedApp app = await HostedApp.StartAsync(app => app.UseMillraceStaticFiles(_folder.Root));
-        using HttpResponseMessage answer = await app.Client.GetAsync(
+        using HttpResponseMessage response = await app.Client.GetAsync(
             new Uri("/large.bin", UriKind.Relative), HttpCompletionOption.ResponseHeadersRead);
-        Assert.Equal(size, answer.Content.Headers.ContentLength);
-        await using Stream body = await answer.Content.ReadAsStreamAsync();
+        Assert.Equal(size, response.Content.Headers.ContentLength);
+        await using Stream body = await response.Content.ReadAsStreamAsync();
         await body.ReadExactlyAsync(new byte[10_000]);
         using (var file = new FileStream(Path.Combine(_folder.Root, "large.bin"), FileMode.Open))
         {
@@ -98,12 +98,12 @@ public sealed partial class DeploymentTests : IDisposable
     public async Task A_disk_that_fails_before_the_head_is_a_500(int size)
     {
         _folder.Add("file.bin", size);
-        var options = new SiteOptions { Root = _folder.Root, Watch = WatchMode.Off, BakedBytesMax = 0 };
+        var options = new SiteOptions { Root = _folder.Root, Watch = WatchMode.Off, CacheFileBytesMax = 0 };
         (Site site, HostedSite hosted) = HostedApp.Open(options);
         using HostedSite own = hosted;
         await using HostedApp app = await HostedApp.StartAsync(app => app.Use(hosted));
         await site.Catalog.SettleAsync();
-        CatalogSnapshot snapshot = site.Catalog.Adopt();
+        CatalogSnapshot snapshot = site.Catalog.Acquire();
         Assert.Equal(PathMatch.Asset, snapshot.TryFind("/file.bin"u8, out Asset? asset, out _));
         snapshot.Release();
         using (Microsoft.Win32.SafeHandles.SafeFileHandle writeOnly = File.OpenHandle(
@@ -113,11 +113,11 @@ public sealed partial class DeploymentTests : IDisposable
             Assert.Equal(asset!.Descriptor, Duplicate((int)writeOnly.DangerousGetHandle(), asset.Descriptor));
         }
 
-        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/file.bin");
-        Assert.Equal(HttpStatusCode.InternalServerError, answer.StatusCode);
-        Assert.Null(answer.Headers.ETag);
-        Assert.True(answer.Headers.CacheControl!.NoStore);
-        Assert.Equal("500 Internal Server Error\r\n", await answer.Content.ReadAsStringAsync());
+        using HttpResponseMessage response = await app.AskAsync(HttpMethod.Get, "/file.bin");
+        Assert.Equal(HttpStatusCode.InternalServerError, response.StatusCode);
+        Assert.Null(response.Headers.ETag);
+        Assert.True(response.Headers.CacheControl!.NoStore);
+        Assert.Equal("500 Internal Server Error\r\n", await response.Content.ReadAsStringAsync());
     }
 
     [Fact]

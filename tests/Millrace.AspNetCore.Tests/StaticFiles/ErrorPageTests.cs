@@ -72,9 +72,9 @@ public sealed class ErrorPageTests : IDisposable
     {
         await using HostedApp app = await StartAsync(
             new SiteOptions { Root = _folder.Root, Fallback = "/index.html", Listing = true }, "/elsewhere/{0}");
-        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/forbidden");
-        Assert.Equal(HttpStatusCode.Forbidden, answer.StatusCode);
-        Assert.Equal("of the application", await answer.Content.ReadAsStringAsync());
+        using HttpResponseMessage response = await app.AskAsync(HttpMethod.Get, "/forbidden");
+        Assert.Equal(HttpStatusCode.Forbidden, response.StatusCode);
+        Assert.Equal("of the application", await response.Content.ReadAsStringAsync());
     }
 
     [Fact]
@@ -84,7 +84,7 @@ public sealed class ErrorPageTests : IDisposable
         await using HostedApp app = await HostedApp.StartAsync(app =>
         {
             app.UseStatusCodePagesWithReExecute("/errors/{0}.html");
-            app.UseMillraceStaticFiles(new SiteOptions { Root = _folder.Root, BakedBytesMax = 0, DescriptorsMax = 0, Watch = WatchMode.Off });
+            app.UseMillraceStaticFiles(new SiteOptions { Root = _folder.Root, CacheFileBytesMax = 0, DescriptorsMax = 0, Watch = WatchMode.Off });
             app.Run(static context =>
             {
                 context.Response.StatusCode = StatusCodes.Status451UnavailableForLegalReasons;
@@ -94,9 +94,9 @@ public sealed class ErrorPageTests : IDisposable
         await AssertPageAsync(app, "GET", "/forbidden", HttpStatusCode.UnavailableForLegalReasons, "", "");
         File.Delete(Path.Combine(_folder.Root, "errors/451.html"));
 
-        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/forbidden");
-        Assert.Equal(HttpStatusCode.UnavailableForLegalReasons, answer.StatusCode);
-        Assert.Equal("", await answer.Content.ReadAsStringAsync());
+        using HttpResponseMessage response = await app.AskAsync(HttpMethod.Get, "/forbidden");
+        Assert.Equal(HttpStatusCode.UnavailableForLegalReasons, response.StatusCode);
+        Assert.Equal("", await response.Content.ReadAsStringAsync());
     }
 
     [Fact]
@@ -104,7 +104,7 @@ public sealed class ErrorPageTests : IDisposable
     {
         string file = Path.Combine(_folder.Root, "page.html");
         _folder.Add("page.html", Page);
-        var options = new SiteOptions { Root = _folder.Root, BakedBytesMax = 0, DescriptorsMax = 0, Compression = false };
+        var options = new SiteOptions { Root = _folder.Root, CacheFileBytesMax = 0, DescriptorsMax = 0, Compression = false };
         await using HostedApp app = await HostedApp.StartAsync(app =>
         {
             app.Use(static async (context, next) =>
@@ -144,7 +144,7 @@ public sealed class ErrorPageTests : IDisposable
             ["X-Other"] = "stays",
         };
 
-        (isWithdrawn ? AnswerFields.Withdraw : (Action<IHeaderDictionary>)AnswerFields.Unvalidate)(headers);
+        (isWithdrawn ? ResponseFields.ClearBodyAndForbidStoring : (Action<IHeaderDictionary>)ResponseFields.RemoveValidators)(headers);
 
         Assert.Equal(["Cache-Control: no-store", "X-Other: stays"],
             headers.Select(static field => $"{field.Key}: {field.Value}").Order(StringComparer.Ordinal));
@@ -159,10 +159,10 @@ public sealed class ErrorPageTests : IDisposable
         string passwords = _folder.PathOf("passwords");
         await File.WriteAllTextAsync(passwords, $"ann:{Hash}\n");
         await using HostedApp app = await StartAsync(new SiteOptions { Root = _folder.Root, PasswordFile = passwords });
-        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/forbidden");
-        Assert.Equal(HttpStatusCode.NotFound, answer.StatusCode);
-        Assert.Empty(answer.Headers.WwwAuthenticate);
-        Assert.Equal("", await answer.Content.ReadAsStringAsync());
+        using HttpResponseMessage response = await app.AskAsync(HttpMethod.Get, "/forbidden");
+        Assert.Equal(HttpStatusCode.NotFound, response.StatusCode);
+        Assert.Empty(response.Headers.WwwAuthenticate);
+        Assert.Equal("", await response.Content.ReadAsStringAsync());
 
         string credentials = "Basic " + Convert.ToBase64String("ann:right"u8);
         await AssertPageAsync(app, "GET", "/forbidden", HttpStatusCode.Forbidden, "Authorization", credentials);
@@ -173,19 +173,19 @@ public sealed class ErrorPageTests : IDisposable
         HostedApp app, string method, string target, HttpStatusCode status, string name, string value)
     {
         (string, string)[] fields = name.Length == 0 ? [] : [(name, value)];
-        using HttpResponseMessage answer = await app.AskAsync(new HttpMethod(method), target, fields);
-        Assert.Equal(status, answer.StatusCode);
-        Assert.Equal("text/html", answer.Content.Headers.ContentType!.MediaType);
-        Assert.Equal(Page.Length, answer.Content.Headers.ContentLength);
-        Assert.Equal(method == "HEAD" ? "" : Page, await answer.Content.ReadAsStringAsync());
+        using HttpResponseMessage response = await app.AskAsync(new HttpMethod(method), target, fields);
+        Assert.Equal(status, response.StatusCode);
+        Assert.Equal("text/html", response.Content.Headers.ContentType!.MediaType);
+        Assert.Equal(Page.Length, response.Content.Headers.ContentLength);
+        Assert.Equal(method == "HEAD" ? "" : Page, await response.Content.ReadAsStringAsync());
 
         // The page is not what was asked for.
-        Assert.Null(answer.Headers.ETag);
-        Assert.Null(answer.Content.Headers.LastModified);
-        Assert.Null(answer.Content.Headers.ContentRange);
-        Assert.Empty(answer.Headers.AcceptRanges);
-        Assert.Empty(answer.Content.Headers.Allow);
-        Assert.True(answer.Headers.CacheControl!.NoCache, "a page of an error is asked for again");
+        Assert.Null(response.Headers.ETag);
+        Assert.Null(response.Content.Headers.LastModified);
+        Assert.Null(response.Content.Headers.ContentRange);
+        Assert.Empty(response.Headers.AcceptRanges);
+        Assert.Empty(response.Content.Headers.Allow);
+        Assert.True(response.Headers.CacheControl!.NoCache, "a page of an error is asked for again");
     }
 
     private static Task<HostedApp> StartAsync(SiteOptions options, string pages = "/errors/{0}.html") => HostedApp.StartAsync(app =>
@@ -199,7 +199,7 @@ public sealed class ErrorPageTests : IDisposable
             _ => next(context),
         });
         app.UseMillraceStaticFiles(options);
-        app.Use(static (context, next) => context.Request.Path.StartsWithSegments("/elsewhere")
+        app.Use(static (context, next) => context.Request.Path.StartsWithSegments("/elsewhere", StringComparison.Ordinal)
             ? context.Response.WriteAsync("of the application")
             : next(context));
     });

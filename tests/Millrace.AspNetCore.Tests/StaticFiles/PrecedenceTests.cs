@@ -74,9 +74,9 @@ public sealed class PrecedenceTests : IDisposable
             });
         });
 
-        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/orders/7");
-        Assert.Equal(HttpStatusCode.NotFound, answer.StatusCode);
-        Assert.Equal("no such order", await answer.Content.ReadAsStringAsync());
+        using HttpResponseMessage response = await app.AskAsync(HttpMethod.Get, "/orders/7");
+        Assert.Equal(HttpStatusCode.NotFound, response.StatusCode);
+        Assert.Equal("no such order", await response.Content.ReadAsStringAsync());
 
         static Task PutAsync(HttpContext context)
         {
@@ -170,10 +170,10 @@ public sealed class PrecedenceTests : IDisposable
             return Task.CompletedTask;
         }));
 
-        using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/users/7");
-        Assert.Equal("yes", answer.Headers.GetValues("X-Behind").Single());
-        Assert.NotEqual("\"nothing\"", answer.Headers.ETag?.Tag);
-        Assert.Empty(answer.Content.Headers.ContentEncoding);
+        using HttpResponseMessage response = await app.AskAsync(HttpMethod.Get, "/users/7");
+        Assert.Equal("yes", response.Headers.GetValues("X-Behind").Single());
+        Assert.NotEqual("\"nothing\"", response.Headers.ETag?.Tag);
+        Assert.Empty(response.Content.Headers.ContentEncoding);
         await AssertPageAsync(app, hasFallback, "/users/7");
     }
 
@@ -224,7 +224,7 @@ public sealed class PrecedenceTests : IDisposable
 
     private static async Task<string> TextAsync(HostedApp app, string method, string target)
     {
-        using HttpResponseMessage answer = await app.AskAsync(new HttpMethod(method), target);
-        return await answer.Content.ReadAsStringAsync();
+        using HttpResponseMessage response = await app.AskAsync(new HttpMethod(method), target);
+        return await response.Content.ReadAsStringAsync();
     }
 }

@@ -33,15 +33,15 @@ public sealed class ReplacedBodyTests : IDisposable
     public async Task Files_of_every_size_are_whole(string pipeline, bool isInMemory)
     {
         byte[][] contents = [.. Sizes.Select(size => _folder.Add(NameOf(size), size))];
-        await using HostedApp app = await StartAsync(pipeline, isInMemory ? new SiteOptions { Root = "" }.BakedBytesMax : 0);
+        await using HostedApp app = await StartAsync(pipeline, isInMemory ? new SiteOptions { Root = "" }.CacheFileBytesMax : 0);
         foreach ((int size, byte[] content) in Sizes.Zip(contents))
         {
             // Caches answer the second time, with what they were given the first time.
             for (int time = 0; time < 2; time++)
             {
-                using HttpResponseMessage answer = await app.AskAsync(HttpMethod.Get, "/" + NameOf(size));
-                Assert.Equal((HttpStatusCode.OK, size), (answer.StatusCode, answer.Content.Headers.ContentLength));
-                Assert.Equal(content, await answer.Content.ReadAsByteArrayAsync());
+                using HttpResponseMessage response = await app.AskAsync(HttpMethod.Get, "/" + NameOf(size));
+                Assert.Equal((HttpStatusCode.OK, size), (response.StatusCode, response.Content.Headers.ContentLength));
+                Assert.Equal(content, await response.Content.ReadAsByteArrayAsync());
             }
         }
     }
@@ -89,32 +89,32 @@ public sealed class ReplacedBodyTests : IDisposable
     [InlineData("2.0")]
     public async Task A_server_s_own_body_is_told_from_another(string version)
     {
-        var told = new List<bool>();
+        var reported = new List<bool>();
         void Configure(WebApplication app)
         {
             app.Run(context =>
             {
-                told.Add(ReplacedBody.Is(context));
+                reported.Add(ReplacedBody.Is(context));
                 Stream own = context.Response.Body;
                 context.Response.Body = Stream.Null;
-                told.Add(ReplacedBody.Is(context));
+                reported.Add(ReplacedBody.Is(context));
                 context.Response.Body = own;
-                told.Add(ReplacedBody.Is(context));
+                reported.Add(ReplacedBody.Is(context));
                 return Task.CompletedTask;
             });
         }
 
         await using HostedApp app = version == "1.1" ? await HostedApp.StartAsync(Configure) : await HostedApp.StartHttp2Async(Configure);
         await app.GetAsync("/");
-        Assert.Equal([false, true, false], told);
+        Assert.Equal([false, true, false], reported);
     }
 
     /// <summary>With a hash of its content, for caches to take it.</summary>
     private static string NameOf(int size) => $"file-{size:x7}a.bin";
 
-    private Task<HostedApp> StartAsync(string pipeline, int bakedBytesMax)
+    private Task<HostedApp> StartAsync(string pipeline, int inMemoryBytesMax)
     {
-        var options = new SiteOptions { Root = _folder.Root, Compression = false, Listing = true, BakedBytesMax = bakedBytesMax };
+        var options = new SiteOptions { Root = _folder.Root, Compression = false, Listing = true, CacheFileBytesMax = inMemoryBytesMax };
         return HostedApp.StartAsync(
             builder =>
             {

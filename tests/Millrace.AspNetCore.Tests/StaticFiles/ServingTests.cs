@@ -95,11 +95,11 @@ public sealed class ServingTests : IDisposable
     {
         byte[][] contents = [_folder.Add("0", 300), _folder.Add("1", 20_000), _folder.Add("2", 100_000), _folder.Add("3", 400_000)];
         await using HostedApp app = await StartAsync("2.0");
-        (HttpStatusCode, byte[])[] answers = await Task.WhenAll(Enumerable.Range(0, 1000).Select(number => app.GetAsync($"/{number % 4}")));
-        for (int number = 0; number < answers.Length; number++)
+        (HttpStatusCode, byte[])[] responses = await Task.WhenAll(Enumerable.Range(0, 1000).Select(number => app.GetAsync($"/{number % 4}")));
+        for (int number = 0; number < responses.Length; number++)
         {
-            Assert.Equal(HttpStatusCode.OK, answers[number].Item1);
-            Assert.True(answers[number].Item2.AsSpan().SequenceEqual(contents[number % 4]), $"answer {number} has other bytes");
+            Assert.Equal(HttpStatusCode.OK, responses[number].Item1);
+            Assert.True(responses[number].Item2.AsSpan().SequenceEqual(contents[number % 4]), $"answer {number} has other bytes");
         }
     }
 

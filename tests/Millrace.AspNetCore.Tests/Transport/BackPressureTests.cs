@@ -44,16 +44,16 @@ public class BackPressureTests : TransportTest
     public async Task A_flush_waits_for_a_peer_that_does_not_read()
     {
         (Peer peer, ConnectionContext connection) = await PairAsync(receiveBufferBytes: 4096);
-        byte[] answer = new byte[Large];
-        Random.Shared.NextBytes(answer);
-        ValueTask<FlushResult> flush = connection.Transport.Output.WriteAsync(answer);
+        byte[] response = new byte[Large];
+        Random.Shared.NextBytes(response);
+        ValueTask<FlushResult> flush = connection.Transport.Output.WriteAsync(response);
         await Task.Delay(100);
         Assert.False(flush.IsCompleted);
 
         Task<byte[]> received = peer.ReceiveToEndAsync();
         await flush.Within();
         await connection.Transport.Output.CompleteAsync();
-        Assert.Equal(answer, await received);
+        Assert.Equal(response, await received);
     }
 
     [Fact]

@@ -25,7 +25,7 @@ public class ContextTests
             places.Add(Where());
             await Task.Yield();
             places.Add(Where());
-            await AnswerAsync(context, places);
+            await ResponseAsync(context, places);
         });
         using RawClient client = await ConnectAsync(application);
         for (int i = 0; i < 3; i++)
@@ -42,7 +42,7 @@ public class ContextTests
             var places = new List<int> { Where() };
             await Task.Delay(1).ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
             places.Add(Where());
-            await AnswerAsync(context, places);
+            await ResponseAsync(context, places);
         });
         using RawClient client = await ConnectAsync(application);
         Assert.Equal("0,-1", (await client.GetAsync("/")).Body);
@@ -59,7 +59,7 @@ public class ContextTests
             places.Add(Where());
             await Task.Delay(1);
             places.Add(Where());
-            await AnswerAsync(context, places);
+            await ResponseAsync(context, places);
         });
         using RawClient client = await ConnectAsync(application);
         Assert.Equal("0,-1,-1", (await client.GetAsync("/")).Body);
@@ -73,7 +73,7 @@ public class ContextTests
         await using RunningApplication application = await StartAsync(usesContext: true, static context =>
         {
             DelayAsync().Wait();
-            return AnswerAsync(context, [Where()]);
+            return ResponseAsync(context, [Where()]);
 
             static async Task DelayAsync() => await Task.Delay(1);
         });
@@ -102,7 +102,7 @@ public class ContextTests
 
     private static int Where() => Reactor.Current?.Index ?? -1;
 
-    private static Task AnswerAsync(HttpContext context, List<int> places) =>
+    private static Task ResponseAsync(HttpContext context, List<int> places) =>
         context.Response.WriteAsync(string.Join(',', places.Select(static place => place.ToString(CultureInfo.InvariantCulture))));
 
     private static Task<RunningApplication> StartAsync(bool usesContext, RequestDelegate handler) => RunningApplication.StartAsync(

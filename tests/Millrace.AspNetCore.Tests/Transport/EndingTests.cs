@@ -130,12 +130,12 @@ public class EndingTests : TransportTest
     {
         Options.Scheduling = scheduling;
         (Peer peer, ConnectionContext connection) = await PairAsync();
-        byte[] answer = new byte[Large];
-        Random.Shared.NextBytes(answer);
+        byte[] response = new byte[Large];
+        Random.Shared.NextBytes(response);
         Task<byte[]> received = peer.ReceiveToEndAsync();
-        await connection.Transport.Output.WriteAsync(answer).Within();
+        await connection.Transport.Output.WriteAsync(response).Within();
         await connection.Transport.Output.CompleteAsync();
-        Assert.Equal(answer, await received);
+        Assert.Equal(response, await received);
         await connection.DisposeAsync().AsTask().Within();
     }
 
@@ -209,7 +209,7 @@ public class EndingTests : TransportTest
         Options.MaxReadBufferSize = 1;
         (Peer peer, ConnectionContext connection) = await PairAsync();
         var closed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        using CancellationTokenRegistration told = connection.ConnectionClosed.Register(closed.SetResult);
+        using CancellationTokenRegistration reported = connection.ConnectionClosed.Register(closed.SetResult);
         await peer.SendAsync(new byte[100_000]);
         await ReceivePausedAsync();
         await Factory.DisposeAsync().AsTask().Within();
@@ -223,10 +223,10 @@ public class EndingTests : TransportTest
     {
         // A slow peer: most of it is in our kernel yet, which a reset would have dropped.
         (Peer peer, ConnectionContext connection) = await PairAsync(receiveBufferBytes: 4096);
-        byte[] answer = new byte[50_000];
-        await connection.Transport.Output.WriteAsync(answer).Within();
+        byte[] response = new byte[50_000];
+        await connection.Transport.Output.WriteAsync(response).Within();
         await connection.DisposeAsync().AsTask().Within();
         await Factory.DisposeAsync().AsTask().Within();
-        Assert.Equal(answer, await peer.ReceiveToEndAsync());
+        Assert.Equal(response, await peer.ReceiveToEndAsync());
     }
 }

@@ -28,11 +28,11 @@ public class PlaceTests
 
     private static async Task AssertIsReturnedOnceAsync(Func<TransportConnection, Task> end)
     {
-        var places = new ConnectionPlaces(2);
+        var places = new ConnectionQuota(2);
         var settings = new EndPointSettings(
-            Backlog: 16, NoDelay: true, 0, 0, TransportScheduling.Inline, UsesSynchronizationContext: false, FinOnError: false, Places: places);
+            Backlog: 16, NoDelay: true, 0, 0, TransportScheduling.Inline, UsesSynchronizationContext: false, FinOnError: false, Quota: places);
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
-        using var pool = new HomeMemoryPool(group.Reactors[0], KestrelPools.Factory.Create());
+        using var pool = new ReactorMemoryPool(group.Reactors[0], KestrelPools.Factory.Create());
         var pipes = new ConnectionPipes(group.Reactors[0], pool, settings);
         var accepted = new TaskCompletionSource<TransportConnection>(TaskCreationOptions.RunContinuationsAsynchronously);
         Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), engines =>

@@ -9,7 +9,7 @@ using Millrace.AspNetCore.Tests.Transport.Kit;
 using Millrace.AspNetCore.Transport;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Transport;
@@ -89,7 +89,7 @@ public class RegistrationTests : TransportTest
     public async Task Where_io_uring_is_asked_for_and_refused_the_sockets_transport_serves()
     {
         Options.Backend = BackendKind.IoUring;
-        UringRefusal? refusal = BackendProbe.Current.Refusal;
+        IoUringRefusal? refusal = BackendProbe.Current.Refusal;
         Assert.Equal(refusal is null, Factory.CanBind(AnyPort));
         Assert.Equal(refusal is null ? 0 : 1, Logs.Entries.Count);
         Assert.All(Logs.Entries, entry => Assert.Contains(refusal!.Remedy, entry.Text, StringComparison.Ordinal));

@@ -147,7 +147,7 @@ public class SchedulingTests : TransportTest
         (Peer peer, ConnectionContext connection) = await PairAsync();
         _ = Task.Run(async () =>
         {
-            byte[] answer = new byte[10_000];
+            byte[] response = new byte[10_000];
             while (true)
             {
                 ReadResult result = await connection.Transport.Input.ReadAsync();
@@ -157,26 +157,26 @@ public class SchedulingTests : TransportTest
                     return;
                 }
 
-                await connection.Transport.Output.WriteAsync(answer);
+                await connection.Transport.Output.WriteAsync(response);
             }
         });
         byte[] one = "x".Ascii();
-        byte[] answer = new byte[10_000];
-        await ExchangeAsync();
+        byte[] response = new byte[10_000];
+        await ReplaceAsync();
         long before = await AskAsync(GC.GetAllocatedBytesForCurrentThread);
-        await ExchangeAsync();
+        await ReplaceAsync();
         long allocated = await AskAsync(GC.GetAllocatedBytesForCurrentThread) - before;
         // The questions themselves cost some; one object for each exchange would be 48,000 bytes at least.
         Assert.InRange(allocated, 0, 12 * Exchanges);
 
-        async Task ExchangeAsync()
+        async Task ReplaceAsync()
         {
             for (int i = 0; i < Exchanges; i++)
             {
                 await peer.Socket.SendAsync(one.AsMemory());
-                for (int had = 0; had < answer.Length;)
+                for (int had = 0; had < response.Length;)
                 {
-                    had += await peer.Socket.ReceiveAsync(answer.AsMemory(had));
+                    had += await peer.Socket.ReceiveAsync(response.AsMemory(had));
                 }
             }
         }
@@ -201,8 +201,8 @@ public class SchedulingTests : TransportTest
     private async Task<T> AskAsync<T>(Func<T> question)
     {
         ReactorGroup group = await Factory.Reactors.StartedAsync(CancellationToken.None);
-        var answer = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
-        group.Reactors[0].Post(_ => answer.SetResult(question()), null);
-        return await answer.Task.Within();
+        var response = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+        group.Reactors[0].Post(_ => response.SetResult(question()), null);
+        return await response.Task.Within();
     }
 }

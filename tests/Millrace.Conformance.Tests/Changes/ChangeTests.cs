@@ -45,6 +45,34 @@ public class ChangeTests
     }
 
     [Theory]
+    [Behaviour(
+        "RFC 9110 8.8.2.2", 18,
+        "If-Range with the date of a file that was just written works once that second is over, and not only after the next change.")]
+    public async Task A_date_continues_a_download_once_its_second_is_over(Site site)
+    {
+        string path = await AddAsync(site, "rested");
+        Site.Files.Replace(path, New);
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(New));
+        string date = (await site.GetAsync(path)).Has("Last-Modified")["Last-Modified"]!;
+        await Expect.SoonAsync(async () => (await site.GetAsync(path, $"If-Range: {date}", "Range: bytes=5-9")).IsPart(New, 5, 9));
+        (await site.GetAsync(path, "If-Range: Sat, 03 Feb 2024 04:05:06 GMT", "Range: bytes=5-9")).IsWhole(New);
+    }
+
+    [Theory]
+    [Behaviour("RFC 9110 8.8.2.2", 18, "If-Range with a date that two contents had gives the whole file.")]
+    public async Task A_date_that_two_contents_had_continues_nothing(Site site)
+    {
+        string path = await AddAsync(site, "twice");
+        File.SetLastWriteTimeUtc(Site.Files.PathOf(path), Fixture.Modified.AddMilliseconds(100));
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).IsWhole(Old));
+        await File.WriteAllBytesAsync(Site.Files.PathOf(path), Alike);
+        File.SetLastWriteTimeUtc(Site.Files.PathOf(path), Fixture.Modified.AddMilliseconds(200));
+        string date = $"{Fixture.Modified:R}";
+        await Expect.SoonAsync(async () => (await site.GetAsync(path)).Has("Last-Modified", date).IsWhole(Alike));
+        (await site.GetAsync(path, $"If-Range: {date}", "Range: bytes=5-9")).IsWhole(Alike);
+    }
+
+    [Theory]
     [Behaviour(BehaviourAttribute.Choice, 3, "A file of the same size and time that was renamed over another is seen.")]
     public async Task A_renamed_file_of_the_same_size_and_time_is_served(Site site)
     {
@@ -138,8 +166,8 @@ public class ChangeTests
         Site.Files.Replace(path, New);
         await Expect.SoonAsync(async () =>
         {
-            Answer answer = (await site.GetAsync(path, "Accept-Encoding: gzip")).Is(200);
-            Expect.That(!answer.Body.AsSpan().SequenceEqual(gzip), "the old sibling");
+            Response response = (await site.GetAsync(path, "Accept-Encoding: gzip")).Is(200);
+            Expect.That(!response.Body.AsSpan().SequenceEqual(gzip), "the old sibling");
         });
     }
 
@@ -194,12 +222,12 @@ public class ChangeTests
             Site.Files.Replace(path, version);
             for (int request = 0; request < 5; request++)
             {
-                Answer answer = (await wire.GetAsync(path)).Is(200).Has("ETag");
-                bool isVersion = versions.Append(Old).Any(one => one.AsSpan().SequenceEqual(answer.Body));
-                Expect.That(isVersion, $"{answer.Body.Length} bytes that are no version");
-                byte[] before = seen.GetValueOrDefault(answer.ETag!, answer.Body);
-                Expect.That(before.AsSpan().SequenceEqual(answer.Body), "one ETag for two versions");
-                seen[answer.ETag!] = answer.Body;
+                Response response = (await wire.GetAsync(path)).Is(200).Has("ETag");
+                bool isVersion = versions.Append(Old).Any(one => one.AsSpan().SequenceEqual(response.Body));
+                Expect.That(isVersion, $"{response.Body.Length} bytes that are no version");
+                byte[] before = seen.GetValueOrDefault(response.ETag!, response.Body);
+                Expect.That(before.AsSpan().SequenceEqual(response.Body), "one ETag for two versions");
+                seen[response.ETag!] = response.Body;
             }
         }
 

@@ -107,6 +107,7 @@ def cell_of(test: ElementTree.Element) -> str:
     # Where the files were is a matter of the machine.
     message = re.sub(r"(?<![\w.])/tmp/\S+", "…", message)
     message = re.sub(r"^Millrace\.Conformance\.Tests\.Kit\.(Nonconformance|Silence) : ", "", message)
+    message = re.sub(r", after \d+ questions in [\d.]+ s$", "", message)
     return message if len(message) <= CELL_CHARACTERS_MAX else message[: CELL_CHARACTERS_MAX - 1].rstrip() + "…"
 
 

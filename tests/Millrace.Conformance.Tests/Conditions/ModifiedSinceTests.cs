@@ -92,5 +92,5 @@ public class ModifiedSinceTests
         ["yesterday", "", "Sat, 33 Feb 2001 04:05:06 GMT"],
         async date => (await site.GetAsync("/text.txt", $"If-Unmodified-Since: {date}")).Is(200));
 
-    private static Task<Answer> AskAsync(Site site, string date) => site.GetAsync("/text.txt", $"If-Modified-Since: {date}");
+    private static Task<Response> AskAsync(Site site, string date) => site.GetAsync("/text.txt", $"If-Modified-Since: {date}");
 }

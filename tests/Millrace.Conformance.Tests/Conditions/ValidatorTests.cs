@@ -51,10 +51,10 @@ public partial class ValidatorTests
     [Behaviour("RFC 9110 8.8.2.1", 5, "Last-Modified is never later than Date.")]
     public async Task Last_modified_is_not_in_the_future(Site site)
     {
-        Answer answer = (await site.GetAsync("/times/future.txt")).Is(200).Has("Date");
+        Response response = (await site.GetAsync("/times/future.txt")).Is(200).Has("Date");
         Expect.That(
-            answer["Last-Modified"] is not { } modified || Parse(modified) <= Parse(answer["Date"]!),
-            $"Last-Modified: {answer["Last-Modified"]}");
+            response["Last-Modified"] is not { } modified || Parse(modified) <= Parse(response["Date"]!),
+            $"Last-Modified: {response["Last-Modified"]}");
     }
 
     [Theory]
@@ -98,14 +98,14 @@ public partial class ValidatorTests
     public Task A_304_has_the_fields_of_caching(Site site) =>
         Expect.EachAsync(["/text.txt", "/app.js", "/assets/app.3f9a1c2b.js"], async target =>
     {
-        Answer whole = (await site.GetAsync(target, "Accept-Encoding: gzip")).Is(200);
-        Answer answer = (await site.GetAsync(target, "Accept-Encoding: gzip", "If-None-Match: *")).Is(304).Has("Date");
+        Response whole = (await site.GetAsync(target, "Accept-Encoding: gzip")).Is(200);
+        Response response = (await site.GetAsync(target, "Accept-Encoding: gzip", "If-None-Match: *")).Is(304).Has("Date");
         foreach (string name in (string[])["Cache-Control", "Content-Location", "Vary"])
         {
-            Expect.Equal(whole[name], answer[name], $"the 304's {name}");
+            Expect.Equal(whole[name], response[name], $"the 304's {name}");
         }
 
-        Expect.Equal(whole["Expires"] is null, answer["Expires"] is null, "the 304 without Expires");
+        Expect.Equal(whole["Expires"] is null, response["Expires"] is null, "the 304 without Expires");
     });
 
     [Theory]
@@ -114,16 +114,16 @@ public partial class ValidatorTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync(Site.Request("GET", "/text.txt", "If-None-Match: *") + Site.Request("GET", "/one.txt"));
-        (await wire.ReadAnswerAsync()).Is(304);
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+        (await wire.ReadResponseAsync()).Is(304);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
     }
 
     [Theory]
     [Behaviour("RFC 9110 8.6", 17, "A 304 has no Content-Length, or that of the 200.")]
     public async Task A_304_has_no_other_length(Site site)
     {
-        Answer answer = (await site.GetAsync("/text.txt", "If-None-Match: *")).Is(304);
-        Expect.That(answer["Content-Length"] is null or "4321", $"Content-Length: {answer["Content-Length"]}");
+        Response response = (await site.GetAsync("/text.txt", "If-None-Match: *")).Is(304);
+        Expect.That(response["Content-Length"] is null or "4321", $"Content-Length: {response["Content-Length"]}");
     }
 
     [Theory]

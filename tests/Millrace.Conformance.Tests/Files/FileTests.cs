@@ -9,8 +9,8 @@ public class FileTests
     public async Task An_empty_file_is_served(Site site)
     {
         using Wire wire = await site.ConnectAsync();
-        Answer answer = (await wire.GetAsync("/empty.txt")).IsWhole([]).Lacks("Transfer-Encoding");
-        await wire.GoesOnAfterAsync(answer);
+        Response response = (await wire.GetAsync("/empty.txt")).IsWhole([]).Lacks("Transfer-Encoding");
+        await wire.GoesOnAfterAsync(response);
     }
 
     [Theory]
@@ -52,8 +52,8 @@ public class FileTests
     [Behaviour("RFC 9110 8.3", 24, "Files of the web have their type.")]
     public Task Files_have_their_type(Site site) => Expect.EachAsync([.. Types.All.Keys], async extension =>
     {
-        Answer answer = (await site.GetAsync($"/types/file.{extension}")).Is(200).Has("Content-Type");
-        string type = answer["Content-Type"]!.Split(';')[0];
+        Response response = (await site.GetAsync($"/types/file.{extension}")).Is(200).Has("Content-Type");
+        string type = response["Content-Type"]!.Split(';')[0];
         Expect.That(Types.All[extension].Contains(type, StringComparer.OrdinalIgnoreCase), type);
     });
 
@@ -71,8 +71,8 @@ public class FileTests
     [Behaviour("RFC 9110 8.3", 24, "A file of unknown type says so, or says nothing; it is no text that a browser would guess at.")]
     public Task A_file_of_unknown_type_is_no_text(Site site) => Expect.EachAsync(["/types/plain", "/types/file.zzz"], async target =>
     {
-        Answer answer = (await site.GetAsync(target)).Is(200);
-        Expect.That(answer["Content-Type"] is null or "application/octet-stream", $"Content-Type: {answer["Content-Type"]}");
+        Response response = (await site.GetAsync(target)).Is(200);
+        Expect.That(response["Content-Type"] is null or "application/octet-stream", $"Content-Type: {response["Content-Type"]}");
     });
 
     [Theory]
@@ -87,25 +87,25 @@ public class FileTests
         ["/assets/app.3f9a1c2b.js", "/assets/index-BkX3f9aQ.css"],
         async target =>
         {
-            Answer answer = (await site.GetAsync(target)).Is(200);
-            Expect.That(answer.Lists("Cache-Control", "immutable") && answer.Lists("Cache-Control", "max-age=31536000"),
-                $"Cache-Control: {answer["Cache-Control"] ?? "missing"}");
+            Response response = (await site.GetAsync(target)).Is(200);
+            Expect.That(response.Lists("Cache-Control", "immutable") && response.Lists("Cache-Control", "max-age=31536000"),
+                $"Cache-Control: {response["Cache-Control"] ?? "missing"}");
         });
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, 24, "What does not exist may exist soon: a 404 is not kept for long.")]
     public Task A_404_is_not_kept(Site site) => Expect.EachAsync(["/missing.txt", "/assets/missing.3f9a1c2b.js"], async target =>
     {
-        Answer answer = (await site.GetAsync(target)).Is(404);
-        Expect.That(answer.Lists("Cache-Control", "no-cache") || answer.Lists("Cache-Control", "no-store"),
-            $"Cache-Control: {answer["Cache-Control"] ?? "missing"}");
+        Response response = (await site.GetAsync(target)).Is(404);
+        Expect.That(response.Lists("Cache-Control", "no-cache") || response.Lists("Cache-Control", "no-store"),
+            $"Cache-Control: {response["Cache-Control"] ?? "missing"}");
     });
 
     [Theory]
     [Behaviour("RFC 9110 10.2.4", 24, "No answer tells the version of the server.")]
     public async Task No_answer_tells_a_version(Site site)
     {
-        Answer answer = await site.GetAsync("/one.txt");
-        Expect.That(answer["Server"]?.Any(char.IsAsciiDigit) != true && answer["X-Powered-By"] is null, $"Server: {answer["Server"]}");
+        Response response = await site.GetAsync("/one.txt");
+        Expect.That(response["Server"]?.Any(char.IsAsciiDigit) != true && response["X-Powered-By"] is null, $"Server: {response["Server"]}");
     }
 }

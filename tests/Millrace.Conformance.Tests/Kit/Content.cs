@@ -56,11 +56,11 @@ internal static class Content
     }
 
     /// <summary>What an answer means without its coding; null for what no framework here decodes.</summary>
-    public static byte[]? Decoded(Answer answer)
+    public static byte[]? Decoded(Response response)
     {
-        using var coded = new MemoryStream(answer.Body);
+        using var coded = new MemoryStream(response.Body);
         using var plain = new MemoryStream();
-        using Stream? decoder = answer["Content-Encoding"]?.ToLowerInvariant() switch
+        using Stream? decoder = response["Content-Encoding"]?.ToLowerInvariant() switch
         {
             null or "identity" => coded,
             "gzip" or "x-gzip" => new GZipStream(coded, CompressionMode.Decompress),
@@ -74,7 +74,7 @@ internal static class Content
         }
         catch (Exception broken) when (broken is InvalidDataException or InvalidOperationException)
         {
-            throw new Nonconformance($"what is no {answer["Content-Encoding"]}");
+            throw new Nonconformance($"what is no {response["Content-Encoding"]}");
         }
 
         return decoder is null ? null : plain.ToArray();

@@ -16,19 +16,19 @@ internal static class Fronts
     /// <summary>Behind these: asked in HTTP/2, by ALPN through TLS, or else with prior knowledge.</summary>
     private const string Http2 = "+h2";
 
-    private static readonly string[] Ours = Told("MILLRACE_BACKEND") is { } asked
+    private static readonly string[] Ours = Reported("MILLRACE_BACKEND") is { } asked
         ? asked == Kestrel ? [asked] : [.. WaysToAsk(asked)]
         : [.. WaysToAsk("io_uring"), .. WaysToAsk("epoll").Where(static front => !IsTls(front) || AsksAll), Kestrel];
 
     /// <summary>TLS lies above what backends differ in: a usual run asks through it on one of them.</summary>
-    private static bool AsksAll => Told("MILLRACE_TEST_ALL") is not null;
+    private static bool AsksAll => Reported("MILLRACE_TEST_ALL") is not null;
 
-    public static string? Target { get; } = Told("MILLRACE_CONFORMANCE_TARGET");
+    public static string? Target { get; } = Reported("MILLRACE_CONFORMANCE_TARGET");
 
-    public static string? TargetRoot { get; } = Told("MILLRACE_CONFORMANCE_ROOT");
+    public static string? TargetRoot { get; } = Reported("MILLRACE_CONFORMANCE_ROOT");
 
     /// <summary>Another build of Millrace than the one beside the tests.</summary>
-    public static string? Program { get; } = Told("MILLRACE_CONFORMANCE_PROGRAM");
+    public static string? Program { get; } = Reported("MILLRACE_CONFORMANCE_PROGRAM");
 
     public static bool IsForeign => Target is not null;
 
@@ -42,5 +42,5 @@ internal static class Fronts
 
     private static string[] WaysToAsk(string backend) => [backend, backend + Http2, backend + Tls, backend + Tls + Http2];
 
-    private static string? Told(string name) => Environment.GetEnvironmentVariable(name) is { Length: > 0 } value ? value : null;
+    private static string? Reported(string name) => Environment.GetEnvironmentVariable(name) is { Length: > 0 } value ? value : null;
 }

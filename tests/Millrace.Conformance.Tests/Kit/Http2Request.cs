@@ -9,6 +9,9 @@ namespace Millrace.Conformance.Tests.Kit;
 /// <summary>A request of HTTP/1.1, as HTTP/2 has it (RFC 9113, section 8.3).</summary>
 internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, string Value)> Fields, byte[] Body, bool IsLast)
 {
+    /// <summary>The scheme of an absolute target; null for that of the connection.</summary>
+    private string? Scheme { get; init; }
+
     /// <summary>Takes the first whole request from what was written; null where there is none yet.</summary>
     public static Http2Request? TryTake(List<byte> written)
     {
@@ -37,7 +40,7 @@ internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, s
     {
         FrameFlags end = Body.Length == 0 ? FrameFlags.EndStream : FrameFlags.None;
         var frames = new List<byte>();
-        byte[] block = Block.Of([Fields[0], (":scheme", scheme), .. Fields.Skip(1)]);
+        byte[] block = Block.Of([Fields[0], (":scheme", Scheme ?? scheme), .. Fields.Skip(1)]);
         byte[][] pieces = block.Chunk(FrameHeader.DefaultLengthMax).ToArray();
         frames.AddRange(Frame.Headers(streamId, pieces[0], end | (pieces.Length == 1 ? FrameFlags.EndHeaders : FrameFlags.None)));
         for (int i = 1; i < pieces.Length; i++)
@@ -58,10 +61,13 @@ internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, s
     {
         string target = line[1];
         string? authority = fields.Where(static field => field.Name == "host").Select(static field => field.Value).FirstOrDefault();
-        if (target.StartsWith("http://", StringComparison.Ordinal))
+        int scheme = target.StartsWith('/') ? -1 : target.IndexOf("://", StringComparison.Ordinal);
+        bool isHttps = scheme > 0 && target[..scheme] == "https";
+        if (scheme > 0)
         {
-            int path = target.IndexOf('/', "http://".Length);
-            authority = path < 0 ? target["http://".Length..] : target["http://".Length..path];
+            int begin = scheme + "://".Length;
+            int path = target.IndexOf('/', begin);
+            authority = path < 0 ? target[begin..] : target[begin..path];
             target = path < 0 ? "/" : target[path..];
         }
 
@@ -73,7 +79,7 @@ internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, s
 
         all.AddRange(fields.Where(static field => field.Name is not ("host" or "connection" or "keep-alive")));
         bool isLast = fields.Any(static field => field is { Name: "connection", Value: "close" });
-        return new Http2Request(line[0], all, body, isLast);
+        return new Http2Request(line[0], all, body, isLast) { Scheme = isHttps ? "https" : null };
     }
 
     private static (string Name, string Value) FieldOf(string line)

@@ -14,7 +14,7 @@ namespace Millrace.Conformance.Tests.Kit;
 internal sealed class Http2Transport(Transport carrier, string scheme) : Transport
 {
     private readonly ReferenceHpack _decoder = new();
-    private readonly Queue<Http2Answer> _answers = new();
+    private readonly Queue<Http2Response> _responses = new();
     private readonly List<byte> _written = [];
     private readonly List<byte> _block = [];
     private byte[] _input = [];
@@ -35,7 +35,7 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
         _written.AddRange(bytes.Span);
         while (Http2Request.TryTake(_written) is { } request)
         {
-            _answers.Enqueue(new Http2Answer(_nextStreamId, request.Method, request.IsLast));
+            _responses.Enqueue(new Http2Response(_nextStreamId, request.Method, request.IsLast));
             await carrier.SendAllAsync(request.ToFrames(_nextStreamId, scheme), cancellation);
             _nextStreamId += 2;
         }
@@ -47,23 +47,23 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
     {
         while (true)
         {
-            if (_hasEnded || (_answers.TryPeek(out Http2Answer? answer) && answer.IsBroken))
+            if (_hasEnded || (_responses.TryPeek(out Http2Response? response) && response.IsBroken))
             {
                 return 0;
             }
 
-            if (answer is not null)
+            if (response is not null)
             {
-                int count = answer.Take(bytes.Span, out int dataBytes);
+                int count = response.Take(bytes.Span, out int dataBytes);
                 if (dataBytes > 0)
                 {
-                    await OpenWindowsAsync(answer, dataBytes, cancellation);
+                    await OpenWindowsAsync(response, dataBytes, cancellation);
                 }
 
-                if (answer.IsTaken)
+                if (response.IsTaken)
                 {
-                    _answers.Dequeue();
-                    _hasEnded = answer.IsLast;
+                    _responses.Dequeue();
+                    _hasEnded = response.IsLast;
                 }
 
                 if (count > 0)
@@ -87,7 +87,7 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
 
     private async Task TakeAsync(Frame frame, CancellationToken cancellation)
     {
-        Http2Answer? answer = _answers.FirstOrDefault(answer => answer.StreamId == frame.StreamId);
+        Http2Response? response = _responses.FirstOrDefault(response => response.StreamId == frame.StreamId);
         switch (frame.Type)
         {
             case FrameType.Settings when !frame.IsAck:
@@ -95,20 +95,20 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
                 break;
             case FrameType.Headers:
                 _blockFlags = frame.Flags;
-                TakeBlock(answer, frame);
+                TakeBlock(response, frame);
                 break;
             case FrameType.Continuation:
-                TakeBlock(answer, frame);
+                TakeBlock(response, frame);
                 break;
             case FrameType.Data:
-                answer?.AddData(frame.Payload, frame.IsLast);
+                response?.AddData(frame.Payload, frame.IsLast);
                 break;
-            case FrameType.RstStream when answer is not null && frame.Error == Http2Error.ProtocolError && !answer.HasHead:
+            case FrameType.RstStream when response is not null && frame.Error == Http2Error.ProtocolError && !response.HasHead:
                 // What cannot be parsed is answered so (RFC 9113, section 8.1.1); in HTTP/1.1 it has a status.
-                answer.AddHead([":status: 400", "content-length: 0"], isEnd: true);
+                response.AddHead([":status: 400", "content-length: 0"], isEnd: true);
                 break;
-            case FrameType.RstStream when answer is not null:
-                answer.IsBroken = true;
+            case FrameType.RstStream when response is not null:
+                response.IsBroken = true;
                 break;
             case FrameType.GoAway:
                 Expect.That(frame.Error == Http2Error.NoError, $"GOAWAY with {frame.Error}");
@@ -116,7 +116,7 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
         }
     }
 
-    private void TakeBlock(Http2Answer? answer, Frame frame)
+    private void TakeBlock(Http2Response? response, Frame frame)
     {
         _block.AddRange(frame.Payload);
         if ((frame.Flags & FrameFlags.EndHeaders) == 0)
@@ -127,15 +127,15 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
         string[] lines = _decoder.Decode([.. _block]).Split('\n');
         _block.Clear();
         Expect.That(lines[^2] == "Ok", $"a field block that is {lines[^2]}");
-        answer?.AddHead(lines[..^2], (_blockFlags & FrameFlags.EndStream) != 0);
+        response?.AddHead(lines[..^2], (_blockFlags & FrameFlags.EndStream) != 0);
     }
 
-    private async Task OpenWindowsAsync(Http2Answer answer, int bytes, CancellationToken cancellation)
+    private async Task OpenWindowsAsync(Http2Response response, int bytes, CancellationToken cancellation)
     {
         byte[] updates = Frame.WindowUpdate(0, (uint)bytes);
-        if (!answer.IsTaken)
+        if (!response.IsTaken)
         {
-            updates = [.. updates, .. Frame.WindowUpdate(answer.StreamId, (uint)bytes)];
+            updates = [.. updates, .. Frame.WindowUpdate(response.StreamId, (uint)bytes)];
         }
 
         await carrier.SendAllAsync(updates, cancellation);

@@ -8,14 +8,14 @@ internal sealed record Part(long First, long Last, long Size, string? ContentTyp
 /// <summary>Reads multipart/byteranges (RFC 9110 14.6, RFC 2046 5.1) to the byte.</summary>
 internal static partial class Multipart
 {
-    public static IReadOnlyList<Part> Parse(Answer answer)
+    public static IReadOnlyList<Part> Parse(Response response)
     {
-        answer.Is(206).Lacks("Content-Range");
-        Match type = ContentType().Match(answer["Content-Type"] ?? "");
-        Expect.That(type.Success, $"206 of type {answer["Content-Type"]}");
+        response.Is(206).Lacks("Content-Range");
+        Match type = ContentType().Match(response["Content-Type"] ?? "");
+        Expect.That(type.Success, $"206 of type {response["Content-Type"]}");
         byte[] delimiter = Fixture.Utf8($"--{type.Groups["boundary"].Value}");
         List<Part> parts = [];
-        ReadOnlySpan<byte> rest = answer.Body;
+        ReadOnlySpan<byte> rest = response.Body;
         if (rest.StartsWith("\r\n"u8))
         {
             // A preamble that is empty but for the delimiter's own CRLF.

@@ -36,19 +36,19 @@ public sealed class Site : IXunitSerializable
     internal async Task<Wire> ConnectAsync(int receiveBufferBytes = 0) =>
         await Wire.ConnectAsync(await Run.Current.EndPointAsync(Front, _folder, _flags), receiveBufferBytes, Front);
 
-    internal async Task<Answer> AskAsync(string method, string target, params string[] fields) =>
+    internal async Task<Response> AskAsync(string method, string target, params string[] fields) =>
         await SendAsync(Request(method, target, fields), method);
 
-    internal Task<Answer> GetAsync(string target, params string[] fields) => AskAsync("GET", target, fields);
+    internal Task<Response> GetAsync(string target, params string[] fields) => AskAsync("GET", target, fields);
 
-    internal Task<Answer> HeadAsync(string target, params string[] fields) => AskAsync("HEAD", target, fields);
+    internal Task<Response> HeadAsync(string target, params string[] fields) => AskAsync("HEAD", target, fields);
 
     /// <summary>Sends these bytes (Latin-1) and reads an answer.</summary>
-    internal async Task<Answer> SendAsync(string bytes, string method = "GET")
+    internal async Task<Response> SendAsync(string bytes, string method = "GET")
     {
         using Wire wire = await ConnectAsync();
         await wire.SendAsync(bytes);
-        return await wire.ReadAnswerAsync(method);
+        return await wire.ReadResponseAsync(method);
     }
 
     /// <summary>Demands that these bytes are answered with one of the statuses, and that the connection ends behind it.</summary>
@@ -56,7 +56,7 @@ public sealed class Site : IXunitSerializable
     {
         using Wire wire = await ConnectAsync();
         await wire.SendAsync(bytes);
-        (await wire.ReadAnswerAsync()).Is(statuses);
+        (await wire.ReadResponseAsync()).Is(statuses);
         await wire.EndsAsync();
     }
 

@@ -74,18 +74,18 @@ internal sealed class Wire : IDisposable
     /// <summary>The client has nothing more to say, but still reads.</summary>
     public Task FinishSendingAsync() => _transport.FinishSendingAsync();
 
-    public async Task<Answer> AskAsync(string method, string target, params string[] fields)
+    public async Task<Response> AskAsync(string method, string target, params string[] fields)
     {
         await SendAsync(Site.Request(method, target, fields));
-        return await ReadAnswerAsync(method);
+        return await ReadResponseAsync(method);
     }
 
-    public Task<Answer> GetAsync(string target, params string[] fields) => AskAsync("GET", target, fields);
+    public Task<Response> GetAsync(string target, params string[] fields) => AskAsync("GET", target, fields);
 
     /// <summary>Reads one answer and not a byte more.</summary>
-    public async Task<Answer> ReadAnswerAsync(string method = "GET")
+    public async Task<Response> ReadResponseAsync(string method = "GET")
     {
-        Answer head = await ReadHeadAsync(method);
+        Response head = await ReadHeadAsync(method);
         return head.Framing switch
         {
             Framing.None => head,
@@ -96,7 +96,7 @@ internal sealed class Wire : IDisposable
         };
     }
 
-    public async Task<Answer> ReadHeadAsync(string method = "GET")
+    public async Task<Response> ReadHeadAsync(string method = "GET")
     {
         int end;
         while ((end = _input.AsSpan(_start, _end - _start).IndexOf("\r\n\r\n"u8)) < 0)
@@ -109,9 +109,9 @@ internal sealed class Wire : IDisposable
             Expect.That(_end - _start < 5 || _input.AsSpan(_start).StartsWith("HTTP/"u8), $"no answer but {Shown()}");
         }
 
-        Answer answer = AnswerHead.Parse(_input.AsSpan(_start, end + 4), method);
+        Response response = ResponseHead.Parse(_input.AsSpan(_start, end + 4), method);
         _start += end + 4;
-        return answer;
+        return response;
     }
 
     public async Task<byte[]> ReadBytesAsync(int count)
@@ -162,9 +162,9 @@ internal sealed class Wire : IDisposable
     }
 
     /// <summary>Demands that the connection takes another request, or ends where the answer said so.</summary>
-    public async Task GoesOnAfterAsync(Answer answer)
+    public async Task GoesOnAfterAsync(Response response)
     {
-        if (answer.Lists("Connection", "close"))
+        if (response.Lists("Connection", "close"))
         {
             await EndsAsync();
         }
@@ -190,7 +190,7 @@ internal sealed class Wire : IDisposable
         return isHttp2 ? new Http2Transport(carrier, Fronts.IsTls(front) ? "https" : "http") : carrier;
     }
 
-    private static int LengthOf(Answer head)
+    private static int LengthOf(Response head)
     {
         string text = head["Content-Length"]!;
         bool isNumber = int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int length);

@@ -23,8 +23,8 @@ public class ConnectionTests
     public async Task Connection_close_closes(Site site)
     {
         using Wire wire = await site.ConnectAsync();
-        Answer answer = (await wire.GetAsync("/one.txt", "Connection: close")).IsWhole(Site.Files["/one.txt"]);
-        Expect.That(answer.Lists("Connection", "close"), "no Connection: close in the answer");
+        Response response = (await wire.GetAsync("/one.txt", "Connection: close")).IsWhole(Site.Files["/one.txt"]);
+        Expect.That(response.Lists("Connection", "close"), "no Connection: close in the answer");
         await wire.EndsAsync();
     }
 
@@ -45,7 +45,7 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync(Site.Request("GET", "/one.txt", "Connection: close") + Site.Request("GET", "/text.txt"));
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
         await wire.EndsAsync();
     }
 
@@ -64,7 +64,7 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync("GET /one.txt HTTP/1.0\r\nHost: localhost\r\n\r\n");
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
         await wire.EndsAsync();
     }
 
@@ -75,11 +75,11 @@ public class ConnectionTests
         using Wire wire = await site.ConnectAsync();
         const string request = "GET /one.txt HTTP/1.0\r\nHost: localhost\r\nConnection: Keep-Alive\r\n\r\n";
         await wire.SendAsync(request);
-        Answer answer = (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
-        if (answer.Lists("Connection", "keep-alive"))
+        Response response = (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
+        if (response.Lists("Connection", "keep-alive"))
         {
             await wire.SendAsync(request);
-            (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+            (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
         }
         else
         {
@@ -102,7 +102,7 @@ public class ConnectionTests
         await wire.SendAsync(string.Concat(Enumerable.Range(0, 50).Select(number => Site.Request("GET", targets[number % 5]))));
         for (int number = 0; number < 50; number++)
         {
-            (await wire.ReadAnswerAsync()).IsWhole(Site.Files[targets[number % 5]]);
+            (await wire.ReadResponseAsync()).IsWhole(Site.Files[targets[number % 5]]);
         }
     }
 
@@ -114,12 +114,12 @@ public class ConnectionTests
         await wire.SendAsync(Site.Request("HEAD", "/text.txt") + Site.Request("GET", "/missing.txt")
             + Site.Request("GET", "/text.txt", "If-None-Match: *") + Site.Request("GET", "/text.txt", "Range: bytes=5-9")
             + Site.Request("GET", "/dir?a=b") + Site.Request("GET", "/one.txt"));
-        (await wire.ReadAnswerAsync("HEAD")).Is(200);
-        (await wire.ReadAnswerAsync()).Is(404);
-        (await wire.ReadAnswerAsync()).Is(304);
-        (await wire.ReadAnswerAsync()).IsPart(Site.Files["/text.txt"], 5, 9);
-        (await wire.ReadAnswerAsync()).Is(301, 302, 307, 308);
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+        (await wire.ReadResponseAsync("HEAD")).Is(200);
+        (await wire.ReadResponseAsync()).Is(404);
+        (await wire.ReadResponseAsync()).Is(304);
+        (await wire.ReadResponseAsync()).IsPart(Site.Files["/text.txt"], 5, 9);
+        (await wire.ReadResponseAsync()).Is(301, 302, 307, 308);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
     }
 
     [Theory]
@@ -128,9 +128,9 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync(Site.Request("GET", "/2m.bin") + Site.Request("GET", "/300k.bin") + Site.Request("GET", "/one.txt"));
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/2m.bin"]);
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/300k.bin"]);
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/2m.bin"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/300k.bin"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
     }
 
     [Theory]
@@ -143,7 +143,7 @@ public class ConnectionTests
             await wire.SendAsync(letter.ToString());
         }
 
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/text.txt"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/text.txt"]);
     }
 
     [Theory]
@@ -167,7 +167,7 @@ public class ConnectionTests
         using Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
         await wire.SendAsync(Site.Request("GET", "/2m.bin"));
         await wire.FinishSendingAsync();
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/2m.bin"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/2m.bin"]);
         await wire.EndsAsync();
     }
 
@@ -177,8 +177,8 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync("GET /one.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n" + Site.Request("GET", "/text.txt"));
-        Answer answer = (await wire.ReadAnswerAsync()).Is(400);
-        Expect.That(answer.Lists("Connection", "close"), "400 without Connection: close");
+        Response response = (await wire.ReadResponseAsync()).Is(400);
+        Expect.That(response.Lists("Connection", "close"), "400 without Connection: close");
         await wire.EndsAsync();
     }
 
@@ -197,7 +197,7 @@ public class ConnectionTests
             }
 
             (await site.GetAsync("/300k.bin")).IsWhole(Site.Files["/300k.bin"]);
-            (await slow[^1].ReadAnswerAsync()).IsWhole(Site.Files["/2m.bin"]);
+            (await slow[^1].ReadResponseAsync()).IsWhole(Site.Files["/2m.bin"]);
         }
         finally
         {
@@ -217,11 +217,11 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync("POST /one.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
-        Answer answer = (await wire.ReadAnswerAsync("POST")).Is(100, 200, 403, 405, 417, 501);
-        if (answer.Status == 100)
+        Response response = (await wire.ReadResponseAsync("POST")).Is(100, 200, 403, 405, 417, 501);
+        if (response.Status == 100)
         {
             await wire.SendAsync("hello");
-            (await wire.ReadAnswerAsync("POST")).Is(200, 403, 405, 501);
+            (await wire.ReadResponseAsync("POST")).Is(200, 403, 405, 501);
         }
     }
 
@@ -231,16 +231,16 @@ public class ConnectionTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync(Site.Request("GET", "/one.txt", "Expect: 100-Continue"));
-        Answer answer = await wire.ReadAnswerAsync();
-        (answer.Status == 100 ? await wire.ReadAnswerAsync() : answer).IsWhole(Site.Files["/one.txt"]);
+        Response response = await wire.ReadResponseAsync();
+        (response.Status == 100 ? await wire.ReadResponseAsync() : response).IsWhole(Site.Files["/one.txt"]);
     }
 
     [Theory]
     [Behaviour("RFC 9110 10.1.1", 27, "HTTP/1.0 gets no 100.")]
     public async Task Http_1_0_gets_no_100(Site site)
     {
-        Answer answer = await site.SendAsync("POST /one.txt HTTP/1.0\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello", "POST");
-        Expect.That(answer.Status >= 200, $"{answer.Status}");
+        Response response = await site.SendAsync("POST /one.txt HTTP/1.0\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello", "POST");
+        Expect.That(response.Status >= 200, $"{response.Status}");
     }
 
     [Theory]

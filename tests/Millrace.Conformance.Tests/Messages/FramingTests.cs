@@ -18,7 +18,7 @@ public class FramingTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync($"{Get}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{Smuggled}");
-        (await wire.ReadAnswerAsync()).Is(400, 200);
+        (await wire.ReadResponseAsync()).Is(400, 200);
         await wire.EndsAsync();
     }
 
@@ -76,7 +76,7 @@ public class FramingTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync($"GET /one.txt HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{Smuggled}");
-        (await wire.ReadAnswerAsync()).Is(200, 400, 501);
+        (await wire.ReadResponseAsync()).Is(200, 400, 501);
         await wire.EndsAsync();
     }
 
@@ -86,44 +86,44 @@ public class FramingTests
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync($"{Get}Transfer-Encoding: CHUNKED\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
-        (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+        (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
     }
 
     [Theory]
     [Behaviour("RFC 9110 9.3.1", 26, "The body of a GET is no second request.")]
-    public Task The_body_of_a_get_is_no_request(Site site) => AnswersOnceAsync(
+    public Task The_body_of_a_get_is_no_request(Site site) => ResponsesOnceAsync(
         site, $"{Get}Content-Length: {Smuggled.Length}\r\n\r\n{Smuggled}", 200, 400, 413);
 
     [Theory]
     [Behaviour("RFC 9110 9.3.1", 26, "The chunked body of a GET is no second request.")]
-    public Task The_chunked_body_of_a_get_is_no_request(Site site) => AnswersOnceAsync(
+    public Task The_chunked_body_of_a_get_is_no_request(Site site) => ResponsesOnceAsync(
         site, $"{Get}Transfer-Encoding: chunked\r\n\r\n{Smuggled.Length:x}\r\n{Smuggled}\r\n0\r\n\r\n", 200, 400, 413);
 
     [Theory]
     [Behaviour("RFC 9110 9.3.2", 26, "The body of a HEAD is no second request.")]
-    public Task The_body_of_a_head_is_no_request(Site site) => AnswersOnceAsync(
+    public Task The_body_of_a_head_is_no_request(Site site) => ResponsesOnceAsync(
         site, $"HEAD /one.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: {Smuggled.Length}\r\n\r\n{Smuggled}", 200, 400, 413);
 
     [Theory]
     [Behaviour(Section, 26, "The body of a POST that is refused is no second request.")]
-    public Task The_body_of_a_refused_post_is_no_request(Site site) => AnswersOnceAsync(
+    public Task The_body_of_a_refused_post_is_no_request(Site site) => ResponsesOnceAsync(
         site, $"{Post}Content-Length: {Smuggled.Length}\r\n\r\n{Smuggled}", 200, 403, 405, 501);
 
     [Theory]
     [Behaviour("RFC 9112 7.1.1", 26, "Chunk extensions are ignored.")]
-    public Task Chunk_extensions_are_ignored(Site site) => AnswersOnceAsync(
+    public Task Chunk_extensions_are_ignored(Site site) => ResponsesOnceAsync(
         site, $"{Get}Transfer-Encoding: chunked\r\n\r\n5;a=b;c=\"d;e\"\r\nhello\r\n0;last\r\n\r\n", 200);
 
     [Theory]
     [Behaviour("RFC 9112 7.1.2", 26, "Trailers are ignored.")]
-    public Task Trailers_are_ignored(Site site) => AnswersOnceAsync(
+    public Task Trailers_are_ignored(Site site) => ResponsesOnceAsync(
         site, $"{Get}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\nIf-None-Match: *\r\n\r\n", 200);
 
     [Theory]
     [Behaviour("RFC 9112 7.1", 26, "Chunk sizes are hexadecimal, in any case, with leading zeros.")]
     public Task Chunk_sizes_are_hexadecimal(Site site) => Expect.EachAsync(
         ["a", "A", "0a", "000A"],
-        size => AnswersOnceAsync(site, $"{Get}Transfer-Encoding: chunked\r\n\r\n{size}\r\n0123456789\r\n0\r\n\r\n", 200));
+        size => ResponsesOnceAsync(site, $"{Get}Transfer-Encoding: chunked\r\n\r\n{size}\r\n0123456789\r\n0\r\n\r\n", 200));
 
     [Theory]
     [Behaviour("RFC 9112 7.1", 26, "A malformed chunk gives no answer to what lies behind it.")]
@@ -134,7 +134,7 @@ public class FramingTests
         {
             using Wire wire = await site.ConnectAsync();
             await wire.SendAsync($"{Get}Transfer-Encoding: chunked\r\n\r\n{chunk}\r\n0\r\n\r\n{Smuggled}");
-            (await wire.ReadAnswerAsync()).Is(400, 413, 200);
+            (await wire.ReadResponseAsync()).Is(400, 413, 200);
             await wire.EndsAsync();
         });
 
@@ -153,7 +153,7 @@ public class FramingTests
     {
         using Wire wire = await site.ConnectAsync();
         Task sending = wire.SendAsync($"{Post}Content-Length: 8000000\r\n\r\n{new string('b', 8_000_000)}");
-        (await wire.ReadAnswerAsync("POST")).Is(200, 403, 405, 413, 501);
+        (await wire.ReadResponseAsync("POST")).Is(200, 403, 405, 413, 501);
         await sending;
     }
 
@@ -164,20 +164,20 @@ public class FramingTests
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync("GET /one.txt HTTP/1.1\r\nHost: local");
         await wire.FinishSendingAsync();
-        byte[] answer = await wire.ReadToEndAsync();
-        Expect.That(!answer.AsSpan().StartsWith("HTTP/1.1 2"u8), "2xx");
+        byte[] response = await wire.ReadToEndAsync();
+        Expect.That(!response.AsSpan().StartsWith("HTTP/1.1 2"u8), "2xx");
     }
 
     /// <summary>One answer with a status of these; then either an end, or the next request is understood.</summary>
-    private static async Task AnswersOnceAsync(Site site, string request, params int[] statuses)
+    private static async Task ResponsesOnceAsync(Site site, string request, params int[] statuses)
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync(request);
-        (await wire.ReadAnswerAsync(request[..request.IndexOf(' ', StringComparison.Ordinal)])).Is(statuses);
+        (await wire.ReadResponseAsync(request[..request.IndexOf(' ', StringComparison.Ordinal)])).Is(statuses);
         await wire.SendAsync(Site.Request("GET", "/other.txt"));
         try
         {
-            (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/other.txt"]);
+            (await wire.ReadResponseAsync()).IsWhole(Site.Files["/other.txt"]);
         }
         catch (Nonconformance closed) when (closed.Message == "closed without an answer")
         {

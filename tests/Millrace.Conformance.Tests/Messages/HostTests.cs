@@ -73,9 +73,9 @@ public class HostTests
         ["http://localhost/../outside/secret.txt", "http://localhost/%2e%2e/outside/secret.txt", "http://../outside/secret.txt"],
         async target =>
         {
-            Answer answer = await site.SendAsync($"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-            Expect.That(!answer.Text.Contains(Fixture.Secret, StringComparison.Ordinal), "served a file outside of the root");
-            answer.Is(400, 403, 404);
+            Response response = await site.SendAsync($"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            Expect.That(!response.Text.Contains(Fixture.Secret, StringComparison.Ordinal), "served a file outside of the root");
+            response.Is(400, 403, 404);
         });
 
     [Theory]

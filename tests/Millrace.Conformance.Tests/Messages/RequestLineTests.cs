@@ -10,8 +10,8 @@ public class RequestLineTests
     [Behaviour("RFC 9112 4", 25, "An answer begins with HTTP/1.1, three digits, a space.")]
     public async Task An_answer_begins_with_a_status_line(Site site)
     {
-        Answer answer = (await site.GetAsync("/text.txt")).Is(200);
-        Expect.That(answer.StatusLine.StartsWith("HTTP/1.1 200 ", StringComparison.Ordinal), answer.StatusLine);
+        Response response = (await site.GetAsync("/text.txt")).Is(200);
+        Expect.That(response.StatusLine.StartsWith("HTTP/1.1 200 ", StringComparison.Ordinal), response.StatusLine);
     }
 
     [Theory]
@@ -122,6 +122,17 @@ public class RequestLineTests
     [Behaviour("RFC 9112 3", 27, "A method longer than any that is known is answered with 501.")]
     public async Task A_method_of_a_hundred_letters_is_501(Site site) =>
         (await site.SendAsync($"{new string('M', 100)} /one.txt HTTP/1.1\r\n{Host}\r\n")).Is(501);
+
+    [Theory]
+    [Behaviour(
+        "RFC 9112 3", 27,
+        "A method that fills the whole line is answered with 501, not with 414: that is for targets.",
+        NotOnKestrel = "Kestrel answers 414.")]
+    public async Task A_method_longer_than_the_line_may_be_is_501(Site site)
+    {
+        (await site.SendAsync($"{new string('M', 9_000)} /one.txt HTTP/1.1\r\n{Host}\r\n")).Is(501);
+        (await site.SendAsync($"{new string('M', 40_000)} /one.txt HTTP/1.1\r\n{Host}\r\n")).Is(501);
+    }
 
     [Theory]
     [Behaviour("RFC 9112 3", 26, "A request line that makes no sense is answered with 400.")]

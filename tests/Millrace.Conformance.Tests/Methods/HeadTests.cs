@@ -61,8 +61,8 @@ public class HeadTests
         foreach (string target in (string[])["/text.txt", "/missing.txt", "/dir", "/empty.txt", "/300k.bin", "/no-index/"])
         {
             await wire.SendAsync(Site.Request("HEAD", target) + Site.Request("GET", "/one.txt"));
-            await wire.ReadAnswerAsync("HEAD");
-            (await wire.ReadAnswerAsync()).IsWhole(Site.Files["/one.txt"]);
+            await wire.ReadResponseAsync("HEAD");
+            (await wire.ReadResponseAsync()).IsWhole(Site.Files["/one.txt"]);
         }
     }
 
@@ -74,16 +74,16 @@ public class HeadTests
 
     private static async Task IsLikeGetAsync(Site site, string target, params string[] fields)
     {
-        Answer get = await site.GetAsync(target, fields);
-        Answer head = await site.HeadAsync(target, fields);
+        Response get = await site.GetAsync(target, fields);
+        Response head = await site.HeadAsync(target, fields);
         Expect.Equal(get.Status, head.Status, "HEAD");
         IEnumerable<string> names = get.Fields.Concat(head.Fields).Select(static field => field.Name);
         foreach (string name in names.Distinct(StringComparer.OrdinalIgnoreCase))
         {
             // RFC 9110 9.3.2: what is only known when the content is made may be left out, as are chunks and the length of a notice.
             bool isMade = get.Framing == Framing.Chunked || (get.Status != 200 && head[name] is null && name == "Content-Length");
-            bool isTold = !string.Equals(name, "Date", StringComparison.OrdinalIgnoreCase) && !isMade;
-            Expect.That(!isTold || get[name] == head[name], $"HEAD's {name} is {head[name] ?? "missing"}, GET's {get[name] ?? "missing"}");
+            bool isReported = !string.Equals(name, "Date", StringComparison.OrdinalIgnoreCase) && !isMade;
+            Expect.That(!isReported || get[name] == head[name], $"HEAD's {name} is {head[name] ?? "missing"}, GET's {get[name] ?? "missing"}");
         }
     }
 }

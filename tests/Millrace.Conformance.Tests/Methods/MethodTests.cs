@@ -12,26 +12,26 @@ public class MethodTests
     [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS of a file succeeds and tells the methods in Allow.")]
     public async Task Options_tells_the_methods(Site site)
     {
-        Answer answer = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
-        Expect.That(answer.Lists("Allow", "GET") && answer.Lists("Allow", "HEAD"), $"Allow: {answer["Allow"]}");
+        Response response = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
+        Expect.That(response.Lists("Allow", "GET") && response.Lists("Allow", "HEAD"), $"Allow: {response["Allow"]}");
     }
 
     [Theory]
     [Behaviour("RFC 9110 9.3.7", 27, "OPTIONS without content says so by its length, or is a 204.")]
     public async Task Options_has_an_end(Site site)
     {
-        Answer answer = await site.AskAsync("OPTIONS", "/text.txt");
-        Expect.That(answer.Status == 204 || answer.Framing != Framing.Close, $"{answer.Status} without a length");
+        Response response = await site.AskAsync("OPTIONS", "/text.txt");
+        Expect.That(response.Status == 204 || response.Framing != Framing.Close, $"{response.Status} without a length");
     }
 
     [Theory]
     [Behaviour("RFC 9110 8.6", 27, "A 204 has neither Content-Length nor Transfer-Encoding.")]
     public Task A_204_has_no_length(Site site) => Expect.EachAsync(["*", "/text.txt", "/"], async target =>
     {
-        Answer answer = await site.AskAsync("OPTIONS", target);
-        if (answer.Status == 204)
+        Response response = await site.AskAsync("OPTIONS", target);
+        if (response.Status == 204)
         {
-            answer.Lacks("Content-Length").Lacks("Transfer-Encoding");
+            response.Lacks("Content-Length").Lacks("Transfer-Encoding");
         }
     });
 
@@ -45,17 +45,17 @@ public class MethodTests
     [Behaviour("RFC 9110 15.5.6", 27, "A 405 tells the methods that are allowed in Allow.")]
     public Task A_405_has_allow(Site site) => Expect.EachAsync(["POST", "PUT", "DELETE", "PATCH"], async method =>
     {
-        Answer answer = (await site.AskAsync(method, "/text.txt", "Content-Length: 0")).Is(405).Has("Allow");
-        Expect.That(answer.Lists("Allow", "GET") && answer.Lists("Allow", "HEAD"), $"Allow: {answer["Allow"]}");
-        Expect.That(!answer.Lists("Allow", method), $"Allow: {answer["Allow"]}");
+        Response response = (await site.AskAsync(method, "/text.txt", "Content-Length: 0")).Is(405).Has("Allow");
+        Expect.That(response.Lists("Allow", "GET") && response.Lists("Allow", "HEAD"), $"Allow: {response["Allow"]}");
+        Expect.That(!response.Lists("Allow", method), $"Allow: {response["Allow"]}");
     });
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS and 405 tell the same methods.")]
     public async Task Options_and_405_agree(Site site)
     {
-        Answer options = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
-        Answer refusal = (await site.AskAsync("DELETE", "/text.txt")).Is(405).Has("Allow");
+        Response options = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
+        Response refusal = (await site.AskAsync("DELETE", "/text.txt")).Is(405).Has("Allow");
         Expect.Equal(options["Allow"], refusal["Allow"], "Allow of the 405");
     }
 
@@ -67,8 +67,8 @@ public class MethodTests
     [Behaviour("RFC 9110 9.3.8", 27, "TRACE is not answered with the request.")]
     public async Task Trace_echoes_nothing(Site site)
     {
-        Answer answer = (await site.AskAsync("TRACE", "/text.txt", "Cookie: hush")).Is(405, 501);
-        Expect.That(!answer.Text.Contains("hush", StringComparison.Ordinal), "echoed the request");
+        Response response = (await site.AskAsync("TRACE", "/text.txt", "Cookie: hush")).Is(405, 501);
+        Expect.That(!response.Text.Contains("hush", StringComparison.Ordinal), "echoed the request");
     }
 
     [Theory]

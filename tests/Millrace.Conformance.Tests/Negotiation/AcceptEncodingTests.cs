@@ -60,8 +60,8 @@ public class AcceptEncodingTests
     [Behaviour(Section, 23, "The star stands for every coding that is not named.")]
     public async Task The_star_stands_for_all_others(Site site)
     {
-        Answer answer = (await AskAsync(site, "*")).Is(200);
-        Expect.That(answer["Content-Encoding"] is null or "br" or "gzip" or "zstd", $"Content-Encoding: {answer["Content-Encoding"]}");
+        Response response = (await AskAsync(site, "*")).Is(200);
+        Expect.That(response["Content-Encoding"] is null or "br" or "gzip" or "zstd", $"Content-Encoding: {response["Content-Encoding"]}");
         (await AskAsync(site, "*;q=0.5, gzip;q=0, br;q=0, identity;q=0")).IsCoded("zstd", Plain);
     }
 
@@ -94,8 +94,8 @@ public class AcceptEncodingTests
     [Behaviour("RFC 9110 8.4.1.3", 23, "x-gzip means gzip.")]
     public async Task X_gzip_means_gzip(Site site)
     {
-        Answer answer = (await AskAsync(site, "x-gzip")).Is(200);
-        Expect.That(answer["Content-Encoding"] is "gzip" or "x-gzip", $"{answer["Content-Encoding"] ?? "identity"}, not gzip");
+        Response response = (await AskAsync(site, "x-gzip")).Is(200);
+        Expect.That(response["Content-Encoding"] is "gzip" or "x-gzip", $"{response["Content-Encoding"] ?? "identity"}, not gzip");
     }
 
     [Theory]
@@ -125,12 +125,12 @@ public class AcceptEncodingTests
     [Behaviour(Section, 23, "A file without siblings is served as it is, whatever is accepted, or compressed on the way.")]
     public async Task A_file_without_siblings_is_served(Site site)
     {
-        Answer answer = (await site.GetAsync("/10k.bin", "Accept-Encoding: gzip, br, zstd")).Is(200);
-        if (answer["Content-Encoding"] is null)
+        Response response = (await site.GetAsync("/10k.bin", "Accept-Encoding: gzip, br, zstd")).Is(200);
+        if (response["Content-Encoding"] is null)
         {
-            answer.IsWhole(Site.Files["/10k.bin"]);
+            response.IsWhole(Site.Files["/10k.bin"]);
         }
     }
 
-    private static Task<Answer> AskAsync(Site site, string value) => site.GetAsync("/app.js", $"Accept-Encoding: {value}");
+    private static Task<Response> AskAsync(Site site, string value) => site.GetAsync("/app.js", $"Accept-Encoding: {value}");
 }

@@ -11,10 +11,10 @@ public class VariantTests
         List<string?> tags = [];
         foreach (string coding in (string[])["identity", "gzip", "br", "zstd"])
         {
-            Answer answer = (await site.GetAsync("/app.js", $"Accept-Encoding: {coding}")).Is(200).Has("ETag");
-            if (coding == "identity" || answer["Content-Encoding"] is not null)
+            Response response = (await site.GetAsync("/app.js", $"Accept-Encoding: {coding}")).Is(200).Has("ETag");
+            if (coding == "identity" || response["Content-Encoding"] is not null)
             {
-                tags.Add(answer.ETag);
+                tags.Add(response.ETag);
             }
         }
 
@@ -35,16 +35,16 @@ public class VariantTests
     public async Task A_codings_tag_does_not_validate_another(Site site)
     {
         string plain = (await site.GetAsync("/app.js")).Is(200).Has("ETag").ETag!;
-        Answer answer = await site.GetAsync("/app.js", "Accept-Encoding: gzip", $"If-None-Match: {plain}");
-        answer.IsCoded("gzip", Site.Files["/app.js"]);
+        Response response = await site.GetAsync("/app.js", "Accept-Encoding: gzip", $"If-None-Match: {plain}");
+        response.IsCoded("gzip", Site.Files["/app.js"]);
     }
 
     [Theory]
     [Behaviour("RFC 9110 8.6", 23, "A coded answer has the coded length.")]
     public async Task A_coded_answer_has_the_coded_length(Site site)
     {
-        Answer answer = (await site.GetAsync("/style.css", "Accept-Encoding: gzip")).IsCoded("gzip", Site.Files["/style.css"]);
-        answer.Has("Content-Length", $"{answer.Body.Length}");
+        Response response = (await site.GetAsync("/style.css", "Accept-Encoding: gzip")).IsCoded("gzip", Site.Files["/style.css"]);
+        response.Has("Content-Length", $"{response.Body.Length}");
     }
 
     [Theory]
@@ -54,8 +54,8 @@ public class VariantTests
         (string, string)[] siblings = [("gzip", "/app.js.gz"), ("br", "/app.js.br"), ("zstd", "/app.js.zst")];
         foreach ((string coding, string file) in siblings)
         {
-            Answer answer = (await site.GetAsync("/app.js", $"Accept-Encoding: {coding}")).Is(200).Has("Content-Encoding", coding);
-            Expect.Same(Site.Files[file], answer.Body);
+            Response response = (await site.GetAsync("/app.js", $"Accept-Encoding: {coding}")).Is(200).Has("Content-Encoding", coding);
+            Expect.Same(Site.Files[file], response.Body);
         }
     }
 
@@ -76,18 +76,18 @@ public class VariantTests
     [Behaviour("RFC 9110 8.6", 6, "A sibling that is larger than its file is served whole.")]
     public async Task A_larger_sibling_is_whole(Site site)
     {
-        Answer answer = (await site.GetAsync("/small.js", "Accept-Encoding: gzip")).Is(200);
-        Expect.Bytes(Site.Files["/small.js"], Content.Decoded(answer));
-        Expect.Equal($"{answer.Body.Length}", answer["Content-Length"] ?? $"{answer.Body.Length}", "Content-Length");
+        Response response = (await site.GetAsync("/small.js", "Accept-Encoding: gzip")).Is(200);
+        Expect.Bytes(Site.Files["/small.js"], Content.Decoded(response));
+        Expect.Equal($"{response.Body.Length}", response["Content-Length"] ?? $"{response.Body.Length}", "Content-Length");
     }
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, 6, "A sibling that is older than its file is not served.")]
     public async Task An_older_sibling_is_not_served(Site site)
     {
-        Answer answer = (await site.GetAsync("/stale.js", "Accept-Encoding: gzip")).Is(200);
-        Expect.That(!answer.Body.AsSpan().SequenceEqual(Site.Files["/stale.js.gz"]), "the older sibling");
-        Expect.Bytes(Site.Files["/stale.js"], Content.Decoded(answer));
+        Response response = (await site.GetAsync("/stale.js", "Accept-Encoding: gzip")).Is(200);
+        Expect.That(!response.Body.AsSpan().SequenceEqual(Site.Files["/stale.js.gz"]), "the older sibling");
+        Expect.Bytes(Site.Files["/stale.js"], Content.Decoded(response));
     }
 
     [Theory]
@@ -102,16 +102,16 @@ public class VariantTests
     [Behaviour("RFC 9110 8.4", 23, "A .gz that is asked for by name is a file like others: in no coding, of type gzip.")]
     public Task A_compressed_file_by_name_is_in_no_coding(Site site) => Expect.EachAsync(["gzip", "identity", "br, gzip"], async accepted =>
     {
-        Answer answer = (await site.GetAsync("/app.js.gz", $"Accept-Encoding: {accepted}")).IsWhole(Site.Files["/app.js.gz"]);
-        Expect.That(answer["Content-Type"]?.Contains("javascript", StringComparison.Ordinal) != true, "Content-Type of the original");
+        Response response = (await site.GetAsync("/app.js.gz", $"Accept-Encoding: {accepted}")).IsWhole(Site.Files["/app.js.gz"]);
+        Expect.That(response["Content-Type"]?.Contains("javascript", StringComparison.Ordinal) != true, "Content-Type of the original");
     });
 
     [Theory]
     [Behaviour("RFC 9110 17.3", 14, "A sibling that is a symlink out of the root is not served.")]
     public async Task A_sibling_outside_is_not_served(Site site)
     {
-        Answer answer = (await site.GetAsync("/escaping.js", "Accept-Encoding: gzip")).Is(200, 403, 404);
-        Expect.That(!answer.Text.Contains(Fixture.Secret, StringComparison.Ordinal), "served a file outside of the root");
+        Response response = (await site.GetAsync("/escaping.js", "Accept-Encoding: gzip")).Is(200, 403, 404);
+        Expect.That(!response.Text.Contains(Fixture.Secret, StringComparison.Ordinal), "served a file outside of the root");
     }
 
     [Theory]
@@ -123,7 +123,7 @@ public class VariantTests
     [Behaviour("RFC 9110 14.2", 22, "A range of a file with siblings is of the bytes of one coding, with its entity-tag and length.")]
     public async Task A_range_is_of_one_coding(Site site)
     {
-        Answer part = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=10-29")).Is(200, 206);
+        Response part = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=10-29")).Is(200, 206);
         if (part.Status == 200)
         {
             Expect.Bytes(Site.Files["/app.js"], Content.Decoded(part));
@@ -132,7 +132,7 @@ public class VariantTests
 
         bool isCoded = part["Content-Encoding"] is not null;
         part.IsPart(isCoded ? Site.Files["/app.js.gz"] : Site.Files["/app.js"], 10, 29);
-        Answer whole = await site.GetAsync("/app.js", isCoded ? "Accept-Encoding: gzip" : "X: y");
+        Response whole = await site.GetAsync("/app.js", isCoded ? "Accept-Encoding: gzip" : "X: y");
         Expect.Equal(whole.Is(200).ETag, part.ETag, "the part's ETag");
     }
 
@@ -140,7 +140,7 @@ public class VariantTests
     [Behaviour("RFC 9110 13.1.5", 22, "A range of a coding goes on with its own entity-tag in If-Range.")]
     public async Task A_range_of_a_coding_goes_on(Site site)
     {
-        Answer first = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=0-9")).Is(200, 206).Has("ETag");
+        Response first = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=0-9")).Is(200, 206).Has("ETag");
         if (first.Status == 200)
         {
             return;
@@ -155,15 +155,15 @@ public class VariantTests
     [Behaviour("RFC 9110 14.1.2", 22, "Several ranges of a file with siblings are of one coding.")]
     public async Task Several_ranges_are_of_one_coding(Site site)
     {
-        Answer answer = await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=0-9,100-199");
-        if (answer.Is(200, 206).Status == 200)
+        Response response = await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=0-9,100-199");
+        if (response.Is(200, 206).Status == 200)
         {
-            Expect.Bytes(Site.Files["/app.js"], Content.Decoded(answer));
+            Expect.Bytes(Site.Files["/app.js"], Content.Decoded(response));
             return;
         }
 
-        byte[] file = answer["Content-Encoding"] is null ? Site.Files["/app.js"] : Site.Files["/app.js.gz"];
-        foreach (Part part in Multipart.Parse(answer))
+        byte[] file = response["Content-Encoding"] is null ? Site.Files["/app.js"] : Site.Files["/app.js.gz"];
+        foreach (Part part in Multipart.Parse(response))
         {
             Expect.Equal(file.Length, part.Size, "the size of the whole");
             Expect.Bytes(file.AsSpan((int)part.First, part.Body.Length), part.Body);
@@ -175,7 +175,7 @@ public class VariantTests
     public async Task A_range_behind_a_codings_end_names_its_size(Site site)
     {
         string[] sizes = [$"bytes */{Site.Files["/app.js"].Length}", $"bytes */{Site.Files["/app.js.gz"].Length}"];
-        Answer answer = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=999999-")).Is(200, 416);
-        Expect.That(answer.Status == 200 || sizes.Contains(answer["Content-Range"]), $"Content-Range: {answer["Content-Range"]}");
+        Response response = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=999999-")).Is(200, 416);
+        Expect.That(response.Status == 200 || sizes.Contains(response["Content-Range"]), $"Content-Range: {response["Content-Range"]}");
     }
 }

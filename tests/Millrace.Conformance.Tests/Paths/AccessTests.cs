@@ -27,6 +27,14 @@ public class AccessTests
     }
 
     [Theory]
+    [Behaviour(BehaviourAttribute.Choice, 14, "A symlink to the directory it lies in leads there, once and again.")]
+    public async Task A_symlink_in_a_circle_is_served(Site site)
+    {
+        (await site.GetAsync("/circle/x/file.txt")).IsWhole(Site.Files["/circle/file.txt"]);
+        (await site.GetAsync("/circle/x/x/file.txt")).IsWhole(Site.Files["/circle/file.txt"]);
+    }
+
+    [Theory]
     [Behaviour(BehaviourAttribute.Choice, 14, "A symlink out of the root is not found, as a file and as a directory.")]
     public Task A_symlink_outside_is_404(Site site) => Expect.EachAsync(
         ["/escape.txt", "/escape-absolute.txt", "/escape-dir/secret.txt", "/escape-dir/", "/escape-dir", "/escape-dir/index.html"],
@@ -90,9 +98,9 @@ public class AccessTests
     [Behaviour("RFC 9110 15.5.5", 11, "What does not exist is answered with 404 and the site's error page.")]
     public async Task An_error_page_keeps_its_status(Site site)
     {
-        Answer answer = (await site.GetAsync("/missing.txt")).Is(404).Has("Content-Length");
-        Expect.Bytes(Site.Files["/404.html"], answer.Body);
-        answer.HasType("text/html");
+        Response response = (await site.GetAsync("/missing.txt")).Is(404).Has("Content-Length");
+        Expect.Bytes(Site.Files["/404.html"], response.Body);
+        response.HasType("text/html");
     }
 
     [Theory]
@@ -112,10 +120,10 @@ public class AccessTests
         ["/missing.txt", "/%zz", "/..", "/no-index/", "/unreadable.txt", "/dir"],
         async target =>
         {
-            Answer answer = await site.GetAsync(target);
-            string all = answer.Text + string.Concat(answer.Fields.Select(static field => field.Value));
-            bool isTold = all.Contains(Path.GetDirectoryName(Site.Files.Root)!, StringComparison.Ordinal);
-            Expect.That(!isTold, $"{answer.Status} with the root's path");
+            Response response = await site.GetAsync(target);
+            string all = response.Text + string.Concat(response.Fields.Select(static field => field.Value));
+            bool isReported = all.Contains(Path.GetDirectoryName(Site.Files.Root)!, StringComparison.Ordinal);
+            Expect.That(!isReported, $"{response.Status} with the root's path");
         });
 
     [Theory]

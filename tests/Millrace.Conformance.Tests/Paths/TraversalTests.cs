@@ -89,10 +89,10 @@ public class TraversalTests
         ["/dir/../one.txt", "/./one.txt", "/dir/./../one.txt", "/dir/%2e%2e/one.txt"],
         async target =>
         {
-            Answer answer = (await site.GetAsync(target)).Is(200, 301, 302, 307, 308, 400, 404);
-            if (answer.Status == 200)
+            Response response = (await site.GetAsync(target)).Is(200, 301, 302, 307, 308, 400, 404);
+            if (response.Status == 200)
             {
-                answer.IsWhole(Site.Files["/one.txt"]);
+                response.IsWhole(Site.Files["/one.txt"]);
             }
         });
 
@@ -112,11 +112,11 @@ public class TraversalTests
 
     private static Task StaysInsideAsync(Site site, string[] targets) => Expect.EachAsync(targets, async target =>
     {
-        Answer answer = await site.GetAsync(target);
+        Response response = await site.GetAsync(target);
         string[] outside = [Fixture.Secret, "root:x:", "site-twin"];
-        bool isOutside = outside.Any(text => answer.Text.Contains(text, StringComparison.Ordinal));
+        bool isOutside = outside.Any(text => response.Text.Contains(text, StringComparison.Ordinal));
         Expect.That(!isOutside, "served what is outside of the root");
-        answer.Is(200, 301, 302, 307, 308, 400, 403, 404);
-        Expect.That(answer.Status != 200 || Site.Files.Holds(answer.Body), "200 with a body that is no file of the root");
+        response.Is(200, 301, 302, 307, 308, 400, 403, 404);
+        Expect.That(response.Status != 200 || Site.Files.Holds(response.Body), "200 with a body that is no file of the root");
     });
 }

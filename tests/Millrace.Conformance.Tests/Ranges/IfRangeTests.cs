@@ -65,14 +65,14 @@ public class IfRangeTests
     public async Task If_range_of_another_coding_is_no_part(Site site)
     {
         string plain = (await site.GetAsync("/app.js")).Is(200).Has("ETag").ETag!;
-        Answer answer = await site.GetAsync("/app.js", "Accept-Encoding: gzip", $"If-Range: {plain}", "Range: bytes=5-9");
-        if (answer.Is(200, 206).Status == 206)
+        Response response = await site.GetAsync("/app.js", "Accept-Encoding: gzip", $"If-Range: {plain}", "Range: bytes=5-9");
+        if (response.Is(200, 206).Status == 206)
         {
-            answer.Lacks("Content-Encoding").IsPart(Site.Files["/app.js"], 5, 9);
+            response.Lacks("Content-Encoding").IsPart(Site.Files["/app.js"], 5, 9);
         }
     }
 
-    private static Task<Answer> AskAsync(Site site, string value) => site.GetAsync("/text.txt", $"If-Range: {value}", "Range: bytes=5-9");
+    private static Task<Response> AskAsync(Site site, string value) => site.GetAsync("/text.txt", $"If-Range: {value}", "Range: bytes=5-9");
 
     private static async Task<string> TagAsync(Site site) => (await site.GetAsync("/text.txt")).Is(200).Has("ETag").ETag!;
 }

@@ -40,9 +40,9 @@ public class MultipleRangeTests
     [Behaviour("RFC 9112 6.2", 21, "A multipart answer tells its exact length.")]
     public async Task A_multipart_answer_has_a_length(Site site)
     {
-        Answer answer = await site.GetAsync("/2m.bin", "Range: bytes=0-99,1000000-1499999,-5");
-        answer.Is(206).Has("Content-Length", $"{answer.Body.Length}");
-        Expect.Equal(3, Multipart.Parse(answer).Count, "the number of parts");
+        Response response = await site.GetAsync("/2m.bin", "Range: bytes=0-99,1000000-1499999,-5");
+        response.Is(206).Has("Content-Length", $"{response.Body.Length}");
+        Expect.Equal(3, Multipart.Parse(response).Count, "the number of parts");
     }
 
     [Theory]
@@ -73,22 +73,22 @@ public class MultipleRangeTests
         ["bytes=5-9", "bytes=5-9,", "bytes=, 5-9"],
         async range =>
         {
-            Answer answer = await site.GetAsync("/text.txt", $"Range: {range}");
-            Expect.That(answer["Content-Type"]?.StartsWith("multipart/", StringComparison.Ordinal) != true, "multipart");
+            Response response = await site.GetAsync("/text.txt", $"Range: {range}");
+            Expect.That(response["Content-Type"]?.StartsWith("multipart/", StringComparison.Ordinal) != true, "multipart");
         });
 
     [Theory]
     [Behaviour("RFC 9110 14.1.2", 21, "Where one range of two can be satisfied, it is served.")]
     public async Task A_range_that_cannot_be_satisfied_is_left_out(Site site)
     {
-        Answer answer = (await site.GetAsync("/text.txt", "Range: bytes=999999-,5-9")).Is(206);
-        if (answer["Content-Range"] is not null)
+        Response response = (await site.GetAsync("/text.txt", "Range: bytes=999999-,5-9")).Is(206);
+        if (response["Content-Range"] is not null)
         {
-            answer.IsPart(Text, 5, 9);
+            response.IsPart(Text, 5, 9);
         }
         else
         {
-            Check(Text, answer, (5, 9));
+            Check(Text, response, (5, 9));
         }
     }
 
@@ -103,18 +103,50 @@ public class MultipleRangeTests
         ["bytes=0-,0-,0-,0-,0-", "bytes=0-4320,1-4320,2-4320", "bytes=0-99,100-199,200-299", "bytes=-4000,0-4000", "bytes=100-200,150-250"],
         async range =>
         {
-            Answer answer = await site.GetAsync("/text.txt", $"Range: {range}");
-            Expect.That(answer.Is(200, 206, 416).Body.Length <= Text.Length + 500, $"{answer.Status} with {answer.Body.Length} bytes");
+            Response response = await site.GetAsync("/text.txt", $"Range: {range}");
+            Expect.That(response.Is(200, 206, 416).Body.Length <= Text.Length + 500, $"{response.Status} with {response.Body.Length} bytes");
         });
+
+    [Theory]
+    [Behaviour(Section, 21, "Ranges with fewer bytes between them than a part costs come as one, with what is between.")]
+    public async Task Ranges_a_few_bytes_apart_are_one(Site site)
+    {
+        (await site.GetAsync("/text.txt", "Range: bytes=0-9,12-19")).IsPart(Text, 0, 19);
+        await AskAsync(site, "bytes=1000-1009,2000-2009,1020-1029", (1000, 1029), (2000, 2009));
+        await AskAsync(site, "bytes=0-9,1000-1009", (0, 9), (1000, 1009));
+    }
+
+    [Theory]
+    [Behaviour(
+        BehaviourAttribute.Choice, 21,
+        "As many ranges as zchunk (dnf) asks for at once, 127 or 255, are served where they do not overlap.")]
+    public Task As_many_ranges_as_zchunk_asks_for_are_served(Site site) => Expect.EachAsync(["127", "255"], async count =>
+    {
+        IEnumerable<int> numbers = Enumerable.Range(0, int.Parse(count, null));
+        (int First, int Last)[] ranges = [.. numbers.Select(static i => (i * 8000, (i * 8000) + 4095 - i))];
+        string range = string.Join(',', ranges.Select(static range => $"{range.First}-{range.Last}"));
+        Check(Site.Files["/2m.bin"], await site.GetAsync("/2m.bin", $"Range: bytes={range}"), ranges);
+    });
+
+    [Theory]
+    [Behaviour("RFC 9110 17.15", 21, "Hundreds of ranges cost no more than the file; where they overlap, they get it.")]
+    public async Task Hundreds_of_ranges_cost_no_more_than_the_whole(Site site)
+    {
+        string overlapping = string.Join(',', Enumerable.Range(0, 200).Select(static i => $"{i * 8000}-{(i * 8000) + 99}"));
+        (await site.GetAsync("/2m.bin", $"Range: bytes={overlapping},50-60")).IsWhole(Site.Files["/2m.bin"]);
+        string small = string.Join(',', Enumerable.Range(0, 128).Select(static i => $"{i * 80}-{i * 80}"));
+        Response response = await site.GetAsync("/10k.bin", $"Range: bytes={small}");
+        Expect.That(response.Is(200, 206).Body.Length <= 10 * 1024 + 200, $"{response.Status} with {response.Body.Length} bytes");
+    }
 
     [Theory]
     [Behaviour("RFC 9110 17.15", 21, "A thousand overlapping ranges cost no more than the file.")]
     public async Task A_flood_of_overlapping_ranges_is_not_served(Site site)
     {
         string flood = "bytes=" + string.Join(',', Enumerable.Range(0, 1000).Select(static first => $"{first}-"));
-        Answer answer = await site.GetAsync("/2m.bin", $"Range: {flood}");
+        Response response = await site.GetAsync("/2m.bin", $"Range: {flood}");
         int limit = Site.Files["/2m.bin"].Length + 1000;
-        Expect.That(answer.Is(200, 206, 400, 416, 431).Body.Length <= limit, $"{answer.Status} with {answer.Body.Length} bytes");
+        Expect.That(response.Is(200, 206, 400, 416, 431).Body.Length <= limit, $"{response.Status} with {response.Body.Length} bytes");
     }
 
     [Theory]
@@ -122,10 +154,10 @@ public class MultipleRangeTests
     public async Task A_flood_of_small_ranges_is_not_served(Site site)
     {
         string flood = "bytes=" + string.Join(',', Enumerable.Range(0, 1000).Select(static number => $"{number * 2}-{number * 2}"));
-        Answer answer = await site.GetAsync("/text.txt", $"Range: {flood}");
-        bool isFlood = answer.Is(200, 206, 400, 416, 431).Status == 206
-            && answer["Content-Range"] is null
-            && Multipart.Parse(answer).Count > 500;
+        Response response = await site.GetAsync("/text.txt", $"Range: {flood}");
+        bool isFlood = response.Is(200, 206, 400, 416, 431).Status == 206
+            && response["Content-Range"] is null
+            && Multipart.Parse(response).Count > 500;
         Expect.That(!isFlood, "206 with hundreds of parts");
     }
 
@@ -142,8 +174,8 @@ public class MultipleRangeTests
     [Behaviour(Section, 17, "A multipart answer has the Date, ETag, Cache-Control and Vary of the 200.")]
     public async Task A_multipart_answer_has_the_fields_of_the_200(Site site)
     {
-        Answer whole = (await site.GetAsync("/text.txt")).Is(200);
-        Answer parts = (await site.GetAsync("/text.txt", "Range: bytes=0-9,1000-1099")).Is(206).Has("Date");
+        Response whole = (await site.GetAsync("/text.txt")).Is(200);
+        Response parts = (await site.GetAsync("/text.txt", "Range: bytes=0-9,1000-1099")).Is(206).Has("Date");
         foreach (string name in (string[])["ETag", "Cache-Control", "Vary"])
         {
             Expect.Equal(whole[name], parts[name], $"the 206's {name}");
@@ -155,17 +187,17 @@ public class MultipleRangeTests
     public async Task A_multipart_answer_keeps_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();
-        Answer answer = await wire.GetAsync("/text.txt", "Range: bytes=0-9,1000-1099");
-        Check(Text, answer, (0, 9), (1000, 1099));
-        await wire.GoesOnAfterAsync(answer);
+        Response response = await wire.GetAsync("/text.txt", "Range: bytes=0-9,1000-1099");
+        Check(Text, response, (0, 9), (1000, 1099));
+        await wire.GoesOnAfterAsync(response);
     }
 
     private static async Task AskAsync(Site site, string range, params (int First, int Last)[] expected) =>
         Check(Text, await site.GetAsync("/text.txt", $"Range: {range}"), expected);
 
-    private static void Check(byte[] file, Answer answer, params (int First, int Last)[] expected)
+    private static void Check(byte[] file, Response response, params (int First, int Last)[] expected)
     {
-        IReadOnlyList<Part> parts = Multipart.Parse(answer);
+        IReadOnlyList<Part> parts = Multipart.Parse(response);
         foreach (Part part in parts)
         {
             Expect.Equal(file.Length, part.Size, "a part's size of the whole");

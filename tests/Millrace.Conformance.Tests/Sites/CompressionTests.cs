@@ -11,10 +11,10 @@ public class CompressionTests
     [Behaviour("RFC 9110 8.4", Group, "--compress on: a text is soon served compressed, and is the same when decoded.")]
     public Task A_text_is_soon_compressed(Site site) => Expect.EachAsync(["gzip", "br"], async coding => await Expect.SoonAsync(async () =>
     {
-        Answer answer = (await Compressing(site).GetAsync("/bare.js", $"Accept-Encoding: {coding}")).Is(200);
-        Expect.Equal(coding, answer["Content-Encoding"], "Content-Encoding");
-        Expect.Same(Site.Files["/bare.js"], Content.Decoded(answer)!);
-        Expect.That(answer.Body.Length < Site.Files["/bare.js"].Length, "larger than the file");
+        Response response = (await Compressing(site).GetAsync("/bare.js", $"Accept-Encoding: {coding}")).Is(200);
+        Expect.Equal(coding, response["Content-Encoding"], "Content-Encoding");
+        Expect.Same(Site.Files["/bare.js"], Content.Decoded(response)!);
+        Expect.That(response.Body.Length < Site.Files["/bare.js"].Length, "larger than the file");
     }));
 
     [Theory]
@@ -22,7 +22,7 @@ public class CompressionTests
     public Task A_compressed_form_has_its_own_tag(Site site) => Expect.SoonAsync(async () =>
     {
         string plain = (await Compressing(site).GetAsync("/other.txt")).Is(200).Has("ETag").ETag!;
-        Answer coded = (await Compressing(site).GetAsync("/other.txt", "Accept-Encoding: gzip")).Is(200).Has("ETag");
+        Response coded = (await Compressing(site).GetAsync("/other.txt", "Accept-Encoding: gzip")).Is(200).Has("ETag");
         coded.Has("Content-Encoding", "gzip");
         Expect.That(coded.ETag != plain, "the ETag of the file");
         (await Compressing(site).GetAsync("/other.txt", "Accept-Encoding: gzip", $"If-None-Match: {coded.ETag}")).Is(304);
@@ -48,9 +48,9 @@ public class CompressionTests
     [Behaviour("RFC 9110 8.6", Group, "--compress on: HEAD tells what GET does.")]
     public Task A_compressed_form_has_a_head(Site site) => Expect.SoonAsync(async () =>
     {
-        Answer get = (await Compressing(site).GetAsync("/stale.js", "Accept-Encoding: gzip")).Is(200).Has("Content-Encoding", "gzip");
+        Response get = (await Compressing(site).GetAsync("/stale.js", "Accept-Encoding: gzip")).Is(200).Has("Content-Encoding", "gzip");
         Expect.Same(Site.Files["/stale.js"], Content.Decoded(get)!);
-        Answer head = (await Compressing(site).HeadAsync("/stale.js", "Accept-Encoding: gzip")).Is(200);
+        Response head = (await Compressing(site).HeadAsync("/stale.js", "Accept-Encoding: gzip")).Is(200);
         head.Has("Content-Encoding", "gzip").Has("Content-Length", get["Content-Length"]!).Has("ETag", get.ETag!);
     });
 

@@ -11,10 +11,10 @@ public class CredentialTests
     [Behaviour("RFC 9110 11.6.1", Group, "--auth: without credentials the answer is 401 with a challenge that names the realm and UTF-8.")]
     public async Task Without_credentials_the_answer_is_401(Site site)
     {
-        Answer answer = (await Guarded(site).GetAsync("/text.txt")).Is(401);
-        answer.Has("WWW-Authenticate", "Basic realm=\"the mill\", charset=\"UTF-8\"");
-        Expect.That(!answer.Text.Contains("line 1 of", StringComparison.Ordinal), "401 with the file");
-        answer.Lacks("ETag").Lacks("Last-Modified");
+        Response response = (await Guarded(site).GetAsync("/text.txt")).Is(401);
+        response.Has("WWW-Authenticate", "Basic realm=\"the mill\", charset=\"UTF-8\"");
+        Expect.That(!response.Text.Contains("line 1 of", StringComparison.Ordinal), "401 with the file");
+        response.Lacks("ETag").Lacks("Last-Modified");
     }
 
     [Theory]
@@ -58,8 +58,8 @@ public class CredentialTests
         ["/text.txt", "/", "/assets/app.3f9a1c2b.js", "/missing.txt"],
         async target =>
         {
-            Answer answer = (await Guarded(site).GetAsync(target, Basic("bcrypt", "secret"))).Is(200, 404);
-            Expect.That(!answer.Lists("Cache-Control", "public"), $"Cache-Control: {answer["Cache-Control"]}");
+            Response response = (await Guarded(site).GetAsync(target, Basic("bcrypt", "secret"))).Is(200, 404);
+            Expect.That(!response.Lists("Cache-Control", "public"), $"Cache-Control: {response["Cache-Control"]}");
         });
 
     [Theory]

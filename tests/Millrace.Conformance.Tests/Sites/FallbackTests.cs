@@ -50,8 +50,8 @@ public class FallbackTests
         ["/.git/config", "/.hidden", "/%2e%2e/outside/secret.txt", "/escape-dir/secret.txt"],
         async target =>
         {
-            Answer answer = (await site.With("--spa").GetAsync(target)).Is(200, 400, 404);
-            Expect.That(answer.Status != 200 || answer.Body.AsSpan().SequenceEqual(Site.Files["/index.html"]), "200 with another page");
+            Response response = (await site.With("--spa").GetAsync(target)).Is(200, 400, 404);
+            Expect.That(response.Status != 200 || response.Body.AsSpan().SequenceEqual(Site.Files["/index.html"]), "200 with another page");
         });
 
     [Theory]
@@ -73,9 +73,9 @@ public class FallbackTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--clean-urls: /about.html is served, or redirected to /about with its query.")]
     public async Task A_page_by_its_full_name_is_served_or_redirected(Site site)
     {
-        Answer answer = (await site.With("--clean-urls").GetAsync("/about.html?a=b")).Is(200, 301, 308);
-        bool isRight = answer.Status == 200 || answer["Location"]!.EndsWith("about?a=b", StringComparison.Ordinal);
-        Expect.That(isRight, $"Location: {answer["Location"]}");
+        Response response = (await site.With("--clean-urls").GetAsync("/about.html?a=b")).Is(200, 301, 308);
+        bool isRight = response.Status == 200 || response["Location"]!.EndsWith("about?a=b", StringComparison.Ordinal);
+        Expect.That(isRight, $"Location: {response["Location"]}");
     }
 
     [Theory]
@@ -93,11 +93,11 @@ public class FallbackTests
     public async Task An_error_page_is_served_with_its_status(Site site)
     {
         Site errors = site.WithFolder("/sites/errors", "--error-page", "404=/sorry.html");
-        Answer answer = (await errors.GetAsync("/missing")).Is(404);
-        Expect.Same(Site.Files["/sites/errors/sorry.html"], answer.Body);
+        Response response = (await errors.GetAsync("/missing")).Is(404);
+        Expect.Same(Site.Files["/sites/errors/sorry.html"], response.Body);
         (await errors.GetAsync("/missing", "If-None-Match: *")).Is(404);
         (await errors.GetAsync("/missing", "Range: bytes=0-4")).Is(404);
-        (await errors.HeadAsync("/missing")).Is(404).Has("Content-Length", $"{answer.Body.Length}");
+        (await errors.HeadAsync("/missing")).Is(404).Has("Content-Length", $"{response.Body.Length}");
     }
 
     [Theory]
@@ -107,8 +107,8 @@ public class FallbackTests
         (string, string)[] expected = [("home.htm,index.html", "home.htm"), ("none.html,index.html", "index.html")];
         foreach ((string names, string file) in expected)
         {
-            Answer answer = await site.WithFolder("/sites/errors", "--index", names).GetAsync("/");
-            answer.IsWhole(Site.Files[$"/sites/errors/{file}"]);
+            Response response = await site.WithFolder("/sites/errors", "--index", names).GetAsync("/");
+            response.IsWhole(Site.Files[$"/sites/errors/{file}"]);
         }
     }
 

@@ -32,8 +32,8 @@ public class FieldOptionTests
         string[] others = ["https://c.example", "http://a.example", "https://a.example.evil.example", "https://b.example", "null"];
         foreach (string origin in others)
         {
-            Answer answer = (await listed.GetAsync("/text.txt", $"Origin: {origin}")).Is(200).Lacks("Access-Control-Allow-Origin");
-            Expect.That(answer.Lists("Vary", "Origin"), "no Vary: Origin");
+            Response response = (await listed.GetAsync("/text.txt", $"Origin: {origin}")).Is(200).Lacks("Access-Control-Allow-Origin");
+            Expect.That(response.Lists("Vary", "Origin"), "no Vary: Origin");
         }
 
         Expect.That((await listed.GetAsync("/text.txt")).Lists("Vary", "Origin"), "no Vary: Origin without Origin");
@@ -43,14 +43,14 @@ public class FieldOptionTests
     [Behaviour(Fetch, Group, "--cors: a preflight succeeds and names the methods.")]
     public async Task A_preflight_succeeds(Site site)
     {
-        Answer answer = (await site.With("--cors").AskAsync(
+        Response response = (await site.With("--cors").AskAsync(
             "OPTIONS", "/text.txt", "Origin: https://a.example", "Access-Control-Request-Method: GET",
                 "Access-Control-Request-Headers: range"));
-        answer.Is(200, 204).Has("Access-Control-Allow-Origin", "*").Has("Access-Control-Allow-Methods");
-        Expect.That(answer.Lists("Access-Control-Allow-Methods", "GET"), $"methods: {answer["Access-Control-Allow-Methods"]}");
+        response.Is(200, 204).Has("Access-Control-Allow-Origin", "*").Has("Access-Control-Allow-Methods");
+        Expect.That(response.Lists("Access-Control-Allow-Methods", "GET"), $"methods: {response["Access-Control-Allow-Methods"]}");
         Expect.That(
-            answer.Lists("Access-Control-Allow-Headers", "*") || answer.Lists("Access-Control-Allow-Headers", "range"),
-            $"Access-Control-Allow-Headers: {answer["Access-Control-Allow-Headers"] ?? "missing"}");
+            response.Lists("Access-Control-Allow-Headers", "*") || response.Lists("Access-Control-Allow-Headers", "range"),
+            $"Access-Control-Allow-Headers: {response["Access-Control-Allow-Headers"] ?? "missing"}");
     }
 
     [Theory]
@@ -59,9 +59,9 @@ public class FieldOptionTests
         ["/text.txt", "/", "/dir", "/missing.txt", "/types/file.svg"],
         async target =>
         {
-            Answer answer = await site.With("--security-headers").GetAsync(target);
-            answer.Has("X-Content-Type-Options", "nosniff").Has("Referrer-Policy");
-            Expect.That(answer["X-Frame-Options"] is not null || answer["Content-Security-Policy"] is not null, "nothing about frames");
+            Response response = await site.With("--security-headers").GetAsync(target);
+            response.Has("X-Content-Type-Options", "nosniff").Has("Referrer-Policy");
+            Expect.That(response["X-Frame-Options"] is not null || response["Content-Security-Policy"] is not null, "nothing about frames");
         });
 
     [Theory]
@@ -90,21 +90,21 @@ public class FieldOptionTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--cache-control GLOB=VALUE: the first that matches, in the 304 and the 206 as well.")]
     public async Task Cache_control_can_be_told(Site site)
     {
-        Site told = site.With("--cache-control", "*.css=public, max-age=60", "--cache-control", "/assets/*=no-store");
-        (await told.GetAsync("/assets/index-BkX3f9aQ.css")).Is(200).Has("Cache-Control", "public, max-age=60");
-        (await told.GetAsync("/assets/app.js")).Is(200).Has("Cache-Control", "no-store");
-        (await told.GetAsync("/style.css", "If-None-Match: *")).Is(304).Has("Cache-Control", "public, max-age=60");
-        (await told.GetAsync("/style.css", "Range: bytes=0-4")).Is(206).Has("Cache-Control", "public, max-age=60");
-        (await told.GetAsync("/text.txt")).Is(200).Has("Cache-Control", "no-cache");
+        Site reported = site.With("--cache-control", "*.css=public, max-age=60", "--cache-control", "/assets/*=no-store");
+        (await reported.GetAsync("/assets/index-BkX3f9aQ.css")).Is(200).Has("Cache-Control", "public, max-age=60");
+        (await reported.GetAsync("/assets/app.js")).Is(200).Has("Cache-Control", "no-store");
+        (await reported.GetAsync("/style.css", "If-None-Match: *")).Is(304).Has("Cache-Control", "public, max-age=60");
+        (await reported.GetAsync("/style.css", "Range: bytes=0-4")).Is(206).Has("Cache-Control", "public, max-age=60");
+        (await reported.GetAsync("/text.txt")).Is(200).Has("Cache-Control", "no-cache");
     }
 
     [Theory]
     [Behaviour("RFC 9110 8.3.2", Group, "--charset NAME: what texts say of themselves.")]
     public async Task A_charset_can_be_told(Site site)
     {
-        Site told = site.With("--charset", "iso-8859-1");
-        (await told.GetAsync("/text.txt")).Is(200).Has("Content-Type", "text/plain; charset=iso-8859-1");
-        (await told.GetAsync("/types/file.png")).Is(200).Has("Content-Type", "image/png");
+        Site reported = site.With("--charset", "iso-8859-1");
+        (await reported.GetAsync("/text.txt")).Is(200).Has("Content-Type", "text/plain; charset=iso-8859-1");
+        (await reported.GetAsync("/types/file.png")).Is(200).Has("Content-Type", "image/png");
     }
 
     [Theory]

@@ -32,7 +32,17 @@ public class HostOptionTests
     public async Task The_host_of_an_absolute_form_counts(Site site) =>
         (await AskAsync(site, "http://files.example/one.txt", "other.example")).Is(200).Has("X-All", "yes");
 
-    private static Task<Answer> AskAsync(Site site, string target, string host) =>
+    [Theory]
+    [Behaviour(
+        "RFC 5890 2.3.2.1", Group,
+        "--host with an international name: the host that clients send is its A-label.",
+        NotOnKestrel = "Hosts are branches of the application.")]
+    public Task An_international_host_is_found_by_its_a_label(Site site) => Expect.EachAsync(
+        ["xn--bcher-kva.example", "XN--BCHER-KVA.example:8080"],
+        async host => (await site.With("--site-files", "on", "--host", $"b\u00FCcher.example={Site.Files.PathOf("/sites/files")}")
+            .SendAsync($"GET /one.txt HTTP/1.1\r\nHost: {host}\r\n\r\n")).Is(200).Has("X-All", "yes"));
+
+    private static Task<Response> AskAsync(Site site, string target, string host) =>
         site.With("--site-files", "on", "--host", $"files.example={Site.Files.PathOf("/sites/files")}")
             .SendAsync($"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
 }

@@ -14,17 +14,17 @@ public partial class ListingTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--listing: a directory without an index page is listed as HTML in UTF-8.")]
     public async Task A_directory_is_listed(Site site)
     {
-        Answer answer = (await Listed(site).GetAsync("/no-index/")).Is(200);
-        answer.HasType("text/html");
-        Expect.That(Links(answer).Any(static link => link is "file.txt" or "./file.txt"), "no link to file.txt");
+        Response response = (await Listed(site).GetAsync("/no-index/")).Is(200);
+        response.HasType("text/html");
+        Expect.That(Links(response).Any(static link => link is "file.txt" or "./file.txt"), "no link to file.txt");
     }
 
     [Theory]
     [Behaviour("RFC 3986 2.1", Group, "--listing: every name is escaped so that its link leads to it.")]
     public async Task Every_link_leads_to_its_file(Site site)
     {
-        Answer answer = (await Listed(site).GetAsync("/names/")).Is(200);
-        string[] links = [.. Links(answer)];
+        Response response = (await Listed(site).GetAsync("/names/")).Is(200);
+        string[] links = [.. Links(response)];
         foreach (string name in Names.All)
         {
             string? link = links.SingleOrDefault(link => new Uri(new Uri("http://localhost/names/"), link).AbsolutePath is { } path
@@ -65,11 +65,11 @@ public partial class ListingTests
     [Behaviour("RFC 9110 12.5.1", Group, "--listing: Accept: application/json gives a JSON array, and the answer varies by Accept.")]
     public async Task A_listing_can_be_json(Site site)
     {
-        Answer answer = (await Listed(site).GetAsync("/names/", "Accept: application/json")).Is(200);
-        answer.HasType("application/json");
-        Expect.That(answer.Lists("Vary", "Accept"), "no Vary: Accept");
+        Response response = (await Listed(site).GetAsync("/names/", "Accept: application/json")).Is(200);
+        response.HasType("application/json");
+        Expect.That(response.Lists("Vary", "Accept"), "no Vary: Accept");
         Expect.That((await Listed(site).GetAsync("/names/")).Lists("Vary", "Accept"), "no Vary: Accept on HTML");
-        using var json = JsonDocument.Parse(answer.Body);
+        using var json = JsonDocument.Parse(response.Body);
         string[] names = [.. json.RootElement.EnumerateArray().Select(static entry => entry.GetProperty("name").GetString()!)];
         Expect.Equal(Names.All.Length, names.Intersect(Names.All).Count(), "the number of names");
     }
@@ -94,8 +94,8 @@ public partial class ListingTests
         Site listed = Listed(site);
         (await listed.GetAsync("/dir/")).IsWhole(Site.Files["/dir/index.html"]);
         (await listed.GetAsync("/no-index?sort=name")).Is(308);
-        Answer get = (await listed.GetAsync("/no-index/")).Is(200);
-        Answer head = (await listed.HeadAsync("/no-index/")).Is(200).Has("Content-Type", get["Content-Type"]!);
+        Response get = (await listed.GetAsync("/no-index/")).Is(200);
+        Response head = (await listed.HeadAsync("/no-index/")).Is(200).Has("Content-Type", get["Content-Type"]!);
         Expect.Equal(get["Content-Length"], head["Content-Length"], "HEAD's Content-Length");
     }
 
@@ -103,14 +103,14 @@ public partial class ListingTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--listing: a thousand files and more are listed as a few are.")]
     public async Task A_long_listing_is_as_a_short_one(Site site)
     {
-        Answer page = (await Listed(site).GetAsync("/sites/many/")).Is(200);
+        Response page = (await Listed(site).GetAsync("/sites/many/")).Is(200);
         Expect.Equal(Fixture.ManyFiles, Links(page).Count(static link => link.EndsWith(".txt", StringComparison.Ordinal)), "the number of links");
         (await Listed(site).GetAsync("/sites/many/", $"If-None-Match: {page["ETag"]}")).Is(304);
         (await Listed(site).GetAsync("/sites/many/", "If-Match: \"another\"")).Is(412);
 
         // Each of them made for the first time.
-        Answer head = (await Listed(site).HeadAsync("/sites/many/?sort=time")).Is(200);
-        Answer get = (await Listed(site).GetAsync("/sites/many/?sort=time")).Is(200);
+        Response head = (await Listed(site).HeadAsync("/sites/many/?sort=time")).Is(200);
+        Response get = (await Listed(site).GetAsync("/sites/many/?sort=time")).Is(200);
         Expect.Equal(get["Content-Length"], head["Content-Length"], "HEAD's Content-Length");
         foreach (string order in (string[])["sort=size&order=asc", "sort=size&order=desc"])
         {
@@ -122,13 +122,13 @@ public partial class ListingTests
 
     private static async Task<string[]> NamesOfAsync(Site site, string target)
     {
-        Answer answer = (await Listed(site).GetAsync(target, "Accept: application/json")).Is(200);
-        using var json = JsonDocument.Parse(answer.Body);
+        Response response = (await Listed(site).GetAsync(target, "Accept: application/json")).Is(200);
+        using var json = JsonDocument.Parse(response.Body);
         return [.. json.RootElement.EnumerateArray().Select(static entry => entry.GetProperty("name").GetString()!)];
     }
 
-    private static IEnumerable<string> Links(Answer answer) =>
-        Href().Matches(Encoding.UTF8.GetString(answer.Body)).Select(static match => WebUtility.HtmlDecode(match.Groups["link"].Value));
+    private static IEnumerable<string> Links(Response response) =>
+        Href().Matches(Encoding.UTF8.GetString(response.Body)).Select(static match => WebUtility.HtmlDecode(match.Groups["link"].Value));
 
     [GeneratedRegex("""href=(?:"(?<link>[^"]*)"|'(?<link>[^']*)')""")]
     private static partial Regex Href();

@@ -19,10 +19,10 @@ public class RuleTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--redirect: a star in FROM is :splat in TO, a :word is itself.")]
     public async Task A_redirect_carries_its_parts(Site site)
     {
-        Site told = site.With("--redirect", "/blog/* /news/:splat 302", "--redirect", "/u/:name/:page /people/:name?p=:page 302");
-        (await told.GetAsync("/blog/2024/05/post.html")).Is(302).Has("Location", "/news/2024/05/post.html");
-        (await told.GetAsync("/u/ann/7")).Is(302).Has("Location", "/people/ann?p=7");
-        (await told.GetAsync("/u/ann")).Is(404);
+        Site reported = site.With("--redirect", "/blog/* /news/:splat 302", "--redirect", "/u/:name/:page /people/:name?p=:page 302");
+        (await reported.GetAsync("/blog/2024/05/post.html")).Is(302).Has("Location", "/news/2024/05/post.html");
+        (await reported.GetAsync("/u/ann/7")).Is(302).Has("Location", "/people/ann?p=7");
+        (await reported.GetAsync("/u/ann")).Is(404);
     }
 
     [Theory]
@@ -31,8 +31,8 @@ public class RuleTests
         ["/blog/%0d%0aSet-Cookie:%20a=b", "/blog/a%20b", "/blog/%22%3e%3cscript%3e", "/blog/%C3%BC", "/blog/%25"],
         async target =>
         {
-            Answer answer = (await site.With("--redirect", "/blog/* /news/:splat 302").GetAsync(target)).Is(302).Lacks("Set-Cookie");
-            Expect.Equal("/news" + target["/blog".Length..].ToLowerInvariant(), answer["Location"]!.ToLowerInvariant(), "Location");
+            Response response = (await site.With("--redirect", "/blog/* /news/:splat 302").GetAsync(target)).Is(302).Lacks("Set-Cookie");
+            Expect.Equal("/news" + target["/blog".Length..].ToLowerInvariant(), response["Location"]!.ToLowerInvariant(), "Location");
         });
 
     [Theory]
@@ -50,9 +50,9 @@ public class RuleTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--redirect: a file comes before a redirect, unless the status has a '!'.")]
     public async Task A_file_comes_before_a_redirect(Site site)
     {
-        Site told = site.With("--redirect", "/one.txt /elsewhere 302", "--redirect", "/text.txt /elsewhere 302!");
-        (await told.GetAsync("/one.txt")).IsWhole(Site.Files["/one.txt"]);
-        (await told.GetAsync("/text.txt")).Is(302).Has("Location", "/elsewhere");
+        Site reported = site.With("--redirect", "/one.txt /elsewhere 302", "--redirect", "/text.txt /elsewhere 302!");
+        (await reported.GetAsync("/one.txt")).IsWhole(Site.Files["/one.txt"]);
+        (await reported.GetAsync("/text.txt")).Is(302).Has("Location", "/elsewhere");
     }
 
     [Theory]
@@ -64,10 +64,10 @@ public class RuleTests
     [Behaviour(BehaviourAttribute.Choice, Group, "--rewrite 'FROM TO': another file answers, with its own fields.")]
     public async Task A_rewrite_serves_another_file(Site site)
     {
-        Site told = site.With("--rewrite", "/api/* /text.txt");
-        (await told.GetAsync("/api/anything")).IsWhole(Site.Files["/text.txt"]);
-        (await told.GetAsync("/api/anything", "If-None-Match: *")).Is(304);
-        (await told.GetAsync("/api/anything", "Range: bytes=0-4")).IsPart(Site.Files["/text.txt"], 0, 4);
+        Site reported = site.With("--rewrite", "/api/* /text.txt");
+        (await reported.GetAsync("/api/anything")).IsWhole(Site.Files["/text.txt"]);
+        (await reported.GetAsync("/api/anything", "If-None-Match: *")).Is(304);
+        (await reported.GetAsync("/api/anything", "Range: bytes=0-4")).IsPart(Site.Files["/text.txt"], 0, 4);
     }
 
     [Theory]
@@ -83,10 +83,10 @@ public class RuleTests
         "_headers: its fields are in the answers that match, its Cache-Control in place of the default.")]
     public async Task The_headers_file_adds_fields(Site site)
     {
-        Site told = Told(site);
-        (await told.GetAsync("/one.txt")).Is(200).Has("X-All", "yes").Lacks("X-Asset").Has("Cache-Control", "no-cache");
+        Site reported = Reported(site);
+        (await reported.GetAsync("/one.txt")).Is(200).Has("X-All", "yes").Lacks("X-Asset").Has("Cache-Control", "no-cache");
         (await site.WithFolder("/sites/files", "--site-files", "off").GetAsync("/assets/app.css")).Is(200).Lacks("X-All").Lacks("X-Asset");
-        (await told.GetAsync("/")).Is(200).Has("X-All", "yes");
+        (await reported.GetAsync("/")).Is(200).Has("X-All", "yes");
     }
 
     [Theory]
@@ -95,21 +95,21 @@ public class RuleTests
         "_redirects: moved, with splat and placeholder, behind files unless forced, and as a rewrite.")]
     public async Task The_redirects_file_redirects(Site site)
     {
-        Site told = Told(site);
-        (await told.GetAsync("/old")).Is(301).Has("Location", "/one.txt");
-        (await told.GetAsync("/blog/a/b")).Is(302).Has("Location", "/news/a/b");
-        (await told.GetAsync("/user/ann")).Is(308).Has("Location", "/people/ann");
-        (await told.GetAsync("/one.txt")).Is(200);
-        (await told.GetAsync("/forced/x")).Is(302).Has("Location", "/one.txt");
-        (await told.GetAsync("/assets/app.css")).Is(301).Has("Location", "/one.txt");
-        (await told.GetAsync("/app/route")).IsWhole(Site.Files["/sites/files/index.html"]);
+        Site reported = Reported(site);
+        (await reported.GetAsync("/old")).Is(301).Has("Location", "/one.txt");
+        (await reported.GetAsync("/blog/a/b")).Is(302).Has("Location", "/news/a/b");
+        (await reported.GetAsync("/user/ann")).Is(308).Has("Location", "/people/ann");
+        (await reported.GetAsync("/one.txt")).Is(200);
+        (await reported.GetAsync("/forced/x")).Is(302).Has("Location", "/one.txt");
+        (await reported.GetAsync("/assets/app.css")).Is(301).Has("Location", "/one.txt");
+        (await reported.GetAsync("/app/route")).IsWhole(Site.Files["/sites/files/index.html"]);
     }
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "_headers and _redirects are not served.")]
     public Task Site_files_are_not_served(Site site) => Expect.EachAsync(
         ["/_headers", "/_redirects", "/%5fheaders", "/./_redirects"],
-        async target => (await Told(site).GetAsync(target)).Is(400, 404));
+        async target => (await Reported(site).GetAsync(target)).Is(400, 404));
 
-    private static Site Told(Site site) => site.WithFolder("/sites/files", "--site-files", "on");
+    private static Site Reported(Site site) => site.WithFolder("/sites/files", "--site-files", "on");
 }

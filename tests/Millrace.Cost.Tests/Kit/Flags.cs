@@ -4,10 +4,10 @@ namespace Millrace.Cost.Tests.Kit;
 internal static class Flags
 {
     /// <summary>No file is kept in memory; each is read on the ring for its request.</summary>
-    public const string Ring = "--bake-max 0 --ring-max 4m";
+    public const string Ring = "--cache-max-file 0 --read-max 4m";
 
     /// <summary>All files are sent in pieces.</summary>
-    public const string Stream = "--bake-max 0 --ring-max 0";
+    public const string Stream = "--cache-max-file 0 --read-max 0";
 
     public static string[] OneReactor(string backend, string others = "") =>
     [

@@ -9,7 +9,7 @@ internal sealed partial class Http1Connection : KeptConnection
 {
     private readonly byte[] _request;
     private readonly byte[] _room = new byte[1 << 20];
-    private readonly int _answerBytes;
+    private readonly int _responseBytes;
 
     /// <param name="server">Whom to ask.</param>
     /// <param name="target">For what.</param>
@@ -20,19 +20,19 @@ internal sealed partial class Http1Connection : KeptConnection
     {
         _request = Encoding.ASCII.GetBytes($"GET {target} HTTP/1.1\r\nHost: a\r\n{(field.Length > 0 ? field + "\r\n" : "")}\r\n");
         Send(_request);
-        _answerBytes = TakeFirstAnswer(status);
+        _responseBytes = TakeFirstResponse(status);
     }
 
     public override void Ask(int requests = 1)
     {
         Send(requests == 1 ? _request : [.. Enumerable.Repeat(_request, requests).SelectMany(static bytes => bytes)]);
-        for (int left = requests * _answerBytes; left > 0;)
+        for (int left = requests * _responseBytes; left > 0;)
         {
             left -= Receive(_room.AsSpan(0, Math.Min(left, _room.Length)));
         }
     }
 
-    private int TakeFirstAnswer(int status)
+    private int TakeFirstResponse(int status)
     {
         int count = 0, end;
         while ((end = _room.AsSpan(0, count).IndexOf("\r\n\r\n"u8)) < 0)

@@ -10,14 +10,13 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>What every backend owes the reactor, asked of it directly over real sockets.</summary>
-public abstract class BackendContractTests(BackendKind kind, bool isPolled = false, bool isRegistered = false)
-    : BackendTest(kind, isPolled, isRegistered)
+public abstract class BackendContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     [Fact]
     public void It_passes_its_self_test()
     {
-        using DirectBackend kernel = Open(SelfTest.Options);
-        Assert.Null(SelfTest.Run(kernel.Backend));
+        using DirectBackend kernel = Open(BackendSelfTest.Options);
+        Assert.Null(BackendSelfTest.Run(kernel.Backend));
     }
 
     [Fact]
@@ -29,11 +28,11 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         listener.Listen();
         using TcpClient early = ConnectTo(listener);
         kernel.Backend.SubmitAccept(AcceptToken, (int)listener.Handle);
-        kernel.Close(Accepted(kernel));
+        kernel.Backend.CloseSocket(Accepted(kernel));
         for (int i = 0; i < 3; i++)
         {
             using TcpClient client = ConnectTo(listener);
-            kernel.Close(Accepted(kernel));
+            kernel.Backend.CloseSocket(Accepted(kernel));
         }
 
         kernel.ExpectNothing(AcceptToken);
@@ -58,7 +57,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         pair.Peer.Shutdown(SocketShutdown.Send);
         Completion end = kernel.Next(ReceiveToken);
         Assert.Equal((0, true, false), (end.Result, end.IsTerminal, end.HasBuffer));
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Theory]
@@ -89,7 +88,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
 
         Pattern.Check(1, got.ToArray());
         Assert.Equal(0, NextEnd(kernel, pair).Result);
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Fact]
@@ -107,7 +106,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
         Pattern.Check(2, kernel.Receive(ReceiveToken, 10));
         kernel.Cancel(ReceiveToken);
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Fact]
@@ -127,7 +126,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
         Pattern.Check(1, kernel.Receive(ReceiveToken, BufferBytes), 2 * BufferBytes);
         kernel.Cancel(ReceiveToken);
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Fact]
@@ -140,7 +139,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         pair.ResetPeer();
         Completion end = kernel.Next(ReceiveToken);
         Assert.Equal((-Errno.ECONNRESET, true), (end.Result, end.IsTerminal));
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Fact]
@@ -167,7 +166,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         }
 
         kernel.Cancel(ReceiveToken);
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Fact]
@@ -181,7 +180,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
         Assert.Equal("abcd"u8.ToArray(), kernel.Receive(ReceiveToken, 4));
         kernel.Cancel(ReceiveToken);
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Fact]
@@ -198,9 +197,9 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         quiet.Peer.Send("x"u8);
 
         bool heard = false;
-        for (int turn = 0; turn < 10 && !heard; turn++)
+        for (int iteration = 0; iteration < 10 && !heard; iteration++)
         {
-            foreach (Completion completion in kernel.Backend.Turn(10))
+            foreach (Completion completion in kernel.Backend.Poll(10))
             {
                 heard |= completion.Token == quietToken;
                 Assert.True(completion.HasBuffer);
@@ -219,7 +218,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
                 kernel.Backend.ReturnBuffer(more.BufferId);
             }
 
-            kernel.Close(pair.Ours);
+            kernel.Backend.CloseSocket(pair.Ours);
         }
     }
 
@@ -258,15 +257,15 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
     public void A_wake_ends_the_wait_of_the_next_turn_and_of_a_present_one()
     {
         using DirectBackend kernel = Open();
-        kernel.Turn(0);
+        kernel.Iteration(0);
         var watch = Stopwatch.StartNew();
         kernel.Backend.Wake();
         kernel.Backend.Wake();
-        kernel.Turn(10_000);
+        kernel.Iteration(10_000);
         for (int i = 0; i < 3; i++)
         {
             using var timer = new Timer(_ => kernel.Backend.Wake(), null, 20, Timeout.Infinite);
-            kernel.Turn(10_000);
+            kernel.Iteration(10_000);
         }
 
         Assert.True(watch.ElapsedMilliseconds < 9_000, $"Four turns waited {watch.ElapsedMilliseconds} ms.");
@@ -276,11 +275,11 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
     public void A_turn_waits_as_long_as_it_was_told()
     {
         using DirectBackend kernel = Open();
-        kernel.Turn(0);
+        kernel.Iteration(0);
         var watch = Stopwatch.StartNew();
-        kernel.Turn(0);
-        kernel.Turn(50);
-        kernel.Turn(50);
+        kernel.Iteration(0);
+        kernel.Iteration(50);
+        kernel.Iteration(50);
         Assert.InRange(watch.ElapsedMilliseconds, 98, 10_000);
     }
 
@@ -296,10 +295,10 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         // Bytes and an end that nobody asks for any more.
         last.Peer.Send(new byte[10]);
         last.Dispose();
-        kernel.Turn(10);
+        kernel.Iteration(10);
         // There already: none of its own sockets takes the number that it is to have.
         SocketPair pair = SocketPair.Tcp();
-        kernel.Close(last.Ours);
+        kernel.Backend.CloseSocket(last.Ours);
         using SocketPair next = pair.MovedTo(last.Ours);
 
         OperationToken token = DirectBackend.Token(OperationKind.Receive, slot: 3, generation: 8);
@@ -310,7 +309,7 @@ public abstract class BackendContractTests(BackendKind kind, bool isPolled = fal
         Pattern.Check(2, kernel.Receive(token, 10));
         kernel.Cancel(token);
         kernel.ExpectNothing(ReceiveToken);
-        kernel.Close(next.Ours);
+        kernel.Backend.CloseSocket(next.Ours);
     }
 
     /// <summary>The terminal completion, armed again where buffers ran out just before.</summary>
@@ -370,9 +369,6 @@ public class UringContractTests() : BackendContractTests(BackendKind.IoUring);
 
 [Trait("Backend", "io_uring")]
 public class PolledUringContractTests() : BackendContractTests(BackendKind.IoUring, isPolled: true);
-
-[Trait("Backend", "io_uring")]
-public class RegisteredUringContractTests() : BackendContractTests(BackendKind.IoUring, isRegistered: true);
 
 [Trait("Backend", "epoll")]
 public class EpollContractTests() : BackendContractTests(BackendKind.Epoll);

@@ -1,5 +1,5 @@
 using Millrace.Engine.Backends;
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
 using Millrace.Interop.Files;
@@ -11,20 +11,20 @@ namespace Millrace.Engine.Tests.Backends;
 public class BackendProbeTests
 {
     [Theory]
-    [InlineData(Errno.ENOSYS, false, false, nameof(UringObstacle.Kernel), "not in this kernel", "Linux 6.1")]
-    [InlineData(Errno.EINVAL, false, true, nameof(UringObstacle.Kernel), "lacks what Millrace needs", "Linux 6.1")]
-    [InlineData(Errno.EPERM, false, true, nameof(UringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
-    [InlineData(Errno.ENOSYS, false, true, nameof(UringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
-    [InlineData(Errno.EACCES, false, true, nameof(UringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
-    [InlineData(Errno.EPERM, true, true, nameof(UringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
-    [InlineData(Errno.EPERM, true, false, nameof(UringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
-    [InlineData(Errno.EPERM, false, false, nameof(UringObstacle.Policy), "security module", "allow it there")]
-    [InlineData(Errno.EACCES, false, false, nameof(UringObstacle.Policy), "security module", "allow it there")]
-    [InlineData(Errno.EOPNOTSUPP, false, false, nameof(UringObstacle.Policy), "sandbox", "allow it there")]
+    [InlineData(Errno.ENOSYS, false, false, nameof(IoUringObstacle.Kernel), "not in this kernel", "Linux 6.1")]
+    [InlineData(Errno.EINVAL, false, true, nameof(IoUringObstacle.Kernel), "lacks what Millrace needs", "Linux 6.1")]
+    [InlineData(Errno.EPERM, false, true, nameof(IoUringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.ENOSYS, false, true, nameof(IoUringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.EACCES, false, true, nameof(IoUringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.EPERM, true, true, nameof(IoUringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
+    [InlineData(Errno.EPERM, true, false, nameof(IoUringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
+    [InlineData(Errno.EPERM, false, false, nameof(IoUringObstacle.Policy), "security module", "allow it there")]
+    [InlineData(Errno.EACCES, false, false, nameof(IoUringObstacle.Policy), "security module", "allow it there")]
+    [InlineData(Errno.EOPNOTSUPP, false, false, nameof(IoUringObstacle.Policy), "sandbox", "allow it there")]
     public void An_absence_names_its_cause_and_its_remedy_and_is_epolls_turn(
         int errno, bool isDisabled, bool isFiltered, string obstacle, string cause, string remedy)
     {
-        UringRefusal refusal = UringRefusal.ForSetup(errno, new HostRestrictions(isDisabled, isFiltered));
+        IoUringRefusal refusal = IoUringRefusal.ForSetup(errno, new HostRestrictions(isDisabled, isFiltered));
         Assert.Equal(obstacle, refusal.Obstacle.ToString());
         Assert.Contains(cause, refusal.Cause, StringComparison.Ordinal);
         Assert.Contains(remedy, refusal.Remedy, StringComparison.Ordinal);
@@ -38,7 +38,7 @@ public class BackendProbeTests
     [InlineData(Errno.EFAULT, "report it")]
     public void What_has_run_out_stays_an_error(int errno, string remedy)
     {
-        UringRefusal refusal = UringRefusal.ForSetup(errno, new HostRestrictions(UringDisabled: true, SeccompFilters: true));
+        IoUringRefusal refusal = IoUringRefusal.ForSetup(errno, new HostRestrictions(UringDisabled: true, SeccompFilters: true));
         Assert.False(refusal.IsAbsence);
         Assert.Contains(remedy, refusal.Message, StringComparison.Ordinal);
         Assert.Equal(BackendKind.IoUring, new BackendProbe(refusal).Best);
@@ -47,7 +47,7 @@ public class BackendProbeTests
     [Fact]
     public void A_failed_self_test_is_epolls_turn_and_says_what_failed()
     {
-        UringRefusal refusal = UringRefusal.ForSelfTest(new SelfTestFailure("multishot receive: Invalid argument", Errno.EINVAL));
+        IoUringRefusal refusal = IoUringRefusal.ForSelfTest(new SelfTestFailure("multishot receive: Invalid argument", Errno.EINVAL));
         Assert.Contains("multishot receive: Invalid argument", refusal.Cause, StringComparison.Ordinal);
         Assert.Equal(BackendKind.Epoll, new BackendProbe(refusal).Best);
     }
@@ -68,9 +68,9 @@ public class BackendProbeTests
                 fillers.Push(filler);
             }
 
-            while (BackendProbe.Try(SelfTest.Options, UringRefusal.ForSelfTest) is { } refusal)
+            while (BackendProbe.Try() is { } refusal)
             {
-                Assert.Equal((UringObstacle.Scarcity, Errno.EMFILE), (refusal.Obstacle, refusal.ErrorNumber));
+                Assert.Equal((IoUringObstacle.Scarcity, Errno.EMFILE), (refusal.Obstacle, refusal.ErrorNumber));
                 Assert.Contains("ulimit -n", refusal.Remedy, StringComparison.Ordinal);
                 causes.Add(refusal.Cause);
                 Assert.Equal(0, SocketCalls.Close(fillers.Pop()));

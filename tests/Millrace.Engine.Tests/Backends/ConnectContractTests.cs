@@ -10,8 +10,7 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>What every backend owes a reactor that connects, asked of it directly over real sockets.</summary>
-public abstract class ConnectContractTests(BackendKind kind, bool isPolled = false, bool isRegistered = false)
-    : BackendTest(kind, isPolled, isRegistered)
+public abstract class ConnectContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     [Theory]
     [InlineData("tcp")]
@@ -21,7 +20,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         using DirectBackend kernel = Open();
         using Socket listener = Listen(family);
         int socket = Connect(kernel, listener.LocalEndPoint!);
-        kernel.Turn(0);
+        kernel.Iteration(0);
         using (Socket accepted = listener.Accept())
         {
             accepted.Send("early"u8);
@@ -32,7 +31,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, socket);
         Assert.Equal("early"u8.ToArray(), kernel.Receive(ReceiveToken, 5));
         Assert.Equal(0, kernel.Next(ReceiveToken).Result);
-        kernel.Close(socket);
+        kernel.Backend.CloseSocket(socket);
     }
 
     [Fact]
@@ -55,7 +54,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         }
 
         kernel.Cancel(ReceiveToken);
-        kernel.Close(socket);
+        kernel.Backend.CloseSocket(socket);
     }
 
     [Fact]
@@ -67,7 +66,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         int socket = Connect(kernel, silent.LocalEndPoint!);
         Completion refused = kernel.Next(ConnectToken);
         Assert.Equal((-Errno.ECONNREFUSED, true), (refused.Result, refused.IsTerminal));
-        kernel.Close(socket);
+        kernel.Backend.CloseSocket(socket);
     }
 
     [Fact]
@@ -77,7 +76,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         using var folder = new TemporaryFolder();
         int socket = Connect(kernel, new UnixDomainSocketEndPoint(folder.File("missing")));
         Assert.Equal(-Errno.ENOENT, kernel.Next(ConnectToken).Result);
-        kernel.Close(socket);
+        kernel.Backend.CloseSocket(socket);
     }
 
     [Fact]
@@ -90,14 +89,14 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         kernel.ExpectNothing(ConnectToken);
         kernel.Cancel(ConnectToken);
         int next = NewSocket(listener.LocalEndPoint!);
-        kernel.Close(socket);
+        kernel.Backend.CloseSocket(socket);
 
         // The next one has the same number.
         SocketPair.Move(next, socket);
         Connect(kernel, socket, listener.LocalEndPoint!);
         Assert.Equal(0, kernel.Next(ConnectToken).Result);
         kernel.ExpectNothing(ConnectToken);
-        kernel.Close(socket);
+        kernel.Backend.CloseSocket(socket);
     }
 
     private static Socket Listen(string family)
@@ -137,9 +136,6 @@ public class UringConnectContractTests() : ConnectContractTests(BackendKind.IoUr
 
 [Trait("Backend", "io_uring")]
 public class PolledUringConnectContractTests() : ConnectContractTests(BackendKind.IoUring, isPolled: true);
-
-[Trait("Backend", "io_uring")]
-public class RegisteredUringConnectContractTests() : ConnectContractTests(BackendKind.IoUring, isRegistered: true);
 
 [Trait("Backend", "epoll")]
 public class EpollConnectContractTests() : ConnectContractTests(BackendKind.Epoll);

@@ -48,15 +48,15 @@ public sealed class EpollAllocationTests() : BackendTest(BackendKind.Epoll)
         using var folder = new TemporaryFolder();
         using FileStream file = File.OpenRead(folder.File("f", new byte[1_000]));
         byte* memory = stackalloc byte[1_000];
-        var work = new Work
+        var work = new EpollWork
         {
-            Kind = WorkKind.Read,
+            Kind = EpollWorkKind.Read,
             Fd = (int)file.SafeFileHandle.DangerousGetHandle(),
             Token = ReadToken,
             Memory = memory,
             Bytes = 1_000,
         };
-        using var reads = new ColdReads(static () => { });
+        using var reads = new UncachedReads(static () => { });
         bool isAsExpected = true;
         long allocated = Allocations.OfEach(() =>
         {
@@ -81,7 +81,7 @@ public sealed class EpollAllocationTests() : BackendTest(BackendKind.Epoll)
     {
         while (true)
         {
-            foreach (ref readonly Completion completion in backend.Turn(timeoutMs: 1))
+            foreach (ref readonly Completion completion in backend.Poll(timeoutMs: 1))
             {
                 if (completion.Token == token)
                 {

@@ -6,8 +6,7 @@ using Millrace.Engine.Tests.Kit;
 namespace Millrace.Engine.Tests.Backends;
 
 /// <summary>Receives that end with the first bytes, with and without others before and behind them.</summary>
-public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false, bool isRegistered = false)
-    : BackendTest(kind, isPolled, isRegistered)
+public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     [Theory]
     [InlineData(true)]
@@ -41,7 +40,7 @@ public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false, 
         pair.Peer.Shutdown(SocketShutdown.Send);
         Completion end = kernel.Next(ReceiveToken);
         Assert.Equal((0, true), (end.Result, end.IsTerminal));
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 
     [Fact]
@@ -54,7 +53,7 @@ public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false, 
             pair.Peer.Send(Pattern.Make(i, 10));
             kernel.Backend.SubmitReceiveOnce(ReceiveToken, pair.Ours);
             Pattern.Check(i, kernel.Take(kernel.Next(ReceiveToken)));
-            kernel.Close(pair.Ours);
+            kernel.Backend.CloseSocket(pair.Ours);
             Assert.Equal(0, pair.Peer.Receive(new byte[1]));
         }
     }
@@ -72,7 +71,7 @@ public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false, 
         pair.Peer.Shutdown(SocketShutdown.Send);
         Completion end = kernel.Next(ReceiveToken);
         Assert.Equal((0, true, false), (end.Result, end.IsTerminal, end.HasBuffer));
-        kernel.Close(pair.Ours);
+        kernel.Backend.CloseSocket(pair.Ours);
     }
 }
 
@@ -81,9 +80,6 @@ public class UringReceiveOnceTests() : ReceiveOnceTests(BackendKind.IoUring);
 
 [Trait("Backend", "io_uring")]
 public class PolledUringReceiveOnceTests() : ReceiveOnceTests(BackendKind.IoUring, isPolled: true);
-
-[Trait("Backend", "io_uring")]
-public class RegisteredUringReceiveOnceTests() : ReceiveOnceTests(BackendKind.IoUring, isRegistered: true);
 
 [Trait("Backend", "epoll")]
 public class EpollReceiveOnceTests() : ReceiveOnceTests(BackendKind.Epoll);

@@ -1,5 +1,5 @@
 using System.Runtime.InteropServices;
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Tests.Backends.Kit;
 using Millrace.Engine.Tests.Kit;
@@ -86,15 +86,15 @@ public unsafe class RegisteredMemoryTests() : BackendTest(BackendKind.IoUring)
     [Fact]
     public void Of_what_is_refused_cause_and_remedy_are_told()
     {
-        UringRefusal refusal = UringRefusal.ForMemory(Errno.ENOMEM);
-        Assert.Equal((UringObstacle.Memory, false), (refusal.Obstacle, refusal.IsAbsence));
+        IoUringRefusal refusal = IoUringRefusal.ForMemory(Errno.ENOMEM);
+        Assert.Equal((IoUringObstacle.Memory, false), (refusal.Obstacle, refusal.IsAbsence));
         Assert.False(new EngineException(refusal).IsShortOfMemory);
         Assert.Equal(
             "io_uring found no memory to lock for registered buffers: raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use "
-                + "fewer reactors, or ask for smaller ones.",
+                + "fewer reactors, or configure smaller ones.",
             refusal.Message);
-        refusal = UringRefusal.ForMemory(Errno.EOPNOTSUPP);
-        Assert.Equal((UringObstacle.Memory, false), (refusal.Obstacle, refusal.IsAbsence));
+        refusal = IoUringRefusal.ForMemory(Errno.EOPNOTSUPP);
+        Assert.Equal((IoUringObstacle.Memory, false), (refusal.Obstacle, refusal.IsAbsence));
         Assert.EndsWith(": do without registered buffers.", refusal.Message, StringComparison.Ordinal);
     }
 

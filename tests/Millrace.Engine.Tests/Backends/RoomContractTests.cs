@@ -102,7 +102,7 @@ public abstract class RoomContractTests(BackendKind kind, bool isPolled = false)
     [Fact]
     public void Results_that_never_end_and_what_a_peer_sends_come_in_turn()
     {
-        using DirectBackend kernel = Open(Small with { CompletionsPerTurn = 1 });
+        using DirectBackend kernel = Open(Small with { CompletionsPerIteration = 1 });
         using SocketPair pair = SocketPair.Tcp();
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
         kernel.Backend.SubmitResult(SendToken, 1);
@@ -110,9 +110,9 @@ public abstract class RoomContractTests(BackendKind kind, bool isPolled = false)
         pair.Peer.Send(new byte[1]);
         int results = 0;
         bool isReceived = false;
-        for (int turns = 0; turns < 1_000 && !(isReceived && results > 10); turns++)
+        for (int iterations = 0; iterations < 1_000 && !(isReceived && results > 10); iterations++)
         {
-            foreach (Completion completion in kernel.Backend.Turn(timeoutMs: 10).ToArray())
+            foreach (Completion completion in kernel.Backend.Poll(timeoutMs: 10).ToArray())
             {
                 if (completion.Token == SendToken)
                 {

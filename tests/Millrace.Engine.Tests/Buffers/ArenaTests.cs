@@ -5,7 +5,7 @@ namespace Millrace.Engine.Tests.Buffers;
 /// <summary>Blocks of one piece of memory, and what pools do when none is left there.</summary>
 public unsafe class ArenaTests
 {
-    private const int Answer = BlockPools.AnswerBytes;
+    private const int Response = BlockPools.ResponseBytes;
     private const int Chunk = BlockPools.ChunkBytes;
 
     [Fact]
@@ -13,18 +13,18 @@ public unsafe class ArenaTests
     {
         using var arena = new Arena(2 * Chunk);
         byte* chunk = arena.TryTake(Chunk);
-        var answers = new HashSet<nint>();
-        for (int i = 0; i < Chunk / Answer; i++)
+        var responses = new HashSet<nint>();
+        for (int i = 0; i < Chunk / Response; i++)
         {
-            byte* answer = arena.TryTake(Answer);
-            Assert.True(arena.Holds(answer, Answer) && answers.Add((nint)answer));
-            Assert.True(answer + Answer <= chunk || answer >= chunk + Chunk);
-            new Span<byte>(answer, Answer).Fill(1);
+            byte* response = arena.TryTake(Response);
+            Assert.True(arena.Contains(response, Response) && responses.Add((nint)response));
+            Assert.True(response + Response <= chunk || response >= chunk + Chunk);
+            new Span<byte>(response, Response).Fill(1);
         }
 
-        Assert.True(arena.TryTake(Answer) is null && arena.TryTake(Chunk) is null);
-        arena.GiveBack(chunk, Chunk);
-        Assert.True(arena.TryTake(Answer) is null && arena.TryTake(Chunk) == chunk);
+        Assert.True(arena.TryTake(Response) is null && arena.TryTake(Chunk) is null);
+        arena.Return(chunk, Chunk);
+        Assert.True(arena.TryTake(Response) is null && arena.TryTake(Chunk) == chunk);
         Assert.Equal(0, new Span<byte>(chunk, Chunk).IndexOfAnyExcept((byte)0) + 1);
     }
 
@@ -40,9 +40,9 @@ public unsafe class ArenaTests
     {
         using var arena = new Arena(Chunk);
         byte* start = arena.Address;
-        Assert.True(arena.Holds(start, Chunk) && arena.Holds(start + Chunk - 1, 1));
-        Assert.False(arena.Holds(start, Chunk + 1) || arena.Holds(start + 1, Chunk) || arena.Holds(start + Chunk, 1));
-        Assert.False(arena.Holds(start - 1, 1) || arena.Holds(start, nuint.MaxValue));
+        Assert.True(arena.Contains(start, Chunk) && arena.Contains(start + Chunk - 1, 1));
+        Assert.False(arena.Contains(start, Chunk + 1) || arena.Contains(start + 1, Chunk) || arena.Contains(start + Chunk, 1));
+        Assert.False(arena.Contains(start - 1, 1) || arena.Contains(start, nuint.MaxValue));
     }
 
     [Fact]
@@ -50,10 +50,10 @@ public unsafe class ArenaTests
     {
         using var arena = new Arena(2 * Chunk);
         var pools = new BlockPools();
-        pools.LendFrom(arena);
-        int[] sizes = [Chunk, Answer, Chunk, BlockPools.SmallBytes, 3 * Chunk];
-        Block[] blocks = [.. sizes.Select(pools.Rent)];
-        Assert.Equal([true, true, false, false, false], blocks.Select(block => arena.Holds(block.Address, (nuint)block.Bytes)));
+        pools.UseArena(arena);
+        int[] sizes = [Chunk, Response, Chunk, BlockPools.SmallBytes, 3 * Chunk];
+        Block[] blocks = [.. sizes.Select(bytes => pools.Rent(bytes))];
+        Assert.Equal([true, true, false, false, false], blocks.Select(block => arena.Contains(block.Address, (nuint)block.Bytes)));
         foreach (Block block in blocks)
         {
             new Span<byte>(block.Address, block.Bytes).Fill(7);
@@ -62,6 +62,6 @@ public unsafe class ArenaTests
 
         pools.Dispose();
         Assert.Equal((0, 0L), (pools.Lent, pools.HeldBytes));
-        Assert.True(arena.TryTake(Chunk) is not null && arena.TryTake(Answer) is not null);
+        Assert.True(arena.TryTake(Chunk) is not null && arena.TryTake(Response) is not null);
     }
 }

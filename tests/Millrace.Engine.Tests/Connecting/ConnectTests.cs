@@ -56,7 +56,7 @@ public class ConnectTests : EngineTest
         using var folder = new TemporaryFolder();
         SocketException refusal = await FailAsync(new UnixDomainSocketEndPoint(folder.File("missing")));
         Assert.Equal(SocketError.AddressNotAvailable, refusal.SocketErrorCode);
-        Assert.Contains("nothing has made that socket", refusal.Message, StringComparison.Ordinal);
+        Assert.Contains("the socket does not exist", refusal.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -65,7 +65,7 @@ public class ConnectTests : EngineTest
         using var hole = BlackHole.Open();
         SocketException refusal = await FailAsync(hole.EndPoint, TimeSpan.FromMilliseconds(150));
         Assert.Equal(SocketError.TimedOut, refusal.SocketErrorCode);
-        Assert.Contains("it did not answer within 0.15 s", refusal.Message, StringComparison.Ordinal);
+        Assert.Contains("it did not respond within 0.15 s", refusal.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -104,7 +104,7 @@ public class ConnectTests : EngineTest
 
         OperationCanceledException end = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => connect);
         Assert.Equal(cancellation.Token, end.CancellationToken);
-        Assert.Equal(0, await Reactor.AskAsync(() => Reactor.Errands.Count));
+        Assert.Equal(0, await Reactor.AskAsync(() => Reactor.Operations.Count));
     }
 
     [Fact]
@@ -170,7 +170,7 @@ public class ConnectTests : EngineTest
         await Reactor.RunAsync(ConnectAllAsync);
         await Waiting.UntilAsync(() => Volatile.Read(ref echoed) == Count, "all were echoed");
         await Waiting.UntilAsync(() => Reactor.AskAsync(() => Reactor.Connections.Count).Result == 0, "all connections ended");
-        Assert.Equal(0, await Reactor.AskAsync(() => Reactor.Errands.Count));
+        Assert.Equal(0, await Reactor.AskAsync(() => Reactor.Operations.Count));
     }
 
     [Fact]
@@ -186,9 +186,9 @@ public class ConnectTests : EngineTest
             Task connect = Reactor.ConnectAsync(
                 round % 8 < 4 ? listener.EndPoint : hole.EndPoint, static _ => Task.CompletedTask, cancellation.Token);
             // The cancellation meets the connect at its beginning, on its way, with its completion, or behind it.
-            for (int turns = round % 4; turns > 0; turns--)
+            for (int iterations = round % 4; iterations > 0; iterations--)
             {
-                await Reactor.NextTurn();
+                await Reactor.Yield();
             }
 
             if (round % 8 == 3)
@@ -211,7 +211,7 @@ public class ConnectTests : EngineTest
 
         Assert.Equal(400, connected + cancelled);
         Assert.True(cancelled >= 200 && connected > 0, $"{connected} connected, {cancelled} were cancelled.");
-        Assert.Equal(0, await Reactor.AskAsync(() => Reactor.Errands.Count));
+        Assert.Equal(0, await Reactor.AskAsync(() => Reactor.Operations.Count));
     }
 
     [Fact]
@@ -284,7 +284,7 @@ public class ConnectTests : EngineTest
 
             connection.Consume(connection.Input.Length);
             connection.Write("ok"u8);
-            connection.Rest(TimeSpan.FromMinutes(1));
+            connection.WaitIdle(TimeSpan.FromMinutes(1));
         }));
         using Client peer = new(await listener.AcceptAsync().Within());
         for (int i = 0; i < 3; i++)
@@ -303,7 +303,7 @@ public class ConnectTests : EngineTest
         await Assert.ThrowsAsync<InvalidOperationException>(() => Reactor.ConnectAsync(listener.EndPoint, Never));
         NotSupportedException refusal = await Assert.ThrowsAsync<NotSupportedException>(
             () => Reactor.RunAsync(() => Reactor.ConnectAsync(new DnsEndPoint("mill", 80), Never)));
-        Assert.Contains("resolved first", refusal.Message, StringComparison.Ordinal);
+        Assert.Contains("resolve a name first", refusal.Message, StringComparison.Ordinal);
     }
 
     /// <summary>Sends, and receives as much.</summary>

@@ -168,6 +168,6 @@ public class ScriptedConnectTests
     {
         await script.ExpectClosedAsync(asked.Socket);
         Assert.Equal(0, SocketCalls.Close(asked.Socket));
-        Assert.Equal(0, await script.Reactor.AskAsync(() => script.Reactor.Errands.Count));
+        Assert.Equal(0, await script.Reactor.AskAsync(() => script.Reactor.Operations.Count));
     }
 }

@@ -101,10 +101,10 @@ public class EchoTests : EngineTest
         }
 
         await Task.WhenAll(clients.Select(static (client, id) => client.SendAsync(Handlers.PatternRequest(id, 3_000)))).Within();
-        byte[][] answers = await Task.WhenAll(clients.Select(static client => client.ReceiveAsync(3_000))).Within();
-        for (int id = 0; id < answers.Length; id++)
+        byte[][] responses = await Task.WhenAll(clients.Select(static client => client.ReceiveAsync(3_000))).Within();
+        for (int id = 0; id < responses.Length; id++)
         {
-            Pattern.Check(id, answers[id]);
+            Pattern.Check(id, responses[id]);
         }
 
         Assert.Equal(1_000, await Reactor.AskAsync(() => Reactor.Connections.Count));

@@ -18,9 +18,9 @@ public class EndingTests : EngineTest
         Client client = await ConnectAsync(listener);
         await client.SendAsync(Handlers.PatternRequest(3, Large));
         client.EndSending();
-        byte[] answer = await client.ReceiveToEndAsync();
-        Assert.Equal(Large, answer.Length);
-        Pattern.Check(3, answer);
+        byte[] response = await client.ReceiveToEndAsync();
+        Assert.Equal(Large, response.Length);
+        Pattern.Check(3, response);
     }
 
     [Fact]

@@ -37,7 +37,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
                 Assert.True(connection.TakesFilePages(Descriptor, i, Bytes - i));
                 Assert.Equal(Bytes - i, await connection.SendFilePagesAsync(Descriptor, i, Bytes - i));
                 Assert.Equal((i + 1) * 5 + SentBy(i), connection.WrittenBytes);
-                Assert.Equal(connection.WrittenBytes, connection.HandedBytes);
+                Assert.Equal(connection.WrittenBytes, connection.TransferredBytes);
             }
 
             connection.Write("end"u8);
@@ -161,10 +161,10 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         Listener listener = await ServeAsync(
             connection =>
             {
-                said.SetResult((connection.TakesFilePages(Descriptor, 0, Bytes), connection.CopiedBytesBehindFilePages));
+                said.SetResult((connection.TakesFilePages(Descriptor, 0, Bytes), connection.CopiedBytesAfterFilePages));
                 return Task.CompletedTask;
             },
-            stages: static _ => [new Stages.XorStage()]);
+            filters: static _ => [new Filters.XorFilter()]);
         await ConnectAsync(listener);
         Assert.Equal((false, long.MaxValue), await said.Task.Within());
     }

@@ -31,13 +31,13 @@ public class MissedCancelTests
         Assert.Equal(send.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         script.Kernel.Complete(receive, -Errno.ECANCELED);
         Miss(script, send, missed);
-        await PassAsync(script, CancelPace.FirstMs - 1);
+        await PassAsync(script, CancelRetry.FirstMs - 1);
         Assert.True(script.Kernel.IsQuiet);
 
         await PassAsync(script, 100);
         Assert.Equal(send.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         Miss(script, send, missed);
-        await PassAsync(script, CancelPace.FirstMs);
+        await PassAsync(script, CancelRetry.FirstMs);
         Assert.True(script.Kernel.IsQuiet);
         script.Kernel.Complete(send, -Errno.ECANCELED);
         await script.Kernel.ExpectAsync("reset");
@@ -90,7 +90,7 @@ public class MissedCancelTests
         Submission read = await script.Kernel.ExpectAsync("read");
         await cancellation.CancelAsync();
         Assert.Equal(read.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
-        await PassAsync(script, CancelPace.FirstMs + 100);
+        await PassAsync(script, CancelRetry.FirstMs + 100);
         Assert.Equal(read.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         Assert.False(reading.IsCompleted);
         script.Kernel.Complete(read, -Errno.ECANCELED);
@@ -104,12 +104,12 @@ public class MissedCancelTests
     public async Task So_is_an_accept()
     {
         await using Script script = await Script.StartAsync();
-        var core = new ListenerCore(Script.Nowhere, static _ => Task.CompletedTask, null) { Owner = SocketOwner.Another };
-        Acceptor acceptor = await script.Reactor.AskAsync(() => script.Reactor.Accept(7, core, script.Reactor.Adopt));
+        var core = new ListenerContext(Script.Nowhere, static _ => Task.CompletedTask, null) { Owner = SocketOwner.Another };
+        Acceptor acceptor = await script.Reactor.AskAsync(() => script.Reactor.Accept(7, core, script.Reactor.Acquire));
         Submission accept = await script.Kernel.ExpectAsync("accept");
         script.Reactor.Post(_ => acceptor.Stop(), null);
         await script.Kernel.ExpectAsync("cancel");
-        await PassAsync(script, CancelPace.FirstMs);
+        await PassAsync(script, CancelRetry.FirstMs);
         Assert.Equal(accept.Token, (await script.Kernel.ExpectAsync("cancel")).Token);
         script.Kernel.Complete(accept, -Errno.ECANCELED);
         Assert.Equal(7, (await script.Kernel.ExpectAsync("close")).Socket);

@@ -59,7 +59,7 @@ public class MissedEndTests : EngineTest
             {
                 connection.Write(connection.Input);
                 connection.Consume(connection.Input.Length);
-                connection.Rest(TimeSpan.FromHours(1));
+                connection.WaitIdle(TimeSpan.FromHours(1));
                 return Task.CompletedTask;
             },
             endPoint: new UnixDomainSocketEndPoint(folder.File("s")));

@@ -1,4 +1,4 @@
-using Millrace.Engine.Stages;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Connections;
@@ -51,7 +51,7 @@ public class MisuseTests : EngineTest
     [Fact]
     public async Task A_connection_whose_stages_cannot_be_made_is_reset_and_logged()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, stages: static _ => throw new InvalidDataException("no stage"));
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => throw new InvalidDataException("no stage"));
         await ExpectResetAsync(listener);
         Assert.Equal("no stage", Assert.Single(Log.Entries, static entry => entry.Id == 300).Error!.Message);
     }
@@ -59,7 +59,7 @@ public class MisuseTests : EngineTest
     [Fact]
     public async Task No_stages_are_as_good_as_none()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, stages: static _ => Array.Empty<ConnectionStage>());
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => Array.Empty<ConnectionFilter>());
         Client client = await ConnectAsync(listener);
         await client.SendAsync("x");
         Assert.Equal("x", await client.ReceiveTextAsync(1));

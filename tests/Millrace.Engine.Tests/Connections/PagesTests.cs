@@ -1,6 +1,6 @@
 using System.Net.Sockets;
+using Millrace.Engine.Tests.Filters;
 using Millrace.Engine.Tests.Kit;
-using Millrace.Engine.Tests.Stages;
 
 namespace Millrace.Engine.Tests.Connections;
 
@@ -153,10 +153,10 @@ public class PagesTests : EngineTest
                 pages.WriteTo(connection, 5, 500_000);
                 await connection.FlushAsync();
             },
-            stages: static _ => [new XorStage()]);
+            filters: static _ => [new XorFilter()]);
         Client client = await ConnectAsync(listener);
         byte[] got = await client.ReceiveAsync(500_000);
-        Pattern.Check(9, Array.ConvertAll(got, static one => (byte)(one ^ XorStage.Mask)), 5);
+        Pattern.Check(9, Array.ConvertAll(got, static one => (byte)(one ^ XorFilter.Mask)), 5);
     }
 
     [Fact]

@@ -1,7 +1,7 @@
 using System.Net;
 using System.Text;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Proxies;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Tests.Shared;
 
@@ -67,7 +67,7 @@ public class ResetPeerTests : EngineTest
     public async Task A_proxy_is_believed_still()
     {
         var seen = NewSource<EndPoint?>();
-        var gate = new ProxyGate([IPNetwork.Parse("127.0.0.0/8")]);
+        var gate = new ProxyPolicy([IPNetwork.Parse("127.0.0.0/8")]);
         ReactorGroup group = await StartAsync();
         Listener listener = await group.ListenAsync(
             new IPEndPoint(IPAddress.Loopback, 0),
@@ -76,7 +76,7 @@ public class ResetPeerTests : EngineTest
                 seen.SetResult(connection.RemoteEndPoint);
                 return Task.CompletedTask;
             },
-            stages: null,
+            filters: null,
             refusal: null,
             ListenSettings.Of(new Limits()) with { Proxies = gate }).Within();
         using (await HeldReactor.HoldAsync(Reactor))

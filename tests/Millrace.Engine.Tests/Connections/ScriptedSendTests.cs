@@ -287,7 +287,7 @@ public class ScriptedSendTests
         }
 
         Submission stopped = await script.Kernel.ExpectAsync("send");
-        for (int look = 0; look < 3; look++)
+        for (int check = 0; check < 3; check++)
         {
             script.Kernel.AdvanceClock(11_000);
             await script.ConnectionsAsync();

@@ -1,7 +1,7 @@
 using System.Text;
 using Millrace.Engine.Backends;
+using Millrace.Engine.Tests.Filters;
 using Millrace.Engine.Tests.Kit;
-using Millrace.Engine.Tests.Stages;
 using Millrace.Interop;
 
 namespace Millrace.Engine.Tests.Connections;
@@ -38,7 +38,7 @@ public class SlotReuseTests
             connection.Write("head"u8);
             int count = await connection.ReadFileAsync(99, 0, 10);
             IOException error = await Assert.ThrowsAsync<IOException>(async () => await connection.ReadFileAsync(99, count, 10));
-            Assert.Equal(-Errno.ECANCELED, error.HResult);
+            Assert.Equal(Errno.ECANCELED, error.HResult);
             connection.Retract("head"u8.Length + count);
         });
         Submission read = await script.Kernel.ExpectAsync("read");
@@ -177,7 +177,7 @@ public class SlotReuseTests
                 await connection.ReadAsync();
                 connection.Abort();
             },
-            static _ => [new SplittingStage()]);
+            static _ => [new SplittingFilter()]);
 
         // The receive ends with these bytes, so nothing is in flight when the handler aborts: the slot is free between the halves.
         script.Kernel.Deliver(first, "aSTALE"u8.ToArray(), CompletionFlags.None);

@@ -23,7 +23,7 @@ public class StaleUseTests
             kept = connection;
             if (how == "rests")
             {
-                connection.Rest(TimeSpan.FromMinutes(1));
+                connection.WaitIdle(TimeSpan.FromMinutes(1));
             }
 
             return Task.CompletedTask;

@@ -2,7 +2,7 @@ using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine.Buffers;
-using Millrace.Engine.Stages;
+using Millrace.Engine.Filters;
 using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Kit;
@@ -26,7 +26,7 @@ public abstract class EngineTest : IAsyncLifetime
     {
         await WarmUp.Once;
         Collect();
-        LoanLedger.Reports.Clear();
+        BlockLeakDetector.Reports.Clear();
         _descriptorsBefore = Descriptors();
     }
 
@@ -46,7 +46,7 @@ public abstract class EngineTest : IAsyncLifetime
             }
         }
 
-        Assert.Equal([], LoanLedger.Reports);
+        Assert.Equal([], BlockLeakDetector.Reports);
         await NoDescriptorIsLeftAsync();
         GC.SuppressFinalize(this);
     }
@@ -63,10 +63,10 @@ public abstract class EngineTest : IAsyncLifetime
 
     /// <summary>A group with one listener on a free port of the loopback.</summary>
     internal async Task<Listener> ServeAsync(
-        ConnectionHandler handler, EngineOptions? options = null, EndPoint? endPoint = null, Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+        ConnectionHandler handler, EngineOptions? options = null, EndPoint? endPoint = null, Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = null)
     {
         ReactorGroup group = await StartAsync(options);
-        return await group.ListenAsync(endPoint ?? new IPEndPoint(IPAddress.Loopback, 0), handler, stages).Within();
+        return await group.ListenAsync(endPoint ?? new IPEndPoint(IPAddress.Loopback, 0), handler, filters).Within();
     }
 
     /// <summary>One reactor, and little of everything: tests start many.</summary>

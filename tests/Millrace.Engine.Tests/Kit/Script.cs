@@ -1,6 +1,6 @@
 using System.Net;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Stages;
 
 namespace Millrace.Engine.Tests.Kit;
 
@@ -33,13 +33,13 @@ internal sealed class Script : IAsyncDisposable
     public async Task<Submission> ConnectAsync(
         int socket,
         ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null,
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = null,
         EndPoint? endPoint = null)
     {
-        var core = new ListenerCore(endPoint ?? Nowhere, handler, stages);
+        var core = new ListenerContext(endPoint ?? Nowhere, handler, filters);
         await Reactor.AskAsync(() =>
         {
-            Reactor.Adopt(socket, core);
+            Reactor.Acquire(socket, core);
             return true;
         });
         return await Kernel.ExpectAsync("receive");
@@ -48,8 +48,8 @@ internal sealed class Script : IAsyncDisposable
     /// <summary>Listens; the accept is the result.</summary>
     public async Task<Submission> ListenAsync(int socket, ConnectionHandler handler)
     {
-        var core = new ListenerCore(Nowhere, handler, stages: null);
-        await Reactor.AskAsync(() => Reactor.Accept(socket, core, Reactor.Adopt));
+        var core = new ListenerContext(Nowhere, handler, filters: null);
+        await Reactor.AskAsync(() => Reactor.Accept(socket, core, Reactor.Acquire));
         return await Kernel.ExpectAsync("accept");
     }
 

@@ -16,7 +16,7 @@ internal sealed class ScriptedBackend : Backend
 {
     private const int BufferBytes = 4096;
 
-    private readonly Channel<Submission> _told = Channel.CreateUnbounded<Submission>();
+    private readonly Channel<Submission> _reported = Channel.CreateUnbounded<Submission>();
     private readonly ConcurrentQueue<(OperationToken Token, int Result, byte[] Data, CompletionFlags Flags)> _script = new();
     private readonly SemaphoreSlim _signal = new(0);
     private readonly ConcurrentDictionary<OperationToken, string> _outstanding = new();
@@ -24,6 +24,7 @@ internal sealed class ScriptedBackend : Backend
     private readonly HashSet<nint> _lentBuffers = [];
     private volatile bool _letsGo;
     private long _nowMs = 1_000_000;
+    private long _timestamp = 1;
     private int _wakes;
 
     public override string Name => "script";
@@ -31,7 +32,15 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>Few, to see who gets one.</summary>
     public override int ReceiveBufferCount => 2;
 
-    public override long NowMs => Volatile.Read(ref _nowMs);
+    public override long NowMs => ClockFault is null ? Volatile.Read(ref _nowMs) : throw ClockFault;
+
+    /// <summary>What a look at the clock throws: a kernel queue that is there, and cannot be used.</summary>
+    public Exception? ClockFault { get; init; }
+
+    public bool IsDisposed { get; private set; }
+
+    /// <summary>Goes on only by <see cref="Spend"/>.</summary>
+    public override long Timestamp => Volatile.Read(ref _timestamp);
 
     /// <summary>From how many bytes on the reactor is to send without a copy.</summary>
     public long ZeroCopyFrom { get; set; } = long.MaxValue;
@@ -68,10 +77,10 @@ internal sealed class ScriptedBackend : Backend
     }
 
     /// <summary>The next thing the reactor asks.</summary>
-    public Task<Submission> AnyAsync() => _told.Reader.ReadAsync().AsTask().Within();
+    public Task<Submission> AnyAsync() => _reported.Reader.ReadAsync().AsTask().Within();
 
     /// <summary>Whether the reactor has asked nothing since.</summary>
-    public bool IsQuiet => _told.Reader.Count == 0;
+    public bool IsQuiet => _reported.Reader.Count == 0;
 
     public void Complete(Submission operation, int result, CompletionFlags flags = CompletionFlags.None, byte[]? data = null) =>
         CompleteTogether((operation, result, flags, data));
@@ -101,30 +110,33 @@ internal sealed class ScriptedBackend : Backend
     public void AdvanceClock(long ms)
     {
         Interlocked.Add(ref _nowMs, ms);
-        _signal.Release();
+        Signal();
     }
 
-    public override void SubmitAccept(OperationToken token, int listenSocket) => Tell("accept", token, listenSocket);
+    /// <summary>What is done now takes so long.</summary>
+    public void Spend(long ticks) => Interlocked.Add(ref _timestamp, ticks);
+
+    public override void SubmitAccept(OperationToken token, int listenSocket) => Report("accept", token, listenSocket);
 
     public override unsafe void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
-        Tell("connect", token, socket, new ReadOnlySpan<byte>(address, bytes).ToArray());
+        Report("connect", token, socket, new ReadOnlySpan<byte>(address, bytes).ToArray());
 
-    public override void SubmitReceive(OperationToken token, int socket) => Tell("receive", token, socket);
+    public override void SubmitReceive(OperationToken token, int socket) => Report("receive", token, socket);
 
     public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        Tell("send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
+        Report("send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
 
     public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        TellMessage("send", token, socket, message);
+        ReportMessage("send", token, socket, message);
 
     public override unsafe void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        Tell("zero-copy send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
+        Report("zero-copy send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
 
     public override unsafe void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        TellMessage("zero-copy send", token, socket, message);
+        ReportMessage("zero-copy send", token, socket, message);
 
-    private unsafe void TellMessage(string verb, OperationToken token, int socket, MessageHeader* message) =>
-        Tell(verb, token, socket, BytesOf(message));
+    private unsafe void ReportMessage(string verb, OperationToken token, int socket, MessageHeader* message) =>
+        Report(verb, token, socket, BytesOf(message));
 
     private static unsafe byte[] BytesOf(MessageHeader* message)
     {
@@ -137,7 +149,7 @@ internal sealed class ScriptedBackend : Backend
         return all.ToArray();
     }
 
-    public override void SubmitAwaitRoom(OperationToken token, int socket) => Tell("await room", token, socket);
+    public override void SubmitAwaitRoom(OperationToken token, int socket) => Report("await room", token, socket);
 
     /// <summary>Completes at once, as the backends do, and is told: what was sent by calls, or what these came to.</summary>
     public override void SubmitResult(OperationToken token, int result)
@@ -175,21 +187,21 @@ internal sealed class ScriptedBackend : Backend
     public override long CachedBytes(int file, long offset, long bytes) =>
         Cached.TryDequeue(out long cached) ? Math.Min(cached, bytes) : bytes;
 
-    public override FilePageTerms FilePages { get; } = new(BytesLeast: 1_000, PeerQueueBytes: 20_000, OwnQueueBytes: 10_000);
+    public override FilePagePolicy FilePages { get; } = new(BytesLeast: 1_000, PeerQueueBytes: 20_000, OwnQueueBytes: 10_000);
 
     private nint Called(string verb, int socket, byte[] bytes)
     {
         int result = Calls.TryDequeue(out int scripted) ? Math.Min(scripted, bytes.Length) : bytes.Length;
-        Told(new Submission(verb, default, socket, bytes[..Math.Max(result, 0)]));
+        Reported(new Submission(verb, default, socket, bytes[..Math.Max(result, 0)]));
         return result;
     }
 
     public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
-        Tell("read", token, file);
+        Report("read", token, file);
 
-    public override void SubmitCancel(OperationToken target) => Tell("cancel", target, -1);
+    public override void SubmitCancel(OperationToken target) => Report("cancel", target, -1);
 
-    public override unsafe ReadOnlySpan<Completion> Turn(long timeoutMs)
+    public override unsafe ReadOnlySpan<Completion> Poll(long timeoutMs)
     {
         if (_letsGo)
         {
@@ -239,6 +251,11 @@ internal sealed class ScriptedBackend : Backend
     public override void Wake()
     {
         Interlocked.Increment(ref _wakes);
+        Signal();
+    }
+
+    private void Signal()
+    {
         try
         {
             _signal.Release();
@@ -249,11 +266,11 @@ internal sealed class ScriptedBackend : Backend
         }
     }
 
-    public override void CloseSocket(int socket) => Told(new Submission("close", socket));
+    public override void CloseSocket(int socket) => Reported(new Submission("close", socket));
 
-    public override void ShutdownSend(int socket) => Told(new Submission("shutdown", socket));
+    public override void ShutdownSend(int socket) => Reported(new Submission("shutdown", socket));
 
-    public override void ResetOnClose(int socket) => Told(new Submission("reset", socket));
+    public override void ResetOnClose(int socket) => Reported(new Submission("reset", socket));
 
     /// <summary>What peers have taken, as the backend measures it.</summary>
     public long Taken { get; set; }
@@ -277,12 +294,6 @@ internal sealed class ScriptedBackend : Backend
         return peer.Length;
     }
 
-    public override int OfferCongestionControl(int socket, string name)
-    {
-        Told(new Submission(name, socket));
-        return 0;
-    }
-
     public bool Over { get; set; }
 
     public override bool IsOver(int socket) => Over;
@@ -291,6 +302,7 @@ internal sealed class ScriptedBackend : Backend
 
     protected override unsafe void Dispose(bool disposing)
     {
+        IsDisposed = true;
         foreach (nint buffer in _buffers)
         {
             NativeMemory.Free((void*)buffer);
@@ -300,15 +312,15 @@ internal sealed class ScriptedBackend : Backend
         Gate.Dispose();
     }
 
-    private void Tell(string verb, OperationToken token, int socket, byte[]? bytes = null)
+    private void Report(string verb, OperationToken token, int socket, byte[]? bytes = null)
     {
         if (verb != "cancel")
         {
             Assert.True(_outstanding.TryAdd(token, verb), $"A {verb} was submitted while one was in flight.");
         }
 
-        Told(new Submission(verb, token, socket, bytes ?? []));
+        Reported(new Submission(verb, token, socket, bytes ?? []));
     }
 
-    private void Told(Submission submission) => Assert.True(_told.Writer.TryWrite(submission));
+    private void Reported(Submission submission) => Assert.True(_reported.Writer.TryWrite(submission));
 }

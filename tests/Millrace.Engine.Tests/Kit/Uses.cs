@@ -21,7 +21,7 @@ internal static class Uses
         ["ReadFileAsync"] = () => _ = connection.ReadFileAsync(0, 0, 1).AsTask(),
         ["SetReadDeadline"] = () => connection.SetReadDeadline(TimeSpan.FromMinutes(1)),
         ["SetReadRate"] = () => connection.SetReadRate(1, TimeSpan.FromMinutes(1), TimeSpan.FromMinutes(1)),
-        ["Rest"] = () => connection.Rest(TimeSpan.FromMinutes(1)),
+        ["Rest"] = () => connection.WaitIdle(TimeSpan.FromMinutes(1)),
         ["AsDuplexPipe"] = () => connection.AsDuplexPipe(),
         ["AbortHandle"] = () => _ = connection.AbortHandle,
     };

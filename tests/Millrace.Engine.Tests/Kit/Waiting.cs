@@ -27,16 +27,16 @@ internal static class Waiting
     /// <summary>Runs on a reactor's thread and brings the result back.</summary>
     public static Task<T> AskAsync<T>(this Reactor reactor, Func<T> question)
     {
-        var answer = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
-        reactor.Post(_ => answer.SetResult(question()), null);
-        return answer.Task.Within();
+        var response = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.Post(_ => response.SetResult(question()), null);
+        return response.Task.Within();
     }
 
     /// <summary>Runs asynchronous code on a reactor's thread, and brings its end back from there.</summary>
     public static Task RunAsync(this Reactor reactor, Func<Task> code)
     {
         var end = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        reactor.Post(_ => InTaskAsync().ContinueWith(end.SetFromTask, TaskContinuationOptions.ExecuteSynchronously), null);
+        reactor.Post(state => _ = InTaskAsync().ContinueWith(end.SetFromTask, TaskContinuationOptions.ExecuteSynchronously), null);
         return end.Task.Within();
 
         async Task InTaskAsync() => await code();

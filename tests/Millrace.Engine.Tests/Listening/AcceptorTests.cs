@@ -12,7 +12,7 @@ public class AcceptorTests
 {
     private const int ListenSocket = 1_000_000_000;
 
-    private static readonly ListenerCore Core = new(new IPEndPoint(IPAddress.Loopback, 1), static _ => Task.CompletedTask, null);
+    private static readonly ListenerContext Core = new(new IPEndPoint(IPAddress.Loopback, 1), static _ => Task.CompletedTask, null);
 
     [Theory]
     [InlineData(Errno.EMFILE)]
@@ -116,7 +116,7 @@ public class AcceptorTests
         Submission first = await script.ConnectAsync(7, Handlers.EchoAsync);
         await script.Reactor.AskAsync(() =>
         {
-            script.Reactor.Adopt(8, Core);
+            script.Reactor.Acquire(8, Core);
             return true;
         });
         Assert.Equal(8, (await script.Kernel.ExpectAsync("reset")).Socket);
@@ -127,7 +127,7 @@ public class AcceptorTests
     }
 
     private static Task<Acceptor> ListenAsync(Script script) =>
-        script.Reactor.AskAsync(() => script.Reactor.Accept(ListenSocket, Core, script.Reactor.Adopt));
+        script.Reactor.AskAsync(() => script.Reactor.Accept(ListenSocket, Core, script.Reactor.Acquire));
 
     private static async Task StopAsync(Script script, Acceptor acceptor, Submission accept)
     {

@@ -17,7 +17,7 @@ public class BoundAddressTests : EngineTest
         using BoundAddress bound = BoundAddress.Bind(new IPEndPoint(IPAddress.Loopback, 0), reactors: 2, Settings);
         await Assert.ThrowsAnyAsync<SocketException>(() => Client.ConnectAsync(bound.EndPoint));
 
-        Listener listener = await group.ListenAsync(bound, Handlers.EchoAsync, stages: null, refusal: null).Within();
+        Listener listener = await group.ListenAsync(bound, Handlers.EchoAsync, filters: null, refusal: null).Within();
         Assert.Equal(bound.EndPoint, listener.EndPoint);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("x");
@@ -42,9 +42,9 @@ public class BoundAddressTests : EngineTest
         using BoundAddress first = BoundAddress.Bind(new IPEndPoint(IPAddress.Parse(one), 0), reactors, Settings);
         int port = ((IPEndPoint)first.EndPoint).Port;
         using BoundAddress second = BoundAddress.Bind(new IPEndPoint(IPAddress.Parse(other), port), reactors, Settings);
-        await group.ListenAsync(first, Handlers.EchoAsync, stages: null, refusal: null).Within();
+        await group.ListenAsync(first, Handlers.EchoAsync, filters: null, refusal: null).Within();
         EngineException error = await Assert.ThrowsAsync<EngineException>(
-            () => group.ListenAsync(second, Handlers.EchoAsync, stages: null, refusal: null).Within());
+            () => group.ListenAsync(second, Handlers.EchoAsync, filters: null, refusal: null).Within());
         Assert.True(error.IsAddressInUse);
 
         second.Dispose();

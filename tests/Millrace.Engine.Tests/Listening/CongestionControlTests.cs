@@ -5,7 +5,6 @@ using Millrace.Engine.Listening;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
-using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Listening;
 
@@ -25,7 +24,7 @@ public class CongestionControlTests : EngineTest
     public async Task Accepted_connections_have_their_listeners(string address)
     {
         var endPoint = new IPEndPoint(IPAddress.Parse(address), 0);
-        Listener listener = await ServeAsync(TellAsync, Options() with { Reactors = 3, CongestionControl = Other }, endPoint);
+        Listener listener = await ServeAsync(ReportAsync, Options() with { Reactors = 3, CongestionControl = Other }, endPoint);
         for (int i = 0; i < 12; i++)
         {
             Assert.Equal(Other, await AskAsync(listener));
@@ -40,46 +39,25 @@ public class CongestionControlTests : EngineTest
     [InlineData("::1")]
     [InlineData("0.0.0.0")]
     [InlineData("::")]
-    public async Task Without_a_name_they_have_the_kernels_but_those_of_this_machine_are_not_paced(string address)
+    public async Task Without_a_name_they_have_the_kernels(string address)
     {
-        Listener listener = await ServeAsync(TellAsync, Options() with { Reactors = 2 }, new IPEndPoint(IPAddress.Parse(address), 0));
+        Listener listener = await ServeAsync(ReportAsync, Options() with { Reactors = 2 }, new IPEndPoint(IPAddress.Parse(address), 0));
         for (int i = 0; i < 4; i++)
         {
-            Assert.Equal(UnpacedLoopback.Paces(OfKernel) ? "reno" : OfKernel, await AskAsync(listener));
+            Assert.Equal(OfKernel, await AskAsync(listener));
         }
     }
-
-    /// <summary>By an address that is not the loopback's, which is how connections from other machines look.</summary>
-    [Theory]
-    [InlineData("0.0.0.0", 0)]
-    [InlineData("0.0.0.0", 100)]
-    [InlineData("::", 0)]
-    public async Task Those_of_other_machines_have_the_kernels(string any, int perClient)
-    {
-        IPAddress own = MachineAddress.Require();
-        EngineOptions options = Options(new Limits { ConnectionsPerClient = perClient });
-        Listener listener = await ServeAsync(TellAsync, options, new IPEndPoint(IPAddress.Parse(any), 0));
-        using Client client = await Client.ConnectAsync(new IPEndPoint(own, ((IPEndPoint)listener.EndPoint).Port));
-        Assert.Equal(OfKernel, Encoding.ASCII.GetString(await client.ReceiveAsync(16)).TrimEnd('\0'));
-    }
-
-    [Theory]
-    [InlineData("bbr", true)]
-    [InlineData("bbr2", true)]
-    [InlineData("cubic", false)]
-    [InlineData("reno", false)]
-    public void Those_of_BBR_pace(string control, bool paces) => Assert.Equal(paces, UnpacedLoopback.Paces(control));
 
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
-    public async Task A_socket_of_somebody_else_is_given_it_and_keeps_its_own_without(bool isTold)
+    public async Task A_socket_of_somebody_else_is_given_it_and_keeps_its_own_without(bool isReported)
     {
         using var bound = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        Assert.Equal(0, SetOf(bound, isTold ? OfKernel : Other));
-        ReactorGroup group = await StartAsync(Options() with { CongestionControl = isTold ? Other : null });
-        Assert.Equal(Other, await AskAsync(await group.AdoptAsync((int)bound.Handle, TellAsync).Within()));
+        Assert.Equal(0, SetOf(bound, isReported ? OfKernel : Other));
+        ReactorGroup group = await StartAsync(Options() with { CongestionControl = isReported ? Other : null });
+        Assert.Equal(Other, await AskAsync(await group.AcquireAsync((int)bound.Handle, ReportAsync).Within()));
     }
 
     [Fact]
@@ -88,7 +66,7 @@ public class CongestionControlTests : EngineTest
         using var folder = new TemporaryFolder();
         ReactorGroup group = await StartAsync(Options() with { Reactors = 2, CongestionControl = "no-such-one" });
         EngineException refusal = await Assert.ThrowsAsync<EngineException>(
-            () => group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), TellAsync).Within());
+            () => group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), ReportAsync).Within());
         Assert.Equal(CongestionControl.RefusalOf("no-such-one"), refusal.Message);
         Assert.Contains("is not in this kernel, which has ", refusal.Message, StringComparison.Ordinal);
         Assert.All(Names("tcp_available_congestion_control"), name => Assert.Contains(name, refusal.Message, StringComparison.Ordinal));
@@ -125,7 +103,7 @@ public class CongestionControlTests : EngineTest
         (int)socket.Handle, SocketOptionNumber.LevelTcp, SocketOptionNumber.CongestionControl, Encoding.ASCII.GetBytes(name));
 
     /// <summary>Sends what the connection has, in 16 bytes.</summary>
-    private static async Task TellAsync(Connection connection)
+    private static async Task ReportAsync(Connection connection)
     {
         byte[] name = new byte[16];
         Assert.InRange(

@@ -1,6 +1,6 @@
 using Millrace.Engine.Tests.Connections;
+using Millrace.Engine.Tests.Filters;
 using Millrace.Engine.Tests.Kit;
-using Millrace.Engine.Tests.Stages;
 
 namespace Millrace.Engine.Tests.Pinned;
 
@@ -37,7 +37,7 @@ public class PinnedChaosTests : ChaosTests
 }
 
 [Trait("Backend", "io_uring")]
-public class PinnedStageTests : StageTests
+public class PinnedFilterTests : FilterTests
 {
     internal override EngineOptions Shaped(EngineOptions options) => options.Pinned();
 }

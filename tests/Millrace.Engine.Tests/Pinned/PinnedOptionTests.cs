@@ -42,5 +42,5 @@ public class PinnedOptionTests : EngineTest
     public async Task What_the_kernel_would_not_take_is_refused(int bytes) =>
         await Assert.ThrowsAsync<ArgumentOutOfRangeException>(() => StartAsync(Options() with { RegisteredBufferBytes = bytes }));
 
-    private static unsafe bool IsIn(Arena arena, Block block) => arena.Holds(block.Address, (nuint)block.Bytes);
+    private static unsafe bool IsIn(Arena arena, Block block) => arena.Contains(block.Address, (nuint)block.Bytes);
 }

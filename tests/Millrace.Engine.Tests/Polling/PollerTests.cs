@@ -1,5 +1,5 @@
 using Microsoft.Win32.SafeHandles;
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
@@ -32,10 +32,10 @@ public class PollerTests : EngineTest
     {
         // The kernel refuses to share the poller of what is no ring, as an older one would refuse to have one.
         int noRing = SocketCalls.EventDescriptor();
-        EngineException refusal = Assert.Throws<EngineException>(() => Ring.Create(Options().PolledByOne(), new SharedPoller(), noRing));
+        EngineException refusal = Assert.Throws<EngineException>(() => Ring.Create(Options().PolledByOne(), new SharedSubmissionPoller(), noRing));
         Assert.Equal(0, SocketCalls.Close(noRing));
         Assert.Equal(
-            (UringObstacle.Poller, false, Errno.EINVAL),
+            (IoUringObstacle.Poller, false, Errno.EINVAL),
             (refusal.Refusal!.Obstacle, refusal.Refusal.IsAbsence, refusal.Refusal.ErrorNumber));
         Assert.Equal(
             $"io_uring got no kernel thread for submission polling ({Errno.Describe(Errno.EINVAL)}): "
@@ -46,7 +46,7 @@ public class PollerTests : EngineTest
     [Fact]
     public async Task A_ring_that_is_closed_leads_no_other()
     {
-        var poller = new SharedPoller();
+        var poller = new SharedSubmissionPoller();
         EngineOptions options = Options().PolledByOne();
         await OnItsThread(() =>
         {

@@ -1,5 +1,5 @@
 using Millrace.Engine.Backends;
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 using Millrace.Engine.Tests.Unit.Kit;
 
 namespace Millrace.Engine.Tests.Unit;
@@ -12,27 +12,27 @@ public class EarlyCompletionsTests
     [Fact]
     public void No_completion_overtakes_an_earlier_one_of_its_operation_and_all_arrive() => Seeds.ForEach(200, static random =>
     {
-        var turns = new Turns(random.NextSize(20));
+        var iterations = new Iterations(random.NextSize(20));
         for (int step = 0; step < 300; step++)
         {
-            turns.Ring(random.Next(0, 4), random.Next(Operations));
-            turns.Call(random.Next(0, 4), random.Next(Operations));
+            iterations.Ring(random.Next(0, 4), random.Next(Operations));
+            iterations.Call(random.Next(0, 4), random.Next(Operations));
             if (random.Next(4) == 0)
             {
-                turns.EmptyRing();
+                iterations.EmptyRing();
             }
 
             if (random.Next(3) > 0)
             {
-                turns.Take();
+                iterations.Take();
             }
         }
 
-        while (turns.Take().Count > 0)
+        while (iterations.Take().Count > 0)
         {
         }
 
-        turns.ExpectAll();
+        iterations.ExpectAll();
     });
 
     [Theory]
@@ -42,18 +42,18 @@ public class EarlyCompletionsTests
     [InlineData(256)]
     public void Neither_waits_for_long_while_the_other_has_more_than_there_are_places(int places) => Seeds.ForEach(50, random =>
     {
-        var turns = new Turns(places);
+        var iterations = new Iterations(places);
         List<bool>? before = null;
-        for (int turn = 0; turn < 100; turn++)
+        for (int iteration = 0; iteration < 100; iteration++)
         {
-            turns.Ring(places, operation: 0);
-            turns.Call(places, operation: 1);
+            iterations.Ring(places, operation: 0);
+            iterations.Call(places, operation: 1);
             if (random.Next(3) == 0)
             {
-                turns.EmptyRing();
+                iterations.EmptyRing();
             }
 
-            List<bool> taken = turns.Take();
+            List<bool> taken = iterations.Take();
             Assert.Equal(places, taken.Count);
             if (before is not null)
             {
@@ -71,15 +71,15 @@ public class EarlyCompletionsTests
     [Fact]
     public void Places_that_the_ring_leaves_are_filled_with_results()
     {
-        var turns = new Turns(places: 4);
-        turns.Call(10, operation: 0);
-        Assert.Equal(4, turns.Take().Count);
-        turns.Ring(1, operation: 0);
-        Assert.Equal([true, true, false, true], turns.Take());
+        var iterations = new Iterations(places: 4);
+        iterations.Call(10, operation: 0);
+        Assert.Equal(4, iterations.Take().Count);
+        iterations.Ring(1, operation: 0);
+        Assert.Equal([true, true, false, true], iterations.Take());
     }
 
     /// <summary>The backend's turn over a ring that is a queue. Completions bear the number that they have in their operation and kind.</summary>
-    private sealed class Turns(int places)
+    private sealed class Iterations(int places)
     {
         private readonly EarlyCompletions _early = new();
         private readonly Queue<Completion> _ring = new();
@@ -107,7 +107,7 @@ public class EarlyCompletionsTests
         {
             while (_ring.TryDequeue(out Completion completion))
             {
-                _early.PutAside(completion);
+                _early.SetAside(completion);
             }
         }
 
@@ -120,7 +120,7 @@ public class EarlyCompletionsTests
                 count++;
             }
 
-            count += _early.TakeBehind(_places.AsSpan(count));
+            count += _early.TakeAfter(_places.AsSpan(count));
             foreach (Completion completion in _places[..count])
             {
                 Assert.Equal(_seen[completion.Token.Slot]++, completion.Result);

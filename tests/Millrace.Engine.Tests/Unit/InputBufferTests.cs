@@ -240,7 +240,7 @@ public unsafe class InputBufferTests
         /// <summary>What was given back is somebody else's, who writes to it.</summary>
         private void SpoilFreeBlocks()
         {
-            foreach (int bytes in (int[])[BlockPools.SmallBytes, BlockPools.AnswerBytes, BlockPools.ChunkBytes])
+            foreach (int bytes in (int[])[BlockPools.SmallBytes, BlockPools.ResponseBytes, BlockPools.ChunkBytes])
             {
                 Block first = _pools.Rent(bytes);
                 Block second = _pools.Rent(bytes);

@@ -1,4 +1,4 @@
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Engine.Tests.Unit;
 
@@ -85,7 +85,7 @@ public class MailboxTests
 
         for (int drained = 0; drained < Bursts * PostsPerBurst;)
         {
-            for (int look = 0; look < 1_000 && !mailbox.IsAnnounced; look++)
+            for (int check = 0; check < 1_000 && !mailbox.IsAnnounced; check++)
             {
                 Thread.SpinWait(1);
             }

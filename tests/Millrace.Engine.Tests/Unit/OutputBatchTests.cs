@@ -106,8 +106,8 @@ public sealed unsafe class OutputBatchTests : IDisposable
     [Theory]
     [InlineData(0)]
     [InlineData(1)]
-    [InlineData(BlockPools.AnswerBytes)]
-    [InlineData(BlockPools.AnswerBytes + 1)]
+    [InlineData(BlockPools.ResponseBytes)]
+    [InlineData(BlockPools.ResponseBytes + 1)]
     [InlineData(BlockPools.ChunkBytes + 1)]
     [InlineData(3_000_000)]
     public void A_span_is_as_large_as_asked_for_and_never_empty(int sizeHint)

@@ -1,11 +1,11 @@
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
 using Millrace.Engine.Tests.Unit.Kit;
 
 namespace Millrace.Engine.Tests.Unit;
 
 public class TimerWheelTests
 {
-    private const long TurnMs = 1024 * TimerWheel.TickMs;
+    private const long IterationMs = 1024 * TimerWheel.TickMs;
 
     [Fact]
     public void Whatever_happens_times_are_met_not_early_and_at_most_a_tick_late() => Seeds.ForEach(150, random =>
@@ -45,10 +45,10 @@ public class TimerWheelTests
     [InlineData(1021)]
     [InlineData(1022)]
     [InlineData(1023)]
-    public void A_time_set_after_a_long_idle_is_met(int tickOfTurn)
+    public void A_time_set_after_a_long_idle_is_met(int tickOfIteration)
     {
         // As a reactor does it: nothing pending for an hour, a connection comes, its deadline is 5 s away.
-        long idleMs = (56 * TurnMs) + (tickOfTurn * TimerWheel.TickMs);
+        long idleMs = (56 * IterationMs) + (tickOfIteration * TimerWheel.TickMs);
         var watched = new WatchedWheel(nowMs: 0);
         watched.Pass(idleMs);
         watched.Schedule(id: 0, fromNowMs: 5_000);
@@ -64,10 +64,10 @@ public class TimerWheelTests
     [InlineData(1021)]
     [InlineData(1022)]
     [InlineData(1023)]
-    public void A_far_time_is_met_when_the_clock_jumps_to_shortly_before_it(int tickOfTurn)
+    public void A_far_time_is_met_when_the_clock_jumps_to_shortly_before_it(int tickOfIteration)
     {
         // A process that was stopped for five minutes, as by a debugger or a paused virtual machine.
-        long dueMs = (5 * TurnMs) + (tickOfTurn * TimerWheel.TickMs);
+        long dueMs = (5 * IterationMs) + (tickOfIteration * TimerWheel.TickMs);
         var watched = new WatchedWheel(nowMs: 0);
         watched.Schedule(id: 0, dueMs);
         watched.Pass(dueMs - 640);
@@ -84,11 +84,11 @@ public class TimerWheelTests
     [InlineData(63)]
     [InlineData(64)]
     [InlineData(65)]
-    [InlineData(TurnMs - 65)]
-    [InlineData(TurnMs - 1)]
-    [InlineData(TurnMs)]
-    [InlineData(TurnMs + 1)]
-    [InlineData((10 * TurnMs) + 17)]
+    [InlineData(IterationMs - 65)]
+    [InlineData(IterationMs - 1)]
+    [InlineData(IterationMs)]
+    [InlineData(IterationMs + 1)]
+    [InlineData((10 * IterationMs) + 17)]
     public void A_time_is_met_by_who_waits_as_told(long fromNowMs)
     {
         var watched = new WatchedWheel(nowMs: 12_345);
@@ -97,7 +97,7 @@ public class TimerWheelTests
         int waits = watched.RunEmpty();
 
         Assert.InRange(watched.NowMs, 12_345 + fromNowMs, 12_345 + fromNowMs + TimerWheel.TickMs);
-        Assert.InRange(waits, 1, 2 + (fromNowMs / (TurnMs - (2 * TimerWheel.TickMs))));
+        Assert.InRange(waits, 1, 2 + (fromNowMs / (IterationMs - (2 * TimerWheel.TickMs))));
     }
 
     [Fact]
@@ -111,7 +111,7 @@ public class TimerWheelTests
             watched.Advance();
         }
 
-        Assert.InRange(watched.NowMs, 99 * (TurnMs - (2 * TimerWheel.TickMs)), 100 * TurnMs);
+        Assert.InRange(watched.NowMs, 99 * (IterationMs - (2 * TimerWheel.TickMs)), 100 * IterationMs);
     }
 
     [Fact]

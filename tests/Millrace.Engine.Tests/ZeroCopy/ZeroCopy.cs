@@ -1,7 +1,7 @@
 using Millrace.Engine.Tests.Connecting;
 using Millrace.Engine.Tests.Connections;
+using Millrace.Engine.Tests.Filters;
 using Millrace.Engine.Tests.Kit;
-using Millrace.Engine.Tests.Stages;
 
 namespace Millrace.Engine.Tests.ZeroCopy;
 
@@ -38,7 +38,7 @@ public class ZeroCopyChaosTests : ChaosTests
 }
 
 [Trait("Backend", "io_uring")]
-public class ZeroCopyStageTests : StageTests
+public class ZeroCopyFilterTests : FilterTests
 {
     internal override EngineOptions Shaped(EngineOptions options) => options.ZeroCopy();
 }

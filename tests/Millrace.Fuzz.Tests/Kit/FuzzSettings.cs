@@ -28,9 +28,9 @@ internal static class FuzzSettings
 
     private static string FindFolder()
     {
-        if (Environment.GetEnvironmentVariable("MILLRACE_ARTIFACTS") is { Length: > 0 } told)
+        if (Environment.GetEnvironmentVariable("MILLRACE_ARTIFACTS") is { Length: > 0 } reported)
         {
-            return told;
+            return reported;
         }
 
         DirectoryInfo? folder = new(AppContext.BaseDirectory);

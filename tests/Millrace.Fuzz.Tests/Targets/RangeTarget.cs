@@ -6,7 +6,7 @@ namespace Millrace.Fuzz.Tests.Targets;
 /// <summary>Range fields (RFC 9110 section 14) for representations of several sizes.</summary>
 internal sealed class RangeTarget : FuzzTarget
 {
-    private static readonly int[] Sizes = [0, 1, 2, 10, 63];
+    private static readonly int[] Sizes = [0, 1, 2, 10, 300];
 
     private readonly ByteRange[] _ranges = new ByteRange[ByteRanges.Max];
     private readonly GuardedMemory _value = new(ContentRange.MaxBytes);
@@ -25,11 +25,13 @@ internal sealed class RangeTarget : FuzzTarget
 
     public override byte[] Generate(Random random)
     {
-        IEnumerable<string> specs = Enumerable.Range(0, random.Next(1, 8)).Select(_ => random.Next(3) switch
+        IEnumerable<string> specs = Enumerable.Range(0, random.Next(1, 8)).Select(_ => random.Next(5) switch
         {
             0 => $"{random.Next(12)}-{random.Next(70)}",
-            1 => $"{random.Next(70)}-",
-            _ => $"-{random.Next(12)}",
+            1 => $"{random.Next(320)}-{random.Next(320)}",
+            2 => $"{random.Next(30) * 10}-{random.Next(30) * 10}",
+            3 => $"{random.Next(320)}-",
+            _ => $"-{random.Next(120)}",
         });
         return Latin1.Bytes("bytes=" + string.Join(random.Pick(",", ", ", " ,\t"), specs));
     }

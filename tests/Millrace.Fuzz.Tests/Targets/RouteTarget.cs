@@ -1,3 +1,5 @@
+using System.Globalization;
+using System.Text;
 using System.Text.RegularExpressions;
 using Millrace.Fuzz.Tests.Kit;
 using Millrace.StaticFiles;
@@ -60,7 +62,7 @@ internal sealed partial class RouteTarget : FuzzTarget
                 ReadOnlySpan<byte> query = question < 0 ? default : asked[(question + 1)..];
                 RuleMatch match = rules.Match(path, query, phase, _scratch.Take(scratchBytes), out RuleTarget target);
                 outcome += $"{match} ";
-                Judge(match, target, Latin1.Text(input));
+                Judge(match, target, Encoding.UTF8.GetString(input));
             }
         }
 
@@ -83,9 +85,30 @@ internal sealed partial class RouteTarget : FuzzTarget
 
         // Another host is one that a rule spells out, scheme and all; the site's own is what a browser makes of a path.
         Match authority = Authority().Match(location);
-        bool isNamed = authority.Success && file.Contains(authority.Value, StringComparison.OrdinalIgnoreCase);
+        bool isNamed = authority.Success
+            && (file.Contains(authority.Value, StringComparison.OrdinalIgnoreCase)
+                || Urls().Matches(file).Any(url => Sent(url.Value).Equals(authority.Value, StringComparison.OrdinalIgnoreCase)));
         Require(isNamed || new Uri(new Uri("https://site.example/a/b"), location).Host == "site.example", $"a redirect to '{location}'");
     }
+
+    /// <summary>What a client asks for where a rule names an international host: its A-labels.</summary>
+    private static string Sent(string url)
+    {
+        int host = url.IndexOf("://", StringComparison.Ordinal) + 3;
+        int colon = url.IndexOf(':', host);
+        int end = colon < 0 ? url.Length : colon;
+        try
+        {
+            return url[..host] + new IdnMapping().GetAscii(url[host..end].ToLowerInvariant()) + url[end..];
+        }
+        catch (ArgumentException)
+        {
+            return "";
+        }
+    }
+
+    [GeneratedRegex(@"https?://[^/?#\s]+", RegexOptions.IgnoreCase)]
+    private static partial Regex Urls();
 
     [GeneratedRegex(@"\Ahttps?://[^/?#]+", RegexOptions.IgnoreCase)]
     private static partial Regex Authority();

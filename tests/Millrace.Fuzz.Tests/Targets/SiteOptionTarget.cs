@@ -81,7 +81,7 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
             return;
         }
 
-        bool isInt = option.Kind == OptionValueKind.Count || option.Key is "bake-max" or "ring-max";
+        bool isInt = option.Kind == OptionValueKind.Count || option.Key is "cache-max-file" or "read-max";
         Match match = option.Kind == OptionValueKind.Size ? Size().Match(text) : Count().Match(text);
         int power = 1 + "kmgt".IndexOf((match.Groups["unit"].Value + "-").ToLowerInvariant()[0]);
         BigInteger? value = match.Success ? BigInteger.Parse(match.Groups["digits"].Value, CultureInfo.InvariantCulture) << (10 * power) : null;

@@ -18,8 +18,9 @@ public class HpackPropertyTests
             }
 
             byte[] bytes = HpackGenerator.Any(random);
-            string expected = reference.Decode(bytes);
-            Assert.Equal((Convert.ToHexString(bytes), expected), (Convert.ToHexString(bytes), CollectedFields.Decode(decoder, bytes)));
+            long most = random.Pick(long.MaxValue, long.MaxValue, 0, 30, 1_000);
+            string expected = reference.Decode(bytes, most);
+            Assert.Equal((Convert.ToHexString(bytes), expected), (Convert.ToHexString(bytes), CollectedFields.Decode(decoder, bytes, most)));
             if (!expected.Contains("Ok\n", StringComparison.Ordinal))
             {
                 return;
@@ -55,7 +56,8 @@ public class HpackPropertyTests
                 reference.Acknowledge();
             }
 
-            string result = reference.Decode(HpackGenerator.Any(new Random(seed))).Split('\n')[^2];
+            long most = seed % 5 == 0 ? 30 : long.MaxValue;
+            string result = reference.Decode(HpackGenerator.Any(new Random(seed)), most).Split('\n')[^2];
             seen[result] = seen.GetValueOrDefault(result) + 1;
         }
 

@@ -31,6 +31,18 @@ public class ByteRangePropertyTests
     });
 
     [Fact]
+    public void Sets_of_ranges_that_are_near_or_far_agree_with_the_reference() => Cases.Run(3_000, random =>
+    {
+        int size = random.Next(1, 600);
+        IEnumerable<string> specs = Enumerable.Range(0, random.Next(1, 9)).Select(_ =>
+        {
+            int first = random.Next(620);
+            return $"{first}-{first + random.Next(random.Pick(1, 30, 200))}";
+        });
+        AreSame("bytes=" + string.Join(',', specs), size);
+    });
+
+    [Fact]
     public void Sets_of_many_single_bytes_agree_with_the_reference() => Cases.Run(2_000, random =>
     {
         int size = random.Next(1, 100);

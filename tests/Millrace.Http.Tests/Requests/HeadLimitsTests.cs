@@ -27,7 +27,18 @@ public class HeadLimitsTests
     {
         Assert.True(Heads.Parse("GET /" + new string('a', 58), Small).IsIncomplete);
         Assert.Equal(HeadResult.Refused(HeadRefusal.RequestLineTooLong), Heads.Parse("GET /" + new string('a', 59), Small));
-        Assert.Equal(HeadResult.Refused(HeadRefusal.RequestLineTooLong), Heads.Parse(new string('A', 64), Small));
+    }
+
+    // RFC 9112 section 3.
+    [Fact]
+    public void A_method_that_fills_the_line_is_not_implemented_and_only_a_target_is_too_long()
+    {
+        Assert.True(Heads.Parse(new string('A', 63), Small).IsIncomplete);
+        Assert.Equal(HeadResult.Refused(HeadRefusal.MethodTooLong), Heads.Parse(new string('A', 64), Small));
+        Assert.Equal(HeadResult.Refused(HeadRefusal.MethodTooLong), Heads.Parse(new string('A', 70) + " / HTTP/1.1\r\n", Small));
+        Assert.Equal(HeadResult.Refused(HeadRefusal.RequestLineTooLong), Heads.Parse(new string('A', 63) + " / HTTP/1.1\r\n", Small));
+        Assert.Equal(HeadResult.Refused(HeadRefusal.BadMethod), Heads.Parse(new string('A', 63) + "(", Small));
+        Assert.Equal(501, HeadRefusals.StatusOf(HeadRefusal.MethodTooLong));
     }
 
     [Fact]

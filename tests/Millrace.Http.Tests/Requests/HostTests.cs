@@ -29,6 +29,10 @@ public class HostTests
     [InlineData("[::1]")]
     [InlineData("[::ffff:1.2.3.4]:80")]
     [InlineData("[v1f.a:b!]")]
+    [InlineData("a:0000000080")]
+    [InlineData("a:65535")]
+    [InlineData(":80")]
+    [InlineData("a_b.example.org.:8080")]
     public void A_host_with_or_without_a_port_is_taken(string host)
     {
         (RequestHead head, byte[] bytes) = Heads.Complete($"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
@@ -63,9 +67,39 @@ public class HostTests
     [InlineData("[v1.]")]
     [InlineData("[v1.a/b]")]
     [InlineData("[vg.a]")]
+    [InlineData("a:65536")]
+    [InlineData("a:99999")]
+    [InlineData("[::1]:99999")]
+    [InlineData("a:18446744073709551696")]
+    [InlineData(".")]
+    [InlineData("..")]
+    [InlineData("..a")]
+    [InlineData(".a")]
+    [InlineData("a..b")]
+    [InlineData("a..")]
+    [InlineData(".:80")]
     public void A_bad_host_is_refused_in_both_versions(string host)
     {
         Heads.IsRefused(HeadRefusal.BadHost, $"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
         Heads.IsRefused(HeadRefusal.BadHost, $"GET / HTTP/1.0\r\nHost: {host}\r\n\r\n");
+    }
+
+    // RFC 1035 section 2.3.4.
+    [Fact]
+    public void A_name_is_one_that_dns_can_hold()
+    {
+        string label = new('a', 63);
+        string name = $"{label}.{label}.{label}.{new string('a', 61)}";
+        Assert.Equal(253, name.Length);
+        foreach (string host in (string[])[label, name, name + ".", name + ".:80"])
+        {
+            (RequestHead head, byte[] bytes) = Heads.Complete($"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            Assert.Equal(host, head.Authority.Text(bytes));
+        }
+
+        foreach (string host in (string[])[label + "a", $"{label}a.example", $"example.{label}a", name + "a", name + "a."])
+        {
+            Heads.IsRefused(HeadRefusal.BadHost, $"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        }
     }
 }

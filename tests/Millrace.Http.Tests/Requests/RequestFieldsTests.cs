@@ -97,15 +97,33 @@ public class RequestFieldsTests
     public void Another_scheme_is_answered() => IsAnswered(400, ":method=GET|:scheme=ftp|:path=/|:authority=a");
 
     // Section 8.3.1: :authority MUST NOT include the deprecated userinfo subcomponent for http or https.
+    // RFC 9110 section 7.2: what is wrong with a Host is wrong with :authority, and the answer to both is 400.
     [Theory]
-    [InlineData("")]
     [InlineData("u@a")]
     [InlineData("a/b")]
     [InlineData("a b")]
     [InlineData("a:b")]
     [InlineData("a\r\nx: y")]
-    public void What_is_no_authority_is_malformed(string authority) =>
-        IsMalformed(FieldsRefusal.BadAuthority, $":method=GET|:scheme=https|:path=/|:authority={authority}");
+    [InlineData("..a")]
+    [InlineData("a..b")]
+    [InlineData("a:99999")]
+    public void What_is_not_an_authority_is_answered_as_a_bad_host_is(string authority)
+    {
+        Assert.Equal(
+            FieldsRefusal.BadAuthority,
+            Read(new RequestFields(HeadLimits.Default), $":method=GET|:scheme=https|:path=/|:authority={authority}"));
+        IsAnswered(400, $":method=GET|:scheme=https|:path=/|:authority={authority}");
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData(":80")]
+    public void An_authority_without_a_name_is_what_such_a_host_is_in_HTTP_1(string authority)
+    {
+        Becomes($"GET / HTTP/1.1\r\nhost: {authority}\r\n\r\n", $":method=GET|:scheme=https|:path=/|:authority={authority}");
+        Becomes($"GET / HTTP/1.1\r\nhost: {authority}\r\n\r\n", $":method=GET|:scheme=https|:path=/|host={authority}");
+        Assert.Equal(authority, Authority($"GET / HTTP/1.1\r\nHost: {authority}\r\n\r\n"));
+    }
 
     [Fact]
     public void A_host_stands_in_for_the_authority() =>
@@ -137,7 +155,7 @@ public class RequestFieldsTests
     [InlineData(":method=GET|:scheme=https|:path=/|host=a|host=a")]
     [InlineData(":method=GET|:scheme=https|:path=/|:authority=a|host=a|host=a")]
     [InlineData(":method=GET|:scheme=https|:path=/|:authority=a|host=a|accept=b|host=b")]
-    public void Two_hosts_are_malformed(string fields) => IsMalformed(FieldsRefusal.BadHost, fields);
+    public void Two_hosts_are_answered_as_in_HTTP_1(string fields) => IsAnswered(400, fields);
 
     // Section 8.2: field names MUST be converted to lower case; 8.2.1: no 0x00-0x20, 0x41-0x5A, 0x7F-0xFF, and no colon.
     [Theory]
@@ -214,8 +232,31 @@ public class RequestFieldsTests
         IsMalformed(FieldsRefusal.ForbiddenPseudoField, ":method=CONNECT|:authority=a:443|:path=/");
         IsMalformed(FieldsRefusal.ForbiddenPseudoField, ":method=CONNECT|:authority=a:443|:scheme=https");
         IsMalformed(FieldsRefusal.MissingPseudoField, ":method=CONNECT");
-        IsMalformed(FieldsRefusal.BadAuthority, ":method=CONNECT|:authority=a");
-        IsMalformed(FieldsRefusal.BadAuthority, ":method=CONNECT|:authority=a:");
+        IsAnswered(400, ":method=CONNECT|:authority=a");
+        IsAnswered(400, ":method=CONNECT|:authority=a:");
+        IsAnswered(400, ":method=CONNECT|:authority=:443");
+    }
+
+    // RFC 9112 section 3: a method longer than any that is implemented is 501; only a target can be too long for 414.
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(30_000)]
+    public void A_method_that_fills_the_request_line_is_not_implemented(int more)
+    {
+        string method = new('M', HeadLimits.Default.RequestLineBytesMax + more);
+        IsAnswered(501, $":method={method}|:scheme=https|:path=/|:authority=a");
+        IsAnswered(501, $":scheme=https|:path=/|:authority=a|:method={method}");
+        IsMalformed(FieldsRefusal.BadMethod, $":method=({method[..^1]}|:scheme=https|:path=/|:authority=a");
+        Assert.Equal(HeadResult.Refused(HeadRefusal.MethodTooLong), Heads.Parse($"{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    }
+
+    [Fact]
+    public void A_method_that_leaves_room_for_a_target_leaves_the_target_to_be_too_long()
+    {
+        string method = new('M', HeadLimits.Default.RequestLineBytesMax - 1);
+        IsAnswered(414, $":method={method}|:scheme=https|:path=/|:authority=a");
+        Assert.Equal(HeadResult.Refused(HeadRefusal.RequestLineTooLong), Heads.Parse($"{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
     }
 
     [Fact]
@@ -260,7 +301,7 @@ public class RequestFieldsTests
             }
             else
             {
-                Assert.InRange(FieldsRefusals.StatusOf(refusal), 400, 431);
+                Assert.Contains(FieldsRefusals.StatusOf(refusal), (int[])[400, 414, 431, 501]);
             }
         }
     }
@@ -288,6 +329,12 @@ public class RequestFieldsTests
         Assert.Equal(FieldsRefusal.None, trailers.Refusal);
         Feed(ref trailers, "k=");
         Assert.Equal(FieldsRefusal.HeadTooLarge, trailers.Refusal);
+    }
+
+    private static string Authority(string text)
+    {
+        (RequestHead head, byte[] bytes) = Heads.Complete(text);
+        return head.Authority.Text(bytes);
     }
 
     private static void Becomes(string text, string fields)

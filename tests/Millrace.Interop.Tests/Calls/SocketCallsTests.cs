@@ -88,6 +88,27 @@ public class SocketCallsTests
     }
 
     [Fact]
+    public void Who_connects_while_all_is_dropped_meets_whoever_listens_next()
+    {
+        using var pair = new TcpPair();
+        ReadOnlySpan<byte> address = TcpPair.Encode(TcpPair.LocalOf(pair.Listener));
+        int queued = TcpPair.Require(SocketCalls.Socket(AddressFamilyNumber.InterNetwork, SocketTypeNumber.Stream));
+        TcpPair.Require(SocketCalls.Connect(queued, address));
+        TcpPair.Require(SocketCalls.DropIncoming(pair.Listener));
+        TcpPair.Require(SocketCalls.SetNonBlocking(pair.Listener));
+        int late = TcpPair.Require(SocketCalls.Socket(AddressFamilyNumber.InterNetwork, SocketTypeNumber.Stream));
+        TcpPair.Require(SocketCalls.SetNonBlocking(late));
+        Assert.Equal(-Errno.EINPROGRESS, SocketCalls.Connect(late, address));
+
+        int accepted = TcpPair.Require(SocketCalls.Accept(pair.Listener));
+        Assert.Equal(-Errno.EAGAIN, SocketCalls.Accept(pair.Listener));
+
+        TcpPair.Require(SocketCalls.Close(accepted));
+        TcpPair.Require(SocketCalls.Close(queued));
+        TcpPair.Require(SocketCalls.Close(late));
+    }
+
+    [Fact]
     public void What_a_peer_that_reads_nothing_leaves_is_unacknowledged()
     {
         using var pair = new TcpPair();

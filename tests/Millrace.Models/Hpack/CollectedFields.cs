@@ -8,15 +8,16 @@ internal sealed class CollectedFields : IHpackSink
 {
     private readonly StringBuilder _text = new();
 
-    public static string Decode(HpackDecoder decoder, ReadOnlySpan<byte> block, Span<byte> scratch)
+    public static string Decode(
+        HpackDecoder decoder, ReadOnlySpan<byte> block, Span<byte> scratch, long decodedBytesMax = long.MaxValue)
     {
         var fields = new CollectedFields();
-        HpackResult result = decoder.Decode(block, scratch, ref fields);
+        HpackResult result = decoder.Decode(block, scratch, ref fields, decodedBytesMax);
         return $"{fields._text}{result}\n{decoder.Table.Count} {decoder.Table.Bytes}";
     }
 
-    public static string Decode(HpackDecoder decoder, byte[] block)
-        => Decode(decoder, block, new byte[decoder.ScratchBytes(block.Length)]);
+    public static string Decode(HpackDecoder decoder, byte[] block, long decodedBytesMax = long.MaxValue)
+        => Decode(decoder, block, new byte[decoder.ScratchBytes(block.Length)], decodedBytesMax);
 
     public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)
     {

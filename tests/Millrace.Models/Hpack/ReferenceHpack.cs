@@ -82,6 +82,7 @@ internal sealed class ReferenceHpack
     private bool _isUpdateDue;
     private byte[] _block = [];
     private int _at;
+    private long _decodedBytes;
 
     public ReferenceHpack(int announced = 4096) => _announced = announced;
 
@@ -95,9 +96,9 @@ internal sealed class ReferenceHpack
         _isUpdateDue |= _announced < _sizeMax;
     }
 
-    public string Decode(byte[] block)
+    public string Decode(byte[] block, long decodedBytesMax = long.MaxValue)
     {
-        (_block, _at) = (block, 0);
+        (_block, _at, _decodedBytes) = (block, 0, 0);
         var text = new StringBuilder();
         string result = "Ok";
         try
@@ -105,7 +106,7 @@ internal sealed class ReferenceHpack
             ReadUpdates();
             while (_at < block.Length)
             {
-                text.Append(ReadField()).Append('\n');
+                text.Append(_decodedBytes > decodedBytesMax ? throw new BlockException("TooLarge") : ReadField()).Append('\n');
             }
         }
         catch (BlockException failure)
@@ -140,6 +141,7 @@ internal sealed class ReferenceHpack
         if (bits[0] == '1')
         {
             (string name, string value) = Find(ReadInteger(7));
+            _decodedBytes += name.Length + value.Length;
             return $"{name}: {value}";
         }
 
@@ -152,6 +154,7 @@ internal sealed class ReferenceHpack
         int index = ReadInteger(isInserted ? 6 : 4);
         string literal = index == 0 ? ReadString() : Find(index).Name;
         var field = (Name: literal, Value: ReadString());
+        _decodedBytes += field.Name.Length + field.Value.Length;
         if (isInserted)
         {
             Evict(_sizeMax - SizeOf(field));

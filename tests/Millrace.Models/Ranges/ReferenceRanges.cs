@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Text.RegularExpressions;
 using Millrace.Http;
@@ -20,12 +21,12 @@ internal static class ReferenceRanges
         string[] elements = specifier.Groups[1].Value.Split(',');
         string[] specs = [.. elements.Select(spec => spec.Trim(' ', '\t')).Where(spec => spec != "")];
         bool[] valid = [.. specs.Select(IsValid)];
-        if (elements.Length > ByteRanges.SpecsMax || (valid.Contains(true) && valid.Contains(false)))
+        if (elements.Length > ByteRanges.SpecsMax || specs.Length == 0 || valid.Contains(false))
         {
             return "whole";
         }
 
-        int[][] asked = valid.Contains(false) ? [] : [.. specs.Select(spec => Positions(spec, size))];
+        int[][] asked = [.. specs.Select(spec => Positions(spec, size))];
         int bytes = asked.Sum(positions => positions.Length);
         if (bytes == 0)
         {
@@ -33,7 +34,8 @@ internal static class ReferenceRanges
         }
 
         string[] parts = Parts(asked, size);
-        return bytes > size || parts.Length > ByteRanges.Max ? "whole" : string.Join(' ', parts);
+        Debug.Assert(parts.Length <= ByteRanges.OverlappingMax, "what is beyond it has tests of its own");
+        return bytes > size ? "whole" : string.Join(' ', parts);
     }
 
     private static bool IsValid(string spec)
@@ -47,13 +49,13 @@ internal static class ReferenceRanges
 
     private static int[] Positions(string spec, int size)
     {
-        string[] ends = spec.Split('-');
-        return [.. Enumerable.Range(0, size).Where(at => ends switch
+        (BigInteger first, BigInteger last) = spec.Split('-') switch
         {
-            ["", var suffix] => at >= size - BigInteger.Parse(suffix, null),
-            [var first, ""] => at >= BigInteger.Parse(first, null),
-            _ => at >= BigInteger.Parse(ends[0], null) && at <= BigInteger.Parse(ends[1], null),
-        })];
+            ["", var suffix] => (size - BigInteger.Parse(suffix, null), size),
+            [var start, ""] => (BigInteger.Parse(start, null), size),
+            var ends => (BigInteger.Parse(ends[0], null), BigInteger.Parse(ends[1], null)),
+        };
+        return [.. Enumerable.Range(0, size).Where(at => at >= first && at <= last)];
     }
 
     private static string[] Parts(int[][] asked, int size)
@@ -67,13 +69,14 @@ internal static class ReferenceRanges
                 continue;
             }
 
+            // RFC 9110 section 15.3.7.2: what is between two costs less than another part's 80 bytes.
             int last = first;
-            while (last + 1 < size && firstAskedBy[last + 1] >= 0)
+            for (int next = first; next < size && next - last <= 80; next++)
             {
-                last++;
+                last = firstAskedBy[next] >= 0 ? next : last;
             }
 
-            runs.Add((firstAskedBy[first..(last + 1)].Min(), $"{first}-{last}"));
+            runs.Add((firstAskedBy[first..(last + 1)].Where(static asker => asker >= 0).Min(), $"{first}-{last}"));
             first = last;
         }
 

@@ -10,7 +10,7 @@ internal static class FieldsGenerator
         string authority = Authority(random);
         var fields = new List<(string, string)>
         {
-            (":method", random.Pick("GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "POST", "CONNECT", "BREW", "get", "G T")),
+            (":method", random.Pick("GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "POST", "CONNECT", "BREW", "get", "G T", Long(random))),
             (":scheme", IsOdd(random) ? random.Pick("ftp", "1", "") : random.Pick("https", "https", "http", "HTTPS")),
             (":path", Path(random)),
         };
@@ -39,8 +39,10 @@ internal static class FieldsGenerator
 
     private static bool IsOdd(Random random) => random.Next(10) == 0;
 
+    private static string Long(Random random) => new string('M', 63 + random.Next(120)) + random.Pick("", "", "(");
+
     private static string Authority(Random random) => IsOdd(random)
-        ? random.Pick("a:", "a@b", "", "a/b", "a b", "a:x")
+        ? random.Pick("a:", "a@b", "", "a/b", "a b", "a:x", "..a", "a:99999", ":80")
         : random.Pick("example.org", "Example.org:8080", "example.org:443", "example.org:80", "[::1]:1");
 
     private static string Path(Random random) => IsOdd(random)

@@ -39,7 +39,7 @@ internal static class HeadGenerator
     private static readonly string[] Hosts =
     [
         "localhost", "localhost:8080", "", "[::1]", "[::1]:80", "a%41", "[v1.a:b]", "[::1", "a:b", "x@y", "a%4", "[1.2.3.4]", "a/b", ":80",
-        "[v1.:]",
+        "[v1.:]", "a:99999", "a:65535", "a:65536", "a:0000080", "..a", "a..b", ".", "a.", "a..", "[::1]:70000",
     ];
 
     private static readonly string[] Pieces =
@@ -61,6 +61,7 @@ internal static class HeadGenerator
         (method, target) = random.Next(20) switch
         {
             0 => ("OPTIONS", "*"),
+            2 => (new string('M', 60 + random.Next(100)), target),
             1 => ("CONNECT", random.Pick("a:1", "[::1]:443", "a", "a:", "/")),
             _ => (method, target),
         };

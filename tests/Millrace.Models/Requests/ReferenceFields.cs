@@ -56,6 +56,8 @@ internal sealed class ReferenceFields
             RefuseIf(name is not (":method" or ":scheme" or ":authority" or ":path"), FieldsRefusal.UnknownPseudoField);
             RefuseIf(_pseudo.ContainsKey(name), FieldsRefusal.RepeatedPseudoField);
             bool isTooLarge = _pseudo.Values.Sum(text => text.Length) + value.Length > _limits.HeadBytesMax;
+            bool isLargeMethod = isTooLarge && name == ":method" && value.Length >= _limits.RequestLineBytesMax;
+            RefuseIf(isLargeMethod, FillsLine(value) ? FieldsRefusal.MethodTooLong : FieldsRefusal.BadMethod);
             RefuseIf(isTooLarge, name == ":path" ? FieldsRefusal.PathTooLong : FieldsRefusal.HeadTooLarge);
             _pseudo[name] = value;
             return;
@@ -112,17 +114,17 @@ internal sealed class ReferenceFields
         RefuseIf(method is null, FieldsRefusal.MissingPseudoField);
         RefuseIf(isConnect && (scheme is not null || path is not null), FieldsRefusal.ForbiddenPseudoField);
         RefuseIf(isConnect ? authority is null : scheme is null || path is null, FieldsRefusal.MissingPseudoField);
-        RefuseIf(authority is not null && !IsAuthority(authority), FieldsRefusal.BadAuthority);
+        RefuseIf(!string.IsNullOrEmpty(authority) && !IsHost(authority), FieldsRefusal.BadAuthority);
         RefuseIf(!isConnect && !Scheme.IsMatch(scheme!), FieldsRefusal.BadScheme);
         RefuseIf(!isConnect && scheme!.ToLowerInvariant() is not ("http" or "https"), FieldsRefusal.UnknownScheme);
-        RefuseIf(method!.Length + 1 > _limits.HeadBytesMax, FieldsRefusal.HeadTooLarge);
-        RefuseIf(!Method.IsMatch(method), FieldsRefusal.BadMethod);
+        RefuseIf(FillsLine(method!), FieldsRefusal.MethodTooLong);
+        RefuseIf(!Method.IsMatch(method!), FieldsRefusal.BadMethod);
         RefuseIf(!isConnect && !Path.IsMatch(path!), FieldsRefusal.BadPath);
 
         string line = $"{method} {(isConnect ? authority : path)} HTTP/1.1\r\n";
         RefuseIf(line.Length > _limits.RequestLineBytesMax, FieldsRefusal.PathTooLong);
         RefuseIf(!isConnect && path![0] == '*' && (path.Length > 1 || method != "OPTIONS"), FieldsRefusal.BadPath);
-        bool hasPort = authority is not null && Regex.IsMatch(authority, @":[0-9]+\z");
+        bool hasPort = authority is not null && Regex.IsMatch(authority, @"\A[^:].*:[0-9]+\z");
         RefuseIf(isConnect && !hasPort, FieldsRefusal.BadAuthority);
         _text = line;
         if (authority is not null)
@@ -160,11 +162,11 @@ internal sealed class ReferenceFields
         return (host.EndsWith(port, StringComparison.Ordinal) ? host[..^port.Length] : host).ToLowerInvariant();
     }
 
-    private static bool IsAuthority(string text)
-        => text.All(letter => letter is > ' ' and < '\x7F' and not ('/' or '?' or '#'))
-            && IsComplete($"GET http://{text}/ HTTP/1.1\r\nHost: a");
+    private bool FillsLine(string method)
+        => method.Length >= _limits.RequestLineBytesMax && Method.IsMatch(method[.._limits.RequestLineBytesMax]);
 
-    private static bool IsHost(string text) => IsComplete($"GET / HTTP/1.1\r\nHost: {text}");
+    private static bool IsHost(string text)
+        => text.All(letter => letter is > ' ' and < '\x7F') && IsComplete($"GET / HTTP/1.1\r\nHost: {text}");
 
     private static bool IsComplete(string lines) => ReferenceParser
         .Describe(Encoding.Latin1.GetBytes(lines + "\r\n\r\n"), HeadLimits.Default)

@@ -243,11 +243,19 @@ internal sealed class ReferenceParser
 
     private static bool IsHost(string text)
     {
-        const string Name = @"([A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f][0-9A-Fa-f])*";
+        const string Name = @"(?<name>([A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f][0-9A-Fa-f])*)";
         const string Future = @"\[[vV][0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+\]";
-        Match match = Regex.Match(text, $@"\A({Name}|{Future}|\[(?<six>[0-9A-Fa-f:.]+)\])(:[0-9]*)?\z");
-        return match.Success && (!match.Groups["six"].Success || IsIpv6(match.Groups["six"].Value));
+        Match match = Regex.Match(text, $@"\A({Name}|{Future}|\[(?<six>[0-9A-Fa-f:.]+)\])(:0*(?<port>[0-9]*))?\z");
+        string port = match.Groups["port"].Value;
+        return match.Success
+            && (!match.Groups["six"].Success || IsIpv6(match.Groups["six"].Value))
+            && (port == "" || (port.Length < 6 && int.Parse(port, CultureInfo.InvariantCulture) < 65536))
+            && IsName(match.Groups["name"].Value);
     }
+
+    // What DNS can hold: labels of 1 to 63 in a name of 253, and perhaps a final dot.
+    private static bool IsName(string text)
+        => text == "" || Regex.IsMatch(text, @"\A(?=.{1,253}\.?\z)[^.]{1,63}(\.[^.]{1,63})*\.?\z", RegexOptions.Singleline);
 
     private static bool IsIpv6(string text)
         => text.Contains(':') && IPAddress.TryParse(text, out IPAddress? address) && address.AddressFamily == AddressFamily.InterNetworkV6;
@@ -271,7 +279,11 @@ internal sealed class ReferenceParser
 
     private char Peek()
     {
-        RefuseIf(_inRequestLine && _at == _start + _limits.RequestLineBytesMax, HeadRefusal.RequestLineTooLong);
+        if (_inRequestLine && _at == _start + _limits.RequestLineBytesMax)
+        {
+            Refuse(_text[_start.._at].Contains(' ') ? HeadRefusal.RequestLineTooLong : HeadRefusal.MethodTooLong);
+        }
+
         RefuseIf(_at == _start + _limits.HeadBytesMax, HeadRefusal.HeadTooLarge);
         return _at < _text.Length ? _text[_at] : throw new IncompleteException();
     }

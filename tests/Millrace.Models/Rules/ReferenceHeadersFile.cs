@@ -62,7 +62,7 @@ internal static partial class ReferenceHeadersFile
         Match match = Field().Match(line);
         string name = match.Groups["name"].Value;
         string value = match.Groups["value"].Value;
-        bool isOwned = FieldRefusals.OwnedNames.Contains(name, StringComparer.OrdinalIgnoreCase);
+        bool isOwned = FieldValidation.OwnedNames.Contains(name, StringComparer.OrdinalIgnoreCase);
         bool isTyped = match.Groups["value"].Success && name.Equals("Content-Type", StringComparison.OrdinalIgnoreCase);
         return match.Success && !isOwned && (!isTyped || MediaType().IsMatch(value)) ? (name, value) : null;
     }

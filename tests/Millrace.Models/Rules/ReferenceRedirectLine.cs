@@ -24,7 +24,7 @@ internal static partial class ReferenceRedirectLine
             return null;
         }
 
-        string status = match.Groups["status"] is { Success: true, Value: var told } ? told : $"{defaultStatus}";
+        string status = match.Groups["status"] is { Success: true, Value: var reported } ? reported : $"{defaultStatus}";
         string demands = string.Join('&', query.Select(parameter => string.Join('=', parameter.Split('=', 2).Select(Uri.UnescapeDataString))));
         return $"{from[0]} {demands} {match.Groups["to"].Value} {int.Parse(status[..3], null)} {status.Length == 4}";
     }

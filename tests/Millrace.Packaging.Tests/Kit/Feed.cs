@@ -13,6 +13,11 @@ public sealed class Feed : IAsyncLifetime
 
     internal string Root => _folder.Root;
 
+    /// <summary>Where what this repository needs was restored to.</summary>
+    internal static string RestoredPackages { get; } = Environment.GetEnvironmentVariable("NUGET_PACKAGES") is { Length: > 0 } reported
+        ? reported
+        : Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
+
     public async ValueTask InitializeAsync() => await Tool.RunToSuccessAsync(
         Deadline,
         "dotnet", "pack", Path.Combine(Places.Repository, "deploy", "nuget", "Packages.slnx"), "-o", _folder.Root,

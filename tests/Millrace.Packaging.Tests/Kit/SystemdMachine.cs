@@ -9,7 +9,7 @@ namespace Millrace.Packaging.Tests;
 internal sealed class SystemdMachine : IAsyncDisposable
 {
     /// <summary>Where the operator is, and has what is no package's.</summary>
-    public const string Desk = "/srv/operator";
+    public const string ReactorState = "/srv/operator";
 
     private const string Booted = "Booted ";
 
@@ -60,12 +60,12 @@ internal sealed class SystemdMachine : IAsyncDisposable
     public async Task<string> RunAsync(string script)
     {
         // By a file: a script may say what it likes, and its commands have no input.
-        Directory.CreateDirectory(PathOf(Desk));
-        await File.WriteAllTextAsync(PathOf(Desk + "/script"), script);
+        Directory.CreateDirectory(PathOf(ReactorState));
+        await File.WriteAllTextAsync(PathOf(ReactorState + "/script"), script);
         return await Tool.RunToSuccessAsync(
             Deadline,
-            "nsenter", "--target", $"{_first}", "--all", "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", $"HOME={Desk}",
-            "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", "bash", "-c", $"cd {Desk}; set -euo pipefail; source ./script");
+            "nsenter", "--target", $"{_first}", "--all", "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", $"HOME={ReactorState}",
+            "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", "bash", "-c", $"cd {ReactorState}; set -euo pipefail; source ./script");
     }
 
     /// <summary>Does what a section of docs/deployment.md says. The package was built before.</summary>

@@ -75,9 +75,9 @@ internal sealed class Visitor : IDisposable
     /// <param name="stop">Says when it is enough.</param>
     public async Task VisitAsync(IReadOnlyList<(string Path, byte[] Content)> files, Func<int> nextNumber, CancellationToken stop)
     {
-        for (int turn = 0; !stop.IsCancellationRequested; turn++)
+        for (int iteration = 0; !stop.IsCancellationRequested; iteration++)
         {
-            (string path, byte[] content) = files[turn % files.Count];
+            (string path, byte[] content) = files[iteration % files.Count];
             int number = nextNumber();
             await AskAsync(new Uri($"{_kind.Scheme}://127.0.0.1{path}?visit={number}"), content);
             _answered.Add(number);
@@ -103,8 +103,8 @@ internal sealed class Visitor : IDisposable
                     VersionPolicy = HttpVersionPolicy.RequestVersionExact,
                 };
                 request.Headers.ConnectionClose = !_kind.KeepsConnection && _kind.Version.Major == 1;
-                using HttpResponseMessage answer = await _client.SendAsync(request);
-                await CheckAsync(answer, content);
+                using HttpResponseMessage response = await _client.SendAsync(request);
+                await CheckAsync(response, content);
                 return;
             }
             catch (HttpRequestException reset) when (reset.StatusCode is null && WasLate(began))
@@ -129,17 +129,17 @@ internal sealed class Visitor : IDisposable
         return certificate is not null;
     }
 
-    private async Task CheckAsync(HttpResponseMessage answer, byte[] content)
+    private async Task CheckAsync(HttpResponseMessage response, byte[] content)
     {
         if (_kind.Scheme == "http")
         {
-            Assert.Equal(HttpStatusCode.PermanentRedirect, answer.StatusCode);
-            Assert.Equal("https", answer.Headers.Location!.Scheme);
+            Assert.Equal(HttpStatusCode.PermanentRedirect, response.StatusCode);
+            Assert.Equal("https", response.Headers.Location!.Scheme);
             return;
         }
 
-        Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
-        Assert.True((await answer.Content.ReadAsByteArrayAsync()).AsSpan().SequenceEqual(content), "The bytes are others.");
+        Assert.Equal(HttpStatusCode.OK, response.StatusCode);
+        Assert.True((await response.Content.ReadAsByteArrayAsync()).AsSpan().SequenceEqual(content), "The bytes are others.");
     }
 
     /// <summary>Whether it has connected since, and was slow to say what it wants.</summary>

@@ -1,11 +1,11 @@
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Server.AccessLog;
 using Millrace.Server.AccessLog.Formats;
+using Millrace.Server.Host;
 using Millrace.Server.Proxies;
-using Millrace.Server.Service;
 using Millrace.Server.Tests.Kit;
 using Millrace.Tests.Shared;
-using Exchange = Millrace.Web.Exchanges.Exchange;
+using HttpExchange = Millrace.HttpServer.Exchanges.HttpExchange;
 
 namespace Millrace.Server.Tests.AccessLog;
 
@@ -18,14 +18,14 @@ public class AccessLogObserverTests
     public void Ten_thousand_lines_allocate_nothing(string format)
     {
         using var folder = new TempFolder();
-        using AccessJournal journal = AccessJournal.Open(
+        using AccessLogger journal = AccessLogger.Open(
             new AccessLogOptions { Destination = folder.PathOf("access.log") }, new ProxyOptions(), new ServiceOptions(),
             NullLoggerFactory.Instance)!;
         _ = journal.Start(1);
         var ring = new LineRing(1024 * 1024);
         var observer = new AccessLogObserver(
             journal, LineFormats.Make(Enum.Parse<AccessLogFormat>(format)), new ClientFinder(new ProxyOptions()), ring);
-        Exchange exchange = MadeExchange.Of(
+        HttpExchange exchange = MadeExchange.Of(
             MadeExchange.Bytes("GET /a?b HTTP/1.1\r\nHost: a\r\nReferer: caf\u00e9\r\nUser-Agent: \"x\"\r\n\r\n"), bodyBytes: 17);
         byte[] room = new byte[1024 * 1024];
 

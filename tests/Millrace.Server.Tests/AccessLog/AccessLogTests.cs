@@ -58,10 +58,10 @@ public sealed partial class AccessLogTests : IDisposable
     public async Task Answers_of_every_kind_have_their_bytes()
     {
         _site.Add("a.bin", 100_000);
-        await using ServerProcess server = await StartAsync("--access-log-format", "json", "--bake-max", "64k");
+        await using ServerProcess server = await StartAsync("--access-log-format", "json", "--cache-max-file", "64k");
         using (Wire wire = Wire.Open(server.Url))
         {
-            WireAnswer whole = wire.Ask("/a.bin");
+            WireResponse whole = wire.Ask("/a.bin");
             _ = wire.Ask("/a.bin", $"If-None-Match: {whole.Field("ETag")}");
             _ = wire.Ask("/a.bin", "Range: bytes=0-9");
             _ = wire.Ask("/none");
@@ -80,12 +80,12 @@ public sealed partial class AccessLogTests : IDisposable
                 line.GetProperty("body").GetString()!)),
         ];
         Assert.Equal(6, shown.Length);
-        Assert.Contains(("GET HTTP/1.1", 200, 100_000, "ring"), shown);
+        Assert.Contains(("GET HTTP/1.1", 200, 100_000, "read"), shown);
         Assert.Contains(("GET HTTP/1.1", 304, 0, "none"), shown);
-        Assert.Contains(("GET HTTP/1.1", 206, 10, "ring"), shown);
+        Assert.Contains(("GET HTTP/1.1", 206, 10, "read"), shown);
         Assert.Contains(("GET HTTP/1.1", 404, 15, "text"), shown);
         Assert.Contains(("HEAD HTTP/1.1", 200, 0, "none"), shown);
-        Assert.Contains(("GET HTTP/2.0", 200, 100_000, "ring"), shown);
+        Assert.Contains(("GET HTTP/2.0", 200, 100_000, "read"), shown);
     }
 
     [Fact]
@@ -165,8 +165,8 @@ public sealed partial class AccessLogTests : IDisposable
     }
 
     [Theory]
-    [InlineData("is no format", "--access-log", "-", "--access-log-format", "fancy")]
-    [InlineData("give --access-log", "--access-log-format", "json")]
+    [InlineData("is not an access log format", "--access-log", "-", "--access-log-format", "fancy")]
+    [InlineData("add --access-log", "--access-log-format", "json")]
     public async Task A_mistake_in_its_flags_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 
@@ -199,7 +199,7 @@ public sealed partial class AccessLogTests : IDisposable
         await server.AwaitErrorAsync("No space left on device");
         Assert.NotInRange(File.ReadAllLines(log).Length, Requests, int.MaxValue);
         File.Delete(ballast);
-        await server.AwaitErrorAsync("is written to");
+        await server.AwaitErrorAsync("works again after");
         await StopAsync(server);
 
         string[] lines = File.ReadAllLines(log);
@@ -234,9 +234,9 @@ public sealed partial class AccessLogTests : IDisposable
         }
 
         Assert.Equal(0, await server.ExitCodeAsync());
-        MatchCollection told = Dropped().Matches(await server.ErrorAsync());
-        Assert.NotEmpty(told);
-        Assert.Equal(Requests - read, told.Sum(static match => int.Parse(match.Groups[1].Value, System.Globalization.CultureInfo.InvariantCulture)));
+        MatchCollection reported = Dropped().Matches(await server.ErrorAsync());
+        Assert.NotEmpty(reported);
+        Assert.Equal(Requests - read, reported.Sum(static match => int.Parse(match.Groups[1].Value, System.Globalization.CultureInfo.InvariantCulture)));
     }
 
     [Fact]
@@ -325,7 +325,7 @@ public sealed partial class AccessLogTests : IDisposable
     [GeneratedRegex("""^\S+ - - \[[^\]]+\] "[^"]+" \d{3} \d+ "[^"]+" "[^"]+"$""")]
     private static partial Regex Combined();
 
-    [GeneratedRegex(@"(\d+) lines of the access log were dropped")]
+    [GeneratedRegex(@"(\d+) access log lines dropped")]
     private static partial Regex Dropped();
 
     [GeneratedRegex(@"^<30>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d millrace\[\d+\]: (?<line>\{.*\})$")]

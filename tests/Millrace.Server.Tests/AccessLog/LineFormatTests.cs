@@ -2,7 +2,7 @@ using System.Text;
 using System.Text.Json;
 using System.Text.RegularExpressions;
 using Millrace.Server.AccessLog;
-using Exchange = Millrace.Web.Exchanges.Exchange;
+using HttpExchange = Millrace.HttpServer.Exchanges.HttpExchange;
 
 namespace Millrace.Server.Tests.AccessLog;
 
@@ -29,7 +29,7 @@ public partial class LineFormatTests
     [Fact]
     public void The_common_format_ends_with_the_bytes()
     {
-        Exchange exchange = MadeExchange.Of(MadeExchange.Bytes(Plain), 200, 17);
+        HttpExchange exchange = MadeExchange.Of(MadeExchange.Bytes(Plain), 200, 17);
         string combined = MadeExchange.LineOf(AccessLogFormat.Combined, exchange);
         string common = MadeExchange.LineOf(AccessLogFormat.Common, exchange);
 
@@ -40,7 +40,7 @@ public partial class LineFormatTests
     [Fact]
     public void What_was_not_said_is_a_dash_or_null()
     {
-        Exchange exchange = MadeExchange.Of(MadeExchange.Bytes("GET / HTTP/1.0\r\n\r\n"), peer: "");
+        HttpExchange exchange = MadeExchange.Of(MadeExchange.Bytes("GET / HTTP/1.0\r\n\r\n"), peer: "");
 
         string combined = MadeExchange.LineOf(AccessLogFormat.Combined, exchange);
         using var json = JsonDocument.Parse(MadeExchange.LineOf(AccessLogFormat.Json, exchange));
@@ -75,7 +75,7 @@ public partial class LineFormatTests
     [InlineData("10.1.2.3", "10.1.2.3:80")]
     public void Addresses_of_both_kinds_are_written(string shown, string peer)
     {
-        Exchange exchange = MadeExchange.Of(MadeExchange.Bytes(Plain), peer: peer);
+        HttpExchange exchange = MadeExchange.Of(MadeExchange.Bytes(Plain), peer: peer);
         Assert.StartsWith(shown + " - - [", MadeExchange.LineOf(AccessLogFormat.Common, exchange), StringComparison.Ordinal);
         Assert.Contains($"\"client\":\"{shown}\",", MadeExchange.LineOf(AccessLogFormat.Json, exchange), StringComparison.Ordinal);
     }
@@ -117,7 +117,7 @@ public partial class LineFormatTests
                 1 => [.. "GET /"u8, .. garbage, .. " HTTP/1.1\r\nHost: a\r\n\r\n"u8],
                 _ => [.. "GET / HTTP/1.1\r\nHost: a\r\nReferer: "u8, .. garbage, .. "\r\nUser-Agent: "u8, .. garbage, .. "\r\n\r\n"u8],
             };
-            Exchange exchange = MadeExchange.Of(head);
+            HttpExchange exchange = MadeExchange.Of(head);
             string json = MadeExchange.LineOf(AccessLogFormat.Json, exchange);
             using var parsed = JsonDocument.Parse(Encoding.Latin1.GetBytes(json));
             Assert.DoesNotContain(json, static character => character < ' ');
@@ -131,7 +131,7 @@ public partial class LineFormatTests
     [Fact]
     public void A_request_without_a_line_is_shown_as_it_came()
     {
-        Exchange exchange = MadeExchange.Of(MadeExchange.Bytes("\x16\x03\x01\r\n"), 400);
+        HttpExchange exchange = MadeExchange.Of(MadeExchange.Bytes("\x16\x03\x01\r\n"), 400);
         Assert.Contains("] \"\\x16\\x03\\x01\" 400 0", MadeExchange.LineOf(AccessLogFormat.Common, exchange), StringComparison.Ordinal);
         using var json = JsonDocument.Parse(MadeExchange.LineOf(AccessLogFormat.Json, exchange));
         Assert.Equal("\x16\x03\x01", json.RootElement.GetProperty("malformed").GetString());

@@ -9,10 +9,10 @@ public class LineRingTests
     public void A_line_that_finds_no_room_is_dropped_and_counted_and_the_others_stay()
     {
         var ring = new LineRing(16);
-        Assert.Equal(RingAddition.Added, ring.Add("one\n"u8));
-        Assert.Equal(RingAddition.HalfFull, ring.Add("two2\n"u8));
-        Assert.Equal(RingAddition.Dropped, ring.Add("12345678\n"u8));
-        Assert.Equal(RingAddition.Added, ring.Add("three\n"u8));
+        Assert.Equal(RingAddResult.Added, ring.Add("one\n"u8));
+        Assert.Equal(RingAddResult.HalfFull, ring.Add("two2\n"u8));
+        Assert.Equal(RingAddResult.Dropped, ring.Add("12345678\n"u8));
+        Assert.Equal(RingAddResult.Added, ring.Add("three\n"u8));
 
         byte[] room = new byte[64];
         int taken = ring.Take(room);
@@ -45,7 +45,7 @@ public class LineRingTests
             for (int i = 0; i < Lines; i++)
             {
                 byte[] line = Encoding.ASCII.GetBytes($"{i} {new string('x', i % 97)}\n");
-                SpinWait.SpinUntil(() => ring.Add(line) != RingAddition.Dropped);
+                SpinWait.SpinUntil(() => ring.Add(line) != RingAddResult.Dropped);
             }
         });
         byte[] room = new byte[300];

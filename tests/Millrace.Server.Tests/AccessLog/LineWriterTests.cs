@@ -60,7 +60,7 @@ public sealed class LineWriterTests : IDisposable
         Assert.Equal(2, writer.Faults);
         Assert.Equal(2, _notices.Lines.Count);
         Assert.Contains("No space left on device", _notices.Lines[0], StringComparison.Ordinal);
-        Assert.Contains("after 2 attempts", _notices.Lines[1], StringComparison.Ordinal);
+        Assert.Contains("after 2 failed attempts", _notices.Lines[1], StringComparison.Ordinal);
     }
 
     [Fact]
@@ -92,7 +92,7 @@ public sealed class LineWriterTests : IDisposable
         writer.Dispose();
 
         Assert.Equal("one\n|two\n", _sink.Text);
-        Assert.Contains("cannot be opened anew", _notices.Lines[0], StringComparison.Ordinal);
+        Assert.Contains("Reopening the access log", _notices.Lines[0], StringComparison.Ordinal);
     }
 
     [Fact]
@@ -117,8 +117,8 @@ public sealed class LineWriterTests : IDisposable
         byte[] line = Encoding.ASCII.GetBytes("busy\n");
         bool goesOn = true;
         busy.Add(line);
-        _sink.Writing = () => _ = Volatile.Read(ref goesOn) && busy.Add(line) == RingAddition.Added;
-        var writer = new LineWriter(_sink, new AccessLogNotices(_notices), [busy, other], LineBytesMax, TimeSpan.FromSeconds(20));
+        _sink.Writing = () => _ = Volatile.Read(ref goesOn) && busy.Add(line) == RingAddResult.Added;
+        var writer = new LineWriter(_sink, new AccessLogEvents(_notices), [busy, other], LineBytesMax, TimeSpan.FromSeconds(20));
 
         other.Add(Encoding.ASCII.GetBytes("other\n"));
         writer.Notify();
@@ -139,7 +139,7 @@ public sealed class LineWriterTests : IDisposable
         byte[] line = Encoding.ASCII.GetBytes("line\n");
         int writes = 0;
         _sink.Writing = () => _ = Interlocked.Increment(ref writes) < 2_000 && one.Add(line) == other.Add(line);
-        var writer = new LineWriter(_sink, new AccessLogNotices(_notices), [one, other], LineBytesMax, TimeSpan.FromSeconds(20));
+        var writer = new LineWriter(_sink, new AccessLogEvents(_notices), [one, other], LineBytesMax, TimeSpan.FromSeconds(20));
         one.Add(line);
         writer.Notify();
         Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref writes) > 0, TimeSpan.FromSeconds(60)));
@@ -161,18 +161,18 @@ public sealed class LineWriterTests : IDisposable
 
         writer.Dispose();
 
-        Assert.Contains("did not wait any longer", Assert.Single(_notices.Lines), StringComparison.Ordinal);
+        Assert.Contains("Shutdown timed out", Assert.Single(_notices.Lines), StringComparison.Ordinal);
         gate.Set();
         _sink.Await("one\n");
         SpinWait.SpinUntil(() => _sink.IsDisposed, Patience);
     }
 
     private LineWriter Start(int patienceMs = 20_000) =>
-        new(_sink, new AccessLogNotices(_notices), [_ring], LineBytesMax, TimeSpan.FromMilliseconds(patienceMs));
+        new(_sink, new AccessLogEvents(_notices), [_ring], LineBytesMax, TimeSpan.FromMilliseconds(patienceMs));
 
     private void Add(LineWriter writer, string line)
     {
-        Assert.NotEqual(RingAddition.Dropped, _ring.Add(Encoding.ASCII.GetBytes(line)));
+        Assert.NotEqual(RingAddResult.Dropped, _ring.Add(Encoding.ASCII.GetBytes(line)));
         writer.Notify();
     }
 

@@ -1,19 +1,19 @@
 using System.Net;
 using System.Text;
 using Millrace.Http;
+using Millrace.HttpServer.Exchanges;
 using Millrace.Server.AccessLog;
 using Millrace.Server.AccessLog.Formats;
-using Millrace.Web.Exchanges;
-using Exchange = Millrace.Web.Exchanges.Exchange;
+using HttpExchange = Millrace.HttpServer.Exchanges.HttpExchange;
 
 namespace Millrace.Server.Tests.AccessLog;
 
 /// <summary>Exchanges without a connection, and the lines they become.</summary>
 internal static class MadeExchange
 {
-    public static Exchange Of(byte[] head, int status = 200, int bodyBytes = 0, string peer = "192.0.2.1:1234")
+    public static HttpExchange Of(byte[] head, int status = 200, int bodyBytes = 0, string peer = "192.0.2.1:1234")
     {
-        var exchange = new Exchange();
+        var exchange = new HttpExchange();
         exchange.Begin(peer.Length == 0 ? null : IPEndPoint.Parse(peer));
         var parsed = new RequestHead();
         HeadResult result = RequestHeadParser.Parse(head, parsed, HeadLimits.Default);
@@ -27,14 +27,14 @@ internal static class MadeExchange
             exchange.TakeRefused(parsed, head);
         }
 
-        exchange.Answer(status, bodyBytes > 0 ? ExchangeBody.Text : ExchangeBody.None);
+        exchange.SetResponse(status, bodyBytes > 0 ? ResponseBodySource.Text : ResponseBodySource.None);
         exchange.AddBody(bodyBytes, bodyBytes);
-        exchange.End(bodyBytes, AnswerEnd.Whole);
-        exchange.Settle(bodyBytes);
+        exchange.End(bodyBytes, ResponseEnd.Whole);
+        exchange.Complete(bodyBytes);
         return exchange;
     }
 
-    public static string LineOf(AccessLogFormat format, Exchange exchange)
+    public static string LineOf(AccessLogFormat format, HttpExchange exchange)
     {
         var line = new LineBuffer();
         LineFormats.Make(format).Write(line, exchange, (exchange.Peer as IPEndPoint)?.Address);

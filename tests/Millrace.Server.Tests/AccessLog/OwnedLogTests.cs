@@ -36,18 +36,18 @@ public sealed class OwnedLogTests : IDisposable
         Assert.Equal(Nobody.UserAndGroup, await OwnerOfAsync(LogPath));
         Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead, File.GetUnixFileMode(LogPath));
         server.Signal(User1);
-        await server.AwaitErrorAsync("was opened anew");
+        await server.AwaitErrorAsync("was reopened");
 
         Assert.Equal(404, Wire.Get(server.Url, "/first").Status);
         await AwaitLineAsync(LogPath, "/first");
         File.Move(LogPath, $"{LogPath}.1");
         server.Signal(User1);
-        await server.AwaitErrorAsync("was opened anew", times: 2);
+        await server.AwaitErrorAsync("was reopened", times: 2);
         Assert.Equal(404, Wire.Get(server.Url, "/second").Status);
         await AwaitLineAsync(LogPath, "/second");
         Assert.Equal(Nobody.UserAndGroup, await OwnerOfAsync(LogPath));
         string said = await StopAsync(server);
-        Assert.DoesNotContain("cannot be opened anew", said, StringComparison.Ordinal);
+        Assert.DoesNotContain("Reopening the access log", said, StringComparison.Ordinal);
         Assert.DoesNotContain("/second", File.ReadAllText($"{LogPath}.1"), StringComparison.Ordinal);
     }
 
@@ -55,21 +55,21 @@ public sealed class OwnedLogTests : IDisposable
     public async Task In_a_folder_that_the_user_may_not_write_that_is_said_before_a_rotation_finds_out()
     {
         Nobody.RequireRoot();
-        string remedy = $"Let its group write {_folder.PathOf("logs")}, as a renamed log has a new one made there.";
+        string remedy = $"Make {_folder.PathOf("logs")} writable for the user or its group, so that a new log can be created there after rotation.";
         ToolResult check = await CheckAsync(LogPath);
         Assert.Equal(0, check.ExitCode);
-        Assert.Contains($"{LogPath} is open by then, and cannot be opened anew on SIGUSR1", check.Error, StringComparison.Ordinal);
-        Assert.EndsWith($"(Permission denied). {remedy}\n", check.Error, StringComparison.Ordinal);
+        Assert.Contains($"{LogPath} cannot be reopened on SIGUSR1", check.Error, StringComparison.Ordinal);
+        Assert.EndsWith($": Permission denied. {remedy}\n", check.Error, StringComparison.Ordinal);
 
         await using ServerProcess server = await StartAsync(LogPath);
-        await server.AwaitErrorAsync($"{LogPath} is open now, and cannot be opened anew on SIGUSR1");
+        await server.AwaitErrorAsync($"{LogPath} cannot be reopened on SIGUSR1");
         await server.AwaitErrorAsync(remedy);
         Assert.Equal(Nobody.UserAndGroup, await OwnerOfAsync(LogPath));
         server.Signal(User1);
-        await server.AwaitErrorAsync("was opened anew");
+        await server.AwaitErrorAsync("was reopened");
         File.Move(LogPath, $"{LogPath}.1");
         server.Signal(User1);
-        await server.AwaitErrorAsync($"cannot be opened anew at {LogPath}");
+        await server.AwaitErrorAsync($"Reopening the access log at {LogPath} failed");
         Assert.Equal(404, Wire.Get(server.Url, "/none").Status);
         await AwaitLineAsync($"{LogPath}.1", "/none");
     }

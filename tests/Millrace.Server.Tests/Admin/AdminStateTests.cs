@@ -35,18 +35,18 @@ public class AdminStateTests
             null);
         Assert.True(isHeld.Wait(Deadline));
 
-        for (int i = 0; i <= ReactorHealth.LooksMost; i++)
+        for (int i = 0; i <= ReactorHealth.ChecksMax; i++)
         {
             Assert.Null(state.Trouble);
-            state.Look();
+            state.Check();
         }
 
-        Assert.StartsWith("reactor 1 has not turned", state.Trouble, StringComparison.Ordinal);
-        Assert.Contains("reactor 1 has not turned", Encoding.UTF8.GetString(state.WriteStats(0)), StringComparison.Ordinal);
+        Assert.StartsWith("reactor 1 has been stuck in one callback", state.Trouble, StringComparison.Ordinal);
+        Assert.Contains("reactor 1 has been stuck in one callback", Encoding.UTF8.GetString(state.WriteStats(0)), StringComparison.Ordinal);
         mayGo.Set();
         group.Reactors[1].Post(_ => hasGone.SetResult(), null);
         await hasGone.Task.WaitAsync(Deadline);
-        state.Look();
+        state.Check();
         Assert.Null(state.Trouble);
     }
 
@@ -54,7 +54,7 @@ public class AdminStateTests
     public void Before_there_are_reactors_it_starts_and_is_well()
     {
         using var state = new AdminState();
-        state.Look();
+        state.Check();
 
         Assert.Equal(Readiness.Starting, state.Readiness);
         Assert.Null(state.Trouble);

@@ -26,8 +26,8 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
     [Fact]
     public void A_server_that_serves_is_healthy_and_ready()
     {
-        WireAnswer health = Ask(quiet.Server, "/healthz");
-        WireAnswer ready = Ask(quiet.Server, "/readyz");
+        WireResponse health = Ask(quiet.Server, "/healthz");
+        WireResponse ready = Ask(quiet.Server, "/readyz");
 
         Assert.Equal((200, "healthy\n"), (health.Status, Encoding.ASCII.GetString(health.Body)));
         Assert.Equal((200, "ready\n"), (ready.Status, Encoding.ASCII.GetString(ready.Body)));
@@ -47,12 +47,12 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
 
         server.Signal(PosixSignal.SIGTERM);
 
-        await AwaitAsync(server.Admin, "/readyz", static answer => answer.Status == 503);
+        await AwaitAsync(server.Admin, "/readyz", static response => response.Status == 503);
         Assert.Equal("draining\n", Encoding.ASCII.GetString(Ask(server, "/readyz").Body));
         Assert.Equal(200, Ask(server, "/healthz").Status);
         Assert.Equal(200, Ask(server, "/metrics").Status);
-        byte[] answer = await download.ReadToEndAsync();
-        Assert.True(answer.Length >= 16 * 1024 * 1024, "The download was cut off.");
+        byte[] response = await download.ReadToEndAsync();
+        Assert.True(response.Length >= 16 * 1024 * 1024, "The download was cut off.");
         download.Dispose();
         Assert.Equal(0, await server.ExitCodeAsync());
         Assert.Equal("", await server.ErrorAsync());
@@ -73,7 +73,7 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
     [InlineData("GET", "/stats.json?after=99999999999999999999", 200)]
     public async Task Pages_are_read_and_nothing_else(string method, string target, int status)
     {
-        string text = await ExchangeAsync(quiet.Server.Admin, $"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        string text = await ReplaceAsync(quiet.Server.Admin, $"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
         Assert.StartsWith($"HTTP/1.1 {status} ", text, StringComparison.Ordinal);
         Assert.Equal(status == 405, text.Contains("\r\nAllow: GET, HEAD\r\n", StringComparison.Ordinal));
@@ -84,9 +84,9 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
     public async Task Requests_on_one_connection_are_answered_in_order()
     {
         string one = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        string text = await ExchangeAsync(quiet.Server.Admin, one + one + "GET /none HTTP/1.1\r\nHost: a.localhost\r\nConnection: close\r\n\r\n");
+        string text = await ReplaceAsync(quiet.Server.Admin, one + one + "GET /none HTTP/1.1\r\nHost: a.localhost\r\nConnection: close\r\n\r\n");
 
-        string[] statuses = [.. text.Split("HTTP/1.1 ").Skip(1).Select(static answer => answer[..3])];
+        string[] statuses = [.. text.Split("HTTP/1.1 ").Skip(1).Select(static response => response[..3])];
         Assert.Equal(["200", "200", "404"], statuses);
     }
 
@@ -97,7 +97,7 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
     [InlineData("nonsense\r\n\r\n", "400")]
     public async Task A_request_that_is_odd_is_answered_and_its_connection_ends(string request, string status)
     {
-        string text = await ExchangeAsync(quiet.Server.Admin, request);
+        string text = await ReplaceAsync(quiet.Server.Admin, request);
 
         Assert.StartsWith($"HTTP/1.1 {status} ", text, StringComparison.Ordinal);
         Assert.Contains("\r\nConnection: close\r\n", text, StringComparison.Ordinal);
@@ -110,8 +110,8 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
         foreach (string page in (string[])["/", "/metrics", "/healthz", "/stats.json"])
         {
             string request = $"GET {page} HTTP/1.1\r\nConnection: close\r\nHost: ";
-            string refused = await ExchangeAsync(server.Admin, request + "evil.example\r\n\r\n");
-            string served = await ExchangeAsync(server.Admin, request + "mill.example.org\r\n\r\n");
+            string refused = await ReplaceAsync(server.Admin, request + "evil.example\r\n\r\n");
+            string served = await ReplaceAsync(server.Admin, request + "mill.example.org\r\n\r\n");
 
             Assert.StartsWith("HTTP/1.1 421 ", refused, StringComparison.Ordinal);
             Assert.Contains("--admin-host", refused, StringComparison.Ordinal);
@@ -145,11 +145,11 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
     }
 
     [Theory]
-    [InlineData("is not an address", "--admin", "localhost:80")]
-    [InlineData("is not an address", "--admin", "65536")]
-    [InlineData("give --admin", "--admin-host", "a.example")]
-    [InlineData("without scheme and port", "--admin", "0", "--admin-host", "http://a.example/")]
-    [InlineData("is not a collector's URL", "--otlp", "localhost:4318")]
+    [InlineData("is not a valid address", "--admin", "localhost:80")]
+    [InlineData("is not a valid address", "--admin", "65536")]
+    [InlineData("add --admin", "--admin-host", "a.example")]
+    [InlineData("omit scheme and port", "--admin", "0", "--admin-host", "http://a.example/")]
+    [InlineData("is not a valid collector URL", "--otlp", "localhost:4318")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 
@@ -169,26 +169,26 @@ public class AdminTests(AdminTests.Quiet quiet) : IClassFixture<AdminTests.Quiet
     private static Task<ServerProcess> StartAsync(params string[] arguments) =>
         ServerProcess.StartAsync([Places.SampleSite, "--listen", "127.0.0.1:0", .. arguments]);
 
-    private static WireAnswer Ask(ServerProcess server, string target) => AskOnce(server.Admin, target);
+    private static WireResponse Ask(ServerProcess server, string target) => AskOnce(server.Admin, target);
 
-    private static WireAnswer AskOnce(Uri admin, string target)
+    private static WireResponse AskOnce(Uri admin, string target)
     {
         using Wire wire = Wire.Open(admin);
         return wire.Send(Encoding.ASCII.GetBytes($"GET {target} HTTP/1.1\r\nHost: {admin.Authority}\r\n\r\n"));
     }
 
-    private static async Task AwaitAsync(Uri admin, string target, Func<WireAnswer, bool> isAsItShouldBe)
+    private static async Task AwaitAsync(Uri admin, string target, Func<WireResponse, bool> isAsItShouldBe)
     {
         long startedAt = Stopwatch.GetTimestamp();
-        while (AskOnce(admin, target) is var answer && !isAsItShouldBe(answer))
+        while (AskOnce(admin, target) is var response && !isAsItShouldBe(response))
         {
-            Assert.True(Stopwatch.GetElapsedTime(startedAt) < Deadline, $"{target} is still answered with\n{answer.Head}");
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < Deadline, $"{target} is still answered with\n{response.Head}");
             await Task.Delay(10);
         }
     }
 
     /// <summary>Sends bytes, and reads until the server ends the connection.</summary>
-    private static async Task<string> ExchangeAsync(Uri admin, string request)
+    private static async Task<string> ReplaceAsync(Uri admin, string request)
     {
         using var client = new TcpClient();
         await client.ConnectAsync(admin.Host, admin.Port).WaitAsync(Deadline);

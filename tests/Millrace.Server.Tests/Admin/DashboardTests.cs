@@ -116,8 +116,8 @@ public class DashboardTests
 
         server.Signal(System.Runtime.InteropServices.PosixSignal.SIGTERM);
 
-        await page.GetByText("no answer", new() { Exact = true }).WaitForAsync();
-        Assert.Contains("has not answered", await page.Locator("#notice").TextContentAsync(), StringComparison.Ordinal);
+        await page.GetByText("no response", new() { Exact = true }).WaitForAsync();
+        Assert.Contains("has not responded", await page.Locator("#notice").TextContentAsync(), StringComparison.Ordinal);
     }
 
     private static Task<ServerProcess> StartAsync() =>

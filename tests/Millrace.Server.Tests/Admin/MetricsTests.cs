@@ -61,16 +61,16 @@ public class MetricsTests
         using (var coded = new HttpRequestMessage(HttpMethod.Get, new Uri("small.bin", UriKind.Relative)))
         {
             coded.Headers.AcceptEncoding.ParseAdd("br");
-            using HttpResponseMessage answer = await client.SendAsync(coded);
-            Assert.Equal(["br"], answer.Content.Headers.ContentEncoding);
+            using HttpResponseMessage response = await client.SendAsync(coded);
+            Assert.Equal(["br"], response.Content.Headers.ContentEncoding);
         }
 
         MetricsText metrics = await AwaitAsync(server, static metrics => metrics.Sum("millrace_bodies_total") >= 3);
 
         Assert.Equal(3_005_700, metrics.Sum("millrace_body_sent_bytes_total"));
-        Assert.Equal(1, metrics.Sum("millrace_bodies_total", ("coding", "br"), ("strategy", "baked")));
-        Assert.Equal(1, metrics.Sum("millrace_bodies_total", ("coding", "identity"), ("strategy", "baked")));
-        Assert.Equal(1, metrics.Sum("millrace_bodies_total", ("coding", "identity"), ("strategy", "stream")));
+        Assert.Equal(1, metrics.Sum("millrace_bodies_total", ("coding", "br"), ("strategy", "memory")));
+        Assert.Equal(1, metrics.Sum("millrace_bodies_total", ("coding", "identity"), ("strategy", "memory")));
+        Assert.Equal(1, metrics.Sum("millrace_bodies_total", ("coding", "identity"), ("strategy", "streamed")));
     }
 
     [Fact]
@@ -108,7 +108,7 @@ public class MetricsTests
         Assert.Equal(2 * Places.SampleTargets.Count(), metrics.Sum("millrace_site_assets"));
         Assert.Equal(Places.SampleTargets.Count(), metrics.Sum("millrace_site_assets", ("host", "a.example")));
         Assert.True(metrics.Sum("millrace_site_snapshots") >= 2);
-        Assert.True(metrics.Sum("millrace_site_baked_bytes") > 0);
+        Assert.True(metrics.Sum("millrace_site_memory_bytes") > 0);
         Assert.Equal(1, metrics.Sum("millrace_build_info"));
         Assert.True(metrics.Sum("process_start_time_seconds") > 1e9);
         Assert.True(metrics.Sum("dotnet_gc_collections_total") >= 1);
@@ -122,8 +122,8 @@ public class MetricsTests
         await using ServerProcess server = await StartAsync();
         Assert.Equal(200, Wire.Get(server.Url, "/").Status);
         using var client = new HttpClient { BaseAddress = server.Admin };
-        using HttpResponseMessage answer = await client.GetAsync(new Uri("metrics", UriKind.Relative));
-        Assert.Equal("text/plain; version=0.0.4; charset=utf-8", answer.Content.Headers.ContentType!.ToString());
+        using HttpResponseMessage response = await client.GetAsync(new Uri("metrics", UriKind.Relative));
+        Assert.Equal("text/plain; version=0.0.4; charset=utf-8", response.Content.Headers.ContentType!.ToString());
 
         ProcessStartInfo start = new("promtool", ["check", "metrics"])
         {
@@ -132,7 +132,7 @@ public class MetricsTests
             RedirectStandardOutput = true,
         };
         using Process promtool = Process.Start(start)!;
-        await answer.Content.CopyToAsync(promtool.StandardInput.BaseStream);
+        await response.Content.CopyToAsync(promtool.StandardInput.BaseStream);
         promtool.StandardInput.Close();
         Task<string> output = promtool.StandardOutput.ReadToEndAsync();
         string errors = await promtool.StandardError.ReadToEndAsync().WaitAsync(Deadline);

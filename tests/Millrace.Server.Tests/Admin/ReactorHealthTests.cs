@@ -10,22 +10,22 @@ public class ReactorHealthTests
     [Fact]
     public void A_reactor_in_one_callback_for_long_is_stuck()
     {
-        for (int i = 0; i < ReactorHealth.LooksMost; i++)
+        for (int i = 0; i < ReactorHealth.ChecksMax; i++)
         {
-            _health.Look([i, 8]);
+            _health.Check([i, 8]);
             Assert.Null(_health.Stuck);
         }
 
-        _health.Look([100, 8]);
+        _health.Check([100, 8]);
         Assert.Equal(1, _health.Stuck);
     }
 
     [Fact]
     public void A_reactor_that_rests_is_well_however_long()
     {
-        for (int i = 0; i < 10 * ReactorHealth.LooksMost; i++)
+        for (int i = 0; i < 10 * ReactorHealth.ChecksMax; i++)
         {
-            _health.Look([7, 9]);
+            _health.Check([7, 9]);
         }
 
         Assert.Null(_health.Stuck);
@@ -34,13 +34,13 @@ public class ReactorHealthTests
     [Fact]
     public void A_reactor_that_goes_on_is_well_again()
     {
-        for (int i = 0; i <= ReactorHealth.LooksMost; i++)
+        for (int i = 0; i <= ReactorHealth.ChecksMax; i++)
         {
-            _health.Look([8, 7]);
+            _health.Check([8, 7]);
         }
 
         Assert.Equal(0, _health.Stuck);
-        _health.Look([10, 7]);
+        _health.Check([10, 7]);
         Assert.Null(_health.Stuck);
     }
 }

@@ -37,7 +37,7 @@ internal sealed class BashShell : Shell
         var offers = new List<string[]>();
         foreach (string line in lines)
         {
-            offers.Add(Inserted(line, (await shell.TypeAsync(line + AllAtOnce)).Answer));
+            offers.Add(Inserted(line, (await shell.TypeAsync(line + AllAtOnce)).Response));
         }
 
         return [.. offers];

@@ -1,6 +1,6 @@
-using Millrace.Server.Completions;
-using Millrace.Server.Options;
-using Millrace.Server.Outline;
+using Millrace.DocGenerator.CommandLine;
+using Millrace.DocGenerator.Completions;
+using Millrace.Server.Configuration;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Completions;
@@ -14,11 +14,11 @@ public class CompletionsCommandTests
     public async Task Completions_prints_what_a_shell_reads(string shell)
     {
         ToolResult result = await Tool.RunAsync(Publication.Program, "completions", shell);
-        Assert.Equal(new ToolResult(0, CompletionScript.Shells[shell](Shell.Outline), ""), result);
+        Assert.Equal(new ToolResult(0, Places.Read($"deploy/completions/millrace.{shell}"), ""), result);
     }
 
     [Theory]
-    [InlineData("'csh' is no shell that there are completions for: write bash, zsh, fish.", "csh")]
+    [InlineData("'csh' is not a supported shell: use bash, zsh, fish.", "csh")]
     [InlineData("Required argument missing")]
     public async Task Another_shell_is_answered_in_one_line(string words, params string[] arguments)
     {
@@ -36,7 +36,7 @@ public class CompletionsCommandTests
         {
             foreach (string command in (string[])["", "check"])
             {
-                FlagOutline flag = Shell.Outline.All.Single(one => one.Name == command).Flags.Single(flag => flag.Row == row);
+                FlagModel flag = Shell.Outline.All.Single(one => one.Name == command).Flags.Single(flag => flag.Row == row);
                 Assert.Equal((row.Flag, row.Help), (flag.Name, flag.Help));
                 Assert.All(row.Choices, choice => Assert.Contains(choice, flag.Value!.Choices));
                 Assert.Equal(row.BareValue is null, flag.Value!.Place == ValuePlace.Needed);
@@ -57,7 +57,7 @@ public class CompletionsCommandTests
     [InlineData("--spa", false, "None", "Attached")]
     public void A_value_is_known_by_its_row(string name, bool isRepeatable, string paths, string place, params string[] choices)
     {
-        FlagOutline flag = Shell.Outline.Flags.Single(flag => flag.Name == name);
+        FlagModel flag = Shell.Outline.Flags.Single(flag => flag.Name == name);
         Assert.Equal((isRepeatable, paths, place), (flag.IsRepeatable, flag.Value!.Paths.ToString(), flag.Value.Place.ToString()));
         Assert.Equal(choices, flag.Value.Choices);
     }
@@ -66,9 +66,9 @@ public class CompletionsCommandTests
     [Fact]
     public void Flags_of_one_name_are_alike()
     {
-        foreach (IGrouping<string, FlagOutline> alike in Shell.Outline.All.SelectMany(static command => command.Flags).GroupBy(static flag => flag.Name))
+        foreach (IGrouping<string, FlagModel> alike in Shell.Outline.All.SelectMany(static command => command.Flags).GroupBy(static flag => flag.Name))
         {
-            FlagOutline first = alike.First();
+            FlagModel first = alike.First();
             Assert.All(alike, flag => Assert.Equal(
                 (first.Help, first.IsRepeatable, first.Value?.Form, first.Value?.Place), (flag.Help, flag.IsRepeatable, flag.Value?.Form, flag.Value?.Place)));
         }

@@ -1,5 +1,5 @@
-using Millrace.Server.Completions;
-using Millrace.Server.Outline;
+using Millrace.DocGenerator.CommandLine;
+using Millrace.DocGenerator.Completions;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Completions;
@@ -13,7 +13,7 @@ public class FishTests : ShellTests
         using var shell = new FishShell();
         string[][] described = await shell.DescribedAsync(["millrace --", "millrace "]);
         Assert.All(Shell.Outline.Flags, flag => Assert.Contains($"{flag.Name}\t{CompletionScript.Summary(flag.Help)}", described[0]));
-        Assert.All(Shell.Outline.Commands, (CommandOutline command) =>
+        Assert.All(Shell.Outline.Commands, (CommandModel command) =>
             Assert.Contains($"{command.Name}\t{CompletionScript.Summary(command.Help)}", described[1]));
     }
 

@@ -1,6 +1,7 @@
 using System.Text;
-using Millrace.Server.Completions;
-using Millrace.Server.Outline;
+using Millrace.DocGenerator;
+using Millrace.DocGenerator.CommandLine;
+using Millrace.DocGenerator.Completions;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Completions;
@@ -8,7 +9,7 @@ namespace Millrace.Server.Tests.Completions;
 /// <summary>A shell with the completions, in a folder of its own.</summary>
 internal abstract class Shell : IDisposable
 {
-    public static CommandOutline Outline { get; } = CommandOutline.Of(ServeCommand.Create());
+    public static CommandModel Outline { get; } = GeneratedFile.CommandLine;
 
     /// <summary>What is in the folder, besides what a shell keeps in names with a dot.</summary>
     public static string[] Files { get; } = ["a.pem", "b c.json", "it's [x]:y.pem", "access.log"];

@@ -1,13 +1,13 @@
-using Millrace.Server.Outline;
+using Millrace.DocGenerator.CommandLine;
 
 namespace Millrace.Server.Tests.Completions;
 
 /// <summary>What each shell completes, asked of the shell itself, for all of the table and all commands.</summary>
 public abstract class ShellTests
 {
-    private static CommandOutline[] Commands => [.. Shell.Outline.All];
+    private static CommandModel[] Commands => [.. Shell.Outline.All];
 
-    private static FlagOutline[] Valued => [.. Shell.Outline.SharedFlags().Select(static shared => shared.Flag).Where(static flag => flag.Value is not null)];
+    private static FlagModel[] Valued => [.. Shell.Outline.SharedFlags().Select(static shared => shared.Flag).Where(static flag => flag.Value is not null)];
 
     private static string[] Paths => [.. Shell.Files, .. Shell.Folders];
 
@@ -39,7 +39,7 @@ public abstract class ShellTests
     public async Task A_command_offers_what_it_takes()
     {
         using Shell shell = Open();
-        CommandOutline[] commands = [.. Shell.Outline.Commands];
+        CommandModel[] commands = [.. Shell.Outline.Commands];
         string[][] offers = await shell.OffersAsync([.. commands.Select(static command => Line(command)), "millrace doctor --json ", "millrace check b"]);
 
         // zsh offers flags where there is nothing else.
@@ -60,7 +60,7 @@ public abstract class ShellTests
         Assert.All(Valued.Zip(behind), static asked =>
         {
             // One that may stand alone may be followed by the folder to serve.
-            ValueOutline value = asked.First.Value!;
+            ValueModel value = asked.First.Value!;
             string[] expected = value.Place switch
             {
                 ValuePlace.Needed => Expected(value),
@@ -86,10 +86,10 @@ public abstract class ShellTests
     public async Task A_flag_is_offered_again_only_if_it_may_be_repeated()
     {
         using Shell shell = Open();
-        FlagOutline[] flags = [.. Shell.Outline.Flags];
-        string[][] attached = await shell.OffersAsync([.. flags.Select(static flag => $"{Told(flag, '=')} {flag.Name}")]);
+        FlagModel[] flags = [.. Shell.Outline.Flags];
+        string[][] attached = await shell.OffersAsync([.. flags.Select(static flag => $"{Reported(flag, '=')} {flag.Name}")]);
         Assert.All(flags.Zip(attached), static asked => Assert.True(asked.Second.Contains(asked.First.Name) == asked.First.IsRepeatable, asked.First.Name));
-        string[][] behind = await shell.OffersAsync([.. flags.Select(static flag => $"{Told(flag, ' ')} {flag.Name}")]);
+        string[][] behind = await shell.OffersAsync([.. flags.Select(static flag => $"{Reported(flag, ' ')} {flag.Name}")]);
         Assert.All(flags.Zip(behind), static asked => Assert.True(asked.Second.Contains(asked.First.Name) == asked.First.IsRepeatable, asked.First.Name));
     }
 
@@ -129,12 +129,12 @@ public abstract class ShellTests
 
     internal abstract Shell Open();
 
-    private static string Line(CommandOutline command) => command.Name.Length > 0 ? $"millrace {command.Name} " : "millrace ";
+    private static string Line(CommandModel command) => command.Name.Length > 0 ? $"millrace {command.Name} " : "millrace ";
 
     /// <summary>A command that has the flag.</summary>
-    private static string LineOf(FlagOutline flag) => Line(Commands.First(command => command.Flags.Contains(flag))).TrimEnd();
+    private static string LineOf(FlagModel flag) => Line(Commands.First(command => command.Flags.Contains(flag))).TrimEnd();
 
-    private static string Told(FlagOutline flag, char separator) => flag.Value switch
+    private static string Reported(FlagModel flag, char separator) => flag.Value switch
     {
         null => $"millrace {flag.Name}",
         { Place: ValuePlace.Attached } => $"millrace {flag.Name}=x",
@@ -142,7 +142,7 @@ public abstract class ShellTests
         _ => $"millrace {flag.Name}{separator}1",
     };
 
-    private static string[] Expected(ValueOutline value) => value.Paths switch
+    private static string[] Expected(ValueModel value) => value.Paths switch
     {
         ValuePaths.Files => [.. value.Choices, .. Paths],
         ValuePaths.Folders => [.. value.Choices, .. Shell.Folders],

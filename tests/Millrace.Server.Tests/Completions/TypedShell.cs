@@ -11,8 +11,8 @@ internal sealed class TypedShell : IDisposable
 {
     public const string Prompt = "ready>";
 
-    private const char AnswerStart = '\x02';
-    private const char AnswerEnd = '\x03';
+    private const char ResponseStart = '\x02';
+    private const char ResponseEnd = '\x03';
 
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
 
@@ -42,12 +42,12 @@ internal sealed class TypedShell : IDisposable
     }
 
     /// <summary>Types, and gives what is answered to the last key, and what was shown before.</summary>
-    public async Task<(string Shown, string Answer)> TypeAsync(string keys)
+    public async Task<(string Shown, string Response)> TypeAsync(string keys)
     {
         await _process.StandardInput.WriteAsync(keys);
         await _process.StandardInput.FlushAsync();
-        string shown = await UntilAsync(AnswerEnd.ToString());
-        int start = shown.LastIndexOf(AnswerStart);
+        string shown = await UntilAsync(ResponseEnd.ToString());
+        int start = shown.LastIndexOf(ResponseStart);
         return (shown[..start], shown[(start + 1)..]);
     }
 

@@ -46,7 +46,7 @@ internal sealed class ZshShell : Shell
         var offers = new List<string[]>();
         foreach (string line in lines)
         {
-            offers.Add(Inserted(line, (await shell.TypeAsync(line + AllAtOnce)).Answer));
+            offers.Add(Inserted(line, (await shell.TypeAsync(line + AllAtOnce)).Response));
         }
 
         return [.. offers];

@@ -1,4 +1,4 @@
-using Millrace.Server.Completions;
+using Millrace.DocGenerator.Completions;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Completions;

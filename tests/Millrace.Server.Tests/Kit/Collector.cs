@@ -78,8 +78,8 @@ internal sealed class Collector : IAsyncDisposable
             Assert.Equal("application/x-protobuf", Exchange.Field(head, "Content-Type"));
             _exports.Enqueue((head.Split(' ')[1], body));
             _arrived.Release();
-            string answer = "HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 0\r\n\r\n";
-            await stream.WriteAsync(Encoding.ASCII.GetBytes(answer), _stop.Token);
+            string response = "HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 0\r\n\r\n";
+            await stream.WriteAsync(Encoding.ASCII.GetBytes(response), _stop.Token);
         }
     }
 

@@ -5,8 +5,8 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>A server with a configuration file, which is told another one by SIGHUP.</summary>
 internal sealed class ConfiguredServer : IAsyncDisposable
 {
-    private const string Adopted = " is in use: ";
-    private const string Kept = "The configuration in use stays";
+    private const string Adopted = " applied: ";
+    private const string Kept = "Reload failed; keeping the current configuration";
 
     private readonly TempFolder _folder;
 
@@ -36,10 +36,10 @@ internal sealed class ConfiguredServer : IAsyncDisposable
     }
 
     /// <summary>Tells it another one, and waits until that is in use.</summary>
-    public Task ReloadAsync(string text) => TellAsync(text, Adopted);
+    public Task ReloadAsync(string text) => ReportAsync(text, Adopted);
 
     /// <summary>Tells it another one, and waits until that is refused.</summary>
-    public Task RefuseAsync(string text) => TellAsync(text, Kept);
+    public Task RefuseAsync(string text) => ReportAsync(text, Kept);
 
     /// <summary>Has it end in order, and gives all that it said on stderr.</summary>
     public async Task<string> StopAsync()
@@ -49,12 +49,12 @@ internal sealed class ConfiguredServer : IAsyncDisposable
         return await Process.ErrorAsync();
     }
 
-    private async Task TellAsync(string text, string answer)
+    private async Task ReportAsync(string text, string response)
     {
-        int before = Process.CountErrors(answer);
+        int before = Process.CountErrors(response);
         _folder.WriteText("m.json", text);
         Process.Signal(PosixSignal.SIGHUP);
-        await Process.AwaitErrorAsync(answer, before + 1);
+        await Process.AwaitErrorAsync(response, before + 1);
     }
 
     public async ValueTask DisposeAsync()

@@ -39,8 +39,8 @@ internal sealed class Load : IAsyncDisposable
 
             try
             {
-                using HttpResponseMessage answer = await http.SendAsync(request, _stop.Token);
-                _ = await answer.Content.ReadAsByteArrayAsync(_stop.Token);
+                using HttpResponseMessage response = await http.SendAsync(request, _stop.Token);
+                _ = await response.Content.ReadAsByteArrayAsync(_stop.Token);
                 await Task.Delay(PauseMs(i, client), _stop.Token);
             }
             catch (OperationCanceledException)

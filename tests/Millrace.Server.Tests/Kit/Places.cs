@@ -7,8 +7,8 @@ internal static class Places
 
     /// <summary>A folder for what tests keep.</summary>
     public static string Artifacts { get; } =
-        Directory.CreateDirectory(Environment.GetEnvironmentVariable("MILLRACE_ARTIFACTS") is { Length: > 0 } told
-            ? told
+        Directory.CreateDirectory(Environment.GetEnvironmentVariable("MILLRACE_ARTIFACTS") is { Length: > 0 } reported
+            ? reported
             : Path.Combine(Repository, "artifacts", "test")).FullName;
 
     public static string SampleSite { get; } = Path.Combine(Repository, "samples", "site");
@@ -18,6 +18,9 @@ internal static class Places
         .GetFiles(SampleSite, "*", SearchOption.AllDirectories)
         .Select(static path => "/" + Path.GetRelativePath(SampleSite, path))
         .Order(StringComparer.Ordinal);
+
+    /// <summary>The text of a file of the repository.</summary>
+    public static string Read(string path) => File.ReadAllText(Path.Combine(Repository, path));
 
     private static string FindRepository()
     {

@@ -164,6 +164,28 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         .Select(static path => new FileInfo(path).LinkTarget)
         .OfType<string>();
 
+    /// <summary>Those it has opened to read or write, and not only to keep their inodes (O_PATH).</summary>
+    public IEnumerable<string> FilesInUse() => Directory.GetFiles($"/proc/{_process.Id}/fd")
+        .Where(path => !IsPin(Path.GetFileName(path)))
+        .Select(static path => new FileInfo(path).LinkTarget)
+        .OfType<string>();
+
+    private bool IsPin(string descriptor)
+    {
+        const int PathOnly = 0x200000;
+        try
+        {
+            string flags = File.ReadLines($"/proc/{_process.Id}/fdinfo/{descriptor}").First(static line =>
+                line.StartsWith("flags:", StringComparison.Ordinal));
+            return (Convert.ToInt32(flags["flags:".Length..].Trim(), 8) & PathOnly) != 0;
+        }
+        catch (IOException)
+        {
+            // It was closed meanwhile.
+            return false;
+        }
+    }
+
     /// <summary>Whether it has rings yet, which it makes when its sites are open.</summary>
     public bool HasRings() => OpenFiles().Any(static path => path.Contains("[io_uring]", StringComparison.Ordinal));
 
@@ -180,6 +202,9 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         await _process.WaitForExitAsync().WaitAsync(Deadline);
         _process.Dispose();
     }
+
+    /// <summary>What it has said on stderr until now.</summary>
+    public string Said() => SaidOnError();
 
     private string SaidOnError()
     {

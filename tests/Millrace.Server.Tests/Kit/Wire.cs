@@ -6,7 +6,7 @@ using System.Text;
 namespace Millrace.Server.Tests.Kit;
 
 /// <summary>An answer as it came.</summary>
-internal sealed record WireAnswer(string Head, byte[] Body)
+internal sealed record WireResponse(string Head, byte[] Body)
 {
     /// <summary>0 where the server ended the connection without a word.</summary>
     public int Status => Head.Length == 0 ? 0 : int.Parse(Head.AsSpan(9, 3));
@@ -45,34 +45,42 @@ internal sealed class Wire : IDisposable
     public static Wire Open(Uri server) => new(server);
 
     /// <summary>One request on a connection of its own.</summary>
-    public static WireAnswer Get(Uri server, string target, params string[] fields)
+    public static WireResponse Get(Uri server, string target, params string[] fields)
     {
         using Wire wire = Open(server);
         return wire.Ask(target, fields);
     }
 
     /// <summary>Asks until the answer is as it should be.</summary>
-    public static async Task AwaitAsync(Uri server, string target, Func<WireAnswer, bool> isAsItShouldBe)
+    public static async Task AwaitAsync(Uri server, string target, Func<WireResponse, bool> isAsItShouldBe)
     {
         long startedAt = Stopwatch.GetTimestamp();
-        while (Get(server, target) is var answer && !isAsItShouldBe(answer))
+        while (Get(server, target) is var response && !isAsItShouldBe(response))
         {
-            Assert.True(Stopwatch.GetElapsedTime(startedAt) < Patience, $"{target} is still answered with\n{answer.Head}");
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < Patience, $"{target} is still answered with\n{response.Head}");
             await Task.Delay(5);
         }
     }
 
-    public WireAnswer Ask(string target, params string[] fields)
+    public WireResponse Ask(string target, params string[] fields)
     {
         string lines = string.Concat(fields.Select(static field => field + "\r\n"));
         return Send(Encoding.Latin1.GetBytes($"GET {target} HTTP/1.1\r\nHost: millrace\r\n{lines}\r\n"));
     }
 
     /// <summary>Sends bytes as they are and reads one answer.</summary>
-    public WireAnswer Send(ReadOnlySpan<byte> bytes)
+    public WireResponse Send(ReadOnlySpan<byte> bytes)
     {
         _stream.Write(bytes);
         return Read();
+    }
+
+    /// <summary>The head of an answer to HEAD, which nothing follows.</summary>
+    public string HeadOf(string target)
+    {
+        _stream.Write(Encoding.Latin1.GetBytes($"HEAD {target} HTTP/1.1\r\nHost: millrace\r\nConnection: close\r\n\r\n"));
+        using var reader = new StreamReader(_input, Encoding.Latin1);
+        return reader.ReadToEnd();
     }
 
     public void Dispose()
@@ -81,7 +89,7 @@ internal sealed class Wire : IDisposable
         _socket.Dispose();
     }
 
-    private WireAnswer Read()
+    private WireResponse Read()
     {
         var head = new StringBuilder();
         int next;
@@ -90,22 +98,22 @@ internal sealed class Wire : IDisposable
             head.Append((char)next);
             if (next == '\n' && head.Length >= 4 && head[^2] == '\r' && head[^3] == '\n')
             {
-                var answer = new WireAnswer(head.ToString(), []);
-                return answer with { Body = ReadBody(answer) };
+                var response = new WireResponse(head.ToString(), []);
+                return response with { Body = ReadBody(response) };
             }
         }
 
-        return new WireAnswer("", []);
+        return new WireResponse("", []);
     }
 
-    private byte[] ReadBody(WireAnswer answer)
+    private byte[] ReadBody(WireResponse response)
     {
-        if (answer.Status is < 200 or 204 or 304)
+        if (response.Status is < 200 or 204 or 304)
         {
             return [];
         }
 
-        byte[] body = new byte[int.Parse(answer.Field("Content-Length") ?? "0")];
+        byte[] body = new byte[int.Parse(response.Field("Content-Length") ?? "0")];
         _input.ReadExactly(body);
         return body;
     }

@@ -1,8 +1,8 @@
 using System.Text.RegularExpressions;
-using Millrace.Server.Manual;
-using Millrace.Server.Options;
-using Millrace.Server.Outline;
-using Millrace.Server.Tests.Completions;
+using Millrace.DocGenerator;
+using Millrace.DocGenerator.CommandLine;
+using Millrace.DocGenerator.Manual;
+using Millrace.Server.Configuration;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Manual;
@@ -15,11 +15,11 @@ public class ManualTests
 
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
 
-    private static string Page => ManualPage.Of(Shell.Outline);
+    private static string Page => ManualPage.Of(GeneratedFile.CommandLine);
 
     [Fact]
     public async Task Man_prints_the_manual() =>
-        Assert.Equal(new ToolResult(0, Page, ""), await Tool.RunAsync(Publication.Program, "man"));
+        Assert.Equal(new ToolResult(0, Places.Read("deploy/man/millrace.1"), ""), await Tool.RunAsync(Publication.Program, "man"));
 
     [Fact]
     public async Task Formatters_find_nothing_wrong_with_it()
@@ -48,7 +48,7 @@ public class ManualTests
             Assert.All(option.Choices, choice => Assert.Contains(choice, shown, StringComparison.Ordinal));
         }
 
-        foreach (CommandOutline command in Shell.Outline.Commands)
+        foreach (CommandModel command in GeneratedFile.CommandLine.Commands)
         {
             Assert.Matches($@"(?m)^ +millrace {command.Name}\b", shown);
             Assert.Contains(command.Help, shown, StringComparison.Ordinal);

@@ -8,9 +8,9 @@ namespace Millrace.Server.Tests.Metrics;
 public sealed class PrometheusTextTests : IDisposable
 {
     private readonly Meter _meter = new("Millrace.Sample");
-    private readonly MeterReading _reading;
+    private readonly MeterReader _reading;
 
-    public PrometheusTextTests() => _reading = new MeterReading(instrument => instrument.Meter == _meter);
+    public PrometheusTextTests() => _reading = new MeterReader(instrument => instrument.Meter == _meter);
 
     [Fact]
     public void A_counter_is_a_total_and_tags_are_labels()

@@ -1,9 +1,9 @@
 using System.Diagnostics.Metrics;
 using System.Net;
+using Millrace.HttpServer.Exchanges;
 using Millrace.Server.Metrics;
 using Millrace.Tests.Shared;
-using Millrace.Web.Exchanges;
-using SeenExchange = Millrace.Web.Exchanges.Exchange;
+using SeenExchange = Millrace.HttpServer.Exchanges.HttpExchange;
 
 namespace Millrace.Server.Tests.Metrics;
 
@@ -22,7 +22,7 @@ public sealed class RequestTallyTests : IDisposable
     [Fact]
     public void Counting_a_request_allocates_nothing()
     {
-        SeenExchange exchange = Answered(200, ExchangeBody.Baked);
+        SeenExchange exchange = Answered(200, ResponseBodySource.InMemory);
         int counted = 0;
 
         long allocated = Allocations.OfEach(() =>
@@ -42,11 +42,11 @@ public sealed class RequestTallyTests : IDisposable
     [InlineData(304, 3)]
     [InlineData(404, 4)]
     [InlineData(503, 5)]
-    [InlineData(SeenExchange.Unanswered, 0)]
+    [InlineData(SeenExchange.NoResponse, 0)]
     [InlineData(418, 4)]
     public void A_status_is_counted_in_its_class(int status, int digit)
     {
-        _tally.OnFinished(Answered(status, ExchangeBody.None));
+        _tally.OnFinished(Answered(status, ResponseBodySource.None));
 
         RequestTotals totals = Total();
         Assert.Equal(1, totals.Requests);
@@ -58,24 +58,24 @@ public sealed class RequestTallyTests : IDisposable
     [Fact]
     public void An_exchange_without_a_body_is_counted_under_no_coding()
     {
-        _tally.OnFinished(Answered(304, ExchangeBody.None));
-        _tally.OnFinished(Answered(200, ExchangeBody.Ring));
+        _tally.OnFinished(Answered(304, ResponseBodySource.None));
+        _tally.OnFinished(Answered(200, ResponseBodySource.SingleRead));
 
         RequestTotals totals = Total();
         Assert.Equal(1, totals.ByCoding.Sum());
-        Assert.Equal(1, totals.ByOrigin[(int)ExchangeBody.Ring]);
-        Assert.Equal(1, totals.ByOrigin[(int)ExchangeBody.None]);
+        Assert.Equal(1, totals.ByOrigin[(int)ResponseBodySource.SingleRead]);
+        Assert.Equal(1, totals.ByOrigin[(int)ResponseBodySource.None]);
     }
 
     public void Dispose() => _meter.Dispose();
 
-    private static SeenExchange Answered(int status, ExchangeBody body)
+    private static SeenExchange Answered(int status, ResponseBodySource body)
     {
         var exchange = new SeenExchange();
         exchange.Begin(new IPEndPoint(IPAddress.Loopback, 1));
-        exchange.Answer(status, body);
-        exchange.End(0, AnswerEnd.Whole);
-        exchange.Settle(0);
+        exchange.SetResponse(status, body);
+        exchange.End(0, ResponseEnd.Whole);
+        exchange.Complete(0);
         return exchange;
     }
 

@@ -38,7 +38,7 @@ public sealed class ProxyTests : IDisposable
 
         string[] lines = await StopAsync(server);
         Assert.Equal([("192.0.2.1", "/one"), ("192.0.2.1", "/two")], lines.Select(static line => (Text(line, "client"), Text(line, "target"))));
-        Assert.Contains("no preface, or a malformed one", await server.ErrorAsync(), StringComparison.Ordinal);
+        Assert.Contains("PROXY header is missing or malformed", await server.ErrorAsync(), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -78,6 +78,41 @@ public sealed class ProxyTests : IDisposable
         Assert.Equal("127.0.0.1", Text(Assert.Single(await StopAsync(strict)), "client"));
     }
 
+    // RFC 9110 section 7.4: an https resource is for connections that are secured, or that come from a gateway that is trusted.
+    [Fact]
+    public async Task An_https_resource_is_for_tls_and_trusted_proxies_only()
+    {
+        using var keys = new TempFolder();
+        string path = _folder.PathOf("m.sock");
+        await using ServerProcess strict = await StartAsync(
+            ["--listen", "127.0.0.1:0", "--listen", $"unix:{path}", "--https", "127.0.0.1:0", .. OwnCertificate.Make(keys, "a", "a.example")]);
+        Uri secure = new(strict.Addresses.Single(static address => address.StartsWith("https", StringComparison.Ordinal)));
+        Uri plain = new(strict.Addresses.Single(static address => address.StartsWith("http:", StringComparison.Ordinal)));
+        Assert.Equal(421, Wire.Get(plain, "https://a.example/").Status);
+        Assert.Equal(200, Wire.Get(plain, "http://a.example/").Status);
+        Assert.Equal(200, Wire.Get(secure, "https://a.example/").Status);
+        Assert.StartsWith("HTTP/1.1 421", await AskUnixAsync(path, "https://a.example/", preface: ""), StringComparison.Ordinal);
+        _ = await StopAsync(strict);
+        File.Delete(LogPath);
+
+        await using ServerProcess trusting = await StartAsync(
+            "--listen", "127.0.0.1:0", "--listen", $"unix:{path}", "--trusted-proxy", "127.0.0.0/8", "--trusted-proxy", "unix");
+        Assert.Equal(200, Wire.Get(trusting.Url, "https://a.example/").Status);
+        Assert.StartsWith("HTTP/1.1 200", await AskUnixAsync(path, "https://a.example/", preface: ""), StringComparison.Ordinal);
+        _ = await StopAsync(trusting);
+        File.Delete(LogPath);
+
+        // By the PROXY protocol the client is a stranger, and the gateway is not.
+        await using ServerProcess behind = await StartAsync(
+            "--listen", "127.0.0.1:0", "--proxy-protocol", "--trusted-proxy", "127.0.0.1");
+        using (Wire wire = Wire.Open(behind.Url))
+        {
+            Assert.Equal(200, wire.Send(Encoding.ASCII.GetBytes($"{Line}GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n")).Status);
+        }
+
+        _ = await StopAsync(behind);
+    }
+
     [Fact]
     public async Task Addresses_of_all_kinds_are_served_together()
     {
@@ -96,11 +131,11 @@ public sealed class ProxyTests : IDisposable
         using HttpClient client = OwnCertificate.Trusting();
         foreach (Uri address in addresses)
         {
-            using HttpResponseMessage answer = await client.GetAsync(new Uri(address, $"/{address.Port}"), TestContext.Current.CancellationToken);
-            Assert.Equal(HttpStatusCode.NotFound, answer.StatusCode);
+            using HttpResponseMessage response = await client.GetAsync(new Uri(address, $"/{address.Port}"), TestContext.Current.CancellationToken);
+            Assert.Equal(HttpStatusCode.NotFound, response.StatusCode);
         }
 
-        await AskUnixAsync(socket);
+        Assert.StartsWith("HTTP/1.1 404", await AskUnixAsync(socket, "/unix", Line), StringComparison.Ordinal);
         string[] lines = await StopAsync(server);
 
         Assert.Equal(3, addresses.Length);
@@ -112,22 +147,22 @@ public sealed class ProxyTests : IDisposable
 
     [Theory]
     [InlineData("needs to know who may send it", "--listen", "127.0.0.1:0", "--proxy-protocol")]
-    [InlineData("is no address that is listened on", "--listen", "127.0.0.1:0", "--proxy-protocol", "127.0.0.1:9", "--trusted-proxy", "127.0.0.1")]
-    [InlineData("is no network", "--trusted-proxy", "10.0.0.0/33")]
-    [InlineData("is no network", "--trusted-proxy", "everybody")]
-    [InlineData("is no mode", "--unix-mode", "rw")]
-    [InlineData("is no mode", "--unix-mode", "4777")]
-    [InlineData("is no field", "--client-field", "x-real-ip")]
+    [InlineData("is not an address of --listen or --https", "--listen", "127.0.0.1:0", "--proxy-protocol", "127.0.0.1:9", "--trusted-proxy", "127.0.0.1")]
+    [InlineData("is not a network", "--trusted-proxy", "10.0.0.0/33")]
+    [InlineData("is not a network", "--trusted-proxy", "everybody")]
+    [InlineData("is not a file mode", "--unix-mode", "rw")]
+    [InlineData("is not a file mode", "--unix-mode", "4777")]
+    [InlineData("is not a client field", "--client-field", "x-real-ip")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, [_folder.Root, .. arguments])).AssertRefused(2, words);
 
-    private static async Task AskUnixAsync(string path)
+    private static async Task<string> AskUnixAsync(string path, string target, string preface)
     {
         using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), TestContext.Current.CancellationToken);
-        await socket.SendAsync(Encoding.ASCII.GetBytes($"{Line}GET /unix HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+        await socket.SendAsync(Encoding.ASCII.GetBytes($"{preface}GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
         using var reader = new StreamReader(new NetworkStream(socket));
-        Assert.StartsWith("HTTP/1.1 404", await reader.ReadToEndAsync(TestContext.Current.CancellationToken).WaitAsync(Patience), StringComparison.Ordinal);
+        return await reader.ReadToEndAsync(TestContext.Current.CancellationToken).WaitAsync(Patience);
     }
 
     private static string Text(string line, string member) => JsonDocument.Parse(line).RootElement.GetProperty(member).GetString()!;

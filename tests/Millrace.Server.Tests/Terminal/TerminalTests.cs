@@ -15,7 +15,7 @@ public class TerminalTests
         Assert.StartsWith("Serving  ", lines[0], StringComparison.Ordinal);
         Assert.Matches(@"^Address  http://127\.0\.0\.1:[1-9]\d*/$", lines[1]);
         Assert.Matches("^Mode     (io_uring|epoll) with 1 reactor$", lines[2]);
-        Assert.Equal("Hint     Ctrl+C stops. Only this machine is let in; '--listen 8080' lets others in too.", lines[3]);
+        Assert.Equal("Hint     Ctrl+C stops. Only this machine can connect; '--listen 8080' allows other machines.", lines[3]);
         Assert.DoesNotContain('\x1b', string.Concat(lines));
     }
 

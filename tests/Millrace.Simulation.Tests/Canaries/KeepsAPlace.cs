@@ -9,11 +9,11 @@ internal sealed class KeepsAPlace(SimulatedBackend kernel) : TamperedBackend(ker
 {
     public override void CloseSocket(int socket)
     {
-        if (Kernel.AdmissionOf(socket) is Admission.TurnedAway or Admission.Refused)
+        if (Kernel.AdmissionOf(socket) is AdmissionResult.TurnedAway or AdmissionResult.Refused)
         {
             Span<byte> address = stackalloc byte[ClientAddress.SocketAddressBytesMax];
             int bytes = Kernel.PeerAddress(socket, address);
-            Kernel.Simulation.Turnstile.Enter(bytes < 0 ? null : ClientAddress.Of(address[..bytes]));
+            Kernel.Simulation.Limiter.Enter(bytes < 0 ? null : ClientAddress.Of(address[..bytes]));
         }
 
         base.CloseSocket(socket);

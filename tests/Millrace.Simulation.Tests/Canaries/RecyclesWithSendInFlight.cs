@@ -37,7 +37,7 @@ internal sealed unsafe class RecyclesWithSendInFlight(SimulatedBackend kernel) :
         }
     }
 
-    public override ReadOnlySpan<Completion> Turn(long timeoutMs) => base.Turn(_forged.Count > 0 ? 0 : timeoutMs);
+    public override ReadOnlySpan<Completion> Poll(long timeoutMs) => base.Poll(_forged.Count > 0 ? 0 : timeoutMs);
 
     public override void CloseSocket(int socket)
     {
@@ -76,7 +76,7 @@ internal sealed unsafe class RecyclesWithSendInFlight(SimulatedBackend kernel) :
         // What is left ends before the ring does, or that would be what is found.
         while (_abandoned.Count > 0)
         {
-            Tamper([.. Kernel.Turn(timeoutMs: 10)]);
+            Tamper([.. Kernel.Poll(timeoutMs: 10)]);
         }
 
         base.Dispose(disposing);

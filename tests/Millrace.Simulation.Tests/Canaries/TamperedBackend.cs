@@ -16,6 +16,8 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override long NowMs => kernel.NowMs;
 
+    public override long Timestamp => kernel.Timestamp;
+
     protected SimulatedBackend Kernel => kernel;
 
     public override void SubmitAccept(OperationToken token, int listenSocket) => kernel.SubmitAccept(token, listenSocket);
@@ -41,7 +43,7 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override nint SendNow(int socket, MessageHeader* message) => kernel.SendNow(socket, message);
 
-    public override FilePageTerms FilePages => kernel.FilePages;
+    public override FilePagePolicy FilePages => kernel.FilePages;
 
     public override long CachedBytes(int file, long offset, long bytes) => kernel.CachedBytes(file, offset, bytes);
 
@@ -52,9 +54,9 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override void SubmitCancel(OperationToken target) => kernel.SubmitCancel(target);
 
-    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    public override ReadOnlySpan<Completion> Poll(long timeoutMs)
     {
-        List<Completion> completions = [.. kernel.Turn(timeoutMs)];
+        List<Completion> completions = [.. kernel.Poll(timeoutMs)];
         Tamper(completions);
         return completions.ToArray();
     }
@@ -63,7 +65,7 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override void Wake() => kernel.Wake();
 
-    public override int SetNonBlocking(int listenSocket) => kernel.SetNonBlocking(listenSocket);
+    public override int EndQueueing(int listenSocket) => kernel.EndQueueing(listenSocket);
 
     public override int AcceptQueued(int listenSocket) => kernel.AcceptQueued(listenSocket);
 
@@ -74,8 +76,6 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
     public override void ResetOnClose(int socket) => kernel.ResetOnClose(socket);
 
     public override int PeerAddress(int socket, Span<byte> address) => kernel.PeerAddress(socket, address);
-
-    public override int OfferCongestionControl(int socket, string name) => kernel.OfferCongestionControl(socket, name);
 
     public override int UnacknowledgedBytes(int socket) => kernel.UnacknowledgedBytes(socket);
 

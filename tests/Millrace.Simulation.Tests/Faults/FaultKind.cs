@@ -85,7 +85,7 @@ internal enum FaultKind
     Deployed,
 
     /// <summary>A stage between socket and handler throws, or cannot be had.</summary>
-    StageFailed,
+    FilterFailed,
 
     /// <summary>More connections than the limit allows.</summary>
     Crowded,

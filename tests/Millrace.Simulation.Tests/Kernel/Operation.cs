@@ -44,7 +44,7 @@ internal sealed unsafe class Operation(OperationToken token, SimulatedSocket? so
 
     public long Offset { get; private set; }
 
-    public bool IsRead => Kind is OperationKind.FileRead or OperationKind.MemoryRead;
+    public bool IsRead => Kind is OperationKind.FileRead or OperationKind.FileReadOperation;
 
     /// <summary>Its terminal completion is on its way.</summary>
     public bool IsFinished { get; set; }

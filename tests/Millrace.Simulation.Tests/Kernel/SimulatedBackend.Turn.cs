@@ -9,12 +9,12 @@ namespace Millrace.Simulation.Tests.Kernel;
 internal sealed unsafe partial class SimulatedBackend
 {
     /// <summary>A server that turns so often in one millisecond, and moves no byte, waits for nothing.</summary>
-    private const int TurnsPerMsMax = 20_000;
+    private const int IterationsPerMsMax = 20_000;
 
     /// <summary>Turns of a run that has failed, until it is given up.</summary>
-    private const int LastTurnsMax = 5_000;
+    private const int LastIterationsMax = 5_000;
 
-    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    public override ReadOnlySpan<Completion> Poll(long timeoutMs)
     {
         if (!_hasBegun)
         {
@@ -22,9 +22,9 @@ internal sealed unsafe partial class SimulatedBackend
             _hasBegun = true;
         }
 
-        _simulation.OnTurn();
+        _simulation.OnIteration();
         TakeSubmitted();
-        CountTurn();
+        CountIteration();
         if (_world.HasFailed)
         {
             return LetGo();
@@ -101,11 +101,11 @@ internal sealed unsafe partial class SimulatedBackend
         _submitted.Clear();
     }
 
-    private void CountTurn()
+    private void CountIteration()
     {
-        _turnsOfThisMs = _lastTurnMs == _world.NowMs ? _turnsOfThisMs + 1 : 0;
-        _lastTurnMs = _world.NowMs;
-        if (_turnsOfThisMs > TurnsPerMsMax)
+        _iterationsOfThisMs = _lastIterationMs == _world.NowMs ? _iterationsOfThisMs + 1 : 0;
+        _lastIterationMs = _world.NowMs;
+        if (_iterationsOfThisMs > IterationsPerMsMax)
         {
             _world.Fail(Trace.Nobody, "The reactor spins: it turns and turns, and time stands still.");
         }
@@ -134,7 +134,7 @@ internal sealed unsafe partial class SimulatedBackend
             }
 
             // Bytes that move are work, however much of it there is in a moment.
-            _turnsOfThisMs = completion.Result > 0 ? 0 : _turnsOfThisMs;
+            _iterationsOfThisMs = completion.Result > 0 ? 0 : _iterationsOfThisMs;
             _completions[count++] = completion;
         }
 
@@ -169,7 +169,7 @@ internal sealed unsafe partial class SimulatedBackend
     private ReadOnlySpan<Completion> LetGo()
     {
         _simulation.StopAfterFailure();
-        if (++_lastTurns > LastTurnsMax)
+        if (++_lastIterations > LastIterationsMax)
         {
             _simulation.HoldForGood("after it failed");
         }

@@ -8,7 +8,7 @@ using Millrace.Simulation.Tests.Runs;
 namespace Millrace.Simulation.Tests.Kernel;
 
 /// <summary>
-/// A kernel in memory, all of it on the reactor's thread: the world moves on inside of <see cref="Turn"/> and nowhere else, so that a run
+/// A kernel in memory, all of it on the reactor's thread: the world moves on inside of <see cref="Poll"/> and nowhere else, so that a run
 /// follows from its seed. It does whatever a kernel may do, and refuses whatever a server must not.
 /// </summary>
 internal sealed unsafe partial class SimulatedBackend : Backend
@@ -25,15 +25,16 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     private bool _hasBegun;
     private long _untilMs;
     private int _batch = int.MaxValue;
-    private int _turnsOfThisMs;
-    private long _lastTurnMs;
-    private int _lastTurns;
+    private int _iterationsOfThisMs;
+    private long _lastIterationMs;
+    private int _lastIterations;
+    private long _timestamp;
 
     public SimulatedBackend(World world, SimulationRun simulation)
     {
         _world = world;
         _simulation = simulation;
-        _completions = new Completion[world.Shape.CompletionsPerTurn];
+        _completions = new Completion[world.Shape.CompletionsPerIteration];
         _descriptors = simulation.Descriptors;
         Slab = new ReceiveSlab(world);
         _queue = new CompletionQueue(world, Slab);
@@ -44,6 +45,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     public override int ReceiveBufferCount => _world.Shape.ReceiveBuffers;
 
     public override long NowMs => _world.NowMs;
+
+    /// <summary>Each look at it takes so long that connections with much to do are put off again and again.</summary>
+    public override long Timestamp => _timestamp += System.Diagnostics.Stopwatch.Frequency / 30_000;
 
     public ReceiveSlab Slab { get; }
 
@@ -117,7 +121,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override void ReturnBuffer(ushort bufferId) => Slab.Return(bufferId);
 
-    public override int SetNonBlocking(int listenSocket) => 0;
+    public override int EndQueueing(int listenSocket) => 0;
 
     public override int AcceptQueued(int listenSocket) => ((SimulatedListener)At(listenSocket)!).AcceptQueued();
 
@@ -129,6 +133,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
                 listener.Close();
                 break;
             case SimulatedSocket connection:
+                _simulation.OnClosing(this, connection, socket);
                 Close(connection);
                 break;
             default:
@@ -145,6 +150,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (At(socket) is SimulatedSocket connection)
         {
+            _simulation.OnClosing(this, connection, socket);
             connection.OnGivenUp();
             connection.ResetsOnClose = true;
         }
@@ -161,10 +167,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     public override int PeerAddress(int socket, Span<byte> address) =>
         At(socket) is SimulatedSocket connection ? connection.WriteAddress(address) : -Errno.EBADF;
 
-    public override int OfferCongestionControl(int socket, string name) => At(socket) is SimulatedSocket ? 0 : -Errno.EBADF;
-
     /// <summary>How a connection came in; null for what is none.</summary>
-    public Admission? AdmissionOf(int socket) => (At(socket) as SimulatedSocket)?.Admission;
+    public AdmissionResult? AdmissionOf(int socket) => (At(socket) as SimulatedSocket)?.Admission;
 
     /// <summary>A connection has a slot now: told by its first receive, or by its handler where the receive waits for a buffer.</summary>
     public SimulatedSocket Seat(int slot, int socket)
@@ -304,11 +308,11 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             case OperationKind.Accept:
                 (At(operation.Target) as SimulatedListener)?.Cancel();
                 break;
-            case OperationKind.FileRead or OperationKind.MemoryRead
+            case OperationKind.FileRead or OperationKind.FileReadOperation
                 when !IsSlow(operation) && _world.Strikes(FaultKind.CancelRaced, operation.Connection):
                 // A worker is at it already, and will not be stopped.
                 break;
-            case OperationKind.FileRead or OperationKind.MemoryRead:
+            case OperationKind.FileRead or OperationKind.FileReadOperation:
                 Post(operation, -Errno.ECANCELED);
                 break;
             default:

@@ -2,8 +2,8 @@ using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Runs;
-using Millrace.StaticFiles.Building;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.Simulation.Tests.Kernel;
 
@@ -58,10 +58,10 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
         return _nextDescriptor++;
     }
 
-    public override int Look(int descriptor, out FileState state)
+    public override int Stat(int descriptor, out FileState state)
     {
         state = default;
-        return DrawRefusal(Errno.EIO, Errno.ENOMEM) is int error and not 0 ? error : LookReal(descriptor, out state);
+        return DrawRefusal(Errno.EIO, Errno.ENOMEM) is int error and not 0 ? error : CheckReal(descriptor, out state);
     }
 
     public override void Close(int descriptor)
@@ -85,7 +85,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
             return -Errno.EBADF;
         }
 
-        int result = LookReal(descriptor, out FileState state);
+        int result = CheckReal(descriptor, out FileState state);
         if (result < 0)
         {
             return result;
@@ -102,7 +102,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
     /// <summary>The same of a body's own pages, or of a file that is not being read but sent: it stays as it is.</summary>
     public unsafe int ReadPages(int descriptor, Span<byte> destination, long offset)
     {
-        int result = LookReal(descriptor, out FileState state);
+        int result = CheckReal(descriptor, out FileState state);
         int count = (int)Math.Clamp(state.Size - offset, 0, destination.Length);
         fixed (byte* first = destination)
         {
@@ -124,9 +124,9 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
     /// <summary>Opens the file that a path means.</summary>
     private int OpenReal(RootDirectory root, ReadOnlySpan<byte> relativePathZ) => base.Open(root, relativePathZ);
 
-    private int LookReal(int descriptor, out FileState state)
+    private int CheckReal(int descriptor, out FileState state)
     {
-        int result = base.Look(RealOf(descriptor), out state);
+        int result = base.Stat(RealOf(descriptor), out state);
         state = result == 0 && _shrunk.TryGetValue(state.Inode, out FileState shrunk) ? shrunk : state;
         return result;
     }

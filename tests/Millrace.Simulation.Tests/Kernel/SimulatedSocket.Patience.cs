@@ -30,7 +30,7 @@ internal sealed partial class SimulatedSocket
     public int? CountedClient { get; private set; }
 
     /// <summary>How it came in; turned away until somebody serves or refuses it.</summary>
-    public Admission Admission { get; set; }
+    public AdmissionResult Admission { get; set; }
 
     /// <summary>Whether its listener tells those whom it turns away.</summary>
     public bool MayBeRefused { get; init; }
@@ -79,8 +79,8 @@ internal sealed partial class SimulatedSocket
     {
         _world.Trace.Note(Number, TraceEvent.GivesUp, (long)_credit.LeftMs(_world.NowMs), _acknowledgedBytes);
         bool isTooSlow = _credit.LeftMs(_world.NowMs) <= RoundingMs;
-        bool isRefused = Admission == Admission.Refused
-            && _world.NowMs >= _admittedAtMs + (long)_world.Shape.WebLimits.RefusedHead.TotalMilliseconds;
+        bool isRefused = Admission == AdmissionResult.Refused
+            && _world.NowMs >= _admittedAtMs + (long)_world.Shape.HttpLimits.RefusedHead.TotalMilliseconds;
         if (isTooSlow || isRefused)
         {
             Excuse();

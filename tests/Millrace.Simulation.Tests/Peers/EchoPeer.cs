@@ -26,7 +26,7 @@ internal sealed class EchoPeer : Peer
 
     protected override bool IsOwed => _received < _sent && IsReading;
 
-    protected override bool IsBetweenAnswers => true;
+    protected override bool IsBetweenResponses => true;
 
     protected override bool HasReceivedAll => _received == _bytes.Length;
 

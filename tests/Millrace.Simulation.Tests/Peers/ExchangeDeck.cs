@@ -9,6 +9,9 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
     /// <summary>A part of a body that never becomes whole.</summary>
     private const int StalledBytes = 30;
 
+    /// <summary>Ranges that are fewer bytes apart come as one.</summary>
+    private const int MergedGap = 80;
+
     /// <summary>More than is sent of a head until its time is over.</summary>
     private const int TrickledBytes = 6_000;
 
@@ -34,9 +37,9 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
                 file.Content),
             3 => new(
                 Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}If-None-Match: {file.EntityTags[host]}\r\n\r\n"),
-                new Answer(304) { Line = TagLine(file, host), BringsContent = false, NamesLength = false }),
+                new Response(304) { Line = TagLine(file, host), BringsContent = false, NamesLength = false }),
             4 or 5 when file.Content.Length > 1 => Range(file, host, fields),
-            6 when file.Content.Length > 50 => Ranges(file, host, fields),
+            6 when file.Content.Length > MergedGap + 60 => Ranges(file, host, fields),
             7 => Posted(fields, world.Dice.Below(500)),
             _ => new(Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}\r\n"), Whole(file, host), file.Content),
         };
@@ -56,10 +59,10 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
     };
 
     /// <summary>What a file is answered with that cannot be read.</summary>
-    public static Answer Unreadable { get; } = StatusText(500, "500 Internal Server Error\r\n") with { Ends = true };
+    public static Response Unreadable { get; } = StatusText(500, "500 Internal Server Error\r\n") with { Ends = true };
 
     /// <summary>What somebody is told who is one too many, whatever he asks; what is no request is still called that.</summary>
-    public static Answer Refused(Answer expected) => expected.Status == 400 ? expected
+    public static Response Refused(Response expected) => expected.Status == 400 ? expected
         : StatusText(503, "503 Service Unavailable\r\n") with { Ends = true, BringsContent = expected.BringsContent || expected.Status == 304 };
 
     /// <summary>A head that comes slowly and never ends.</summary>
@@ -73,7 +76,7 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
             StatusText(405, "405 Method Not Allowed\r\n"));
 
     /// <summary>What a file is answered with that cannot be opened; null for what is no such answer.</summary>
-    public static Answer? Lost(ReadOnlySpan<byte> head, bool bringsContent) =>
+    public static Response? Lost(ReadOnlySpan<byte> head, bool bringsContent) =>
         head.StartsWith("HTTP/1.1 404 "u8) ? StatusText(404, "404 Not Found\r\n") with { BringsContent = bringsContent }
         : head.StartsWith("HTTP/1.1 503 "u8) ? StatusText(503, "503 Service Unavailable\r\n") with { BringsContent = bringsContent }
         : null;
@@ -90,7 +93,7 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
     private Exchange Released(int way)
     {
         int fitting = 1;
-        while (fitting < SimulatedReleases.Targets.Count && SimulatedReleases.BytesMin(fitting) <= world.Shape.AnswerBytesMax)
+        while (fitting < SimulatedReleases.Targets.Count && SimulatedReleases.BytesMin(fitting) <= world.Shape.ResponseBytesMax)
         {
             fitting++;
         }
@@ -116,13 +119,13 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
         };
     }
 
-    private static Exchange OfReleases(string request, ReleasedFile[] versions, Func<ReleasedFile, Answer> answer)
+    private static Exchange OfReleases(string request, ReleasedFile[] versions, Func<ReleasedFile, Response> response)
     {
-        Answer[] answers = [.. versions.Select(answer)];
-        return new Exchange(Bytes(request), answers[0]) { OfReleases = answers };
+        Response[] responses = [.. versions.Select(response)];
+        return new Exchange(Bytes(request), responses[0]) { OfReleases = responses };
     }
 
-    private static Answer WholeOf(ReleasedFile version) =>
+    private static Response WholeOf(ReleasedFile version) =>
         new(200) { Line = Bytes($"\r\nETag: {version.EntityTag}\r\n"), Content = [version.Content] };
 
     private Exchange Range(SiteFile file, int host, string fields)
@@ -131,25 +134,25 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
         int last = first + world.Dice.Below(file.Content.Length - first);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes={first}-{last}\r\n\r\n"),
-            new Answer(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] },
+            new Response(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] },
             file.Content);
     }
 
     private Exchange Ranges(SiteFile file, int host, string fields)
     {
         int firstLast = world.Dice.Below(10);
-        int second = world.Dice.Between(30, file.Content.Length - 1);
+        int second = world.Dice.Between(MergedGap + 10, file.Content.Length - 1);
         int secondLast = Math.Min(second + world.Dice.Below(15), file.Content.Length - 1);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes=0-{firstLast},{second}-{secondLast}\r\n\r\n"),
-            new Answer(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] },
+            new Response(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] },
             file.Content);
     }
 
     private SiteFile DrawFile()
     {
         int fitting = 1;
-        while (fitting < sites.Files.Count && sites.Files[fitting].Content.Length <= world.Shape.AnswerBytesMax)
+        while (fitting < sites.Files.Count && sites.Files[fitting].Content.Length <= world.Shape.ResponseBytesMax)
         {
             fitting++;
         }
@@ -158,9 +161,9 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
         return sites.Files[Math.Min(world.Dice.Below(fitting), world.Dice.Below(sites.Files.Count))];
     }
 
-    private static Answer Whole(SiteFile file, int host) => new(200) { Line = TagLine(file, host), Content = [file.Content] };
+    private static Response Whole(SiteFile file, int host) => new(200) { Line = TagLine(file, host), Content = [file.Content] };
 
-    private static Answer StatusText(int status, string text) => new(status) { Content = [Bytes(text)] };
+    private static Response StatusText(int status, string text) => new(status) { Content = [Bytes(text)] };
 
     private static byte[] TagLine(SiteFile file, int host) => Bytes($"\r\nETag: {file.EntityTags[host]}\r\n");
 

@@ -8,13 +8,13 @@ internal sealed class Expectations(World world, SimulationRun run)
     /// <param name="exchange">What was asked for.</param>
     /// <param name="beganAtMs">When.</param>
     /// <param name="head">Of the answer, as HTTP/1.1 has it.</param>
-    public Answer AnswerOf(Exchange exchange, long beganAtMs, ReadOnlySpan<byte> head) =>
-        exchange.OfReleases is { Count: > 0 } releases ? OfRelease(exchange.Answer, releases, beganAtMs, head)
-        : exchange.Content is { } content ? OfFile(exchange.Answer, content, beganAtMs, head)
-        : exchange.Answer;
+    public Response ResponseOf(Exchange exchange, long beganAtMs, ReadOnlySpan<byte> head) =>
+        exchange.OfReleases is { Count: > 0 } releases ? OfRelease(exchange.Response, releases, beganAtMs, head)
+        : exchange.Content is { } content ? OfFile(exchange.Response, content, beganAtMs, head)
+        : exchange.Response;
 
     /// <summary>The answer for a file, which may be lost, or cut off.</summary>
-    private Answer OfFile(Answer expected, byte[] content, long beganAtMs, ReadOnlySpan<byte> head)
+    private Response OfFile(Response expected, byte[] content, long beganAtMs, ReadOnlySpan<byte> head)
     {
         if (world.Disk.HasRefusedSince(beganAtMs) && ExchangeDeck.Lost(head, expected.BringsContent) is { } lost)
         {
@@ -30,7 +30,7 @@ internal sealed class Expectations(World world, SimulationRun run)
         long whole = world.Disk.HasRefusedSince(beganAtMs) ? content.Length : 0;
         foreach (long bytes in whole > 0 ? world.Disk.ShrunkSizes.Prepend(whole) : world.Disk.ShrunkSizes.Append(whole))
         {
-            Answer shrunk = Answer.Shrunk(content, (int)Math.Min(bytes, content.Length), expected.BringsContent) with
+            Response shrunk = Response.Shrunk(content, (int)Math.Min(bytes, content.Length), expected.BringsContent) with
             {
                 Ends = expected.Ends,
                 NamesLength = head.IndexOf("\r\nContent-Length: "u8) >= 0,
@@ -45,7 +45,7 @@ internal sealed class Expectations(World world, SimulationRun run)
     }
 
     /// <summary>The answer of the release that its tag is of, if that one was served when it could be asked.</summary>
-    private Answer OfRelease(Answer expected, IReadOnlyList<Answer> releases, long beganAtMs, ReadOnlySpan<byte> head)
+    private Response OfRelease(Response expected, IReadOnlyList<Response> releases, long beganAtMs, ReadOnlySpan<byte> head)
     {
         for (int release = 0; release < releases.Count; release++)
         {

@@ -22,14 +22,14 @@ internal sealed class FramedPeer : Peer
         int pieceBytes = Math.Min(world.Shape.SendPieceBytes, world.Shape.GrainBytes);
         _plain = Marker.Of(number + 1)[..world.Dice.Between(1, Math.Min(100 * pieceBytes, 20_000))];
         _wire = _plain.ToArray();
-        _pending = [.. ToyStage.Masks.Select(static _ => new List<byte>())];
+        _pending = [.. ToyFilter.Masks.Select(static _ => new List<byte>())];
 
         // The innermost first.
-        foreach (byte mask in ToyStage.Masks.Reverse())
+        foreach (byte mask in ToyFilter.Masks.Reverse())
         {
             var framed = new List<byte>();
-            ToyStage.Frame(_wire, mask, framed.AddRange);
-            _wire = [.. framed, .. new byte[ToyStage.HeadBytes]];
+            ToyFilter.Frame(_wire, mask, framed.AddRange);
+            _wire = [.. framed, .. new byte[ToyFilter.HeadBytes]];
         }
     }
 
@@ -40,7 +40,7 @@ internal sealed class FramedPeer : Peer
     protected override bool IsOwed => HasSentAll && _received < _plain.Length && IsReading;
 
     /// <summary>An end without the last word is a stream that was cut.</summary>
-    protected override bool IsBetweenAnswers => _hadLastWord;
+    protected override bool IsBetweenResponses => _hadLastWord;
 
     protected override bool HasReceivedAll => _received == _plain.Length;
 
@@ -52,11 +52,11 @@ internal sealed class FramedPeer : Peer
     {
         var taken = new List<byte>();
         taken.AddRange(bytes);
-        foreach ((List<byte> pending, byte mask) in _pending.Zip(ToyStage.Masks))
+        foreach ((List<byte> pending, byte mask) in _pending.Zip(ToyFilter.Masks))
         {
             pending.AddRange(taken);
             taken.Clear();
-            _hadLastWord |= ToyStage.Unframe(pending, mask, taken);
+            _hadLastWord |= ToyFilter.Unframe(pending, mask, taken);
         }
 
         ReadOnlySpan<byte> expected = _plain.Span[_received..];

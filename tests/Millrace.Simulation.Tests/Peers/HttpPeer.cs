@@ -21,7 +21,7 @@ internal sealed class HttpPeer : Peer
     private readonly Trickle _trickle;
     private readonly long _trickledFrom;
     private int _headBytes;
-    private Answer? _current;
+    private Response? _current;
     private int _piece;
     private int _pieceBytes;
     private int _answered;
@@ -29,7 +29,7 @@ internal sealed class HttpPeer : Peer
     private int _sentOfRequest;
     private int _requestsSent;
     private long _delivered;
-    private bool _wasToldOfEnd;
+    private bool _wasReportedOfEnd;
     private long _trickleAtMs;
     private bool _hasTrickled;
     private long _lastRequestAtMs = long.MaxValue;
@@ -89,7 +89,7 @@ internal sealed class HttpPeer : Peer
             }
 
             // When nothing else is under way, and a little at a time.
-            bool isDue = _answered == _sending && World.NowMs >= _trickleAtMs && !_wasToldOfEnd;
+            bool isDue = _answered == _sending && World.NowMs >= _trickleAtMs && !_wasReportedOfEnd;
             return isDue ? left[..Math.Min(left.Length, _trickle.PieceBytes)] : default;
         }
     }
@@ -98,18 +98,18 @@ internal sealed class HttpPeer : Peer
 
     protected override bool HasSentAll => _sending == _exchanges.Count;
 
-    protected override bool IsOwed => _requestsSent > _answered && IsReading && !_wasToldOfEnd;
+    protected override bool IsOwed => _requestsSent > _answered && IsReading && !_wasReportedOfEnd;
 
-    protected override bool IsBetweenAnswers => _current is null && _headBytes == 0;
+    protected override bool IsBetweenResponses => _current is null && _headBytes == 0;
 
     protected override bool HasReceivedAll => _answered == _exchanges.Count;
 
-    protected override bool WasToldOfEnd => _wasToldOfEnd;
+    protected override bool WasReportedOfEnd => _wasReportedOfEnd;
 
     /// <summary>A request that met the end of the pause before it: the answers to those before had taken as long as the pause.</summary>
     protected override bool MayHaveComeLate =>
         World.NowMs - _lastRequestBegunAtMs <= World.Shape.SlackMs
-        && _lastRequestBegunAtMs - _requestBeforeAtMs >= (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
+        && _lastRequestBegunAtMs - _requestBeforeAtMs >= (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
 
     /// <summary>A file that is cut off, or cannot be looked at, can end the connection within its answer.</summary>
     protected override bool MayBreak =>
@@ -124,8 +124,9 @@ internal sealed class HttpPeer : Peer
     /// <summary>The server must not end an idle connection before that.</summary>
     protected override long EarliestEndMs => Temper switch
     {
-        Temper.Stays => _lastRequestAtMs + (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds,
-        Temper.StallsBody => _lastRequestBegunAtMs + (long)Sooner(World.Shape.WebLimits.Body, World.Shape.WebLimits.ReceiveStall).TotalMilliseconds,
+        Temper.Stays => _lastRequestAtMs + (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds,
+        Temper.StallsBody =>
+            _lastRequestBegunAtMs + (long)Sooner(World.Shape.HttpLimits.Body, World.Shape.HttpLimits.ReceiveStall).TotalMilliseconds,
         _ => 0,
     };
 
@@ -206,7 +207,7 @@ internal sealed class HttpPeer : Peer
             RunShape shape = World.Shape;
             long received = shape.Limits.InputHighWaterBytes + (shape.ReceiveBuffers * (long)shape.ReceiveBufferBytes) + (64 * 1024);
             // One more is answered while a byte less than the bound is unsent.
-            long answered = shape.WebLimits.UnsentBytesMax + shape.AnswerBytesMax + (4L * shape.GrainBytes);
+            long answered = shape.HttpLimits.UnsentBytesMax + shape.ResponseBytesMax + (4L * shape.GrainBytes);
 
             // A request is at most three times its answer.
             return Temper == Temper.Floods ? received + (3 * answered) : long.MaxValue;
@@ -214,7 +215,7 @@ internal sealed class HttpPeer : Peer
     }
 
     /// <summary>Silence counts by itself, and is noticed within five quarters of what it may last.</summary>
-    private TimeSpan BodyDeadline => Sooner(World.Shape.WebLimits.Body, World.Shape.WebLimits.ReceiveStall * 1.25);
+    private TimeSpan BodyDeadline => Sooner(World.Shape.HttpLimits.Body, World.Shape.HttpLimits.ReceiveStall * 1.25);
 
     private static TimeSpan Sooner(TimeSpan one, TimeSpan other) => one < other ? one : other;
 
@@ -223,7 +224,7 @@ internal sealed class HttpPeer : Peer
         if (!_hasTrickled)
         {
             _hasTrickled = true;
-            ExpectEnd(World.Shape.WebLimits.Head, "the deadline for a head");
+            ExpectEnd(World.Shape.HttpLimits.Head, "the deadline for a head");
             _lastRequestAtMs = World.NowMs;
         }
 
@@ -269,15 +270,15 @@ internal sealed class HttpPeer : Peer
             return;
         }
 
-        Answer expected = _exchanges[_answered].Answer;
-        if (Socket.Admission == Admission.Refused)
+        Response expected = _exchanges[_answered].Response;
+        if (Socket.Admission == AdmissionResult.Refused)
         {
             expected = ExchangeDeck.Refused(expected);
         }
         else if (head.StartsWith("HTTP/1.1 408 "u8) && expected.Status != 408 && Socket.MayBreak)
         {
             // The clock has leapt while a head was on its way.
-            expected = ExchangeDeck.Trickled().Answer;
+            expected = ExchangeDeck.Trickled().Response;
         }
         else if (head.StartsWith("HTTP/1.1 500 "u8) && Socket.MayBreak)
         {
@@ -286,10 +287,10 @@ internal sealed class HttpPeer : Peer
         }
         else
         {
-            expected = _expectations.AnswerOf(_exchanges[_answered], _beganAtMs[_answered], head);
+            expected = _expectations.ResponseOf(_exchanges[_answered], _beganAtMs[_answered], head);
         }
 
-        string? wrong = expected.Check(head, out Answer answer);
+        string? wrong = expected.Check(head, out Response response);
         bool ends = head.IndexOf("\r\nConnection: close\r\n"u8) >= 0;
         wrong ??= expected.Ends && !ends ? "does not say that it is the last"
             : ends && !expected.Ends && !World.IsStopping ? "says that it is the last, without a reason"
@@ -301,13 +302,13 @@ internal sealed class HttpPeer : Peer
             return;
         }
 
-        _wasToldOfEnd |= ends;
+        _wasReportedOfEnd |= ends;
         _piece = _pieceBytes = 0;
-        _current = answer;
+        _current = response;
         SkipEmpty();
     }
 
-    private long EarliestTimeoutMs => _lastRequestAtMs + (long)World.Shape.WebLimits.Head.TotalMilliseconds;
+    private long EarliestTimeoutMs => _lastRequestAtMs + (long)World.Shape.HttpLimits.Head.TotalMilliseconds;
 
     private ReadOnlySpan<byte> TakeContent(ReadOnlySpan<byte> bytes)
     {
@@ -328,14 +329,14 @@ internal sealed class HttpPeer : Peer
     /// <summary>Goes on to where the next byte belongs, and past the end of the answer.</summary>
     private void SkipEmpty()
     {
-        Answer answer = _current!;
-        while (answer.BringsContent && _piece < answer.Content.Count && _pieceBytes == answer.Content[_piece].Length)
+        Response response = _current!;
+        while (response.BringsContent && _piece < response.Content.Count && _pieceBytes == response.Content[_piece].Length)
         {
             _piece++;
             _pieceBytes = 0;
         }
 
-        if (answer.BringsContent && _piece < answer.Content.Count)
+        if (response.BringsContent && _piece < response.Content.Count)
         {
             return;
         }
@@ -355,7 +356,7 @@ internal sealed class HttpPeer : Peer
 
         if (Temper == Temper.Stays)
         {
-            ExpectEnd(World.Shape.WebLimits.KeepAlive, "the deadline for a next request");
+            ExpectEnd(World.Shape.HttpLimits.KeepAlive, "the deadline for a next request");
         }
         else if (Temper == Temper.StallsBody)
         {

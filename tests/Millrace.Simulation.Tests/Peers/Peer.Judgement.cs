@@ -44,16 +44,16 @@ internal abstract partial class Peer
         {
             Fail("The connection ended in order, and without the last word of its seal.");
         }
-        else if (!IsBetweenAnswers)
+        else if (!IsBetweenResponses)
         {
             // Even where the connection may break: an end in order makes the answer look whole.
             Fail("The connection ended in order within an answer.");
         }
-        else if (!HasReceivedAll && !WasToldOfEnd && !MayHaveComeLate && !MayBeLeftBehind && !Socket.MayBreak && !World.IsStopping)
+        else if (!HasReceivedAll && !WasReportedOfEnd && !MayHaveComeLate && !MayBeLeftBehind && !Socket.MayBreak && !World.IsStopping)
         {
             Fail("The connection ended before everything was answered, and nothing gave a reason.");
         }
-        else if (HasReceivedAll && !WasToldOfEnd && World.NowMs < EarliestEndMs && !Socket.MayBreak && !World.IsStopping)
+        else if (HasReceivedAll && !WasReportedOfEnd && World.NowMs < EarliestEndMs && !Socket.MayBreak && !World.IsStopping)
         {
             Fail("The connection was ended before its deadline.");
         }

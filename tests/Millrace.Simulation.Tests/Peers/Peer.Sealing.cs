@@ -8,7 +8,7 @@ internal abstract partial class Peer
     private int _sealedBytes;
     private bool _isEnding;
 
-    /// <summary>Whether it speaks to a server behind <see cref="SealStage"/>.</summary>
+    /// <summary>Whether it speaks to a server behind <see cref="SealFilter"/>.</summary>
     protected bool IsSealed => seal is not null;
 
     private bool HasToSeal =>

@@ -32,7 +32,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     private bool _hasEnded;
     private bool _sawEnd;
     private long _movedAtMs;
-    private long _nextLookMs;
+    private long _nextCheckMs;
     private long _activeAtMs;
     private long _readBytes;
     private long _endsByMs = long.MaxValue;
@@ -78,13 +78,13 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     protected abstract bool IsOwed { get; }
 
     /// <summary>Whether the connection may end in order here: not within an answer.</summary>
-    protected abstract bool IsBetweenAnswers { get; }
+    protected abstract bool IsBetweenResponses { get; }
 
     /// <summary>Whether everything it wanted was received.</summary>
     protected abstract bool HasReceivedAll { get; }
 
     /// <summary>Whether an answer has said that it is the last.</summary>
-    protected virtual bool WasToldOfEnd => false;
+    protected virtual bool WasReportedOfEnd => false;
 
     /// <summary>Before that the server must not end a connection on which everything is answered; 0 for at any time.</summary>
     protected virtual long EarliestEndMs => 0;
@@ -153,7 +153,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     }
 
     /// <summary>Time has passed, or something has come.</summary>
-    protected virtual void Look()
+    protected virtual void Check()
     {
     }
 
@@ -233,7 +233,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void Step()
     {
-        Look();
+        Check();
         Read();
         if (!IsDone)
         {
@@ -267,7 +267,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         if (_slowly is not null && count > 0)
         {
             count = _slowly.Take(count, out long againAtMs);
-            LookAgainAt(againAtMs);
+            CheckAgainAt(againAtMs);
         }
 
         if (count > 0)
@@ -324,12 +324,12 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         }
     }
 
-    private void LookAgainAt(long atMs)
+    private void CheckAgainAt(long atMs)
     {
-        if (_nextLookMs <= World.NowMs)
+        if (_nextCheckMs <= World.NowMs)
         {
-            _nextLookMs = Math.Max(atMs, World.NowMs + 1);
-            World.Agenda.At(_nextLookMs, this, StepErrand);
+            _nextCheckMs = Math.Max(atMs, World.NowMs + 1);
+            World.Agenda.At(_nextCheckMs, this, StepErrand);
         }
     }
 
@@ -341,7 +341,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void OnReceivedAll()
     {
-        if (Temper is Temper.Polite or Temper.ReadsSlowly or Temper.Resets or Temper.Leaves && !WasToldOfEnd)
+        if (Temper is Temper.Polite or Temper.ReadsSlowly or Temper.Resets or Temper.Leaves && !WasReportedOfEnd)
         {
             Close();
         }
@@ -391,7 +391,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         get
         {
             RunShape shape = World.Shape;
-            TimeSpan waits = new[] { shape.WebLimits.KeepAlive, shape.WebLimits.Head, shape.WebLimits.Body }.Max();
+            TimeSpan waits = new[] { shape.HttpLimits.KeepAlive, shape.HttpLimits.Head, shape.HttpLimits.Body }.Max();
             TimeSpan all = waits + (2 * shape.Limits.WriteStall) + shape.Limits.Linger;
             return (long)all.TotalMilliseconds + (2 * shape.SlackMs);
         }

@@ -3,7 +3,7 @@ using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Peers;
 
-/// <summary>A client's side of <see cref="SealStage"/>.</summary>
+/// <summary>A client's side of <see cref="SealFilter"/>.</summary>
 internal sealed class PeerSeal
 {
     public const int RecordBytesMax = 1_000;

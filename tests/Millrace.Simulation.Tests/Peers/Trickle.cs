@@ -11,16 +11,16 @@ internal sealed class Trickle
 
     private readonly World _world;
     private readonly Credit _credit;
-    private double _leftAtAnswerMs = double.NaN;
+    private double _leftAtResponseMs = double.NaN;
 
     public Trickle(World world)
     {
         _world = world;
-        _credit = new Credit(world.Shape.WebLimits.ReceiveStall, world.Shape.WebLimits.ReceiveBytesPerSecond);
-        int headMs = (int)world.Shape.WebLimits.Head.TotalMilliseconds;
+        _credit = new Credit(world.Shape.HttpLimits.ReceiveStall, world.Shape.HttpLimits.ReceiveBytesPerSecond);
+        int headMs = (int)world.Shape.HttpLimits.Head.TotalMilliseconds;
         PauseMs = world.Dice.Pick<int>(50, 300, headMs / 12, headMs / 3);
         int perCent = world.Dice.Pick<int>(0, 50, 90, 120);
-        PieceBytes = Math.Max(1, world.Shape.WebLimits.ReceiveBytesPerSecond * perCent * PauseMs / 100_000);
+        PieceBytes = Math.Max(1, world.Shape.HttpLimits.ReceiveBytesPerSecond * perCent * PauseMs / 100_000);
     }
 
     public int PauseMs { get; }
@@ -28,10 +28,10 @@ internal sealed class Trickle
     public int PieceBytes { get; }
 
     /// <summary>Whether it was too slow when it was answered.</summary>
-    public bool WasTooSlow => _leftAtAnswerMs <= RoundingMs;
+    public bool WasTooSlow => _leftAtResponseMs <= RoundingMs;
 
     /// <summary>Whether it is still there, although it is too slow for longer than takes notice.</summary>
-    public bool IsOverdue => double.IsNaN(_leftAtAnswerMs)
+    public bool IsOverdue => double.IsNaN(_leftAtResponseMs)
         && _credit.LeftMs(_world.NowMs) + (3 * _credit.WindowMs / 8) + _world.Shape.SlackMs < 0;
 
     /// <summary>Bytes of the head have reached the server.</summary>
@@ -50,9 +50,9 @@ internal sealed class Trickle
 
     public void OnAnswered()
     {
-        if (double.IsNaN(_leftAtAnswerMs) && _credit.IsRunning)
+        if (double.IsNaN(_leftAtResponseMs) && _credit.IsRunning)
         {
-            _leftAtAnswerMs = _credit.LeftMs(_world.NowMs);
+            _leftAtResponseMs = _credit.LeftMs(_world.NowMs);
         }
     }
 }

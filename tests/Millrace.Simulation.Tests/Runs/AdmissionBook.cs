@@ -11,14 +11,14 @@ namespace Millrace.Simulation.Tests.Runs;
 /// </summary>
 internal sealed class AdmissionBook(World world)
 {
-    private readonly List<(Connection Connection, uint Generation, Admission Admission, int? Client)> _entries = [];
+    private readonly List<(Connection Connection, uint Generation, AdmissionResult Admission, int? Client)> _entries = [];
 
     private Limits Limits => world.Shape.Limits;
 
     /// <summary>A handler begins to serve, or to refuse, a connection.</summary>
-    public void OnAdmitted(Connection connection, SimulatedSocket socket, Admission admission)
+    public void OnAdmitted(Connection connection, SimulatedSocket socket, AdmissionResult admission)
     {
-        if (socket.Admission != Admission.TurnedAway)
+        if (socket.Admission != AdmissionResult.TurnedAway)
         {
             // A later handler of the same connection, which has rested.
             return;
@@ -27,25 +27,25 @@ internal sealed class AdmissionBook(World world)
         Forget();
         socket.Admission = admission;
         bool hadRoom = HasRoom(socket.CountedClient);
-        if (admission == Admission.Served && !hadRoom)
+        if (admission == AdmissionResult.Served && !MayHaveRoom(socket.CountedClient))
         {
             world.Fail(socket.Number, $"A connection is served beyond a limit, of client {socket.CountedClient}.");
         }
-        else if (admission == Admission.Refused && hadRoom)
+        else if (admission == AdmissionResult.Refused && hadRoom)
         {
             world.Fail(socket.Number, "A connection is refused below the limits.");
         }
-        else if (admission == Admission.Refused && Count(Admission.Refused) >= Limits.Refusals)
+        else if (admission == AdmissionResult.Refused && Count(AdmissionResult.Refused) >= Limits.Refusals)
         {
             world.Fail(socket.Number, "More connections are refused at one time than may be.");
         }
 
-        if (admission == Admission.Refused)
+        if (admission == AdmissionResult.Refused)
         {
             CountTurnedAway(socket, FaultKind.Refused);
         }
 
-        _entries.Add((connection, connection.Generation, admission, admission == Admission.Served ? socket.CountedClient : null));
+        _entries.Add((connection, connection.Generation, admission, admission == AdmissionResult.Served ? socket.CountedClient : null));
     }
 
     /// <summary>A connection was reset that nobody has served or refused: a limit is reached, and nobody may tell it so any more.</summary>
@@ -53,17 +53,17 @@ internal sealed class AdmissionBook(World world)
     {
         Forget();
         CountTurnedAway(socket, FaultKind.Crowded);
-        bool mayBeTold = socket.MayBeRefused && !world.IsStopping && Count(Admission.Refused) < Limits.Refusals;
-        if (world.NowMs < world.DrainEndsAtMs && (HasRoom(socket.CountedClient) || mayBeTold))
+        bool mayBeReported = socket.MayBeRefused && !world.IsStopping && Count(AdmissionResult.Refused) < Limits.Refusals;
+        if (world.NowMs < world.DrainEndsAtMs && (HasRoom(socket.CountedClient) || mayBeReported))
         {
             world.Fail(socket.Number, "A connection was shed below the limits.");
         }
     }
 
     /// <summary>Everybody has gone, and the turnstile has to know.</summary>
-    public void CheckEmpty(Turnstile turnstile)
+    public void CheckEmpty(ConnectionLimiter limiter)
     {
-        (int Served, int Refused, int Clients) left = (turnstile.Served, turnstile.Refused, turnstile.Clients);
+        (int Served, int Refused, int Clients) left = (limiter.Served, limiter.Refused, limiter.Clients);
         if (left != default)
         {
             world.Fail(Trace.Nobody, $"The turnstile still counts {left}.");
@@ -71,11 +71,16 @@ internal sealed class AdmissionBook(World world)
     }
 
     private bool HasRoom(int? client) =>
-        Count(Admission.Served) < Limits.Connections
+        Count(AdmissionResult.Served) < Limits.Connections
+        && !IsFull(client);
+
+    /// <summary>Also in the place of one that was ended for it, which counts until it has gone.</summary>
+    private bool MayHaveRoom(int? client) =>
+        _entries.Count(static entry => entry.Admission == AdmissionResult.Served && !entry.Connection.IsShed) < Limits.Connections
         && !IsFull(client);
 
     private bool IsFull(int? client) =>
-        client is not null && _entries.Count(entry => entry.Client == client) >= Limits.ConnectionsPerClient;
+        client is not null && Limits.ConnectionsPerClient > 0 && _entries.Count(entry => entry.Client == client) >= Limits.ConnectionsPerClient;
 
     private void CountTurnedAway(SimulatedSocket socket, FaultKind how)
     {
@@ -86,7 +91,7 @@ internal sealed class AdmissionBook(World world)
         }
     }
 
-    private int Count(Admission admission) => _entries.Count(entry => entry.Admission == admission);
+    private int Count(AdmissionResult admission) => _entries.Count(entry => entry.Admission == admission);
 
     private void Forget() => _entries.RemoveAll(static entry => entry.Connection.Generation != entry.Generation);
 }

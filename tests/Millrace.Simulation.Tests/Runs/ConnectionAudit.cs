@@ -66,14 +66,14 @@ internal static class ConnectionAudit
     private static string? CheckWaits(Connection connection)
     {
         bool isReceiving = ConnectionState.ReceiveArmed(connection)
-            || (ConnectionState.ReceiveParked(connection) && ConnectionState.Parked(connection.Reactor).Contains(connection));
+            || (ConnectionState.IsStarved(connection) && ConnectionState.AwaitingBuffer(connection.Reactor).Contains(connection));
         bool isSending = ConnectionState.FileReadInFlight(connection)
             || ConnectionState.SendInFlight(connection)
             || (ConnectionState.Sending(connection) is not null && ConnectionState.SendRetryMs(connection) != long.MaxValue)
-            || ConnectionState.Flushes(connection.Reactor).Contains(connection);
+            || ConnectionState.Flushed(ConnectionState.Flushes(connection.Reactor)).Contains(connection);
         // Of a read into its own memory only the handler knows whose it is.
-        bool mayBeReadingFiles = connection.Reactor.Errands.Count > 0;
-        bool isReading = ConnectionState.Read(connection).IsPending || ConnectionState.IsResting(connection);
+        bool mayBeReadingFiles = connection.Reactor.Operations.Count > 0;
+        bool isReading = ConnectionState.Read(connection).IsPending || ConnectionState.IsWaiting(connection);
         if (ConnectionState.Sending(connection) is not null && !isSending)
         {
             return "what it sends is neither in flight nor to be tried again";

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Scheduling;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -15,8 +15,8 @@ internal static class ConnectionState
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_receiveArmed")]
     public static extern ref bool ReceiveArmed(Connection connection);
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_receiveParked")]
-    public static extern ref bool ReceiveParked(Connection connection);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStarved")]
+    public static extern ref bool IsStarved(Connection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_sendInFlight")]
     public static extern ref bool SendInFlight(Connection connection);
@@ -40,10 +40,10 @@ internal static class ConnectionState
     public static extern ref ReceiveEnd InputEnd(Connection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_read")]
-    public static extern ref Signal<ReadOutcome> Read(Connection connection);
+    public static extern ref ReactorSignal<ReadOutcome> Read(Connection connection);
 
-    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_IsResting")]
-    public static extern bool IsResting(Connection connection);
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_IsWaitingIdle")]
+    public static extern bool IsWaiting(Connection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_IsFlushPending")]
     public static extern bool IsFlushPending(Connection connection);
@@ -51,11 +51,14 @@ internal static class ConnectionState
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "NearestDeadline")]
     public static extern long NearestDeadline(Connection connection);
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_parked")]
-    public static extern ref Queue<Connection> Parked(Reactor reactor);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_awaitingBuffer")]
+    public static extern ref Queue<Connection> AwaitingBuffer(Reactor reactor);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_flushes")]
-    public static extern ref List<Connection> Flushes(Reactor reactor);
+    public static extern ref FlushQueue Flushes(Reactor reactor);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_connections")]
+    public static extern ref List<Connection> Flushed(FlushQueue flushes);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_bucket")]
     public static extern ref int[] Buckets(TimerWheel wheel);

@@ -1,6 +1,6 @@
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -57,7 +57,7 @@ internal sealed class Deployment
         CatalogSnapshot last = Site.Catalog.Current;
         Site.Dispose();
         bool isFreed = last.Freed.Wait(Patience);
-        (long Bytes, long Descriptors) held = (Site.Catalog.BakedBytesHeld, Site.Catalog.DescriptorsHeld);
+        (long Bytes, long Descriptors) held = (Site.Catalog.InMemoryBytesHeld, Site.Catalog.DescriptorsHeld);
         if (!isFreed || held != default)
         {
             _world.Fail(Trace.Nobody, $"Snapshots were not given back; they hold {held}.");

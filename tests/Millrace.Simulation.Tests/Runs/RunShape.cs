@@ -1,6 +1,6 @@
 using Millrace.Engine;
+using Millrace.HttpServer;
 using Millrace.Simulation.Tests.Faults;
-using Millrace.Web;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -8,14 +8,14 @@ namespace Millrace.Simulation.Tests.Runs;
 internal sealed class RunShape
 {
     /// <summary>What an answer may take at most, in pieces: a run of one-byte pieces asks for small files.</summary>
-    private const int PiecesPerAnswer = 400;
+    private const int PiecesPerResponse = 400;
 
     public RunShape(Dice dice, Swarm swarm)
     {
         Connections = dice.Between(1, dice.Pick<int>(3, 16, 48));
         ArrivalSpanMs = dice.Pick<int>(0, 20, 500, 5_000);
         GrainBytes = dice.Pick<int>(1, 7, 100, 1_500, 16_384, 200_000);
-        AnswerBytesMax = Math.Max(600, GrainBytes * PiecesPerAnswer);
+        ResponseBytesMax = Math.Max(600, GrainBytes * PiecesPerResponse);
         SendPieceBytes = dice.Pick<int>(1, 3, 40, 10_000);
         PaceMs = dice.Pick<int>(0, 0, 1, 3);
         LatencyMs = dice.Pick<int>(0, 1, 5);
@@ -23,7 +23,7 @@ internal sealed class RunShape
         HoldMs = dice.Pick<int>(5, 150);
         ReceiveBuffers = dice.Pick<int>(1, 2, 4, 8, 64);
         ReceiveBufferBytes = dice.Pick<int>(64, 500, 4096);
-        CompletionsPerTurn = dice.Pick<int>(1, 5, 256);
+        CompletionsPerIteration = dice.Pick<int>(1, 5, 256);
         Limits = new Limits
         {
             Connections = swarm.Has(FaultKind.Crowded) ? dice.Between(1, Connections) : 65_536,
@@ -35,7 +35,7 @@ internal sealed class RunShape
             WriteStall = TimeSpan.FromSeconds(dice.Pick<int>(8, 30)),
             WriteBytesPerSecond = dice.Pick<int>(0, 100, 2_048, 20_000),
         };
-        WebLimits = new WebLimits
+        HttpLimits = new HttpServerLimits
         {
             KeepAlive = TimeSpan.FromSeconds(dice.Pick<int>(10, 75)),
             Head = TimeSpan.FromSeconds(dice.Pick<int>(10, 15)),
@@ -43,7 +43,7 @@ internal sealed class RunShape
             ReceiveStall = TimeSpan.FromSeconds(dice.Pick<int>(5, 10, 30)),
             ReceiveBytesPerSecond = dice.Pick<int>(0, 20, 240),
             RefusedHead = TimeSpan.FromMilliseconds(dice.Pick<int>(500, 2_000)),
-            AnswersPerTurn = dice.Pick<int>(1, 64),
+            ResponsesPerIteration = dice.Pick<int>(1, 64),
             UnsentBytesMax = dice.Pick<int>(2_000, 128 * 1024),
         };
         Reactors = swarm.Has(FaultKind.Dealt) ? dice.Pick<int>(1, 1, 2, 3) : 1;
@@ -68,7 +68,7 @@ internal sealed class RunShape
     /// <summary>About how much goes over the network at a time.</summary>
     public int GrainBytes { get; }
 
-    public int AnswerBytesMax { get; }
+    public int ResponseBytesMax { get; }
 
     /// <summary>What a peer sends at once.</summary>
     public int SendPieceBytes { get; }
@@ -92,11 +92,11 @@ internal sealed class RunShape
 
     public int ReceiveBufferBytes { get; }
 
-    public int CompletionsPerTurn { get; }
+    public int CompletionsPerIteration { get; }
 
     public Limits Limits { get; }
 
-    public WebLimits WebLimits { get; }
+    public HttpServerLimits HttpLimits { get; }
 
     public int DrainMs { get; }
 
@@ -110,7 +110,7 @@ internal sealed class RunShape
     public long SlackMs { get; }
 
     /// <summary>A look at a peer's rate that a leap of the clock brought in front of the last one may be so much before it.</summary>
-    public long LookMs => (long)Math.Max(WebLimits.ReceiveStall.TotalMilliseconds, Limits.WriteStall.TotalMilliseconds) / 8;
+    public long CheckMs => (long)Math.Max(HttpLimits.ReceiveStall.TotalMilliseconds, Limits.WriteStall.TotalMilliseconds) / 8;
 
     private long Slack(Swarm swarm)
     {

@@ -1,7 +1,7 @@
 using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.Tests.Shared;
 
 namespace Millrace.Simulation.Tests.Runs;
@@ -58,8 +58,8 @@ internal sealed class SimulatedReleases
         return way switch
         {
             0 => options,
-            1 => options with { BakedBytesMax = 100, RingBytesMax = 2_000 },
-            _ => options with { BakedBytesMax = 100, RingBytesMax = 65_536, DescriptorsMax = 0 },
+            1 => options with { CacheFileBytesMax = 100, ReadBytesMax = 2_000 },
+            _ => options with { CacheFileBytesMax = 100, ReadBytesMax = 65_536, DescriptorsMax = 0 },
         };
     }
 

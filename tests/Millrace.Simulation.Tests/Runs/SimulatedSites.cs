@@ -1,9 +1,9 @@
 using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
+using Millrace.HttpServer;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.Tests.Shared;
-using Millrace.Web;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -49,8 +49,8 @@ internal sealed class SimulatedSites : IDisposable
             Compression = false,
             Redirects = [new RedirectRule("/go/*", "/gone/:splat", 302)],
         };
-        SiteOptions fromFiles = fromMemory with { BakedBytesMax = 100, RingBytesMax = 2_000 };
-        SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, RingBytesMax = 65_536 };
+        SiteOptions fromFiles = fromMemory with { CacheFileBytesMax = 100, ReadBytesMax = 2_000 };
+        SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, ReadBytesMax = 65_536 };
         _sites = [.. new[] { fromMemory, fromFiles, onDemand }.Select(static options => Site.Open(options, NullLoggerFactory.Instance))];
         Releases = new SimulatedReleases(Directory.CreateDirectory(Path.Combine(_folder + "-releases")).FullName);
     }
@@ -107,7 +107,7 @@ internal sealed class SimulatedSites : IDisposable
             CatalogSnapshot last = site.Catalog.Current;
             site.Dispose();
             await last.Freed.WaitAsync(TimeSpan.FromSeconds(60));
-            Assert.Equal((0, 0), (site.Catalog.BakedBytesHeld, site.Catalog.DescriptorsHeld));
+            Assert.Equal((0, 0), (site.Catalog.InMemoryBytesHeld, site.Catalog.DescriptorsHeld));
         }
     }
 

@@ -1,13 +1,13 @@
 using System.Net;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Stages;
+using Millrace.HttpServer.Http1;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;
 using Millrace.Simulation.Tests.Peers;
 using Millrace.Simulation.Tests.Peers.Http2;
-using Millrace.Web.Http1;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -40,8 +40,8 @@ internal sealed class SimulationRun : IScheduled
     private readonly SimulatedBackend[] _kernels;
     private readonly List<Acceptor> _acceptors = [];
     private readonly AdmissionBook _book;
-    private readonly Workbench?[] _benches;
-    private readonly Dealer _dealer;
+    private readonly SessionReactorState?[] _benches;
+    private readonly ConnectionBalancer _balancer;
     private bool _hasBegun;
     private bool _reactorsAreStopped;
     private bool _isHeld;
@@ -61,15 +61,15 @@ internal sealed class SimulationRun : IScheduled
         _pipeListener = new SimulatedListener(_world, Kernel);
         _stagedListener = new SimulatedListener(_world, Kernel);
         SealedListener = new SimulatedListener(_world, Kernel);
-        Turnstile = new Turnstile(_world.Shape.Limits);
+        Limiter = new ConnectionLimiter(_world.Shape.Limits);
         _book = new AdmissionBook(_world);
         var log = new EngineLog(new ReactorWatch(_world, this));
         _reactors =
         [
-            .. _kernels.Select(tamper).Select((backend, index) => new Reactor(index, _world.Shape.Limits, log, () => backend, Turnstile)),
+            .. _kernels.Select(tamper).Select((backend, index) => new Reactor(index, _world.Shape.Limits, log, () => backend, Limiter)),
         ];
-        _benches = new Workbench?[_reactors.Length];
-        _dealer = new Dealer(_reactors);
+        _benches = new SessionReactorState?[_reactors.Length];
+        _balancer = new ConnectionBalancer(_reactors);
     }
 
     /// <summary>Of the reactor that accepts.</summary>
@@ -84,7 +84,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>The same sites, through a seal.</summary>
     public SimulatedListener SealedListener { get; }
 
-    public Turnstile Turnstile { get; }
+    public ConnectionLimiter Limiter { get; }
 
     /// <summary>The site of its own that a run has which deploys; null for none.</summary>
     public Deployment? Deployment { get; private set; }
@@ -105,7 +105,7 @@ internal sealed class SimulationRun : IScheduled
     }
 
     /// <summary>A turn begins.</summary>
-    public void OnTurn()
+    public void OnIteration()
     {
         if (!_hasBegun)
         {
@@ -127,11 +127,11 @@ internal sealed class SimulationRun : IScheduled
             connection => RefusedSession.RunAsync(connection, BenchOf(connection.Reactor)));
         Listen(_echoListener, Handlers.EchoAsync);
         Listen(_pipeListener, Handlers.EchoByPipeAsync);
-        Listen(_stagedListener, Handlers.EchoAsync, stages: static (world, socket, _) => ToyStage.Chain(world, socket));
+        Listen(_stagedListener, Handlers.EchoAsync, filters: static (world, socket, _) => ToyFilter.Chain(world, socket));
         Listen(
             SealedListener,
             connection => new Http1Session(connection, BenchOf(connection.Reactor)).RunAsync(),
-            stages: static (world, socket, connection) => [new SealStage(world, socket, connection)]);
+            filters: static (world, socket, connection) => [new SealFilter(world, socket, connection)]);
 
         // Whose file is cut off, or not to be had, is answered without a tag, and so it could be of any release.
         bool isDeployed = _world.Swarm.Has(FaultKind.Deployed)
@@ -191,6 +191,15 @@ internal sealed class SimulationRun : IScheduled
     {
         _book.OnShed(socket);
         socket.Excuse();
+    }
+
+    /// <summary>A connection may be ended as others need what it holds, or its place.</summary>
+    public void OnClosing(SimulatedBackend kernel, SimulatedSocket socket, int descriptor)
+    {
+        if (ReactorOf(kernel).Connections.InUse().Any(connection => connection.Descriptor == descriptor && connection.IsShed))
+        {
+            socket.Excuse();
+        }
     }
 
     /// <summary>What every connection that is left believes of itself, a line each.</summary>
@@ -272,29 +281,33 @@ internal sealed class SimulationRun : IScheduled
 
         _peers.ForEach(static peer => peer.CheckDone());
         CheckReturned();
-        _book.CheckEmpty(Turnstile);
+        _book.CheckEmpty(Limiter);
     }
 
     private void CheckReturned()
     {
-        (int Slots, int Blocks, int Batches, int Operations, int Descriptors, int Files, int Stages) left =
+        (int Slots, int Blocks, int Batches, int Operations, int Descriptors, int Files, int Filters) left =
         (
             _reactors.Sum(static reactor => reactor.Connections.Count),
             _reactors.Sum(static reactor => reactor.Pools.Lent),
-            _reactors.Sum(static reactor => reactor.BatchesLent),
+            _reactors.Sum(static reactor => reactor.Batches.Lent),
             _kernels.Sum(static kernel => kernel.OperationsInFlight),
             Descriptors.Count,
             _world.Disk.OpenDescriptors,
-            _world.StagesHeld);
+            _world.FiltersHeld);
         if (left != default)
         {
             _world.Fail(Trace.Nobody, $"Not returned: {left}.");
         }
     }
 
-    private Workbench BenchOf(Reactor reactor) =>
-        _benches[reactor.Index] ??= new Workbench(
-            reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.WebLimits, _world.Disk, clock: new WorldClock(_world));
+    private SessionReactorState BenchOf(Reactor reactor) =>
+        _benches[reactor.Index] ??= new SessionReactorState(
+            reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.HttpLimits, _world.Disk, clock: new WorldClock(_world))
+        {
+            // Only peers whose bytes are sealed ask for https.
+            CarriesHttps = static _ => true,
+        };
 
     private Reactor ReactorOf(SimulatedBackend kernel) => _reactors[Array.IndexOf(_kernels, kernel)];
 
@@ -305,20 +318,20 @@ internal sealed class SimulationRun : IScheduled
         SimulatedListener listener,
         ConnectionHandler handler,
         ConnectionHandler? refusal = null,
-        Func<World, SimulatedSocket, Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+        Func<World, SimulatedSocket, Connection, IReadOnlyList<ConnectionFilter>>? filters = null)
     {
-        Func<Connection, IReadOnlyList<ConnectionStage>>? chain = stages is null ? null : connection =>
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? chain = filters is null ? null : connection =>
         {
             SimulatedSocket socket = SocketOf(connection);
-            _book.OnAdmitted(connection, socket, Admission.Served);
-            return stages(_world, socket, connection);
+            _book.OnAdmitted(connection, socket, AdmissionResult.Served);
+            return filters(_world, socket, connection);
         };
-        ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, Admission.Refused);
-        var core = new ListenerCore(Nowhere, Booked(handler, Admission.Served), chain, refused) { TakesPages = _world.Shape.TakesPages };
-        _acceptors.Add(_reactors[0].Accept(Kernel.Open(listener), core, _reactors.Length == 1 ? _reactors[0].Adopt : Deal));
+        ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, AdmissionResult.Refused);
+        var core = new ListenerContext(Nowhere, Booked(handler, AdmissionResult.Served), chain, refused) { TakesPages = _world.Shape.TakesPages };
+        _acceptors.Add(_reactors[0].Accept(Kernel.Open(listener), core, _reactors.Length == 1 ? _reactors[0].Acquire : Deal));
     }
 
-    private ConnectionHandler Booked(ConnectionHandler handler, Admission admission) => connection =>
+    private ConnectionHandler Booked(ConnectionHandler handler, AdmissionResult admission) => connection =>
     {
         _book.OnAdmitted(connection, SocketOf(connection), admission);
         return handler(connection);
@@ -356,10 +369,10 @@ internal sealed class SimulationRun : IScheduled
         Array.ForEach(_kernels, static kernel => kernel.Wake());
     }
 
-    private void Deal(int socket, ListenerCore listener)
+    private void Deal(int socket, ListenerContext listener)
     {
         _world.Count(FaultKind.Dealt, Trace.Nobody);
-        _dealer.Deal(socket, listener);
+        _balancer.Distribute(socket, listener);
     }
 
     private void Deploy()
@@ -376,7 +389,7 @@ internal sealed class SimulationRun : IScheduled
             if (_benches[reactor.Index] is { } bench && _world.Dice.Chance(500))
             {
                 // As a server does that has no requests; with some, the next of them moves on by itself.
-                reactor.Post(static bench => ((Workbench)bench!).AdoptLatest(), bench);
+                reactor.Post(static bench => ((SessionReactorState)bench!).AcquireLatest(), bench);
                 _kernels[reactor.Index].Wake();
             }
         }

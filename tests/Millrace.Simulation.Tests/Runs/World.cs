@@ -32,7 +32,7 @@ internal sealed class World
     public SimulatedDisk Disk { get; init; }
 
     /// <summary>Stages that were made and not released.</summary>
-    public int StagesHeld { get; set; }
+    public int FiltersHeld { get; set; }
 
     public FaultTally Tally { get; } = new();
 
@@ -78,7 +78,7 @@ internal sealed class World
     public int Latency() => Dice.Below(Shape.LatencyMs + 1);
 
     /// <summary>The same moment, seen from a clock that may have leapt over it.</summary>
-    public long WithJumps(long atMs) => Math.Max(atMs, JumpedAtMs + Shape.SlackMs + Shape.LookMs);
+    public long WithJumps(long atMs) => Math.Max(atMs, JumpedAtMs + Shape.SlackMs + Shape.CheckMs);
 
     public void Jump(long ms)
     {

@@ -26,9 +26,9 @@ public sealed class BasicAuthenticationTests : IDisposable
         using BasicAuthentication access = Open($"ann:{TestHash.Of("pass: wörd", setting)}\n");
         byte[] credentials = Credentials("ann", "pass: wörd");
 
-        Assert.Equal(AccessDecision.Unverified, access.Decide(credentials));
+        Assert.Equal(CredentialDecision.Unverified, access.Decide(credentials));
         Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync([.. credentials]));
-        Assert.Equal(AccessDecision.Granted, access.Decide(credentials));
+        Assert.Equal(CredentialDecision.Granted, access.Decide(credentials));
     }
 
     [Theory]
@@ -45,7 +45,7 @@ public sealed class BasicAuthenticationTests : IDisposable
 
         for (int i = 0; i < 2; i++)
         {
-            Assert.Equal(AccessDecision.Unverified, access.Decide(credentials));
+            Assert.Equal(CredentialDecision.Unverified, access.Decide(credentials));
             Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync([.. credentials]));
         }
     }
@@ -60,7 +60,7 @@ public sealed class BasicAuthenticationTests : IDisposable
     {
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
 
-        Assert.Equal(AccessDecision.Denied, access.Decide(Encoding.ASCII.GetBytes(authorization)));
+        Assert.Equal(CredentialDecision.Denied, access.Decide(Encoding.ASCII.GetBytes(authorization)));
     }
 
     [Fact]
@@ -71,13 +71,13 @@ public sealed class BasicAuthenticationTests : IDisposable
         for (int length = 0; length < 3000; length += 7)
         {
             byte[] credentials = Credentials("ann", new string('x', length));
-            if (access.Decide(credentials) == AccessDecision.Unverified)
+            if (access.Decide(credentials) == CredentialDecision.Unverified)
             {
                 Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(credentials));
             }
         }
 
-        Assert.Equal(AccessDecision.Denied, access.Decide(Credentials("ann", new string('x', 3000))));
+        Assert.Equal(CredentialDecision.Denied, access.Decide(Credentials("ann", new string('x', 3000))));
     }
 
     [Fact]
@@ -110,7 +110,7 @@ public sealed class BasicAuthenticationTests : IDisposable
         Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync([.. credentials]));
         Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
         Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync([.. credentials]));
-        Assert.Equal(AccessDecision.Unverified, access.Decide(credentials));
+        Assert.Equal(CredentialDecision.Unverified, access.Decide(credentials));
     }
 
     [Fact]
@@ -125,7 +125,7 @@ public sealed class BasicAuthenticationTests : IDisposable
         File.WriteAllText(Path, $"ann:{TestHash.Of("changed")}\n");
         access.Refresh();
 
-        Assert.Equal(AccessDecision.Unverified, access.Decide(ann));
+        Assert.Equal(CredentialDecision.Unverified, access.Decide(ann));
         Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(ann));
         Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(bob));
         Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync(Credentials("ann", "changed")));
@@ -142,11 +142,11 @@ public sealed class BasicAuthenticationTests : IDisposable
         access.Refresh();
 
         Assert.Single(_refusals);
-        Assert.Equal(AccessDecision.Granted, access.Decide(Credentials("ann", "secret")));
+        Assert.Equal(CredentialDecision.Granted, access.Decide(Credentials("ann", "secret")));
 
         File.WriteAllText(Path, $"ann:{TestHash.Of("changed")}\n");
         access.Refresh();
-        Assert.Equal(AccessDecision.Unverified, access.Decide(Credentials("ann", "secret")));
+        Assert.Equal(CredentialDecision.Unverified, access.Decide(Credentials("ann", "secret")));
         File.WriteAllText(Path, "ann:secret\n");
         access.Refresh();
         Assert.Equal(2, _refusals.Count);
@@ -163,7 +163,7 @@ public sealed class BasicAuthenticationTests : IDisposable
         File.WriteAllText(Path, "");
 
         var waited = Stopwatch.StartNew();
-        while (access.Decide(ann) == AccessDecision.Granted)
+        while (access.Decide(ann) == CredentialDecision.Granted)
         {
             Assert.True(waited.Elapsed < TimeSpan.FromSeconds(30));
             await Task.Delay(50, TestContext.Current.CancellationToken);
@@ -177,9 +177,9 @@ public sealed class BasicAuthenticationTests : IDisposable
         byte[] ann = Credentials("ann", "secret");
         await access.VerifyAsync([.. ann]);
 
-        _time.Advance(GrantCache.Lifetime);
+        _time.Advance(CredentialCache.Lifetime);
 
-        Assert.Equal(AccessDecision.Unverified, access.Decide(ann));
+        Assert.Equal(CredentialDecision.Unverified, access.Decide(ann));
     }
 
     [Fact]
@@ -203,7 +203,7 @@ public sealed class BasicAuthenticationTests : IDisposable
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
         byte[] ann = Credentials("ann", "secret");
         await access.VerifyAsync([.. ann]);
-        Assert.Equal(AccessDecision.Granted, access.Decide(ann));
+        Assert.Equal(CredentialDecision.Granted, access.Decide(ann));
 
         long allocated = Allocations.OfEach(() =>
         {

@@ -49,7 +49,7 @@ public class PasswordFileParserTests
     [InlineData("ann:secret", "plain")]
     [InlineData("ann:$apr1$YvTC0Il8$EYT7gbtaKS6fchT/Tu1ZM0", "MD5")]
     [InlineData("ann:{{SHA}}5en6G6MezRroT3XKqkdPOmY/BfQ=", "SHA-1")]
-    [InlineData("bob:{0}\nzoe:{0}\nbob:{0}", "line 3 names already")]
+    [InlineData("bob:{0}\nzoe:{0}\nbob:{0}", "repeats the user of line 3")]
     public void A_bad_line_is_refused_with_its_number_cause_and_remedy_but_not_its_hash(string line, string cause)
     {
         string text = $"# one\n\n{string.Format(null, line, Hash)}\n";

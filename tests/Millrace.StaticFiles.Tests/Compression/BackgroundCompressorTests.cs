@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using Millrace.Http;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Compression;
@@ -91,11 +91,11 @@ public sealed class BackgroundCompressorTests : IDisposable
     {
         AssetCatalog catalog = AssetCatalog.Open(_site.Options);
         catalog.Dispose();
-        var told = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var reported = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);
 
-        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, told.SetResult);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, reported.SetResult);
 
-        Assert.IsType<ObjectDisposedException>(await told.Task.WaitAsync(TimeSpan.FromSeconds(30), TestContext.Current.CancellationToken));
+        Assert.IsType<ObjectDisposedException>(await reported.Task.WaitAsync(TimeSpan.FromSeconds(30), TestContext.Current.CancellationToken));
     }
 
     /// <summary>What the variants of the site as it is now take.</summary>
@@ -143,7 +143,7 @@ public sealed class BackgroundCompressorTests : IDisposable
 
     private sealed class AssetCatalogLease(AssetCatalog catalog) : IDisposable
     {
-        public CatalogSnapshot Snapshot { get; } = catalog.Adopt();
+        public CatalogSnapshot Snapshot { get; } = catalog.Acquire();
 
         public void Dispose() => Snapshot.Release();
     }

@@ -1,6 +1,6 @@
 using Millrace.Http;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Compression;
@@ -12,18 +12,18 @@ public sealed class CompressionPassTests : IDisposable
     public void Dispose() => _site.Dispose();
 
     [Theory]
-    [InlineData("Baked", 100_000, 0, 10)]
-    [InlineData("Ring", 0, 100_000, 10)]
+    [InlineData("InMemory", 100_000, 0, 10)]
+    [InlineData("SingleRead", 0, 100_000, 10)]
     [InlineData("SendFile", 0, 0, 10)]
     [InlineData("on demand", 0, 0, 0)]
-    public void A_text_gets_its_variants_wherever_its_bytes_are(string how, int bakedBytesMax, int ringBytesMax, int descriptorsMax)
+    public void A_text_gets_its_variants_wherever_its_bytes_are(string how, int inMemoryBytesMax, int readBytesMax, int descriptorsMax)
     {
         byte[] body = TestText.Of(10_000);
         _site.File("a.txt", body);
         SiteOptions options = _site.Options with
         {
-            BakedBytesMax = bakedBytesMax,
-            RingBytesMax = ringBytesMax,
+            CacheFileBytesMax = inMemoryBytesMax,
+            ReadBytesMax = readBytesMax,
             DescriptorsMax = descriptorsMax,
         };
         using AssetCatalog catalog = AssetCatalog.Open(options);
@@ -31,10 +31,10 @@ public sealed class CompressionPassTests : IDisposable
         Assert.Equal(PassOutcome.Complete, Run(catalog, options));
 
         Asset asset = AssetAt(catalog, "/a.txt");
-        Assert.Equal(how, asset.Descriptor == Asset.NoDescriptor && asset.Strategy != BodyStrategy.Baked ? "on demand" : $"{asset.Strategy}");
+        Assert.Equal(how, asset.Descriptor == Asset.NoDescriptor && asset.Strategy != BodyStrategy.InMemory ? "on demand" : $"{asset.Strategy}");
         AssertHas(asset, ContentCoding.Brotli, body);
         AssertHas(asset, ContentCoding.Gzip, body);
-        Assert.Equal(how == "Baked" ? 0 : descriptorsMax / 10, _site.OpenDescriptorCount() - 1);
+        Assert.Equal(how == "InMemory" ? 0 : descriptorsMax / 10, _site.OpenDescriptorCount() - 1);
     }
 
     [Fact]
@@ -137,7 +137,7 @@ public sealed class CompressionPassTests : IDisposable
     public void A_file_that_changed_in_place_gets_no_variants_of_either_content()
     {
         _site.File("a.txt", TestText.Of(10_000, seed: 1));
-        SiteOptions options = _site.Options with { BakedBytesMax = 0 };
+        SiteOptions options = _site.Options with { CacheFileBytesMax = 0 };
         using AssetCatalog catalog = AssetCatalog.Open(options);
 
         File.WriteAllBytes(_site.PathOf("a.txt"), TestText.Of(10_000, seed: 2));
@@ -230,12 +230,12 @@ public sealed class CompressionPassTests : IDisposable
         Asset? variant = asset.VariantFor(coding);
         Assert.NotNull(variant);
         Assert.Equal(coding, variant.Coding);
-        Assert.Equal(body, TestText.Decode(coding, variant.BakedBody));
+        Assert.Equal(body, TestText.Decode(coding, variant.InMemoryBody));
     }
 
     private static Asset AssetAt(AssetCatalog catalog, string path)
     {
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         Asset asset = snapshot.Asset(path);
         snapshot.Release();
         return asset;

@@ -11,8 +11,12 @@ internal static class Rulebook
     public static SiteRules Compile(string headers = "", string redirects = "", SiteOptions? options = null) =>
         SiteRules.Compile(options ?? Options, Encoding.UTF8.GetBytes(headers), Encoding.UTF8.GetBytes(redirects));
 
-    public static string[] Fields(this SiteRules rules, string urlPath, string? filePath = null) =>
-        Lines(rules.FieldsFor(Encoding.UTF8.GetBytes(urlPath), Encoding.UTF8.GetBytes(filePath ?? urlPath)));
+    public static string[] Fields(this SiteRules rules, string urlPath, string? filePath = null)
+    {
+        byte[] file = Encoding.UTF8.GetBytes(filePath ?? urlPath);
+        bool isHashed = ContentHashName.Of(file).Evidence == HashEvidence.Certain;
+        return Lines(rules.FieldsFor(Encoding.UTF8.GetBytes(urlPath), file, isHashed));
+    }
 
     public static string[] ErrorFields(this SiteRules rules, string urlPath) => Lines(rules.FieldsForError(Encoding.UTF8.GetBytes(urlPath)));
 

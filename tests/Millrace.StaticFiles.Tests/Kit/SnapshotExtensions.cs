@@ -1,7 +1,7 @@
 using System.Text;
 using Millrace.Interop.Files;
-using Millrace.StaticFiles.Building;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Kit;
 
@@ -47,12 +47,12 @@ internal static class SnapshotExtensions
 
     public static string Body(this CatalogSnapshot snapshot, Asset asset)
     {
-        if (asset.Strategy == BodyStrategy.Baked)
+        if (asset.Strategy == BodyStrategy.InMemory)
         {
-            return Encoding.UTF8.GetString(asset.BakedBody);
+            return Encoding.UTF8.GetString(asset.InMemoryBody);
         }
 
-        if (asset.Descriptor != StaticFiles.Catalog.Asset.NoDescriptor)
+        if (asset.Descriptor != StaticFiles.Snapshots.Asset.NoDescriptor)
         {
             return ReadDescriptor(asset.Descriptor, asset.Size);
         }

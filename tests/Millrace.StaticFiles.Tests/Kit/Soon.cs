@@ -6,11 +6,11 @@ internal static class Soon
     private const int AttemptsMax = 1_000;
 
     /// <summary>What was seen by the first look that came soon enough; it writes anew each time.</summary>
-    public static T Seen<T>(Func<T> writeAndLook, Func<T, bool> isSoon)
+    public static T Seen<T>(Func<T> writeAndCheck, Func<T, bool> isSoon)
     {
         for (int i = 0; i < AttemptsMax; i++)
         {
-            T seen = writeAndLook();
+            T seen = writeAndCheck();
             if (isSoon(seen))
             {
                 return seen;

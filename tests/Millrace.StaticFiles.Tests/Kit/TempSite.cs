@@ -1,7 +1,7 @@
 using System.Net.Sockets;
 using System.Text;
-using Millrace.StaticFiles.Building;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Kit;
 
@@ -33,7 +33,7 @@ internal sealed class TempSite : IDisposable
     public string Root { get; }
 
     /// <summary>With files of 100 KB left where they are.</summary>
-    public SiteOptions Options => new() { Root = Root, BakedBytesMax = 64 * 1024 };
+    public SiteOptions Options => new() { Root = Root, CacheFileBytesMax = 64 * 1024 };
 
     public string PathOf(string path) => Path.Combine(Root, path);
 

@@ -1,6 +1,6 @@
 using System.Text;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Listings;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Listings;
@@ -16,7 +16,7 @@ public class ListingEntriesTests
         site.File("docs/deep/b.txt", "");
         File.SetLastWriteTimeUtc(site.PathOf("docs/a.txt"), DateTime.UnixEpoch.AddSeconds(1_700_000_000));
         using AssetCatalog catalog = AssetCatalog.Open(site.Options);
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         Assert.Equal(PathMatch.DirectoryWithoutIndex, snapshot.TryFind("/docs/"u8, out _, out SiteDirectory? directory));
 
         ListingEntry[] entries = ListingEntries.Of(snapshot, directory!);

@@ -38,9 +38,9 @@ public class SiteOptionTableTests
     [InlineData("watch", "off", "Watch: Off")]
     [InlineData("watch", "revalidate", "Watch: Revalidate")]
     [InlineData("watch", "inotify", "Watch: Inotify")]
-    [InlineData("bake-max", "4096", "BakedBytesMax: 4096")]
-    [InlineData("bake-memory", "2T", "BakedBytesTotalMax: 2199023255552")]
-    [InlineData("ring-max", "0", "RingBytesMax: 0")]
+    [InlineData("cache-max-file", "4096", "CacheFileBytesMax: 4096")]
+    [InlineData("cache-memory", "2T", "CacheBytesMax: 2199023255552")]
+    [InlineData("read-max", "0", "ReadBytesMax: 0")]
     [InlineData("sendfile", "off", "SendFile: False")]
     [InlineData("hash-max", "10M", "HashedBytesTotalMax: 10485760")]
     [InlineData("descriptors", "100", "DescriptorsMax: 100")]
@@ -118,7 +118,7 @@ public class SiteOptionTableTests
     [InlineData("compress-memory", "64\0")]
     [InlineData("compress-memory", "64\0k")]
     [InlineData("watch", "sometimes")]
-    [InlineData("bake-max", "2g")]
+    [InlineData("cache-max-file", "2g")]
     [InlineData("descriptors", "-1")]
     [InlineData("descriptors", "many")]
     [InlineData("entries-max", "2147483648")]
@@ -186,6 +186,7 @@ public class SiteOptionTableTests
             ["redirect"] = "/a /b",
             ["rewrite"] = "/a /b",
             ["site-files"] = "off",
+            ["merge-slashes"] = "off",
             ["compress"] = "off",
             ["sendfile"] = "off",
             ["watch"] = "off",

@@ -1,4 +1,4 @@
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Options;
 
@@ -11,9 +11,9 @@ public class SiteOptionsTests
     {
         Refused(Valid with { Root = "" }, "root");
         Refused(Valid with { Root = "a\0b" }, "root");
-        Refused(Valid with { BakedBytesMax = -1 }, nameof(SiteOptions.BakedBytesMax));
-        Refused(Valid with { BakedBytesTotalMax = -1 }, nameof(SiteOptions.BakedBytesTotalMax));
-        Refused(Valid with { RingBytesMax = -1 }, nameof(SiteOptions.RingBytesMax));
+        Refused(Valid with { CacheFileBytesMax = -1 }, nameof(SiteOptions.CacheFileBytesMax));
+        Refused(Valid with { CacheBytesMax = -1 }, nameof(SiteOptions.CacheBytesMax));
+        Refused(Valid with { ReadBytesMax = -1 }, nameof(SiteOptions.ReadBytesMax));
         Refused(Valid with { DescriptorsMax = -1 }, nameof(SiteOptions.DescriptorsMax));
         Refused(Valid with { EntriesMax = -1 }, nameof(SiteOptions.EntriesMax));
         Refused(Valid with { IndexNames = [""] }, "index name");

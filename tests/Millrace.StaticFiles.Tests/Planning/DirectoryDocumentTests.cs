@@ -1,7 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Text;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Planning;
@@ -23,8 +23,8 @@ public sealed class DirectoryDocumentTests : IDisposable
         using AssetCatalog catalog = _site.Open();
 
         Assert.True(Of(catalog, "/large/").Bytes.Length > KeptBytesMax);
-        PlanDocument small = Of(catalog, "/small/");
-        PlanDocument sent = Of(catalog, "/large/");
+        GeneratedDocument small = Of(catalog, "/small/");
+        GeneratedDocument sent = Of(catalog, "/large/");
         Assert.Same(sent, Of(catalog, "/large/"));
         Assert.Same(small, Of(catalog, "/small/"));
         GC.KeepAlive(sent);
@@ -36,12 +36,12 @@ public sealed class DirectoryDocumentTests : IDisposable
         _site.File("small/a.txt", "x");
         FillDirectory("large", 3_500);
         using AssetCatalog catalog = _site.Open();
-        PlanDocument small = Of(catalog, "/small/");
+        GeneratedDocument small = Of(catalog, "/small/");
         Assert.Same(small, Of(catalog, "/small/"));
 
         foreach (string order in (string[])["", "order=desc", "sort=size", "sort=size&order=desc"])
         {
-            PlanDocument large = Of(catalog, "/large/", order);
+            GeneratedDocument large = Of(catalog, "/large/", order);
             Assert.InRange(large.Bytes.Length, KeptBytesMax / 4, KeptBytesMax);
             Assert.Same(large, Of(catalog, "/large/", order));
         }
@@ -56,12 +56,12 @@ public sealed class DirectoryDocumentTests : IDisposable
         FillDirectory("large", 3_500);
         using AssetCatalog catalog = _site.Open();
         using var start = new Barrier(4);
-        PlanDocument[] given = await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => Task.Factory.StartNew(
+        GeneratedDocument[] given = await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => Task.Factory.StartNew(
             Race, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default)));
 
         Assert.Single(given.Distinct(ReferenceEqualityComparer.Instance));
 
-        PlanDocument Race()
+        GeneratedDocument Race()
         {
             start.SignalAndWait();
             return Of(catalog, "/large/");
@@ -75,15 +75,15 @@ public sealed class DirectoryDocumentTests : IDisposable
     {
         FillDirectory("long", names);
         using AssetCatalog catalog = _site.Open();
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
 
         Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out _, out Task? making));
-        bool isThere = TryGet(snapshot, "/long/", "", mayWait: true, out PlanDocument? soon, out Task? same);
+        bool isThere = TryGet(snapshot, "/long/", "", mayWait: true, out GeneratedDocument? soon, out Task? same);
         snapshot.Release();
         Assert.True(isThere || same == making);
         await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
 
-        Assert.True(TryGet(catalog, "/long/", "", mayWait: true, out PlanDocument? made));
+        Assert.True(TryGet(catalog, "/long/", "", mayWait: true, out GeneratedDocument? made));
         Assert.Same(made, soon ?? made);
         Assert.Same(made, Of(catalog, "/long/"));
         GC.KeepAlive(making);
@@ -112,7 +112,7 @@ public sealed class DirectoryDocumentTests : IDisposable
     {
         FillDirectory("long", 3_500);
         using AssetCatalog catalog = _site.Open();
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out _, out Task? making));
         snapshot.Release();
         _site.File("another.txt", "x");
@@ -132,16 +132,16 @@ public sealed class DirectoryDocumentTests : IDisposable
         }
     }
 
-    private static PlanDocument Of(AssetCatalog catalog, string path, string query = "")
+    private static GeneratedDocument Of(AssetCatalog catalog, string path, string query = "")
     {
-        Assert.True(TryGet(catalog, path, query, mayWait: false, out PlanDocument? document));
+        Assert.True(TryGet(catalog, path, query, mayWait: false, out GeneratedDocument? document));
         return document;
     }
 
     private static bool TryGet(
-        AssetCatalog catalog, string path, string query, bool mayWait, [NotNullWhen(true)] out PlanDocument? document)
+        AssetCatalog catalog, string path, string query, bool mayWait, [NotNullWhen(true)] out GeneratedDocument? document)
     {
-        CatalogSnapshot snapshot = catalog.Adopt();
+        CatalogSnapshot snapshot = catalog.Acquire();
         try
         {
             return TryGet(snapshot, path, query, mayWait, out document, out _);
@@ -157,7 +157,7 @@ public sealed class DirectoryDocumentTests : IDisposable
         string path,
         string query,
         bool mayWait,
-        [NotNullWhen(true)] out PlanDocument? document,
+        [NotNullWhen(true)] out GeneratedDocument? document,
         [NotNullWhen(false)] out Task? making)
     {
         _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);

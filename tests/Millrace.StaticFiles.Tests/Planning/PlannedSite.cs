@@ -1,8 +1,8 @@
 using System.Text;
 using Millrace.Http;
-using Millrace.StaticFiles.Catalog;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Planning;
@@ -20,21 +20,24 @@ internal sealed class PlannedSite : IDisposable
 
     public PlannedSite() => Options = Files.Options with { Compression = false };
 
+    /// <summary>When it is asked.</summary>
+    public long UnixSeconds { get; set; } = DateTimeOffset.UtcNow.AddSeconds(5).ToUnixTimeSeconds();
+
     public AssetCatalog Catalog => _catalog ??= AssetCatalog.Open(Options);
 
     public CatalogSnapshot Snapshot => Catalog.Current;
 
     public Asset Asset(string path) => Snapshot.Asset(path);
 
-    public Planned Get(string target, params string[] fields) => Plan(RequestMethod.Get, target, Admission.Granted, fields);
+    public Planned Get(string target, params string[] fields) => Plan(RequestMethod.Get, target, AccessDecision.Granted, fields);
 
-    public Planned Plan(RequestMethod method, string target, params string[] fields) => Plan(method, target, Admission.Granted, fields);
+    public Planned Plan(RequestMethod method, string target, params string[] fields) => Plan(method, target, AccessDecision.Granted, fields);
 
     /// <param name="method">The method.</param>
     /// <param name="target">Path and query as they are sent, in Latin 1.</param>
     /// <param name="admission">What the credentials are worth.</param>
     /// <param name="fields">Lines as "Name: value".</param>
-    public Planned Plan(RequestMethod method, string target, Admission admission, string[] fields)
+    public Planned Plan(RequestMethod method, string target, AccessDecision admission, string[] fields)
     {
         int question = target.IndexOf('?', StringComparison.Ordinal);
         var request = new PlanRequest
@@ -55,10 +58,11 @@ internal sealed class PlannedSite : IDisposable
             AcceptEncoding = Value("Accept-Encoding"),
             Origin = Value("Origin"),
             AccessControlRequestMethod = Value("Access-Control-Request-Method"),
-            Admission = admission,
+            AccessDecision = admission,
+            UnixSeconds = UnixSeconds,
         };
         var policy = new SitePolicy(Options, "Basic realm=\"r\""u8);
-        Plan plan = new Planner(policy).Decide(request, Snapshot, _scratch);
+        ResponsePlan plan = new ResponsePlanner(policy).Decide(request, Snapshot, _scratch);
         return new Planned(
             plan.Status,
             plan.Body,
@@ -88,7 +92,7 @@ internal sealed record Planned(
     PlanBody Body,
     Asset? Asset,
     FieldSet Fields,
-    PlanDocument? Document,
+    GeneratedDocument? Document,
     bool NeedsVerification,
     ByteRange[] Ranges,
     (string Name, string Value)[] Added)

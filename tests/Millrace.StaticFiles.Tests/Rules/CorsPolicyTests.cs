@@ -62,6 +62,16 @@ public class CorsPolicyTests
         Assert.Contains($"Access-Control-Allow-Origin: {origin}", Rulebook.Compile(options: With(origin)).Fields("/"));
     }
 
+    [Fact]
+    public void An_international_origin_is_what_browsers_send_of_it()
+    {
+        Assert.Null(CorsPolicy.Refusal("https://b\u00FCcher.example:8443"));
+        Assert.Contains(
+            "Access-Control-Allow-Origin: https://xn--bcher-kva.example:8443",
+            Rulebook.Compile(options: With("https://B\u00DCCHER.example:8443")).Fields("/"));
+        Assert.Contains("U+0308", CorsPolicy.Refusal("https://a\u0308.example")!.ToString(), StringComparison.Ordinal);
+    }
+
     [Theory]
     [InlineData("")]
     [InlineData("null")]
@@ -73,7 +83,7 @@ public class CorsPolicyTests
     [InlineData("https://*.example")]
     [InlineData("https://user@a.example")]
     [InlineData("https://a.example\r\nX: y")]
-    [InlineData("https://ä.example")]
+    [InlineData("https://a\u0308.example")]
     [InlineData("mailto:a@b.example")]
     public void What_is_no_origin_is_refused_at_start(string origin)
     {

@@ -102,7 +102,7 @@ public sealed class ChangeTests : IDisposable
     {
         _lab.Start("");
         bool isFirst = true;
-        _lab.Catalog.OnTold = _ =>
+        _lab.Catalog.OnReported = _ =>
         {
             if (isFirst)
             {
@@ -139,9 +139,9 @@ public sealed class ChangeTests : IDisposable
     public async Task A_moved_directory_does_not_report_under_its_old_path()
     {
         _lab.Site.EmptyDirectory("a");
-        _lab.Catalog.OnTold = told =>
+        _lab.Catalog.OnReported = reported =>
         {
-            if (Directory.Exists(_lab.Site.PathOf("b")) && told!.Contains(""))
+            if (Directory.Exists(_lab.Site.PathOf("b")) && reported!.Contains(""))
             {
                 _lab.Enter("/b");
                 _lab.Leave("/a");
@@ -192,7 +192,7 @@ public sealed class ChangeTests : IDisposable
         _lab.Start("", "/a", "/a/b");
         int before = _lab.Watch.WatchCount;
         Assert.Equal(0, TestCalls.Rename(_lab.Site.PathOf("a"), Path.Combine(_lab.Site.Outside, "a")));
-        _lab.Catalog.OnTold = _ =>
+        _lab.Catalog.OnReported = _ =>
         {
             _lab.Leave("/a");
             _lab.Leave("/a/b");

@@ -1,6 +1,6 @@
 using System.Diagnostics;
-using Millrace.StaticFiles.Tests.Catalog;
 using Millrace.StaticFiles.Tests.Kit;
+using Millrace.StaticFiles.Tests.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 

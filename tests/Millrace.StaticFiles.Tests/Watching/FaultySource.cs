@@ -39,7 +39,7 @@ internal sealed class FaultySource : IWatchSource
 
     public void Wait(int timeoutMs) => _inotify.Wait(timeoutMs);
 
-    public void Rest(int durationMs) => _inotify.Rest(durationMs);
+    public void Pause(int durationMs) => _inotify.Pause(durationMs);
 
     public void Wake() => _inotify.Wake();
 

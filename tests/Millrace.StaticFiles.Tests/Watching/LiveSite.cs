@@ -1,5 +1,5 @@
 using System.Threading.Channels;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
 using Millrace.StaticFiles.Watching;
 
@@ -36,7 +36,7 @@ internal sealed class LiveSite : IDisposable
     /// <summary>The body that a request for a path gets now, null where it gets none.</summary>
     public string? Body(string path)
     {
-        CatalogSnapshot snapshot = Catalog.Adopt();
+        CatalogSnapshot snapshot = Catalog.Acquire();
         try
         {
             return snapshot.Match(path) == PathMatch.Asset ? snapshot.Body(path) : null;

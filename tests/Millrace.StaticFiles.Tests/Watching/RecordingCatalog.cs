@@ -1,7 +1,7 @@
 using System.Collections.Concurrent;
 using System.Text;
 using System.Threading.Channels;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
@@ -14,17 +14,17 @@ internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
     private readonly Channel<string[]?> _calls = Channel.CreateUnbounded<string[]?>();
 
     /// <summary>What it does before it reads, with the directories or null for all.</summary>
-    public Action<string[]?> OnTold { get; set; } = _ => { };
+    public Action<string[]?> OnReported { get; set; } = _ => { };
 
     /// <summary>What it does after it has read.</summary>
     public Action OnRead { get; set; } = () => { };
 
     /// <summary>All that was told, in order; null for a reload.</summary>
-    public ConcurrentQueue<string[]?> Told { get; } = new();
+    public ConcurrentQueue<string[]?> Reported { get; } = new();
 
-    public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Tell([.. changes.Select(change => Encoding.UTF8.GetString(change.Path))]);
+    public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Report([.. changes.Select(change => Encoding.UTF8.GetString(change.Path))]);
 
-    public void Reload() => Tell(null);
+    public void Reload() => Report(null);
 
     /// <summary>What it is told next, null for a reload.</summary>
     public async Task<string[]?> NextAsync() => await _calls.Reader.ReadAsync().AsTask().WaitAsync(Patience);
@@ -32,13 +32,13 @@ internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
     /// <summary>Waits until all of these have been told, be it in several calls; returns all that came meanwhile.</summary>
     public async Task<IReadOnlySet<string>> RefreshAsync(params string[] directories)
     {
-        SortedSet<string> told = new(StringComparer.Ordinal);
-        while (!told.IsSupersetOf(directories))
+        SortedSet<string> reported = new(StringComparer.Ordinal);
+        while (!reported.IsSupersetOf(directories))
         {
-            told.UnionWith(await NextAsync() ?? throw new InvalidOperationException("A reload came, where directories were awaited."));
+            reported.UnionWith(await NextAsync() ?? throw new InvalidOperationException("A reload came, where directories were awaited."));
         }
 
-        return told;
+        return reported;
     }
 
     public async Task ReloadAsync()
@@ -48,12 +48,12 @@ internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
         }
     }
 
-    private void Tell(string[]? directories)
+    private void Report(string[]? directories)
     {
-        Told.Enqueue(directories);
+        Reported.Enqueue(directories);
         try
         {
-            OnTold(directories);
+            OnReported(directories);
             read(directories);
             OnRead();
         }

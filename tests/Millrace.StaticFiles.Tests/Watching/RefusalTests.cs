@@ -33,7 +33,7 @@ public sealed class RefusalTests
         lab.Watch.ModeChanged += () => changed.SetResult(lab.Watch.Mode);
         lab.Start("");
         lab.Source.ErrorFor = _ => Errno.ENOSPC;
-        lab.Catalog.OnTold = _ =>
+        lab.Catalog.OnReported = _ =>
         {
             lab.Enter("/a");
             lab.Enter("/b");
@@ -102,9 +102,9 @@ public sealed class RefusalTests
     [Theory]
     [InlineData(WatchMode.Auto, WatchMode.Revalidate)]
     [InlineData(WatchMode.Inotify, WatchMode.Inotify)]
-    public void A_file_system_that_tells_nothing_is_watched_only_where_that_is_forced(WatchMode told, WatchMode mode)
+    public void A_file_system_that_tells_nothing_is_watched_only_where_that_is_forced(WatchMode reported, WatchMode mode)
     {
-        using var lab = new WatchLab { Mode = told, RootName = "/proc/sys/fs" };
+        using var lab = new WatchLab { Mode = reported, RootName = "/proc/sys/fs" };
 
         lab.Start("");
 
@@ -135,7 +135,7 @@ public sealed class RefusalTests
         using var site = Kit.TempSite.InMemory();
         using var watch = TreeWatch.Open(site.Root, mode, log);
         int fd = WatchLab.Open(site.Root);
-        Assert.Equal(0, Building.FileState.Read(fd, out Building.FileState state));
+        Assert.Equal(0, Scanning.FileState.Read(fd, out Scanning.FileState state));
         watch.Entering(fd, [], state);
         watch.MetSymlink("/a"u8);
         watch.Left("/a"u8);

@@ -18,7 +18,7 @@ public sealed class TroubleTests : IDisposable
         _lab.Start("");
         using var isBusy = new SemaphoreSlim(0);
         using var isFull = new SemaphoreSlim(0);
-        _lab.Catalog.OnTold = _ =>
+        _lab.Catalog.OnReported = _ =>
         {
             isBusy.Release();
             Assert.True(isFull.Wait(TimeSpan.FromSeconds(60)));
@@ -37,7 +37,7 @@ public sealed class TroubleTests : IDisposable
 
         await _lab.Catalog.ReloadAsync();
         Assert.Contains("max_queued_events", Assert.Single(_lab.Log.Lines(410)), StringComparison.Ordinal);
-        Assert.Equal(2, _lab.Catalog.Told.Count);
+        Assert.Equal(2, _lab.Catalog.Reported.Count);
         _lab.Write("after");
         await _lab.Catalog.RefreshAsync("");
     }
@@ -50,7 +50,7 @@ public sealed class TroubleTests : IDisposable
         int readCount = _lab.Source.ReadCount;
         long began = Stopwatch.GetTimestamp();
 
-        for (int i = 0; i < 2000 || _lab.Catalog.Told.Count < 3; i++)
+        for (int i = 0; i < 2000 || _lab.Catalog.Reported.Count < 3; i++)
         {
             _lab.Rename("a", "b");
             _lab.Rename("b", "a");
@@ -67,7 +67,7 @@ public sealed class TroubleTests : IDisposable
     {
         _lab.Start("");
         int left = 2;
-        _lab.Catalog.OnTold = _ => ThrowWhile(left-- > 0, new SiteException("It is gone.", "Put it back."));
+        _lab.Catalog.OnReported = _ => ThrowWhile(left-- > 0, new SiteException("It is gone.", "Put it back."));
         long began = Stopwatch.GetTimestamp();
         // One record: of a file there are three, and one that comes late is the next change.
         _lab.Site.EmptyDirectory("d");
@@ -102,7 +102,7 @@ public sealed class TroubleTests : IDisposable
         using var lab = new WatchLab();
         lab.Start("");
         bool isMended = false;
-        lab.Catalog.OnTold = _ => ThrowWhile(!isMended, new InvalidOperationException("A fault."));
+        lab.Catalog.OnReported = _ => ThrowWhile(!isMended, new InvalidOperationException("A fault."));
         lab.Write("f");
         Assert.Equal([""], (await lab.Catalog.NextAsync())!);
         long began = Stopwatch.GetTimestamp();
@@ -120,7 +120,7 @@ public sealed class TroubleTests : IDisposable
     {
         _lab.Start("");
         Queue<string> causes = new(["First.", "First.", "Second."]);
-        _lab.Catalog.OnTold = _ => ThrowWhile(causes.TryDequeue(out string? cause), new SiteException(cause ?? "", ""));
+        _lab.Catalog.OnReported = _ => ThrowWhile(causes.TryDequeue(out string? cause), new SiteException(cause ?? "", ""));
 
         for (int i = 0; i < 4; i++)
         {
@@ -135,7 +135,7 @@ public sealed class TroubleTests : IDisposable
     public async Task Disposing_from_within_a_refresh_does_not_wait_for_itself()
     {
         _lab.Start("");
-        _lab.Catalog.OnTold = _ => _lab.Watch.Dispose();
+        _lab.Catalog.OnReported = _ => _lab.Watch.Dispose();
 
         _lab.Write("f");
 
@@ -149,7 +149,7 @@ public sealed class TroubleTests : IDisposable
         _lab.Start("");
         using var isBusy = new SemaphoreSlim(0);
         using var mayEnd = new SemaphoreSlim(0);
-        _lab.Catalog.OnTold = _ =>
+        _lab.Catalog.OnReported = _ =>
         {
             isBusy.Release();
             Assert.True(mayEnd.Wait(TimeSpan.FromSeconds(60)));

@@ -1,6 +1,6 @@
 using System.Text;
 using Millrace.Interop.Files;
-using Millrace.StaticFiles.Building;
+using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Tests.Kit;
 using Millrace.StaticFiles.Watching;
 

@@ -23,11 +23,45 @@ internal sealed class PemFiles : IDisposable
         return Write(file, certificate.ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem());
     }
 
-    public CertificateFiles MakeRsa(string file, params string[] names)
+    public CertificateFiles MakeRsa(string file, params string[] names) => MakeRsa(file, 2048, names);
+
+    public CertificateFiles MakeRsa(string file, int bits, params string[] names)
     {
-        using var key = RSA.Create(2048);
+        using var key = RSA.Create(bits);
         var request = new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
         using X509Certificate2 certificate = Named(request, names).CreateSelfSigned(
+            DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30));
+        return Write(file, certificate.ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem());
+    }
+
+    /// <summary>A certificate that signs itself, with a key of this kind: rsa, ecdsa, p384 or ed25519.</summary>
+    public async Task<CertificateFiles> MakeOfKindAsync(string file, string kind, string name)
+    {
+        switch (kind)
+        {
+            case "rsa":
+                return MakeRsa(file, name);
+            case "ecdsa":
+                return Make(file, name);
+            case "p384":
+                using (var key = ECDsa.Create(ECCurve.NamedCurves.nistP384))
+                {
+                    return WriteSelfSigned(file, key, name);
+                }
+
+            default:
+                // .NET has no keys of this kind.
+                var files = new CertificateFiles(PathOf(file + ".crt"), PathOf(file + ".key"));
+                await Tools.RunAsync("openssl", "", "req", "-x509", "-newkey", kind, "-noenc", "-days", "30", "-subj", $"/CN={name}",
+                    "-addext", $"subjectAltName=DNS:{name}", "-keyout", files.Key, "-out", files.Certificate);
+                return files;
+        }
+    }
+
+    public CertificateFiles WriteSelfSigned(string file, ECDsa key, string name)
+    {
+        var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256);
+        using X509Certificate2 certificate = Named(request, [name]).CreateSelfSigned(
             DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30));
         return Write(file, certificate.ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem());
     }

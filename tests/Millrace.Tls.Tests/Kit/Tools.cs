@@ -22,7 +22,7 @@ internal static class Tools
     }
 
     /// <summary>Types lines into <c>openssl s_client</c>, each when it has answered the one before with a line that begins so.</summary>
-    public static async Task ConverseAsync(Listener listener, params (string Line, string Answer)[] talk)
+    public static async Task ConverseAsync(Listener listener, params (string Line, string Response)[] talk)
     {
         Require("openssl");
         string[] arguments = ["s_client", "-connect", $"127.0.0.1:{TlsTest.PortOf(listener)}"];
@@ -44,11 +44,11 @@ internal static class Tools
             process.BeginOutputReadLine();
             process.BeginErrorReadLine();
             await HearAsync("SSL handshake has read");
-            foreach ((string line, string answer) in talk)
+            foreach ((string line, string response) in talk)
             {
                 // It takes a command only where a line comes alone.
                 await process.StandardInput.WriteAsync(line);
-                await HearAsync(answer);
+                await HearAsync(response);
             }
 
             process.StandardInput.Close();
@@ -83,7 +83,7 @@ internal static class Tools
         Task<string> error = process.StandardError.ReadToEndAsync();
         try
         {
-            await TellAsync(process, input);
+            await ReportAsync(process, input);
             await Task.WhenAll(output, error, process.WaitForExitAsync()).WaitAsync(deadline);
         }
         catch (TimeoutException)
@@ -96,7 +96,7 @@ internal static class Tools
     }
 
     /// <summary>All that it is told. Who has ended already needs nothing more.</summary>
-    private static async Task TellAsync(Process process, string input)
+    private static async Task ReportAsync(Process process, string input)
     {
         try
         {

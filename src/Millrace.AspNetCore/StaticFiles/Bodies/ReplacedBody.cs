@@ -4,15 +4,15 @@ using Microsoft.AspNetCore.Http.Features;
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
 
 /// <summary>
-/// Whether a middleware before this one has put a stream of its own in the place of the body: caches, logs, whoever sets
-/// <see cref="HttpResponse.Body"/>. A server sends what was written to its writer when the request ends; the writer over such a stream is
-/// dropped with what has not been flushed. Nor need the response have started when bytes are in it.
+/// Detects that an earlier middleware has replaced the body stream, as caches and loggers do by setting <see cref="HttpResponse.Body"/>. A
+/// server sends unflushed output of its writer when the request ends; the writer over a replaced stream drops it. Nor has the response
+/// necessarily started when that stream holds bytes.
 /// </summary>
 internal static class ReplacedBody
 {
     /// <summary>
-    /// One object is head and body of a request in Kestrel, whatever the version of HTTP, and in TestServer. Of a server with two, each
-    /// body is flushed once more than it need be.
+    /// In Kestrel, for every version of HTTP, and in TestServer one object implements both features. With a server that uses two objects,
+    /// each body is flushed once more than necessary.
     /// </summary>
     public static bool Is(HttpContext context) =>
         !ReferenceEquals(context.Features.Get<IHttpResponseBodyFeature>(), context.Features.Get<IHttpResponseFeature>());

@@ -2,23 +2,24 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Millrace.Http;
-using Millrace.StaticFiles.Catalog;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
 
 /// <summary>
-/// A whole file that is read before anything of its answer goes out. So one that has changed in place since it was catalogued is noticed (a
-/// statx behind the read), read again until no write came in between, and sent as it is then, without the validators of the version before.
+/// Sends a whole file that is read before any of its response is sent. So a file that changed in place since it was catalogued is detected
+/// (by a statx after the read), read again until no write intervenes, and sent in its new state, without the validators of the previous
+/// version.
 /// </summary>
 internal static class WholeFileBody
 {
-    /// <summary>Beyond, memory for the whole of it costs more than an answer that may have to be cut.</summary>
+    /// <summary>Above this size, memory for the whole file costs more than a response that may have to be aborted.</summary>
     private const int BytesMax = 256 * 1024;
 
-    /// <summary>A file that is saved is quiet by the second look; one that is written without end never is.</summary>
+    /// <summary>A file that is being saved is stable by the second attempt; one that is written continuously never is.</summary>
     private const int AttemptsMax = 5;
 
-    public static bool CanSend(in BodySource source) => source.Asset.Strategy == BodyStrategy.Ring && source.Size <= BytesMax;
+    public static bool CanSend(in BodySource source) => source.Asset.Strategy == BodyStrategy.SingleRead && source.Size <= BytesMax;
 
     public static async Task SendAsync(HttpContext context, BodySource source)
     {
@@ -26,7 +27,7 @@ internal static class WholeFileBody
         {
             if (!CanSend(source))
             {
-                // It has grown beyond what is read at once, and may go on: its end says how long it is.
+                // The file has grown beyond the limit and may grow further: it is sent without Content-Length.
                 context.Response.ContentLength = null;
                 await FileBody.SendAsync(context, source, new ByteRange(0, source.Size - 1));
                 return;
@@ -38,25 +39,25 @@ internal static class WholeFileBody
             }
 
             source = source.Renewed();
-            AnswerFields.Unvalidate(context.Response.Headers);
+            ResponseFields.RemoveValidators(context.Response.Headers);
             context.Response.ContentLength = source.Size;
         }
 
         context.Abort();
     }
 
-    /// <summary>False, and nothing is sent, where the file is not what its source says.</summary>
+    /// <summary>False, with nothing sent, if the file does not match its source.</summary>
     private static async ValueTask<bool> TrySendAsync(HttpContext context, BodySource source)
     {
-        // One byte more than there should be: it tells that the file has grown.
+        // One extra byte detects that the file has grown.
         int wanted = (int)source.Size + 1;
         byte[] memory = ArrayPool<byte>.Shared.Rent(wanted);
         try
         {
-            int read = await FileBlock.FillAsync(source.Descriptor, memory.AsMemory(0, wanted), 0);
+            int read = await FileBlockReader.FillAsync(source.Descriptor, memory.AsMemory(0, wanted), 0);
             if (read < 0)
             {
-                await PlainAnswer.WriteAsync(context, StatusCodes.Status500InternalServerError);
+                await ErrorResponse.WriteAsync(context, StatusCodes.Status500InternalServerError);
                 return true;
             }
 
@@ -78,9 +79,9 @@ internal static class WholeFileBody
     {
         await context.Response.StartAsync(context.RequestAborted);
         PipeWriter writer = context.Response.BodyWriter;
-        for (int at = 0; at < body.Length; at += BodySend.BlockBytes)
+        for (int at = 0; at < body.Length; at += BodySender.BlockBytes)
         {
-            writer.Write(body.Span.Slice(at, Math.Min(BodySend.BlockBytes, body.Length - at)));
+            writer.Write(body.Span.Slice(at, Math.Min(BodySender.BlockBytes, body.Length - at)));
             if ((await writer.FlushAsync(context.RequestAborted)).IsCompleted)
             {
                 return;

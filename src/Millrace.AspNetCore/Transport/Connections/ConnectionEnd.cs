@@ -1,9 +1,9 @@
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <summary>How our side ends a connection.</summary>
+/// <summary>How this side ends a connection.</summary>
 internal enum EndKind
 {
-    /// <summary>All was sent: a FIN, and a moment for the peer to have it all.</summary>
+    /// <summary>All output is sent: a FIN, and a moment for the peer to receive everything.</summary>
     Orderly,
 
     /// <summary>At once, with a FIN.</summary>
@@ -13,5 +13,5 @@ internal enum EndKind
     Reset,
 }
 
-/// <summary>The first end that somebody asked for, which is the one that counts.</summary>
+/// <summary>The first end that was requested; later requests have no effect.</summary>
 internal sealed record ConnectionEnd(EndKind Kind, Exception Reason);

@@ -7,14 +7,14 @@ using Millrace.AspNetCore.Https;
 namespace Millrace.AspNetCore.Transport.Connections;
 
 /// <summary>
-/// A connection's features: the transport's own first, behind them what the layers above add. A dozen at most, so that looking
-/// through them is faster than hashing a type; Kestrel does with every request.
+/// A connection's features: the transport's own first, then those that the layers above add. There are a dozen at most, so that a linear
+/// search is faster than hashing a type; Kestrel searches with every request.
 /// </summary>
 internal sealed class ConnectionFeatures : IFeatureCollection
 {
     private const int UsualCount = 16;
 
-    /// <summary>Those that <see cref="TransportConnection"/> is itself.</summary>
+    /// <summary>Implemented by <see cref="TransportConnection"/> itself.</summary>
     private static readonly Type[] Own =
     [
         typeof(IReactorFeature),
@@ -30,7 +30,7 @@ internal sealed class ConnectionFeatures : IFeatureCollection
     private KeyValuePair<Type, object>[] _features = new KeyValuePair<Type, object>[UsualCount];
     private int _count;
 
-    /// <summary>Those of TLS that is done.</summary>
+    /// <summary>Set after a completed TLS handshake.</summary>
     private static readonly Type[] Tls =
     [
         typeof(ITlsConnectionFeature),

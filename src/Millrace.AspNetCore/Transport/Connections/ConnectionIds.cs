@@ -1,7 +1,7 @@
 namespace Millrace.AspNetCore.Transport.Connections;
 
 /// <summary>
-/// Ids of connections in Kestrel's form: a count in base 32, begun at the time so that no two runs share any. Any thread.
+/// Connection ids in Kestrel's form: a counter in base 32, which starts at the current time so that no two runs share an id. Any thread.
 /// </summary>
 internal static class ConnectionIds
 {

@@ -4,9 +4,9 @@ using Millrace.Interop.Sockets;
 namespace Millrace.AspNetCore.Transport.Connections;
 
 /// <summary>
-/// The engine's socket as a <see cref="Socket"/>, made when somebody asks: for options and peer credentials. It has a descriptor of its
-/// own, so that it never means another connection that has the engine's number by then. The engine disposes of it before it closes its
-/// own: a peer learns of an end by the last one. Any thread.
+/// The engine's socket as a <see cref="Socket"/>, created on demand for socket options and peer credentials. It owns a duplicate
+/// descriptor, so that it never refers to a later connection that reuses the engine's number. The engine disposes of it before it closes
+/// its own descriptor: the peer sees the end when the last descriptor closes. Any thread.
 /// </summary>
 internal sealed class ConnectionSocket(int descriptor) : IDisposable
 {
@@ -14,7 +14,7 @@ internal sealed class ConnectionSocket(int descriptor) : IDisposable
     private bool _isRefused;
 
     /// <exception cref="ObjectDisposedException">The connection has ended.</exception>
-    /// <exception cref="SocketException">There are no descriptors.</exception>
+    /// <exception cref="SocketException">No descriptor is available.</exception>
     public Socket Get()
     {
         lock (this)
@@ -25,8 +25,8 @@ internal sealed class ConnectionSocket(int descriptor) : IDisposable
     }
 
     /// <summary>
-    /// Nobody gets it any more. Who has it keeps it for as long as the engine still ends the connection: to dispose of it where somebody is
-    /// in a call of it would reset that.
+    /// Refuses further <see cref="Get"/> calls. A caller that has the socket keeps it while the engine ends the connection: disposing of it
+    /// during one of the caller's operations would reset the connection.
     /// </summary>
     public void Refuse()
     {

@@ -4,48 +4,48 @@ using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <content>The ways our side ends: the first that is asked for counts, from whatever thread.</content>
+/// <content>How this side ends the connection: the first request counts, from any thread.</content>
 internal sealed partial class TransportConnection
 {
-    private static readonly Action<object?> EndHome = static connection => ((TransportConnection)connection!).End();
+    private static readonly Action<object?> EndOnReactor = static connection => ((TransportConnection)connection!).End();
 
     private volatile ConnectionEnd? _end;
     private volatile bool _isOver;
-    private bool _hasReturnedPlace;
+    private bool _hasReturnedSlot;
 
     /// <summary>
-    /// Ends it at once: with a reset, unless a FIN is asked for by the settings, or by a null. That one comes in production, when the
-    /// peer has finished and Kestrel gives the connection up.
+    /// Ends the connection at once: with a reset, or with a FIN if the settings say so or the reason is null. Kestrel passes null when the
+    /// peer has finished and it gives the connection up.
     /// </summary>
     public override void Abort(ConnectionAbortedException abortReason)
     {
         EndKind kind = abortReason is null || _settings.FinOnError ? EndKind.Finish : EndKind.Reset;
-        BeginEnd(kind, abortReason ?? new ConnectionAbortedException("The connection was given up, its peer having finished."));
+        BeginEnd(kind, abortReason ?? new ConnectionAbortedException("Kestrel gave up the connection after its peer finished."));
     }
 
     void IConnectionLifetimeFeature.Abort() =>
         Abort(new ConnectionAbortedException("The connection was aborted by the application via IConnectionLifetimeFeature.Abort()."));
 
-    /// <summary>Nobody took the connection, and perhaps nobody disposes of it: it is reset, and both pumps end.</summary>
+    /// <summary>The connection was never handed to Kestrel, and may never be disposed of: it is reset, and both pumps end.</summary>
     public void Refuse()
     {
-        ReturnPlace();
+        ReturnSlot();
         Abort(new ConnectionAbortedException("The listener has stopped."));
         _application.Input.Complete();
         _application.Output.Complete();
     }
 
-    /// <summary>Once: one that is disposed of twice has one place.</summary>
-    private void ReturnPlace()
+    /// <summary>Returns the slot once, even if the connection is disposed of twice.</summary>
+    private void ReturnSlot()
     {
-        if (!Interlocked.Exchange(ref _hasReturnedPlace, true))
+        if (!Interlocked.Exchange(ref _hasReturnedSlot, true))
         {
-            _settings.Places?.Return();
+            _settings.Quota?.Return();
         }
     }
 
-    /// <summary>What the engine says of a connection that broke, logged as the peer's doing: never above Debug.</summary>
-    private IOException ToldFault()
+    /// <summary>The engine's reason for a broken connection. Logged at Debug at most, as the peer causes it.</summary>
+    private IOException ReportedFault()
     {
         if (_connection.Fault is { } fault)
         {
@@ -58,7 +58,7 @@ internal sealed partial class TransportConnection
         return new ConnectionResetException("The connection was reset by the peer.");
     }
 
-    /// <summary>Nothing happens when it is ending already. Any thread.</summary>
+    /// <summary>Does nothing if the connection is ending already. Any thread.</summary>
     private void BeginEnd(EndKind kind, Exception reason)
     {
         if (Interlocked.CompareExchange(ref _end, new ConnectionEnd(kind, reason), null) is not null)
@@ -66,14 +66,14 @@ internal sealed partial class TransportConnection
             return;
         }
 
-        // Never at once: whoever ends it may be in the middle of something, and hold locks.
-        if (_reactor.IsHome)
+        // Deferred, as the caller may be inside another operation and may hold locks.
+        if (_reactor.IsReactorThread)
         {
-            _reactor.Defer(EndHome, this);
+            _reactor.Defer(EndOnReactor, this);
         }
         else
         {
-            _reactor.Post(EndHome, this);
+            _reactor.Post(EndOnReactor, this);
         }
 
         if (kind == EndKind.Reset)
@@ -87,10 +87,10 @@ internal sealed partial class TransportConnection
     }
 
     /// <summary>
-    /// Both pumps are through. An end that was asked for elsewhere may be on its way still, and from here on the engine's connection may be
-    /// another peer's.
+    /// Called after both pumps have ended. An end requested on another thread may still be queued, and from here on the engine's connection
+    /// may belong to another peer.
     /// </summary>
-    private async Task EndAtHomeAsync()
+    private async Task EndOnReactorAsync()
     {
         try
         {
@@ -99,13 +99,15 @@ internal sealed partial class TransportConnection
         }
         catch (ObjectDisposedException) when (_reactor.HasEnded)
         {
-            // Past its deadline it leaves connections that nobody has ended: there is no home to come to, and it has said so.
+            // A reactor that stopped at its deadline leaves open connections behind, and has logged so: there is no reactor to return to.
         }
-
-        _isOver = true;
+        finally
+        {
+            _isOver = true;
+        }
     }
 
-    /// <summary>Reactor thread: both pumps are released from what they wait for.</summary>
+    /// <summary>Reactor thread. Releases both pumps from what they wait for.</summary>
     private void End()
     {
         if (_isOver)

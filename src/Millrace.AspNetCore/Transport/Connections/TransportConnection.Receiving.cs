@@ -5,64 +5,81 @@ using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <content>What the peer sends, into the application's input.</content>
+/// <content>Receiving: moves the peer's bytes into the application's input.</content>
 internal sealed partial class TransportConnection
 {
     /// <summary>
-    /// Room asked for at a time: a block of the pool. A head that came in one piece stays in one, which is parsed fastest.
+    /// Bytes requested from the pipe at a time: a block of the pool. A head that arrives in one piece stays contiguous, which parses
+    /// fastest.
     /// </summary>
     private const int PieceBytesMax = 4096;
 
-    private bool _isTellingClosed;
+    private bool _isReportingClosed;
 
-    /// <summary>Whoever waits for it goes on where the callbacks ran: on the thread pool, and last.</summary>
-    private readonly TaskCompletionSource _closedWasTold = new();
+    /// <summary>Continuations run on the thread that ran the callbacks, on the thread pool, after them.</summary>
+    private readonly TaskCompletionSource _closedReported = new();
 
     private async Task ReceiveAsync()
     {
         Exception? error = null;
         try
         {
-            error = await Foreseen(ReceiveToEndAsync(), ReceiveLoop, Occasion.Received);
+            error = await Prefetched(ReceiveToEndAsync(), ReceiveLoop, CompletionKinds.Received);
         }
-#pragma warning disable CA1031 // Whatever it is ends this connection, and is told to the application.
+#pragma warning disable CA1031 // Any exception ends this connection, and is passed to the application.
         catch (Exception unexpected)
 #pragma warning restore CA1031
         {
             error = unexpected;
             _log.Unexpected("receiving", ConnectionId, unexpected);
+            BeginEnd(EndKind.Reset, unexpected);
         }
 
+        try
+        {
+            await EndReceivingAsync(error);
+        }
+#pragma warning disable CA1031 // As above; continuations of the application run inside, and may throw.
+        catch (Exception unexpected)
+#pragma warning restore CA1031
+        {
+            _log.Unexpected("ending the input", ConnectionId, unexpected);
+            BeginEnd(EndKind.Reset, unexpected);
+        }
+
+        BeginReportClosed();
+    }
+
+    private async Task EndReceivingAsync(Exception? error)
+    {
         _input?.NoteInput();
         await _received.CompleteAsync(_end?.Reason ?? error);
         if (error is null && _end is null)
         {
-            await PeersEndAsync();
+            await WaitForPeersEndAsync();
         }
-
-        BeginTellClosed();
     }
 
     /// <summary>
-    /// The input may have ended by the peer's last word (TLS's close_notify), who still takes the answer: the connection is closed when the
-    /// socket says so, or when we have ended it.
+    /// The input may end with TLS's close_notify from a peer that still reads the response: the connection counts as closed when the socket
+    /// says so, or when this side has ended it.
     /// </summary>
-    private async Task PeersEndAsync()
+    private async Task WaitForPeersEndAsync()
     {
         if (await _connection.ReadPeersEndAsync() == ReadOutcome.Reset && _end is null)
         {
-            _ = ToldFault();
+            _ = ReportedFault();
         }
     }
 
-    /// <summary>The result is what the application is to see of the end: nothing where it was in order.</summary>
+    /// <summary>The result is the error that the application sees at the end of the input; null for an orderly end.</summary>
     private async Task<Exception?> ReceiveToEndAsync()
     {
-        // Our own end may come during either wait, or between one's end and what follows it.
+        // This side may end the connection during either wait, or between a wait's end and its continuation.
         while (_end is null)
         {
             ReadOutcome outcome = await _connection.ReadAsync();
-            _isTaking = true;
+            _isCopyingInput = true;
             if (_end is not null)
             {
                 break;
@@ -76,16 +93,23 @@ internal sealed partial class TransportConnection
 
             if (outcome != ReadOutcome.Data)
             {
-                return ToldFault();
+                return ReportedFault();
             }
 
-            TakeInput();
-            _isTaking = false;
+            try
+            {
+                CopyInput();
+            }
+            finally
+            {
+                _isCopyingInput = false;
+            }
+
             _input?.NoteInput();
             FlushResult flushed = await FlushInputAsync();
-            if (!_reactor.IsHome)
+            if (!_reactor.IsReactorThread)
             {
-                // It has ended meanwhile, and the connection with it, which nobody else had ended.
+                // The reactor has ended meanwhile, and with it the connection, which nothing else had ended.
                 return new ConnectionResetException("The connection was reset: its reactor has ended.");
             }
 
@@ -98,7 +122,7 @@ internal sealed partial class TransportConnection
         return null;
     }
 
-    private void TakeInput()
+    private void CopyInput()
     {
         ReadOnlySpan<byte> input = _connection.Input;
         int count = input.Length;
@@ -113,7 +137,7 @@ internal sealed partial class TransportConnection
         _connection.Consume(count);
     }
 
-    /// <summary>While the application has enough nothing is read, so that the engine stops receiving.</summary>
+    /// <summary>While the pipe is full nothing is read, so that the engine stops receiving.</summary>
     private ValueTask<FlushResult> FlushInputAsync()
     {
         ValueTask<FlushResult> flush = _received.FlushAsync();
@@ -129,30 +153,30 @@ internal sealed partial class TransportConnection
     }
 
     /// <summary>
-    /// Once, by whoever comes first, on the thread pool: the callbacks are the application's, and would hold up the reactor. Only who
-    /// disposes waits for them: the engine's connection ends at home without. Any thread.
+    /// Runs once, on the thread pool: the callbacks belong to the application and would stall the reactor. Only disposal waits for them;
+    /// the engine's connection ends on the reactor without them. Any thread.
     /// </summary>
-    private void BeginTellClosed()
+    private void BeginReportClosed()
     {
-        if (!Interlocked.Exchange(ref _isTellingClosed, true))
+        if (!Interlocked.Exchange(ref _isReportingClosed, true))
         {
-            ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.TellClosed(), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.ReportClosed(), this, preferLocal: false);
         }
     }
 
-    private void TellClosed()
+    private void ReportClosed()
     {
         try
         {
             _closed.Cancel();
         }
-#pragma warning disable CA1031 // What a callback throws is its owner's fault, and no reason to keep the connection.
+#pragma warning disable CA1031 // An exception of a callback must not keep the connection open.
         catch (Exception error)
 #pragma warning restore CA1031
         {
             _log.Unexpected("a callback of ConnectionClosed", ConnectionId, error);
         }
 
-        _closedWasTold.SetResult();
+        _closedReported.SetResult();
     }
 }

@@ -6,11 +6,11 @@ using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <content>What the application writes, to the peer: straight from the pipe's memory.</content>
+/// <content>Sending: passes the application's output to the peer, straight from the pipe's memory.</content>
 internal sealed partial class TransportConnection
 {
     /// <summary>
-    /// Blocks of the pool are pinned from birth, and a handle to them is nothing; larger pieces are pinned while the kernel reads.
+    /// Blocks of the pool are always pinned, and their handles are free; larger pieces are pinned while the kernel reads them.
     /// </summary>
     private readonly List<MemoryHandle> _pins = new(capacity: 1);
 
@@ -19,13 +19,13 @@ internal sealed partial class TransportConnection
         Exception? error = null;
         try
         {
-            await Foreseen(SendToEndAsync(), SendLoop, Occasion.Either);
+            await Prefetched(SendToEndAsync(), SendLoop, CompletionKinds.Either);
         }
         catch (ObjectDisposedException) when (_reactor.HasEnded)
         {
-            // Nobody is there to send any more.
+            // No reactor is left to send.
         }
-#pragma warning disable CA1031 // Whatever it is ends this connection, and is told to the application.
+#pragma warning disable CA1031 // Any exception ends this connection, and is passed to the application.
         catch (Exception unexpected)
 #pragma warning restore CA1031
         {
@@ -36,8 +36,17 @@ internal sealed partial class TransportConnection
         }
 
         BeginEnd(EndKind.Orderly, new ConnectionAbortedException("The transport's send loop completed gracefully."));
-        // Whoever writes on is told by his next flush.
-        await _toSend.CompleteAsync(error);
+        try
+        {
+            // A further write learns the error from its flush.
+            await _toSend.CompleteAsync(error);
+        }
+#pragma warning disable CA1031 // As above; continuations of the application run inside, and may throw.
+        catch (Exception unexpected)
+#pragma warning restore CA1031
+        {
+            _log.Unexpected("ending the output", ConnectionId, unexpected);
+        }
     }
 
     private async Task SendToEndAsync()
@@ -51,7 +60,7 @@ internal sealed partial class TransportConnection
             }
 
             ReadOnlySequence<byte> bytes = result.Buffer;
-            ReadOnlySequence<byte> left = _reactor.IsHome ? bytes : bytes.Slice(_connection.SendElsewhere(bytes));
+            ReadOnlySequence<byte> left = _reactor.IsReactorThread ? bytes : bytes.Slice(_connection.SendDirect(bytes));
             if (!left.IsEmpty)
             {
                 await _reactor.SwitchTo();
@@ -60,10 +69,10 @@ internal sealed partial class TransportConnection
                 Unpin();
                 if (outcome == FlushOutcome.Closed)
                 {
-                    // Where we ended it ourselves that is no news.
+                    // Not a fault if this side ended the connection.
                     if (_end is null)
                     {
-                        BeginEnd(EndKind.Reset, ToldFault());
+                        BeginEnd(EndKind.Reset, ReportedFault());
                     }
 
                     return;

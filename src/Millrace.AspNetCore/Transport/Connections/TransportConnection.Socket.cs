@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Connections.Features;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <content>The socket, for whoever needs more than bytes of it.</content>
+/// <content>The socket, for code that needs more than its bytes.</content>
 internal sealed partial class TransportConnection : IConnectionSocketFeature
 {
     private readonly ConnectionSocket _socket;

@@ -12,9 +12,9 @@ using Millrace.Tls;
 namespace Millrace.AspNetCore.Transport.Connections;
 
 /// <summary>
-/// A connection of the engine as Kestrel knows connections: two pipes, between which and the engine two pumps run on the reactor's
-/// thread, but for what is written elsewhere and sent from there. It is the handler of its connection, and ends when both pumps have.
-/// What Kestrel may call, it may call from any thread.
+/// A connection of the engine as Kestrel's <see cref="ConnectionContext"/>: two pipes, and two pumps between the pipes and the engine. The
+/// pumps run on the reactor's thread, except that output written on other threads is sent from there. This is the handler of its
+/// connection, and ends when both pumps have ended. Kestrel may call its members on any thread.
 /// </summary>
 internal sealed partial class TransportConnection : ConnectionContext,
     IConnectionIdFeature,
@@ -36,29 +36,30 @@ internal sealed partial class TransportConnection : ConnectionContext,
     private string? _id;
     private IDictionary<object, object?>? _items;
 
-    /// <param name="connection">The engine's connection, whose handler this is. Its reactor's thread.</param>
+    /// <param name="connection">The engine's connection. Called on its reactor's thread.</param>
     /// <param name="pipes">The reactor's pipes.</param>
-    /// <param name="settings">The address's.</param>
-    /// <param name="log">The transport's.</param>
+    /// <param name="settings">The endpoint's settings.</param>
+    /// <param name="log">The transport's log.</param>
     public TransportConnection(Connection connection, ConnectionPipes pipes, EndPointSettings settings, TransportLog log)
     {
         _connection = connection;
         _reactor = connection.Reactor;
         _settings = settings;
         _log = log;
-        connection.AddToFootprint(this, Own, Occasion.Either);
-        (_application, IDuplexPipe transport, _home) = pipes.Make(this, connection);
-        _input = _application.Input as HomingPipeReader;
-        _output = _application.Output as RelievedPipeWriter;
+        connection.AddToPrefetch(this, Own, CompletionKinds.Either);
+        (_application, IDuplexPipe transport, _scheduler) = pipes.Make(this, connection);
+        _input = _application.Input as ReactorPipeReader;
+        _output = _application.Output as NonBlockingFlushPipeWriter;
         (_toSend, _received) = (transport.Input, transport.Output);
         connection.Duplicate = _socket = new ConnectionSocket(connection.Descriptor);
         MemoryPool = pipes.Memory;
         Transport = _application;
         Features = new ConnectionFeatures(this, connection.GetTlsSession() is { } session ? new ConnectionTls(session) : null);
         ConnectionClosed = _closed.Token;
-        settings.Places?.Take();
         LocalEndPoint = connection.LocalEndPoint;
         RemoteEndPoint = connection.RemoteEndPoint;
+        // Last, as an exception before this point must not leave a slot taken.
+        settings.Quota?.Take();
     }
 
     public override string ConnectionId
@@ -75,35 +76,39 @@ internal sealed partial class TransportConnection : ConnectionContext,
         set => _items = value;
     }
 
-    /// <summary>Replaced, and put back, by middleware such as TLS; ours stays in <see cref="_application"/>.</summary>
+    /// <summary>Middleware such as TLS replaces and restores it; the original stays in <see cref="_application"/>.</summary>
     public override IDuplexPipe Transport { get; set; }
 
     public MemoryPool<byte> MemoryPool { get; }
 
-    /// <summary>Whether nobody has put pipes of his own over ours.</summary>
+    /// <summary>Whether no middleware has replaced the pipes.</summary>
     public bool IsOwn(IDuplexPipe transport) => transport == _application;
 
-    /// <summary>Runs the connection to its end. Reactor thread.</summary>
+    /// <summary>Runs the connection until it ends. Reactor thread.</summary>
     public Task Serve() => _serving = ServeAsync();
 
     public override async ValueTask DisposeAsync()
     {
-        ReturnPlace();
+        ReturnSlot();
         _application.Input.Complete();
         _application.Output.Complete();
         await _serving;
-        await _closedWasTold.Task;
+        await _closedReported.Task;
         _closed.Dispose();
         await base.DisposeAsync();
     }
 
+    /// <summary>Waits for both pumps, whatever one ends with: after this the engine's connection belongs to another peer.</summary>
     private async Task ServeAsync()
     {
-        Task receiving = ReceiveAsync();
-        Task sending = SendAsync();
-        await receiving;
-        await sending;
-        _socket.Refuse();
-        await EndAtHomeAsync();
+        try
+        {
+            await Task.WhenAll(ReceiveAsync(), SendAsync());
+        }
+        finally
+        {
+            _socket.Refuse();
+            await EndOnReactorAsync();
+        }
     }
 }

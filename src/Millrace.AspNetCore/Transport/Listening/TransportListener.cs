@@ -5,22 +5,22 @@ using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Transport.Connections;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
-using Millrace.Engine.Stages;
 
 namespace Millrace.AspNetCore.Transport.Listening;
 
 /// <summary>
-/// One address of Kestrel's, served by all reactors. What they accept waits in a queue for Kestrel's accept loop; accepting never fails,
-/// it only ends.
+/// One endpoint of Kestrel's, served by all reactors. Accepted connections wait in a queue for Kestrel's accept loop; accepting never
+/// fails, it only ends.
 /// </summary>
 internal sealed class TransportListener : IConnectionListener
 {
     /// <summary>
-    /// A reactor that has not stopped by then is blocked by a handler. Kestrel tells connections to end, and aborts those that do not,
-    /// only behind this.
+    /// A reactor that has not stopped by then is blocked by a handler. Kestrel asks connections to end, and aborts those that do not, only
+    /// after this.
     /// </summary>
-    private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(3);
+    private static readonly TimeSpan StopTimeout = TimeSpan.FromSeconds(3);
 
     private readonly ReactorGroup _group;
     private readonly EndPointSettings _settings;
@@ -30,7 +30,7 @@ internal sealed class TransportListener : IConnectionListener
     private readonly Channel<TransportConnection> _accepted =
         Channel.CreateUnbounded<TransportConnection>(new UnboundedChannelOptions { SingleReader = true });
 
-    /// <summary>Set when the address is bound; connections may come a moment earlier.</summary>
+    /// <summary>Set when the endpoint is bound; connections may arrive a moment earlier.</summary>
     private Listener _listener = null!;
     private Task? _unbinding;
 
@@ -46,17 +46,17 @@ internal sealed class TransportListener : IConnectionListener
 
     public EndPoint EndPoint => _listener.EndPoint;
 
-    /// <summary>From here on <paramref name="tls"/> is the listener's, unless it fails.</summary>
-    /// <exception cref="EngineException">The address cannot be had; the message says why.</exception>
+    /// <summary>Takes ownership of <paramref name="tls"/>, unless it throws.</summary>
+    /// <exception cref="EngineException">The endpoint cannot be bound; the message says why.</exception>
     public static async Task<TransportListener> BindAsync(
         ReactorGroup group, EndPoint endPoint, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log, ListenersTls? tls)
     {
         var listener = new TransportListener(group, settings, pipes, log, tls);
         ListenSettings listen = group.ListenDefaults with { Backlog = settings.Backlog, NoDelay = settings.NoDelay };
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = settings.Terminator is { } terminator ? terminator.StagesOf : null;
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = settings.Terminator is { } terminator ? terminator.FiltersOf : null;
         listener._listener = endPoint is FileHandleEndPoint handle
-            ? await group.AdoptAsync(checked((int)handle.FileHandle), listener.ServeAsync, stages, listen)
-            : await group.ListenAsync(endPoint, listener.ServeAsync, stages, refusal: null, listen);
+            ? await group.AcquireAsync(checked((int)handle.FileHandle), listener.ServeAsync, filters, listen)
+            : await group.ListenAsync(endPoint, listener.ServeAsync, filters, refusal: null, listen);
         return listener;
     }
 
@@ -74,12 +74,12 @@ internal sealed class TransportListener : IConnectionListener
     }
 
     /// <summary>
-    /// Stops accepting. What the kernel or a reactor had accepted by then is still handed out, but for a reactor that is blocked, whose
-    /// connections are refused.
+    /// Stops accepting. Connections that the kernel or a reactor accepted before are still returned, except those of a blocked reactor,
+    /// which are refused.
     /// </summary>
     /// <param name="cancellationToken">
-    /// Not looked at, as in Kestrel's own transport: Kestrel calls it with a token that is cancelled where it gives up, a start that has
-    /// failed say, and whatever is thrown here comes in the place of the cause, and in the way of the rest that is to be ended.
+    /// Ignored, as in Kestrel's own transport: Kestrel passes a canceled token when it gives up (after a failed start, for example), and an
+    /// exception here would replace the cause and stop the remaining cleanup.
     /// </param>
     public ValueTask UnbindAsync(CancellationToken cancellationToken = default) => new(_unbinding ??= StopAcceptingAsync());
 
@@ -97,9 +97,9 @@ internal sealed class TransportListener : IConnectionListener
     {
         try
         {
-            if (!await Patiently.IsDoneAsync(StopReactorsAsync(), StopPatience))
+            if (!await ReactorWait.IsDoneAsync(StopReactorsAsync(), StopTimeout))
             {
-                _log.UnbindingLeft(EndPoint, StopPatience);
+                _log.UnbindingLeft(EndPoint, StopTimeout);
             }
         }
         finally
@@ -111,19 +111,12 @@ internal sealed class TransportListener : IConnectionListener
     private async Task StopReactorsAsync()
     {
         await _listener.StopAsync();
-        // Those that one reactor deals to others are on their way by a post: behind it nothing comes any more.
-        await Task.WhenAll(_group.Reactors.Select(HasDealtWithPostsAsync));
+        // Connections that one reactor transfers to another travel as posts: after these no more arrive.
+        await Task.WhenAll(_group.Reactors.Select(static reactor => reactor.PostsDoneAsync()));
         _tls?.Dispose();
     }
 
-    private static Task HasDealtWithPostsAsync(Reactor reactor)
-    {
-        var reached = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        reactor.PostContinuation(static reached => ((TaskCompletionSource)reached!).SetResult(), reached);
-        return reached.Task;
-    }
-
-    /// <summary>The engine's handler.</summary>
+    /// <summary>The engine's connection handler.</summary>
     private Task ServeAsync(Connection connection)
     {
         var accepted = new TransportConnection(connection, _pipes[connection.Reactor.Index], _settings, _log);

@@ -1,60 +1,86 @@
 using System.Buffers;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
+using Millrace.Interop.Memory;
 
 namespace Millrace.AspNetCore.Transport.Listening;
 
 /// <summary>
-/// The reactors that all addresses of a server share, each with a pool of memory for its pipes. Started with the first address; stopped
-/// at the end unless they were given. Any thread.
+/// The reactors that all endpoints of a server share, each with a memory pool for its pipes. Started with the first endpoint; stopped on
+/// disposal unless the application supplied the group. Any thread.
 /// </summary>
 internal sealed class TransportReactors(
-    MillraceTransportOptions options, IMemoryPoolFactory<byte>? pools, ILoggerFactory logs, TransportLog log) : IAsyncDisposable
+    MillraceTransportOptions options,
+    IMemoryPoolFactory<byte>? pools,
+    ILoggerFactory logs,
+    TransportLog log,
+    SocketTransportOptions? sockets = null) : IAsyncDisposable
 {
     private const string PoolOwner = "millrace";
 
-    /// <summary>Reactors end at once but for one that a handler blocks; a process that is to end does not wait for that.</summary>
-    private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(5);
+    /// <summary>Reactors end at once unless a handler blocks one; process exit does not wait longer for that.</summary>
+    private static readonly TimeSpan EndTimeout = TimeSpan.FromSeconds(5);
 
-    private readonly SemaphoreSlim _gate = new(1, 1);
+    private readonly SemaphoreSlim _semaphore = new(1, 1);
     private ReactorGroup? _group;
     private MemoryPool<byte>[] _memory = [];
     private bool _isDisposed;
 
-    /// <summary>By reactor, once they have started.</summary>
+    /// <summary>By reactor index, after the start.</summary>
     internal IReadOnlyList<MemoryPool<byte>> Pools => _memory;
 
-    /// <exception cref="EngineException">The host does not let reactors start; the message names cause and remedy.</exception>
+    /// <exception cref="EngineException">The host does not allow reactors to start; the message names cause and remedy.</exception>
     public async Task<ReactorGroup> StartedAsync(CancellationToken cancellation)
     {
-        await _gate.WaitAsync(cancellation);
+        await _semaphore.WaitAsync(cancellation);
         try
         {
             ObjectDisposedException.ThrowIf(_isDisposed, this);
             if (_group is null)
             {
                 ReactorGroup group = options.ReactorGroup ?? await ReactorGroup.StartAsync(OwnOptions());
-                _memory = [.. group.Reactors.Select(NewPool)];
+                try
+                {
+                    _memory = [.. group.Reactors.Select(NewPool)];
+                }
+                catch when (options.ReactorGroup is null)
+                {
+                    await group.DisposeAsync();
+                    throw;
+                }
+
                 _group = group;
+                LogServing(group);
             }
 
             return _group;
         }
         finally
         {
-            _gate.Release();
+            _semaphore.Release();
         }
     }
 
-    /// <summary>The pipes of one address, by reactor. The reactors have started.</summary>
+    private void LogServing(ReactorGroup group)
+    {
+        TransportLog server = TransportLog.Of(logs);
+        server.Serving(group.Reactors.Count, group.BackendName);
+        if (sockets is not null && string.Join(", ", IgnoredSocketOptions.In(sockets, options)) is { Length: > 0 } ignored)
+        {
+            server.SocketOptionsIgnored(ignored);
+        }
+    }
+
+    /// <summary>The pipes of one endpoint, by reactor index. The reactors must have started.</summary>
     public ConnectionPipes[] PipesFor(EndPointSettings settings) =>
         [.. _group!.Reactors.Select(reactor => new ConnectionPipes(reactor, _memory[reactor.Index], settings))];
 
     public async ValueTask DisposeAsync()
     {
-        await _gate.WaitAsync();
+        await _semaphore.WaitAsync();
         try
         {
             if (_isDisposed)
@@ -63,14 +89,14 @@ internal sealed class TransportReactors(
             }
 
             _isDisposed = true;
-            if (_group is not null && !await Patiently.IsDoneAsync(EndAsync(_group), EndPatience))
+            if (_group is not null && !await ReactorWait.IsDoneAsync(EndAsync(_group), EndTimeout))
             {
-                log.ReactorsLeft(EndPatience);
+                log.ReactorsLeft(EndTimeout);
             }
         }
         finally
         {
-            _gate.Release();
+            _semaphore.Release();
         }
     }
 
@@ -83,15 +109,15 @@ internal sealed class TransportReactors(
 
         foreach ((Reactor reactor, MemoryPool<byte> memory) in group.Reactors.Zip(_memory))
         {
-            await DisposeAtHomeAsync(reactor, memory);
+            await DisposeOnReactorAsync(reactor, memory);
         }
     }
 
     /// <summary>
-    /// Reactors that were given go on, and with them connections of this server that end late: their blocks come back on the reactor's
-    /// thread. The caller is not to go on there.
+    /// Reactors supplied by the application continue, and connections of this server that end late return their blocks on the reactor's
+    /// thread. The caller must not continue there.
     /// </summary>
-    private static Task DisposeAtHomeAsync(Reactor reactor, MemoryPool<byte> memory)
+    private static Task DisposeOnReactorAsync(Reactor reactor, MemoryPool<byte> memory)
     {
         if (memory == MemoryPool<byte>.Shared)
         {
@@ -102,16 +128,25 @@ internal sealed class TransportReactors(
         reactor.PostContinuation(
             _ =>
             {
-                memory.Dispose();
-                disposed.SetResult();
+                try
+                {
+                    memory.Dispose();
+                    disposed.SetResult();
+                }
+#pragma warning disable CA1031 // Passed to the caller: an exception here would end the reactor, and with it the process.
+                catch (Exception error)
+#pragma warning restore CA1031
+                {
+                    disposed.SetException(error);
+                }
             },
             null);
         return disposed.Task;
     }
 
     /// <summary>
-    /// Kestrel has limits of its own (connections, data rates) and the last word on them, so the engine's, made for servers without, are
-    /// as far away as they go.
+    /// Kestrel enforces its own limits (connections, data rates), so the engine's, made for servers without such limits, are as permissive
+    /// as possible.
     /// </summary>
     private EngineOptions OwnOptions() => new()
     {
@@ -124,16 +159,16 @@ internal sealed class TransportReactors(
             Connections = int.MaxValue,
             ConnectionsPerClient = 0,
             Refusals = 0,
-            // Who waits for the application has a pipe to fill, by MaxReadBufferSize; what comes behind that is to be the least.
+            // The engine does not see what Kestrel and the application hold for a connection.
+            BufferBytes = ProcessMemory.Bytes,
+            // While the application is slow, input fills its pipe up to MaxReadBufferSize; the buffer behind it is to be minimal.
             InputHighWaterBytes = 4096,
             WriteStall = TimeSpan.FromDays(1),
             WriteBytesPerSecond = 0,
         },
     };
 
-    /// <summary>
-    /// Kestrel's pool has blocks that are pinned, and gives back what is not used. Without Kestrel there is the shared one.
-    /// </summary>
+    /// <summary>Kestrel's pool has pinned blocks and returns unused memory. Without Kestrel it is the shared pool.</summary>
     private MemoryPool<byte> NewPool(Reactor reactor) =>
-        pools is null ? MemoryPool<byte>.Shared : new HomeMemoryPool(reactor, pools.Create(new MemoryPoolOptions { Owner = PoolOwner }));
+        pools is null ? MemoryPool<byte>.Shared : new ReactorMemoryPool(reactor, pools.Create(new MemoryPoolOptions { Owner = PoolOwner }));
 }

@@ -2,23 +2,23 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Millrace.Engine;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Watching;
+using Millrace.Engine.Diagnostics;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
-/// <summary>Makes the pipes between one reactor and the application, for the connections of one address.</summary>
+/// <summary>Creates the pipes between one reactor and the application, for the connections of one endpoint.</summary>
 internal sealed class ConnectionPipes
 {
-    /// <summary>The scheduler and the options that are made before it, the pipe, and its own two ends.</summary>
-    private static readonly Extent FirstPipe = new(Behind: 424, Before: 192);
-    private static readonly Extent SecondPipe = new(Behind: 424);
+    /// <summary>The pipe, the scheduler and options allocated before it, and its two ends.</summary>
+    private static readonly PrefetchRange FirstPipe = new(After: 424, Before: 192);
+    private static readonly PrefetchRange SecondPipe = new(After: 424);
 
-    /// <summary>The reader and the writer that the application has.</summary>
-    private static readonly Extent Ends = new(Behind: 320);
+    /// <summary>The application's reader and writer.</summary>
+    private static readonly PrefetchRange Ends = new(After: 320);
 
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
-    private readonly TurnEndScheduler _transport;
+    private readonly IterationEndScheduler _transport;
     private readonly PipeScheduler _sender;
     private readonly (PipeOptions Input, PipeOptions Output) _onPool;
 
@@ -27,18 +27,18 @@ internal sealed class ConnectionPipes
         _reactor = reactor;
         Memory = memory;
         _settings = settings;
-        _transport = new TurnEndScheduler(reactor);
+        _transport = new IterationEndScheduler(reactor);
         _sender = settings.Terminator is null ? new SendScheduler(reactor) : _transport;
         _onPool = OptionsFor(PipeScheduler.ThreadPool);
     }
 
-    /// <summary>Where the pipes' memory is from.</summary>
+    /// <summary>The pool of the pipes' memory.</summary>
     public MemoryPool<byte> Memory { get; }
 
-    /// <summary>The two ends of a connection's pipes, and where the application is to be found; null for the thread pool.</summary>
-    /// <param name="occupant">The connection as the application has it.</param>
-    /// <param name="connection">And as the engine has it.</param>
-    public (IDuplexPipe Application, IDuplexPipe Transport, HomeScheduler? Home) Make(IOccupant occupant, Connection connection)
+    /// <summary>The two ends of a connection's pipes, and the application's scheduler; null for the thread pool.</summary>
+    /// <param name="owner">The owner of the application's callbacks.</param>
+    /// <param name="connection">The engine's connection.</param>
+    public (IDuplexPipe Application, IDuplexPipe Transport, ReactorScheduler? Scheduler) Make(ICallbackOwner owner, Connection connection)
     {
         if (_settings.Scheduling == TransportScheduling.ThreadPool)
         {
@@ -46,17 +46,17 @@ internal sealed class ConnectionPipes
             return (new DuplexPipe(input.Reader, output.Writer), new DuplexPipe(output.Reader, input.Writer), null);
         }
 
-        var home = new HomeScheduler(_reactor, occupant);
-        home.Context = _settings.UsesSynchronizationContext ? new HomeContext(home) : null;
-        (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(home);
+        var scheduler = new ReactorScheduler(_reactor, owner);
+        scheduler.Context = _settings.UsesSynchronizationContext ? new ReactorSynchronizationContext(scheduler) : null;
+        (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(scheduler);
         var received = new Pipe(inputOptions);
         var toSend = new Pipe(outputOptions);
-        var reader = new HomingPipeReader(received.Reader, home);
-        var writer = new RelievedPipeWriter(toSend.Writer, home);
-        connection.AddToFootprint(received, FirstPipe, Occasion.Received);
-        connection.AddToFootprint(toSend, SecondPipe, Occasion.Either);
-        connection.AddToFootprint(reader, Ends, Occasion.Received);
-        return (new DuplexPipe(reader, writer), new DuplexPipe(toSend.Reader, received.Writer), home);
+        var reader = new ReactorPipeReader(received.Reader, scheduler);
+        var writer = new NonBlockingFlushPipeWriter(toSend.Writer, scheduler);
+        connection.AddToPrefetch(received, FirstPipe, CompletionKinds.Received);
+        connection.AddToPrefetch(toSend, SecondPipe, CompletionKinds.Either);
+        connection.AddToPrefetch(reader, Ends, CompletionKinds.Received);
+        return (new DuplexPipe(reader, writer), new DuplexPipe(toSend.Reader, received.Writer), scheduler);
     }
 
     private (PipeOptions Input, PipeOptions Output) OptionsFor(PipeScheduler application)

@@ -4,15 +4,15 @@ using Millrace.Engine;
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
 /// <summary>
-/// Runs what sends a connection's output. Where the reactor's own thread has written, at the end of the turn; where a thread of the pool
-/// has, on that one behind what it is doing: it sends by itself, as to wake the reactor would cost more. So what is flushed in several
-/// steps is one send there too.
+/// Schedules the send of a connection's output. After a write on the reactor's thread it runs at the end of the iteration; after a write on
+/// a pool thread it runs on that thread, after its current work item, as waking the reactor would cost more. Several flushes become one
+/// send in both cases.
 /// </summary>
 internal sealed class SendScheduler(Reactor reactor) : PipeScheduler
 {
     public override void Schedule(Action<object?> action, object? state)
     {
-        if (reactor.IsHome)
+        if (reactor.IsReactorThread)
         {
             reactor.Defer(action, state);
         }

@@ -4,14 +4,14 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Backends.Epoll;
 
-/// <content>Connects: begun at once, and finished by the edge that says that the socket can be written to.</content>
+/// <content>Connects: started at once, completed by the edge that reports the socket writable.</content>
 internal sealed partial class EpollBackend
 {
-    private unsafe void Connect(in Work work)
+    private unsafe void Connect(in EpollWork work)
     {
         ref EpollSocket socket = ref _sockets.Of(work.Fd);
         Debug.Assert(!socket.IsArmed, "A socket connects once, and before all else.");
-        // connect has no flag for not waiting. The socket stays so, as all that follows does not wait either.
+        // connect has no flag for not blocking. The socket stays non-blocking, which all later calls are anyway.
         int result = SocketCalls.SetNonBlocking(work.Fd);
         if (result >= 0)
         {
@@ -20,7 +20,7 @@ internal sealed partial class EpollBackend
 
         if (result == -Errno.EINPROGRESS)
         {
-            // A socket that has begun to connect has no edge but the one that ends it.
+            // A connecting socket has no other edge than the one that ends the connect.
             result = socket.Has(EpollSocketState.WatchedForWriting) ? 0 : WatchForWriting(ref socket, work.Fd);
             if (result >= 0)
             {
@@ -34,7 +34,7 @@ internal sealed partial class EpollBackend
         Complete(work.Token, result);
     }
 
-    /// <summary>What ends a connect makes the socket something to look at.</summary>
+    /// <summary>Marks a connecting socket as ready, so that <see cref="Advance"/> visits it.</summary>
     private static void NoteConnected(ref EpollSocket socket)
     {
         if (socket.Has(EpollSocketState.Connecting))
@@ -43,7 +43,7 @@ internal sealed partial class EpollBackend
         }
     }
 
-    /// <summary>It stays readable: what the peer has sent may have come with the same edge.</summary>
+    /// <summary>The socket stays marked readable: bytes of the peer may have come with the same edge.</summary>
     private void EndConnect(ref EpollSocket socket, int fd)
     {
         Span<byte> error = stackalloc byte[sizeof(int)];

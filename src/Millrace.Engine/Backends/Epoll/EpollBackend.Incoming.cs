@@ -1,18 +1,22 @@
 using System.Diagnostics;
+using Millrace.Engine.Accounting;
 using Millrace.Interop;
 using Millrace.Interop.Epoll;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Backends.Epoll;
 
-/// <content>Accepts and receives: armed once, they complete for all that comes while the socket is known to have something.</content>
+/// <content>Accepts and receives: armed once, they complete repeatedly while the socket is known to be readable.</content>
 internal sealed partial class EpollBackend
 {
-    /// <summary>Calls on one ready socket before the next has its turn.</summary>
+    /// <summary>
+    /// Calls on one ready socket before the next one is served. A receive is limited to one call while other work is queued: completions
+    /// are limited, and one fast sender would take eight.
+    /// </summary>
     private const int CallsPerVisit = 8;
 
-    /// <summary>Arms an accept or a receive. The first one is not tried: registering tells at once what is there already.</summary>
-    private void Arm(in Work work, EpollSocketState kind)
+    /// <summary>Arms an accept or a receive. The first one is not tried: registering with epoll reports present readiness.</summary>
+    private void Arm(in EpollWork work, EpollSocketState kind)
     {
         ref EpollSocket socket = ref _sockets.Of(work.Fd);
         int result = socket.Has(EpollSocketState.Watched) ? 0 : Watch(ref socket, work.Fd, kind & EpollSocketState.Listening);
@@ -33,7 +37,7 @@ internal sealed partial class EpollBackend
     {
         if (kind == EpollSocketState.Listening)
         {
-            // accept4 has no flag for not waiting; receives and sends have one, so that connections need not be changed.
+            // accept4 has no flag for not blocking; receives and sends have one, so that connections need not be changed.
             int result = SocketCalls.SetNonBlocking(fd);
             if (result < 0)
             {
@@ -59,7 +63,7 @@ internal sealed partial class EpollBackend
     {
         for (int calls = 0; calls < CallsPerVisit && HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable); calls++)
         {
-            int accepted = SocketCalls.Accept(fd);
+            int accepted = AcceptLimit.Accept(fd);
             if (accepted >= 0)
             {
                 Complete(socket.Incoming, accepted, CompletionFlags.More);
@@ -77,7 +81,8 @@ internal sealed partial class EpollBackend
 
     private unsafe void Receive(ref EpollSocket socket, int fd)
     {
-        for (int calls = 0; calls < CallsPerVisit && HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable); calls++)
+        int most = _work.Count == 0 ? CallsPerVisit : 1;
+        for (int calls = 0; calls < most && HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable); calls++)
         {
             if (!_buffers.TryTake(out ushort id))
             {
@@ -114,7 +119,7 @@ internal sealed partial class EpollBackend
         }
     }
 
-    /// <summary>Saves the receive that would say that there is no more: one of a request's two.</summary>
+    /// <summary>After a short receive, saves the call that would return EAGAIN: one of two per request.</summary>
     private void NoteShort(ref EpollSocket socket, int received)
     {
         const EpollSocketState Decisive = EpollSocketState.ShortReceiveEmpties | EpollSocketState.ReadToTheEnd;

@@ -3,7 +3,7 @@ using Millrace.Interop.Epoll;
 
 namespace Millrace.Engine.Backends.Epoll;
 
-/// <content>Sends: tried at once, and kept for an edge where the socket is full.</content>
+/// <content>Sends: tried at once, and kept for an edge if the socket is full.</content>
 internal sealed partial class EpollBackend
 {
     private void Send(int fd, PendingSend send)
@@ -16,7 +16,8 @@ internal sealed partial class EpollBackend
     }
 
     /// <summary>
-    /// The edge for which this waits may have been told already, when nobody waited. Asking for it anew has the kernel say what is.
+    /// The edge may have been reported before, when nothing waited for it. Modifying the registration makes the kernel report the present
+    /// state.
     /// </summary>
     private void AwaitRoom(int fd, OperationToken token)
     {
@@ -33,7 +34,7 @@ internal sealed partial class EpollBackend
         Settle(ref socket, fd, ref wait, SendStep.Blocked, 0);
     }
 
-    /// <summary>A send has been tried: it ends, or waits in its place for an edge or for its next turn.</summary>
+    /// <summary>After an attempt to send: completes it, or keeps it for an edge or for a later step.</summary>
     private void Settle(ref EpollSocket socket, int fd, ref PendingSend send, SendStep step, int result)
     {
         if (step == SendStep.Blocked && !socket.Has(EpollSocketState.WatchedForWriting))
@@ -62,7 +63,7 @@ internal sealed partial class EpollBackend
         }
     }
 
-    /// <summary>From the first send that did not fit, for good: answers that always fit need no edge.</summary>
+    /// <summary>Registered for good with the first send that did not fit: responses that always fit need no edge.</summary>
     private int WatchForWriting(ref EpollSocket socket, int fd)
     {
         const EpollEventMask Mask = IncomingMask | EpollEventMask.Writable;

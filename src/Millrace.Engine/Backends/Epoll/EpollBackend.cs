@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Millrace.Engine.Accounting;
 using Millrace.Interop;
 using Millrace.Interop.Epoll;
 using Millrace.Interop.Sockets;
@@ -6,22 +7,24 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Backends.Epoll;
 
 /// <summary>
-/// The backend over epoll, for hosts without io_uring: the same operations, done by system calls of a turn. What can be done at once is
-/// (a send nearly always can); what cannot waits for an edge. A socket is registered once, edge-triggered, and what the edges said is
-/// remembered, so that a connection costs one epoll_ctl in its life, and a second when it first has a send that does not fit.
+/// The backend over epoll, for hosts without io_uring: the same operations as system calls within an iteration. An operation that can
+/// complete at once does (a send nearly always); others wait for an edge. A socket is registered once, edge-triggered, and reported edges
+/// are remembered, so that a connection costs one epoll_ctl in its life, and a second one with its first send that does not fit.
 /// </summary>
 /// <remarks>
-/// One difference to io_uring can be felt: see <see cref="FileReads"/> about files that are not in the page cache.
+/// One difference to io_uring is noticeable: see <see cref="EpollFileReader"/> about files that are not in the page cache.
 /// </remarks>
 internal sealed partial class EpollBackend : Backend
 {
     private const int EventsPerWait = 256;
 
     /// <summary>
-    /// File reads complete in the turn they are asked for, and the sends of what they brought wait for the next: so many answers are in
-    /// memory at one time, where a ring's reads come in between.
+    /// File reads complete in the iteration that submits them, and the sends of their bytes wait for the next one: so many responses are in
+    /// memory at one time, while a ring's reads are interleaved.
     /// </summary>
     private const int CompletionsMax = 64;
+
+    private const int NoDescriptor = -1;
 
     private const ulong WakeData = ulong.MaxValue;
     private const EpollEventMask IncomingMask =
@@ -33,23 +36,23 @@ internal sealed partial class EpollBackend : Backend
     private readonly ReceiveSlab _buffers;
     private readonly EpollSockets _sockets = new();
     private readonly PendingSends _sends = new();
-    private readonly FileReads _files;
-    private readonly Queue<Work> _work = new();
+    private readonly EpollFileReader _files;
+    private readonly Queue<EpollWork> _work = new();
     private readonly Completion[] _completions;
     private int _completed;
 
-    /// <exception cref="EngineException">A descriptor or memory is not to be had.</exception>
+    /// <exception cref="EngineException">A descriptor or memory is not available.</exception>
     public EpollBackend(EngineOptions options)
     {
-        _completions = new Completion[Math.Min(options.CompletionsPerTurn, CompletionsMax)];
-        _buffers = new ReceiveSlab(options.ReceiveBuffers, options.ReceiveBufferBytes);
-        _epoll = EpollCalls.Create();
+        _completions = new Completion[Math.Min(options.CompletionsPerIteration, CompletionsMax)];
+        _epoll = NoDescriptor;
         try
         {
+            _buffers = new ReceiveSlab(options.ReceiveBuffers, options.ReceiveBufferBytes);
+            _epoll = EpollCalls.Create();
             Require(_epoll);
-            options.BusyPoll.RequireOfEpoll(_epoll);
             _wake = new WakeEvent();
-            // Edge-triggered, each signal is an event, and nobody has to read the count (it overflows after 2^64 of them).
+            // Edge-triggered: each signal is an event, and the count need not be read (it overflows after 2^64 signals).
             Require(EpollCalls.Add(_epoll, _wake.Descriptor, EpollEventMask.Readable | EpollEventMask.EdgeTriggered, WakeData));
         }
         catch
@@ -59,43 +62,45 @@ internal sealed partial class EpollBackend : Backend
             throw;
         }
 
-        _files = new FileReads(Wake);
+        _files = new EpollFileReader(Wake);
     }
 
     public override string Name => "epoll";
+
+    public override int DescriptorsMax => AcceptLimit.Descriptors;
 
     public override int ReceiveBufferCount => _buffers.Count;
 
     private bool HasRoom => _completed < _completions.Length;
 
     public override void SubmitAccept(OperationToken token, int listenSocket) =>
-        _work.Enqueue(new Work { Kind = WorkKind.Accept, Fd = listenSocket, Token = token });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Accept, Fd = listenSocket, Token = token });
 
     public override unsafe void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
-        _work.Enqueue(new Work { Kind = WorkKind.Connect, Fd = socket, Token = token, Memory = address, Bytes = (nuint)bytes });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Connect, Fd = socket, Token = token, Memory = address, Bytes = (nuint)bytes });
 
     public override void SubmitReceive(OperationToken token, int socket) =>
-        _work.Enqueue(new Work { Kind = WorkKind.Receive, Fd = socket, Token = token });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Receive, Fd = socket, Token = token });
 
     public override void SubmitReceiveOnce(OperationToken token, int socket) =>
-        _work.Enqueue(new Work { Kind = WorkKind.ReceiveOnce, Fd = socket, Token = token });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.ReceiveOnce, Fd = socket, Token = token });
 
     public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        _work.Enqueue(new Work { Kind = WorkKind.Send, Fd = socket, Token = token, Memory = data, Bytes = bytes });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Send, Fd = socket, Token = token, Memory = data, Bytes = bytes });
 
     public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        _work.Enqueue(new Work { Kind = WorkKind.SendMessage, Fd = socket, Token = token, Memory = message });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.SendMessage, Fd = socket, Token = token, Memory = message });
 
     public override void SubmitAwaitRoom(OperationToken token, int socket) =>
-        _work.Enqueue(new Work { Kind = WorkKind.AwaitRoom, Fd = socket, Token = token });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.AwaitRoom, Fd = socket, Token = token });
 
     public override void SubmitResult(OperationToken token, int result) =>
-        _work.Enqueue(new Work { Kind = WorkKind.Complete, Token = token, Offset = result });
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Complete, Token = token, Offset = result });
 
     public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
-        _work.Enqueue(new Work
+        _work.Enqueue(new EpollWork
         {
-            Kind = WorkKind.Read,
+            Kind = EpollWorkKind.Read,
             Fd = file,
             Token = token,
             Memory = destination,
@@ -103,9 +108,10 @@ internal sealed partial class EpollBackend : Backend
             Offset = offset,
         });
 
-    public override void SubmitCancel(OperationToken target) => _work.Enqueue(new Work { Kind = WorkKind.Cancel, Token = target });
+    public override void SubmitCancel(OperationToken target) =>
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Cancel, Token = target });
 
-    public override ReadOnlySpan<Completion> Turn(long timeoutMs)
+    public override ReadOnlySpan<Completion> Poll(long timeoutMs)
     {
         _completed = 0;
         DoWork();
@@ -116,11 +122,21 @@ internal sealed partial class EpollBackend : Backend
 
     public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
 
+    /// <summary>No buffer is in use between two iterations.</summary>
+    public override void Trim(bool all)
+    {
+        if (all)
+        {
+            _buffers.DiscardPages();
+        }
+    }
+
     public override void Wake() => _wake.Signal();
 
     public override void CloseSocket(int socket)
     {
-        // The kernel forgets a closed socket by itself; but a listener may be shared with whoever has bound it, and be adopted again.
+        // The kernel removes a closed socket by itself; but a listening socket may be shared with the process that bound it, and be taken
+        // over again.
         if (_sockets.Of(socket).Has(EpollSocketState.Listening))
         {
             _ = EpollCalls.Remove(_epoll, socket);
@@ -137,54 +153,54 @@ internal sealed partial class EpollBackend : Backend
         CloseOwn();
     }
 
-    /// <summary>Does what is queued now, as far as there is room for completions. What comes up meanwhile is behind it.</summary>
+    /// <summary>Runs the work that is queued now, as long as there is room for completions; work added meanwhile runs later.</summary>
     private void DoWork()
     {
-        for (int left = _work.Count; left > 0 && HasRoom; left--)
+        for (int remaining = _work.Count; remaining > 0 && HasRoom; remaining--)
         {
             Do(_work.Dequeue());
         }
     }
 
-    private unsafe void Do(in Work work)
+    private unsafe void Do(in EpollWork work)
     {
         switch (work.Kind)
         {
-            case WorkKind.Accept:
+            case EpollWorkKind.Accept:
                 Arm(work, EpollSocketState.Listening);
                 break;
-            case WorkKind.Connect:
+            case EpollWorkKind.Connect:
                 Connect(work);
                 break;
-            case WorkKind.Receive:
+            case EpollWorkKind.Receive:
                 Arm(work, EpollSocketState.None);
                 break;
-            case WorkKind.ReceiveOnce:
+            case EpollWorkKind.ReceiveOnce:
                 Arm(work, EpollSocketState.Once);
                 break;
-            case WorkKind.Send:
+            case EpollWorkKind.Send:
                 Send(work.Fd, new PendingSend(work.Token, (byte*)work.Memory, work.Bytes));
                 break;
-            case WorkKind.SendMessage:
+            case EpollWorkKind.SendMessage:
                 Send(work.Fd, new PendingSend(work.Token, (MessageHeader*)work.Memory));
                 break;
-            case WorkKind.AwaitRoom:
+            case EpollWorkKind.AwaitRoom:
                 AwaitRoom(work.Fd, work.Token);
                 break;
-            case WorkKind.Read:
+            case EpollWorkKind.Read:
                 Read(work);
                 break;
-            case WorkKind.Cancel:
+            case EpollWorkKind.Cancel:
                 Cancel(work.Token);
                 break;
-            case WorkKind.Advance:
+            case EpollWorkKind.Advance:
                 Advance(work.Fd);
                 break;
-            case WorkKind.Complete:
+            case EpollWorkKind.Complete:
                 Complete(work.Token, (int)work.Offset);
                 break;
             default:
-                throw new UnreachableException($"Work of the kind {work.Kind} cannot be.");
+                throw new UnreachableException($"Work of kind {work.Kind} is not expected.");
         }
     }
 
@@ -208,11 +224,11 @@ internal sealed partial class EpollBackend : Backend
 
         while (_files.TryTakeFinished(out OperationToken token, out int result))
         {
-            _work.Enqueue(new Work { Kind = WorkKind.Complete, Token = token, Offset = result });
+            _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Complete, Token = token, Offset = result });
         }
     }
 
-    /// <summary>Remembers what an edge says, and queues the socket if somebody waits for that.</summary>
+    /// <summary>Records what an edge reports, and queues the socket if an operation waits for it.</summary>
     private void Note(int fd, EpollEventMask mask)
     {
         const EpollEventMask Unusual =
@@ -245,7 +261,7 @@ internal sealed partial class EpollBackend : Backend
         if (hasWork && !socket.Has(EpollSocketState.Queued))
         {
             socket.State |= EpollSocketState.Queued;
-            _work.Enqueue(new Work { Kind = WorkKind.Advance, Fd = fd });
+            _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Advance, Fd = fd });
         }
     }
 
@@ -254,7 +270,7 @@ internal sealed partial class EpollBackend : Backend
         ref EpollSocket socket = ref _sockets.Of(fd);
         if (!socket.Has(EpollSocketState.Queued))
         {
-            // Queued by an earlier tenant of the number.
+            // Queued for an earlier socket with this number.
             return;
         }
 
@@ -281,7 +297,7 @@ internal sealed partial class EpollBackend : Backend
         QueueIfReady(ref socket, fd);
     }
 
-    private void Read(in Work work)
+    private void Read(in EpollWork work)
     {
         if (_files.TryRead(work, out int result))
         {
@@ -291,7 +307,7 @@ internal sealed partial class EpollBackend : Backend
 
     private void Cancel(OperationToken target)
     {
-        if (target.Kind is OperationKind.FileRead or OperationKind.MemoryRead)
+        if (target.Kind is OperationKind.FileRead or OperationKind.FileReadOperation)
         {
             if (_files.TryCancel(target))
             {
@@ -308,7 +324,7 @@ internal sealed partial class EpollBackend : Backend
         }
         else if (socket.Send >= 0 && _sends[socket.Send].Token == target)
         {
-            // What was sent of it was sent.
+            // Bytes already sent are reported.
             Complete(target, _sends[socket.Send].ResultAfter(-Errno.ECANCELED));
             RemoveSend(ref socket);
         }
@@ -328,7 +344,7 @@ internal sealed partial class EpollBackend : Backend
             _ = SocketCalls.Close(_epoll);
         }
 
-        _buffers.Dispose();
+        _buffers?.Dispose();
         _events.Dispose();
     }
 
@@ -338,7 +354,7 @@ internal sealed partial class EpollBackend : Backend
     {
         if (result < 0)
         {
-            throw new EngineException($"An epoll instance is not to be had ({Errno.Describe(result)}): {Remedies.Descriptors}.");
+            throw new EngineException($"An epoll instance is not available ({Errno.Describe(result)}): {Advice.Descriptors}.");
         }
     }
 }

@@ -3,19 +3,19 @@ using System.Runtime.InteropServices;
 namespace Millrace.Engine.Backends.Epoll;
 
 /// <summary>
-/// What a backend knows of one of its sockets, between registration and close: what the edges so far said, and what waits for the
-/// next. 16 bytes, since every reactor has one for each descriptor number of the process.
+/// A backend's state of one socket, from registration to close: reported edges and waiting operations. 16 bytes, since every reactor has
+/// one for each descriptor number of the process.
 /// </summary>
 [StructLayout(LayoutKind.Sequential)]
 internal struct EpollSocket
 {
-    /// <summary>The accept, connect or receive that is armed; none where it is zero.</summary>
+    /// <summary>The accept, connect or receive that is armed; zero for none.</summary>
     public OperationToken Incoming;
 
-    /// <summary>The send that waits, by its place in <see cref="PendingSends"/>; -1 for none.</summary>
+    /// <summary>Index of the waiting send in <see cref="PendingSends"/>; -1 for none.</summary>
     public int Send;
 
-    /// <summary>Grows with every close: what the kernel still says of an earlier tenant of the number is told by it.</summary>
+    /// <summary>Grows with every close: identifies late events for an earlier socket with this number.</summary>
     public ushort Generation;
 
     public EpollSocketState State;
@@ -30,33 +30,33 @@ internal enum EpollSocketState : ushort
 {
     None = 0,
 
-    /// <summary>The kernel was told of it.</summary>
+    /// <summary>Registered with epoll.</summary>
     Watched = 1,
 
-    /// <summary>And to tell when it can be written to.</summary>
+    /// <summary>Registered for writability too.</summary>
     WatchedForWriting = 2,
     Listening = 4,
 
-    /// <summary>It may have something: the last call did not say otherwise.</summary>
+    /// <summary>Possibly readable: the last call did not return EAGAIN.</summary>
     Readable = 8,
 
     /// <summary>
-    /// A receive that does not fill its buffer has emptied a TCP socket. Not so a unix one's: it stops at what carries descriptors.
+    /// A receive that does not fill its buffer has emptied a TCP socket. Not a unix one, where it stops at a message with descriptors.
     /// </summary>
     ShortReceiveEmpties = 16,
 
-    /// <summary>Except where an end, an error or urgent data follows: no further edge tells of these.</summary>
+    /// <summary>Read until EAGAIN: an end of stream, an error or urgent data may follow, for which no further edge comes.</summary>
     ReadToTheEnd = 32,
 
-    /// <summary>The last send was refused; the next edge lifts it.</summary>
+    /// <summary>The last send returned EAGAIN; the next edge clears this.</summary>
     SendBlocked = 64,
 
-    /// <summary>It is in the queue of work.</summary>
+    /// <summary>In the work queue.</summary>
     Queued = 128,
 
-    /// <summary>Its connect is on its way.</summary>
+    /// <summary>A connect is in progress.</summary>
     Connecting = 256,
 
-    /// <summary>Its receive ends with the first bytes.</summary>
+    /// <summary>The receive ends with the first bytes.</summary>
     Once = 512,
 }

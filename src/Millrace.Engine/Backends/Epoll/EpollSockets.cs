@@ -3,7 +3,7 @@ using System.Numerics;
 
 namespace Millrace.Engine.Backends.Epoll;
 
-/// <summary>A backend's sockets by descriptor, and which descriptor an operation is about.</summary>
+/// <summary>A backend's sockets by descriptor, and the descriptor of each operation.</summary>
 internal sealed class EpollSockets
 {
     private const int AtStart = 64;
@@ -11,7 +11,7 @@ internal sealed class EpollSockets
     private EpollSocket[] _sockets = NewSockets(AtStart);
     private readonly int[][] _fdBySlot = [.. Enum.GetValues<OperationKind>().Select(static _ => Array.Empty<int>())];
 
-    /// <summary>The socket of a descriptor, blank where it is new. The reference holds until a higher one is asked for.</summary>
+    /// <summary>The socket of a descriptor, blank if new. The reference is valid until a call with a higher descriptor.</summary>
     public ref EpollSocket Of(int fd)
     {
         if (fd >= _sockets.Length)
@@ -22,7 +22,7 @@ internal sealed class EpollSockets
         return ref _sockets[fd];
     }
 
-    /// <summary>Whether what the kernel says is about the present tenant of a descriptor.</summary>
+    /// <summary>Whether an event is for the present socket with this descriptor.</summary>
     public bool IsPresent(int fd, ushort generation) => fd < _sockets.Length && _sockets[fd].Generation == generation;
 
     /// <summary>The descriptor is about to be closed.</summary>
@@ -36,7 +36,7 @@ internal sealed class EpollSockets
         }
     }
 
-    /// <summary>Notes whom an operation is about, for <see cref="FdOf"/>.</summary>
+    /// <summary>Records an operation's descriptor for <see cref="FdOf"/>.</summary>
     public void Note(OperationToken token, int fd)
     {
         ref int[] fds = ref _fdBySlot[(int)token.Kind];
@@ -48,7 +48,7 @@ internal sealed class EpollSockets
         fds[token.Slot] = fd;
     }
 
-    /// <summary>The descriptor of the last operation of this kind and slot; compare the token of what is found there.</summary>
+    /// <summary>The descriptor of the last operation of this kind and slot; the caller compares tokens.</summary>
     public int FdOf(OperationToken token)
     {
         int[] fds = _fdBySlot[(int)token.Kind];

@@ -6,29 +6,29 @@ namespace Millrace.Engine.Backends.Epoll;
 
 internal enum SendStep : byte
 {
-    /// <summary>All is sent, or an error ended it.</summary>
+    /// <summary>All bytes are sent, or an error occurred.</summary>
     Ended,
 
-    /// <summary>The socket takes no more for now.</summary>
+    /// <summary>The socket is full.</summary>
     Blocked,
 
-    /// <summary>The socket takes more, but others want their turn.</summary>
+    /// <summary>The socket accepts more, but other sockets are served first.</summary>
     Interrupted,
 }
 
 /// <summary>
-/// One send, of one part or several, on its way: it ends when all was queued or at an error, as io_uring's with MSG_WAITALL does.
-/// The memory is the caller's and is not written to.
+/// One send of one or more parts: it ends when all is queued or at an error, as io_uring's does with MSG_WAITALL. The caller owns the
+/// memory, which is not written to.
 /// </summary>
 internal unsafe struct PendingSend
 {
-    /// <summary>Calls before others have their turn: a reader as fast as loopback would keep a reactor for a whole body.</summary>
+    /// <summary>Calls per step: a reader as fast as loopback would occupy the reactor for a whole body.</summary>
     private const int CallsPerStep = 4;
 
-    /// <summary>The kernel cuts what one call moves to this (MAX_RW_COUNT), and a result is an int.</summary>
+    /// <summary>The kernel's limit for one call (MAX_RW_COUNT); the result is an int.</summary>
     private const long BytesMax = 0x7fff_f000;
 
-    /// <summary>Parts that one call takes once a message has been cut somewhere.</summary>
+    /// <summary>Parts per call after a message was cut.</summary>
     private const int PartsPerCall = 64;
 
     private readonly byte* _data;
@@ -61,13 +61,13 @@ internal unsafe struct PendingSend
 
     public OperationToken Token { get; }
 
-    /// <summary>Sends nothing: it ends when the socket takes something.</summary>
+    /// <summary>Sends nothing: ends when the socket accepts bytes.</summary>
     public static PendingSend ForRoom(OperationToken token) => new(token);
 
-    /// <summary>What it came to: the bytes sent, or where there are none the error.</summary>
+    /// <summary>The operation's result: the bytes sent, or the error if there are none.</summary>
     public readonly int ResultAfter(int error) => _sent > 0 ? (int)_sent : error;
 
-    /// <summary>Sends on; <paramref name="result"/> is the operation's where it has ended.</summary>
+    /// <summary>Continues the send; <paramref name="result"/> is the operation's result if it has ended.</summary>
     public SendStep Advance(int socket, out int result)
     {
         result = 0;
@@ -105,10 +105,10 @@ internal unsafe struct PendingSend
     private readonly nint Send(int socket) =>
         _message is null ? TransferCalls.Send(socket, _data + _sent, (nuint)(_bytes - _sent))
         : _sent == 0 ? TransferCalls.SendMessage(socket, _message)
-        : SendRest(socket);
+        : SendRemaining(socket);
 
     [SkipLocalsInit]
-    private readonly nint SendRest(int socket)
+    private readonly nint SendRemaining(int socket)
     {
         IoVector* parts = stackalloc IoVector[PartsPerCall];
         nuint count = 0;

@@ -1,29 +1,29 @@
 namespace Millrace.Engine.Backends.Epoll;
 
-/// <summary>The sends that wait for their sockets, each in a place of its own until it ends. Most sends never come here.</summary>
+/// <summary>The sends that wait for full sockets, each at its own index until it ends. Most sends never wait.</summary>
 internal sealed class PendingSends
 {
     private PendingSend[] _sends = new PendingSend[16];
     private readonly Stack<int> _free = new();
     private int _used;
 
-    /// <summary>Holds until the next <see cref="Add"/>.</summary>
-    public ref PendingSend this[int place] => ref _sends[place];
+    /// <summary>Valid until the next <see cref="Add"/>.</summary>
+    public ref PendingSend this[int index] => ref _sends[index];
 
     public int Add(in PendingSend send)
     {
-        if (!_free.TryPop(out int place))
+        if (!_free.TryPop(out int index))
         {
-            place = _used++;
-            if (place == _sends.Length)
+            index = _used++;
+            if (index == _sends.Length)
             {
-                Array.Resize(ref _sends, 2 * place);
+                Array.Resize(ref _sends, 2 * index);
             }
         }
 
-        _sends[place] = send;
-        return place;
+        _sends[index] = send;
+        return index;
     }
 
-    public void Remove(int place) => _free.Push(place);
+    public void Remove(int index) => _free.Push(index);
 }

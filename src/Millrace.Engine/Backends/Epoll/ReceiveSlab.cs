@@ -4,9 +4,7 @@ using Millrace.Interop.Memory;
 
 namespace Millrace.Engine.Backends.Epoll;
 
-/// <summary>
-/// The buffers that receives are filled from, last returned first used. Each is either here or the reactor's, never both.
-/// </summary>
+/// <summary>The receive buffers, last returned first used. Each is either free or lent to the reactor.</summary>
 internal sealed unsafe class ReceiveSlab : IDisposable
 {
     private readonly byte* _slab;
@@ -14,7 +12,7 @@ internal sealed unsafe class ReceiveSlab : IDisposable
     private readonly ushort[] _free;
     private int _freeCount;
 
-    /// <summary>Which buffers the reactor has, kept in Debug builds only.</summary>
+    /// <summary>The lent buffers, tracked in Debug builds only.</summary>
     private readonly bool[] _lent;
 
     public ReceiveSlab(int count, int bufferBytes)
@@ -25,7 +23,7 @@ internal sealed unsafe class ReceiveSlab : IDisposable
         if (MemoryCalls.Failed(slab))
         {
             throw new EngineException(
-                $"There is no memory for the receive buffers ({Errno.Describe((int)slab)}): use fewer or smaller ones.");
+                $"There is no memory for the receive buffers ({Errno.Describe((int)slab)}): configure fewer or smaller ones.");
         }
 
         _slab = (byte*)slab;
@@ -58,6 +56,15 @@ internal sealed unsafe class ReceiveSlab : IDisposable
     {
         NoteLent(id, false);
         _free[_freeCount++] = id;
+    }
+
+    /// <summary>Releases the pages' memory until they are used again, unless a buffer is lent.</summary>
+    public void DiscardPages()
+    {
+        if (_freeCount == _free.Length)
+        {
+            _ = MemoryCalls.DiscardPages((nint)_slab, _slabBytes);
+        }
     }
 
     public void Dispose() => _ = MemoryCalls.Unmap((nint)_slab, _slabBytes);

@@ -1,24 +1,24 @@
 using System.Net;
-using Millrace.Web.Exchanges;
+using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.Server.AccessLog.Formats;
 
-/// <summary>Writes exchanges as lines, without their line feeds. One thread's.</summary>
+/// <summary>Writes exchanges as lines, without line feeds. Not thread-safe.</summary>
 internal interface ILineFormat
 {
-    /// <param name="line">Where to.</param>
-    /// <param name="exchange">What is told of.</param>
-    /// <param name="client">Whose request it was, as far as is known.</param>
-    void Write(LineBuffer line, Exchange exchange, IPAddress? client);
+    /// <param name="line">The destination.</param>
+    /// <param name="exchange">The exchange.</param>
+    /// <param name="client">The client's address, if known.</param>
+    void Write(LineBuffer line, HttpExchange exchange, IPAddress? client);
 }
 
-/// <summary>The formats by their names.</summary>
+/// <summary>Creates the formats.</summary>
 internal static class LineFormats
 {
-    /// <summary>An address of IPv6 with its scope, in the longest spelling.</summary>
+    /// <summary>The longest text of an IPv6 address with its scope.</summary>
     public const int AddressBytesMax = 65;
 
-    /// <summary>What nginx says of a request whose client did not wait for an answer: there is no status for none.</summary>
+    /// <summary>As in nginx: the client disconnected before the response.</summary>
     private const int ClientClosed = 499;
 
     public static ILineFormat Make(AccessLogFormat format) => format switch
@@ -28,5 +28,5 @@ internal static class LineFormats
         _ => new JsonFormat(),
     };
 
-    public static int StatusOf(Exchange exchange) => exchange.Status == Exchange.Unanswered ? ClientClosed : exchange.Status;
+    public static int StatusOf(HttpExchange exchange) => exchange.Status == HttpExchange.NoResponse ? ClientClosed : exchange.Status;
 }

@@ -1,20 +1,20 @@
 using System.Net;
 using Millrace.Http;
-using Millrace.Web.Exchanges;
+using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.Server.AccessLog.Formats;
 
 /// <summary>
-/// An object a line (RFC 8259), always with the same members but <c>peer</c> and <c>malformed</c>; null for what was not said.
+/// One JSON object per line (RFC 8259), with the same members each time, except <c>peer</c> and <c>malformed</c>; null for missing values.
 /// </summary>
 internal sealed class JsonFormat : ILineFormat
 {
-    /// <summary>2026-11-22T02:00:00.0000000Z, of which milliseconds are shown.</summary>
+    /// <summary>2026-11-22T02:00:00.0000000Z, cut to milliseconds.</summary>
     private const int TimeBytes = 23;
 
     private const int MicrosecondsPerMillisecond = 1_000;
 
-    public void Write(LineBuffer line, Exchange exchange, IPAddress? client)
+    public void Write(LineBuffer line, HttpExchange exchange, IPAddress? client)
     {
         line.Add("{\"time\":\""u8);
         AddTime(line, exchange.StartedAt);
@@ -49,13 +49,13 @@ internal sealed class JsonFormat : ILineFormat
         line.Add((byte)'}');
     }
 
-    private static ReadOnlySpan<byte> NameOf(ExchangeBody body) => body switch
+    private static ReadOnlySpan<byte> NameOf(ResponseBodySource body) => body switch
     {
-        ExchangeBody.None => "none"u8,
-        ExchangeBody.Text => "text"u8,
-        ExchangeBody.Baked => "baked"u8,
-        ExchangeBody.Ring => "ring"u8,
-        _ => "stream"u8,
+        ResponseBodySource.None => "none"u8,
+        ResponseBodySource.Text => "text"u8,
+        ResponseBodySource.InMemory => "memory"u8,
+        ResponseBodySource.SingleRead => "read"u8,
+        _ => "streamed"u8,
     };
 
     private static void AddTime(LineBuffer line, DateTime utc)
@@ -63,7 +63,7 @@ internal sealed class JsonFormat : ILineFormat
         Span<byte> text = stackalloc byte[TimeBytes + 8];
         if (!System.Buffers.Text.Utf8Formatter.TryFormat(utc, text, out _, new('O')))
         {
-            throw new InvalidOperationException("A time takes more room than any.");
+            throw new InvalidOperationException("A formatted time is longer than expected.");
         }
 
         line.Add(text[..TimeBytes]);

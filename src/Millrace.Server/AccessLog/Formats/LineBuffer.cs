@@ -2,7 +2,7 @@ using System.Buffers.Text;
 
 namespace Millrace.Server.AccessLog.Formats;
 
-/// <summary>A line while it is written: memory that grows to the longest one there was, and is used again.</summary>
+/// <summary>A reusable buffer for one line, which grows to the longest line.</summary>
 internal sealed class LineBuffer
 {
     private byte[] _bytes = new byte[1024];
@@ -31,7 +31,7 @@ internal sealed class LineBuffer
         _written += digits;
     }
 
-    /// <summary>A number with zeros before it, to so many digits.</summary>
+    /// <summary>Adds a number, padded with zeros to the given digits.</summary>
     public void AddNumber(int number, int digits)
     {
         Span<byte> room = Room(digits);
@@ -51,13 +51,13 @@ internal sealed class LineBuffer
         Add(digits[value & 0xF]);
     }
 
-    /// <summary>What formats itself, in no more than so many bytes.</summary>
+    /// <summary>Adds a formattable value of at most the given bytes.</summary>
     public void AddFormatted<TValue>(TValue value, int bytesMax)
         where TValue : IUtf8SpanFormattable
     {
         if (!value.TryFormat(Room(bytesMax), out int bytes, default, System.Globalization.CultureInfo.InvariantCulture))
         {
-            throw new InvalidOperationException($"A {typeof(TValue).Name} takes more than {bytesMax} bytes.");
+            throw new InvalidOperationException($"A formatted {typeof(TValue).Name} is longer than {bytesMax} bytes.");
         }
 
         _written += bytes;

@@ -4,15 +4,14 @@ using System.Text;
 namespace Millrace.Server.AccessLog.Formats;
 
 /// <summary>
-/// Writes texts of clients so that they stay texts: nobody can end a quoted string, begin a line of his own, or have a terminal do
-/// anything. They are cut at a length that no honest one has.
+/// Escapes clients' texts: they cannot end a quoted string, begin a new line, or control a terminal. Long texts are truncated.
 /// </summary>
 internal static class LineText
 {
-    /// <summary>A target is no longer (it is the limit of a request line), and of other fields more than this is nobody's name.</summary>
+    /// <summary>The limit of a request line, and far above any real value of other fields.</summary>
     public const int BytesMax = 8 * 1024;
 
-    /// <summary>What a byte may become: <c>\u00XX</c>.</summary>
+    /// <summary>The longest escape of a byte: <c>\u00XX</c>.</summary>
     public const int EscapedBytesMax = 6;
 
     private static readonly SearchValues<byte> PlainBytes = SearchValues.Create(
@@ -22,7 +21,9 @@ internal static class LineText
                 .Where(static value => value is not ((byte)'"' or (byte)'\\')),
         ]);
 
-    /// <summary>As nginx writes it, which all readers of the NCSA formats know: what is not plain ASCII is <c>\xXX</c>.</summary>
+    /// <summary>
+    /// Escapes as nginx does, which all readers of NCSA formats understand: bytes outside printable ASCII become <c>\xXX</c>.
+    /// </summary>
     public static void AddNcsa(LineBuffer line, ReadOnlySpan<byte> text)
     {
         text = Cut(text);
@@ -35,8 +36,7 @@ internal static class LineText
     }
 
     /// <summary>
-    /// As the inside of a JSON string (RFC 8259, section 7): characters of UTF-8 are kept, but for control characters; a byte that is none
-    /// becomes U+FFFD.
+    /// Escapes for a JSON string (RFC 8259, section 7): UTF-8 characters stay, except control characters; an invalid byte becomes U+FFFD.
     /// </summary>
     public static void AddJson(LineBuffer line, ReadOnlySpan<byte> text)
     {
@@ -46,7 +46,7 @@ internal static class LineText
             OperationStatus status = Rune.DecodeFromUtf8(text, out Rune rune, out int bytes);
             if (status == OperationStatus.Done && rune.IsAscii && rune.Value >= ' ' && rune.Value != 0x7F)
             {
-                // A quote or a backslash: the others are plain.
+                // A quote or a backslash: all other printable ASCII is plain.
                 line.Add((byte)'\\');
                 line.Add((byte)rune.Value);
             }
@@ -63,7 +63,7 @@ internal static class LineText
         }
     }
 
-    /// <summary>Adds what needs no escape; whether there is more.</summary>
+    /// <summary>Adds bytes that need no escape. True if more follows.</summary>
     private static bool AddPlain(LineBuffer line, ref ReadOnlySpan<byte> text)
     {
         int plain = text.IndexOfAnyExcept(PlainBytes);
@@ -72,7 +72,7 @@ internal static class LineText
         return !text.IsEmpty;
     }
 
-    /// <summary>C0, DEL and C1, and the separators that some readers take for the end of a line.</summary>
+    /// <summary>C0, DEL and C1, and separators that some readers treat as the end of a line.</summary>
     private static bool IsControl(Rune rune) => Rune.IsControl(rune) || rune.Value is 0x2028 or 0x2029;
 
     private static void AddEscaped(LineBuffer line, int value)

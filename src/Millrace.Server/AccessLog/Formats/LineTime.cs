@@ -1,8 +1,7 @@
 namespace Millrace.Server.AccessLog.Formats;
 
 /// <summary>
-/// The time of a line as NCSA's formats have it, in the machine's zone: <c>10/Oct/2000:13:55:36 -0700</c>. Written once a second; one
-/// thread's.
+/// The time in NCSA formats, in the local time zone: <c>10/Oct/2000:13:55:36 -0700</c>. Formatted once per second. Not thread-safe.
 /// </summary>
 internal sealed class LineTime
 {

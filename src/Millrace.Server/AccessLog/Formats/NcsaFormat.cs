@@ -1,17 +1,17 @@
 using System.Net;
-using Millrace.Web.Exchanges;
+using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.Server.AccessLog.Formats;
 
 /// <summary>
-/// The common log format of NCSA's server, and the combined one of Apache's:
+/// The common log format of the NCSA server, and Apache's combined format:
 /// <c>client - - [time] "request line" status bytes "referer" "user agent"</c>.
 /// </summary>
 internal sealed class NcsaFormat(bool isCombined) : ILineFormat
 {
     private readonly LineTime _time = new();
 
-    public void Write(LineBuffer line, Exchange exchange, IPAddress? client)
+    public void Write(LineBuffer line, HttpExchange exchange, IPAddress? client)
     {
         if (client is null)
         {
@@ -37,7 +37,7 @@ internal sealed class NcsaFormat(bool isCombined) : ILineFormat
         }
     }
 
-    private static void AddRequestLine(LineBuffer line, Exchange exchange)
+    private static void AddRequestLine(LineBuffer line, HttpExchange exchange)
     {
         if (exchange.Method.IsEmpty)
         {

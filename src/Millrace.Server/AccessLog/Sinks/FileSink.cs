@@ -1,21 +1,21 @@
 using Millrace.Interop;
 using Millrace.Interop.Files;
-using Millrace.Server.Service;
+using Millrace.Server.Host;
 
 namespace Millrace.Server.AccessLog.Sinks;
 
 /// <summary>
-/// A file that is appended to: by several processes if need be, as each write goes to its end (O_APPEND), and after somebody has cut it
-/// off. It is made where there is none, for its owner to read and write, and for its group to read.
+/// Appends to a file. Each write goes to the end (O_APPEND), so that several processes may append, and the file may be truncated. A missing
+/// file is created with read and write access for its owner and read access for its group.
 /// </summary>
-/// <param name="path">Where it is.</param>
-/// <param name="owner">To whom it is given where root makes it; null for nobody else.</param>
+/// <param name="path">The path.</param>
+/// <param name="owner">The user who gets a file that root creates; null for no change of owner.</param>
 internal sealed class FileSink(string path, ServiceUser? owner = null) : ILogSink
 {
     private const int None = -1;
     private const ulong OwnerWritesGroupReads = 0b110_100_000;
 
-    /// <summary>Not to wait for the reader of a named pipe: it is there, or the log has none.</summary>
+    /// <summary>Non-blocking open: a named pipe without a reader fails instead of blocking.</summary>
     private const ulong Flags =
         OpenFlags.WriteOnly | OpenFlags.Append | OpenFlags.NoControllingTerminal | OpenFlags.NonBlock | OpenFlags.CloseOnExec;
 
@@ -24,7 +24,7 @@ internal sealed class FileSink(string path, ServiceUser? owner = null) : ILogSin
 
     public string Name => path;
 
-    /// <summary>Whether it was made here, and given to its owner.</summary>
+    /// <summary>Whether the file was created here, and given to its owner.</summary>
     public bool IsNew { get; private set; }
 
     public int Open()
@@ -50,7 +50,7 @@ internal sealed class FileSink(string path, ServiceUser? owner = null) : ILogSin
             return FileCalls.Close(opened);
         }
 
-        return opened == -Errno.ENOENT ? ParentFolder.MayMake(path) : opened;
+        return opened == -Errno.ENOENT ? ParentDirectory.MayMake(path) : opened;
     }
 
     public int Write(ReadOnlySpan<byte> lines) => (int)FileCalls.Write(_file, lines);
@@ -65,8 +65,7 @@ internal sealed class FileSink(string path, ServiceUser? owner = null) : ILogSin
     }
 
     /// <summary>
-    /// Nothing is given away but a file that is made here: none that was there before, and none where a symlink leads, as somebody else may
-    /// have laid it.
+    /// Gives away only a file that is created here, never an existing one and never through a symlink, which another user may have placed.
     /// </summary>
     private int MakeFor(ServiceUser user)
     {
@@ -78,7 +77,7 @@ internal sealed class FileSink(string path, ServiceUser? owner = null) : ILogSin
         });
         if (made >= 0)
         {
-            // Some file systems have no owners, and refuse: what the user may do there is seen when the process has become that user.
+            // Some file systems do not support owners. Whether the user may write is checked after the change of user.
             IsNew = FileCalls.SetOwner(made, user.Id, user.Group) == 0;
         }
 

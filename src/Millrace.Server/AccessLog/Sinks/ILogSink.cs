@@ -1,20 +1,20 @@
 namespace Millrace.Server.AccessLog.Sinks;
 
-/// <summary>Where lines end up. The writer's thread only; a call may wait.</summary>
+/// <summary>A destination of lines. Only the writer's thread uses it; calls may block.</summary>
 internal interface ILogSink : IDisposable
 {
-    /// <summary>For people.</summary>
+    /// <summary>The name for messages.</summary>
     string Name { get; }
 
-    /// <summary>Opens it, or opens it anew under its name; 0, or -errno, and then it is as it was before.</summary>
+    /// <summary>Opens or reopens the destination; 0, or -errno with the previous state kept.</summary>
     int Open();
 
-    /// <summary>Whether it could be opened: 0, or -errno. Nothing is made for it, and nothing written.</summary>
+    /// <summary>Checks whether it can be opened: 0, or -errno. Creates and writes nothing.</summary>
     int Try();
 
     /// <summary>
-    /// Writes lines, all whole but for the first, which may be the rest of one that was begun. Gives the bytes that need not be written
-    /// again, or -errno where there are none.
+    /// Writes lines; all are whole, except that the first may be the remainder of a line that was partly written. Returns the number of
+    /// bytes written, or -errno if none were.
     /// </summary>
     int Write(ReadOnlySpan<byte> lines);
 }

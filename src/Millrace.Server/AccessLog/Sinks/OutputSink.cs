@@ -2,12 +2,12 @@ using Millrace.Interop.Files;
 
 namespace Millrace.Server.AccessLog.Sinks;
 
-/// <summary>The standard output, whatever that is. Whoever reads it too slowly holds up the writer, and nobody else.</summary>
+/// <summary>Standard output. A slow reader delays only the writer's thread.</summary>
 internal sealed class OutputSink : ILogSink
 {
     private const int StandardOutput = 1;
 
-    public string Name => "the standard output";
+    public string Name => "standard output";
 
     public int Open() => 0;
 
@@ -17,6 +17,6 @@ internal sealed class OutputSink : ILogSink
 
     public void Dispose()
     {
-        // It is the process's.
+        // The process owns it.
     }
 }

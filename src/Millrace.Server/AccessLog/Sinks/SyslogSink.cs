@@ -9,8 +9,8 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Server.AccessLog.Sinks;
 
 /// <summary>
-/// The system's log by its local socket: a datagram a line, framed as libc's <c>syslog(3)</c> does (RFC 3164 without a host), which
-/// journald, rsyslog and busybox take. A daemon that was restarted is connected to anew.
+/// The system log by its local socket: one datagram per line, in the format of libc's <c>syslog(3)</c> (RFC 3164 without a host), which
+/// journald, rsyslog and busybox accept. Reconnects after a restart of the daemon.
 /// </summary>
 internal sealed class SyslogSink(string path) : ILogSink
 {
@@ -102,7 +102,7 @@ internal sealed class SyslogSink(string path) : ILogSink
             result = FileCalls.Write(_socket, _datagram.AsSpan(0, bytes));
         }
 
-        // A line that is too long for the daemon always will be.
+        // A line that is too long for the daemon always will be: it is skipped.
         return result == -Errno.EMSGSIZE ? 0 : (int)result;
     }
 

@@ -3,7 +3,7 @@ using System.Text.Json;
 
 namespace Millrace.Server.Admin.Dashboard;
 
-/// <summary>Writes what the live page asks for each second. Durations are in seconds, sizes in bytes.</summary>
+/// <summary>Writes the JSON that the live page requests each second. Durations are in seconds, sizes in bytes.</summary>
 internal static class StatsJson
 {
     public static byte[] Write(in StatsFacts facts, IReadOnlyCollection<StatsSample> samples)
@@ -83,3 +83,15 @@ internal static class StatsJson
         }
     }
 }
+
+/// <summary>Facts about the server on the live page, besides the samples.</summary>
+internal readonly record struct StatsFacts(
+    string Version,
+    string Backend,
+    Readiness Readiness,
+    string? Trouble,
+    int Reactors,
+    long Assets,
+    long StartedAtMs,
+    long Requests,
+    long BodyBytes);

@@ -4,10 +4,10 @@ using Millrace.Server.Metrics;
 
 namespace Millrace.Server.Admin.Dashboard;
 
-/// <summary>Makes samples of what reactors count: what came since the last one. One thread.</summary>
-/// <param name="group">Whose connections.</param>
-/// <param name="requests">The requests.</param>
-/// <param name="takeLag">The worst lag of a reactor since this was asked last, in seconds.</param>
+/// <summary>Creates samples from the differences of the reactors' counters. Not thread-safe.</summary>
+/// <param name="group">The group whose connections are counted.</param>
+/// <param name="requests">The requests' meter.</param>
+/// <param name="takeLag">Returns the worst lag of a reactor since the previous call, in seconds.</param>
 internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Func<int, double> takeLag)
 {
     private RequestTotals _totals = requests.Total();

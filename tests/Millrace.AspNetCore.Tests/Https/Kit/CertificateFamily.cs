@@ -39,7 +39,8 @@ internal sealed class CertificateFamily : IDisposable
             return request.CreateSelfSigned(from, until);
         }
 
-        using X509Certificate2 signed = request.Create(issuer, issuer.NotBefore, issuer.NotAfter, RandomNumberGenerator.GetBytes(8));
+        using X509Certificate2 signed = request.Create(
+            issuer, new DateTimeOffset(issuer.NotBefore), new DateTimeOffset(issuer.NotAfter), RandomNumberGenerator.GetBytes(8));
         using X509Certificate2 whole = signed.CopyWithPrivateKey(key);
         return X509CertificateLoader.LoadPkcs12(whole.Export(X509ContentType.Pkcs12), password: null);
     }

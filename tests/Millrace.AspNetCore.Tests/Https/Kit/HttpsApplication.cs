@@ -10,16 +10,16 @@ namespace Millrace.AspNetCore.Tests.Https.Kit;
 internal static class HttpsApplication
 {
     /// <param name="kind">Who does.</param>
-    /// <param name="answer">What is done with each request.</param>
+    /// <param name="response">What is done with each request.</param>
     /// <param name="https">Options, in the words that both have.</param>
     /// <param name="endpoint">Protocols, and connection middleware behind TLS.</param>
     public static Task<RunningApplication> StartAsync(
         HttpsKind kind,
-        RequestDelegate answer,
+        RequestDelegate response,
         Action<HttpsConnectionAdapterOptions>? https = null,
         Action<ListenOptions>? endpoint = null) => RunningApplication.StartAsync(
             kind.Transport(),
-            answer,
+            response,
             static limits => limits.MaxRequestBodySize = null,
             listen =>
             {

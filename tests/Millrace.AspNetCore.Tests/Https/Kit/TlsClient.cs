@@ -91,8 +91,8 @@ internal sealed class TlsClient : IAsyncDisposable
             await using TlsClient client = await ConnectAsync(application, adjust);
             // By TLS 1.3 the client is done first, and hears of it later.
             await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
-            string? answer = await client.ReadToEndAsync();
-            if (string.IsNullOrEmpty(answer))
+            string? response = await client.ReadToEndAsync();
+            if (string.IsNullOrEmpty(response))
             {
                 throw new AuthenticationException("The connection ended without an answer.");
             }

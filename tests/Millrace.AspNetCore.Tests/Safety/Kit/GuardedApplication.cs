@@ -24,17 +24,23 @@ internal sealed class GuardedApplication : IAsyncDisposable
 
     public ReactorGroup Group { get; }
 
-    public static async Task<GuardedApplication> StartAsync(int reactors, Action<WebApplication> routes, bool isWatched = true, bool comesHome = false)
+    public static async Task<GuardedApplication> StartAsync(
+        int reactors,
+        Action<WebApplication> routes,
+        bool isWatched = true,
+        bool comesHome = false,
+        Action<IServiceCollection>? services = null)
     {
         RunningApplication application = await RunningApplication.StartAsync(
             TransportKind.Millrace,
             static _ => Task.CompletedTask,
             // It gives a body that does not come five seconds, and so does the watch a handler that blocks.
             static limits => limits.MinRequestBodyDataRate = null,
-            host: host => host.ConfigureServices(services =>
+            host: host => host.ConfigureServices(all =>
             {
-                services.AddRouting();
-                services.Configure<MillraceTransportOptions>(options =>
+                services?.Invoke(all);
+                all.AddRouting();
+                all.Configure<MillraceTransportOptions>(options =>
                 {
                     options.ReactorCount = reactors;
                     options.WatchForStalls = isWatched;

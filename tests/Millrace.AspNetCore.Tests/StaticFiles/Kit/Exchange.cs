@@ -8,18 +8,22 @@ namespace Millrace.AspNetCore.Tests.StaticFiles.Kit;
 internal static class Exchange
 {
     /// <summary>The whole answer, head and body, as text.</summary>
-    public static async Task<string> SendAsync(HostedApp app, string method, string target, params string[] fields)
+    public static Task<string> SendAsync(HostedApp app, string method, string target, params string[] fields) =>
+        SendToAsync(app, "localhost", method, target, fields);
+
+    /// <summary>The same for a host.</summary>
+    public static async Task<string> SendToAsync(HostedApp app, string host, string method, string target, params string[] fields)
     {
         using var deadline = new CancellationTokenSource(HostedApp.Limit);
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(new IPEndPoint(IPAddress.Loopback, app.Address.Port), deadline.Token);
         string head = string.Concat(fields.Select(static field => field + "\r\n"));
         await socket.SendAsync(
-            Encoding.Latin1.GetBytes($"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{head}\r\n"), deadline.Token);
+            Encoding.Latin1.GetBytes($"{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{head}\r\n"), deadline.Token);
         using var stream = new NetworkStream(socket);
-        using var answer = new MemoryStream();
-        await stream.CopyToAsync(answer, deadline.Token);
-        return Encoding.Latin1.GetString(answer.ToArray());
+        using var response = new MemoryStream();
+        await stream.CopyToAsync(response, deadline.Token);
+        return Encoding.Latin1.GetString(response.ToArray());
     }
 
     public static async Task<int> StatusAsync(HostedApp app, string method, string target) =>

@@ -74,8 +74,8 @@ internal sealed class HostedApp : IAsyncDisposable
 
     public async Task<(HttpStatusCode Status, byte[] Body)> GetAsync(string target)
     {
-        using HttpResponseMessage answer = await Client.GetAsync(new Uri(target, UriKind.Relative));
-        return (answer.StatusCode, await answer.Content.ReadAsByteArrayAsync());
+        using HttpResponseMessage response = await Client.GetAsync(new Uri(target, UriKind.Relative));
+        return (response.StatusCode, await response.Content.ReadAsByteArrayAsync());
     }
 
     public async Task<HttpResponseMessage> AskAsync(HttpMethod method, string target, params (string Name, string Value)[] fields)

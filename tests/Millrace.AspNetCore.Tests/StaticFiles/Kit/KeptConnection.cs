@@ -28,17 +28,17 @@ internal static class KeptConnection
         }
     }
 
-    private static bool IsWhole(string answer, bool isHead)
+    private static bool IsWhole(string response, bool isHead)
     {
-        int end = answer.IndexOf("\r\n\r\n", StringComparison.Ordinal);
+        int end = response.IndexOf("\r\n\r\n", StringComparison.Ordinal);
         if (end < 0)
         {
             return false;
         }
 
         const string name = "Content-Length: ";
-        int length = answer.IndexOf(name, 0, end, StringComparison.Ordinal);
-        return length < 0 || isHead || answer.Length == end + 4 + int.Parse(answer.AsSpan(length + name.Length)
-            [..answer.AsSpan(length + name.Length).IndexOf('\r')], System.Globalization.CultureInfo.InvariantCulture);
+        int length = response.IndexOf(name, 0, end, StringComparison.Ordinal);
+        return length < 0 || isHead || response.Length == end + 4 + int.Parse(response.AsSpan(length + name.Length)
+            [..response.AsSpan(length + name.Length).IndexOf('\r')], System.Globalization.CultureInfo.InvariantCulture);
     }
 }

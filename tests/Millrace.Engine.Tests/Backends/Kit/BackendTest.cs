@@ -1,13 +1,13 @@
 using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Epoll;
-using Millrace.Engine.Backends.Uring;
+using Millrace.Engine.Backends.IoUring;
 using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Backends.Kit;
 
 /// <summary>A test of what all backends owe the reactor; each backend runs it as a class of its own, which bears its trait.</summary>
 [Collection(nameof(Wire.Kit.RealSockets))]
-public abstract class BackendTest(BackendKind kind, bool isPolled = false, bool isRegistered = false)
+public abstract class BackendTest(BackendKind kind, bool isPolled = false)
 {
     internal const int BufferBytes = 1024;
 
@@ -41,9 +41,6 @@ public abstract class BackendTest(BackendKind kind, bool isPolled = false, bool 
         kernel.ExpectNothing(SendToken);
     }
 
-    private Backend Create(EngineOptions options)
-    {
-        options = isRegistered ? options.Registered() : options;
-        return kind == BackendKind.Epoll ? new EpollBackend(options) : new UringBackend(IsPolled ? options.Polled() : options);
-    }
+    private Backend Create(EngineOptions options) =>
+        kind == BackendKind.Epoll ? new EpollBackend(options) : new IoUringBackend(IsPolled ? options.Polled() : options);
 }

@@ -21,7 +21,7 @@ internal sealed unsafe class DirectBackend(Backend backend) : IDisposable
     /// <summary>The next completion of an operation. Others are kept for whoever asks for them.</summary>
     public Completion Next(OperationToken token)
     {
-        for (var watch = Stopwatch.StartNew(); watch.Elapsed < EngineTest.Patience; Turn(timeoutMs: 10))
+        for (var watch = Stopwatch.StartNew(); watch.Elapsed < EngineTest.Patience; Iteration(timeoutMs: 10))
         {
             int index = _unclaimed.FindIndex(completion => completion.Token == token);
             if (index >= 0)
@@ -38,20 +38,20 @@ internal sealed unsafe class DirectBackend(Backend backend) : IDisposable
     /// <summary>Turns that bring nothing for an operation: it waits.</summary>
     public void ExpectNothing(OperationToken token)
     {
-        TakeSomeTurns();
+        TakeSomeIterations();
         Assert.DoesNotContain(_unclaimed, completion => completion.Token == token);
     }
 
     /// <summary>Turns that may bring something for an operation, and not its end.</summary>
     public void ExpectNoEnd(OperationToken token)
     {
-        TakeSomeTurns();
+        TakeSomeIterations();
         Assert.DoesNotContain(_unclaimed, completion => completion.Token == token && completion.IsTerminal);
     }
 
-    public int Turn(long timeoutMs)
+    public int Iteration(long timeoutMs)
     {
-        ReadOnlySpan<Completion> completions = Backend.Turn(timeoutMs);
+        ReadOnlySpan<Completion> completions = Backend.Poll(timeoutMs);
         foreach (Completion completion in completions)
         {
             // An operation of its own for some backends and none for others; nobody relies on it.
@@ -94,13 +94,6 @@ internal sealed unsafe class DirectBackend(Backend backend) : IDisposable
         Assert.Equal((-Interop.Errno.ECANCELED, true), (end.Result, end.IsTerminal));
     }
 
-    /// <summary>Closes a socket, and takes the turn that every close of a reactor's is followed by.</summary>
-    public void Close(int socket)
-    {
-        Backend.CloseSocket(socket);
-        Turn(timeoutMs: 0);
-    }
-
     public byte* Memory(ReadOnlySpan<byte> content)
     {
         byte* memory = (byte*)NativeMemory.Alloc((nuint)Math.Max(content.Length, 1));
@@ -115,11 +108,11 @@ internal sealed unsafe class DirectBackend(Backend backend) : IDisposable
         _memory.ForEach(static memory => NativeMemory.Free((void*)memory));
     }
 
-    private void TakeSomeTurns()
+    private void TakeSomeIterations()
     {
-        for (int turn = 0; turn < 5; turn++)
+        for (int iteration = 0; iteration < 5; iteration++)
         {
-            Turn(timeoutMs: 2);
+            Iteration(timeoutMs: 2);
         }
     }
 }

@@ -76,20 +76,20 @@ public class BackPressureTests : EngineTest
     {
         TestServer server = await Serve(Handlers.Echo, Options with { ReceiveBuffers = 2, ReceiveBufferBytes = 1_024 });
         await EchoWithMany(server, clients: 300, bytes: 20_000);
-        Assert.True(server.Reactor.Counters.ReceivesParked > 0, "The buffers never ran out, so nothing was shown.");
+        Assert.True(server.Reactor.Counters.ReceivesStarved > 0, "The buffers never ran out, so nothing was shown.");
     }
 
     [Theory]
     [InlineData(1, 2, 1, 2)]
     [InlineData(1, 2, 256, 1_024)]
     [InlineData(4, 4, 1, 1)]
-    public async Task The_smallest_queues_are_still_right_under_load(int submissions, int completions, int perTurn, int buffers)
+    public async Task The_smallest_queues_are_still_right_under_load(int submissions, int completions, int perIteration, int buffers)
     {
         TestServer server = await Serve(Handlers.Echo, Options with
         {
             SubmissionEntries = submissions,
             CompletionEntries = completions,
-            CompletionsPerTurn = perTurn,
+            CompletionsPerIteration = perIteration,
             ReceiveBuffers = buffers,
             ReceiveBufferBytes = 512,
         });

@@ -98,7 +98,7 @@ public class EchoTests : EngineTest
     [Fact]
     public async Task Pipelined_requests_are_answered_in_order()
     {
-        TestServer server = await Serve(Handlers.Answer);
+        TestServer server = await Serve(Handlers.Response);
         TestClient client = await server.Connect();
         byte[] requests = [.. Enumerable.Range(0, 1_000).SelectMany(i => Handlers.Request(i, i % 97))];
         Task send = client.Send(requests);

@@ -31,11 +31,11 @@ public sealed class FileReadTests : EngineTest
             connection.Write(">"u8);
         });
         TestClient client = await server.Connect();
-        byte[] answer = await client.ReceiveToEnd();
-        Assert.Equal(bytes + 2, answer.Length);
-        Assert.Equal((byte)'<', answer[0]);
-        Assert.Equal((byte)'>', answer[^1]);
-        Pattern.Check(answer.AsSpan(1, bytes), 1);
+        byte[] response = await client.ReceiveToEnd();
+        Assert.Equal(bytes + 2, response.Length);
+        Assert.Equal((byte)'<', response[0]);
+        Assert.Equal((byte)'>', response[^1]);
+        Pattern.Check(response.AsSpan(1, bytes), 1);
         Assert.Empty(Log.Failures);
     }
 
@@ -55,9 +55,9 @@ public sealed class FileReadTests : EngineTest
             }
         });
         TestClient client = await server.Connect();
-        byte[] answer = await client.ReceiveToEnd();
-        Assert.Equal(Bytes, answer.Length);
-        Pattern.Check(answer, 2);
+        byte[] response = await client.ReceiveToEnd();
+        Assert.Equal(Bytes, response.Length);
+        Pattern.Check(response, 2);
     }
 
     [Fact]
@@ -109,9 +109,9 @@ public sealed class FileReadTests : EngineTest
             return Task.CompletedTask;
         });
         TestClient client = await server.Connect();
-        byte[] answer = await client.ReceiveToEnd();
-        Pattern.Check(answer.AsSpan(1), 3);
-        Assert.Equal(100_001, answer.Length);
+        byte[] response = await client.ReceiveToEnd();
+        Pattern.Check(response.AsSpan(1), 3);
+        Assert.Equal(100_001, response.Length);
         client.Dispose();
         await server.Emptied();
         Assert.Equal(0, Interop.Files.FileCalls.Close(file));

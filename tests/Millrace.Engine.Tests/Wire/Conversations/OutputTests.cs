@@ -60,9 +60,9 @@ public class OutputTests : EngineTest
             pinned.Free();
         });
         TestClient client = await server.Connect();
-        byte[] answer = await client.ReceiveToEnd();
-        Assert.Equal(pairs * 20, answer.Length);
-        Pattern.Check(answer, 2);
+        byte[] response = await client.ReceiveToEnd();
+        Assert.Equal(pairs * 20, response.Length);
+        Pattern.Check(response, 2);
     }
 
     [Fact]

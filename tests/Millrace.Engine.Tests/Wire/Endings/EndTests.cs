@@ -10,13 +10,13 @@ public class EndTests : EngineTest
     public async Task Fin_after_the_request_still_gets_the_whole_answer()
     {
         const int Bytes = 8 * 1024 * 1024;
-        TestServer server = await Serve(Handlers.Answer);
+        TestServer server = await Serve(Handlers.Response);
         TestClient client = await server.Connect();
         await client.Send(Handlers.Request(5, Bytes));
         client.Finish();
-        byte[] answer = await client.ReceiveToEnd();
-        Assert.Equal(Bytes, answer.Length);
-        Pattern.Check(answer, 5);
+        byte[] response = await client.ReceiveToEnd();
+        Assert.Equal(Bytes, response.Length);
+        Pattern.Check(response, 5);
         await server.Emptied();
     }
 
@@ -157,9 +157,9 @@ public class EndTests : EngineTest
             return Task.CompletedTask;
         });
         TestClient client = await server.Connect();
-        byte[] answer = await client.ReceiveToEnd();
-        Assert.Equal(3_001_000, answer.Length);
-        Pattern.Check(answer, 4);
+        byte[] response = await client.ReceiveToEnd();
+        Assert.Equal(3_001_000, response.Length);
+        Pattern.Check(response, 4);
         client.Dispose();
         await server.Emptied();
     }

@@ -35,9 +35,9 @@ public class HandlerFaultTests : EngineTest
                 byte[] bytes = connection.Input.ToArray();
                 connection.Consume(bytes.Length);
                 await Task.Delay(1);
-                Assert.False(connection.Reactor.IsHome);
+                Assert.False(connection.Reactor.IsReactorThread);
                 await connection.Reactor.SwitchTo();
-                Assert.True(connection.Reactor.IsHome);
+                Assert.True(connection.Reactor.IsReactorThread);
                 Assert.Same(connection.Reactor, Reactor.Current);
                 connection.Write(bytes);
                 await connection.FlushAsync();

@@ -135,4 +135,124 @@ public class OverloadTests : EngineTest
         Assert.Empty(Log.Failures);
         Assert.False(await server.AtHome(() => server.Reactor.IsOverloaded));
     }
+
+    /// <summary>Null where it is reset before it knows that it is connected.</summary>
+    private async Task<TestClient?> TryConnect(TestServer server, string from)
+    {
+        try
+        {
+            return await Connect(server.EndPoint, from: IPAddress.Parse(from));
+        }
+        catch (SocketException refused) when (refused.SocketErrorCode == SocketError.ConnectionReset)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>It keeps what it is sent while its first byte is 0, and answers otherwise.</summary>
+    private static async Task Keep(Connection connection)
+    {
+        while (await connection.ReadAsync() == ReadOutcome.Data)
+        {
+            if (connection.Input[0] != 0)
+            {
+                connection.Write(connection.Input);
+                connection.Consume(connection.Input.Length);
+                await connection.FlushAsync();
+            }
+        }
+    }
+
+    [Fact]
+    public async Task Where_memory_runs_out_the_connections_of_who_holds_most_are_reset_and_others_are_served()
+    {
+        TestServer server = await Serve(Keep, Options with { Limits = new Limits { BufferBytes = 1024 * 1024 } });
+        TestClient modest = await Connect(server.EndPoint, from: IPAddress.Parse("127.0.0.3"));
+        TestClient[] greedy = await Task.WhenAll(
+            Enumerable.Range(0, 40).Select(_ => Connect(server.EndPoint, from: IPAddress.Parse("127.0.0.2"))));
+        for (byte i = 1; i <= greedy.Length; i++)
+        {
+            _ = await Record.ExceptionAsync(() => greedy[i - 1].Send(new byte[40_000]));
+            Assert.Equal([i], await modest.Exchange([i]));
+            TestClient fresh = await Connect(server.EndPoint, from: IPAddress.Parse("127.0.0.4"));
+            Assert.Equal([i], await fresh.Exchange([i]));
+            fresh.Dispose();
+        }
+
+        await Eventually(() => server.Reactor.Counters.Starved > 0);
+        Assert.InRange(server.Reactor.Accounts.Bytes, 0, 1024 * 1024 * 9 / 8);
+        Array.ForEach(greedy, static client => client.Dispose());
+        modest.Dispose();
+        await server.Emptied();
+        Assert.Equal((0L, 0), await server.AtHome(() => (server.Reactor.Accounts.Bytes, server.Reactor.Accounts.Clients)));
+        Assert.Empty(Log.Failures);
+    }
+
+    [Fact]
+    public async Task While_connections_that_were_reset_hold_their_memory_still_there_is_some_for_a_client_that_holds_little()
+    {
+        var gate = new TaskCompletionSource();
+        TestServer server = await Serve(
+            async connection =>
+            {
+                await connection.ReadAsync();
+                if (connection.Input[0] != 0)
+                {
+                    connection.Write(connection.Input);
+                    await connection.FlushAsync();
+                    return;
+                }
+
+                // It does not see that it was reset.
+                connection.Write(new byte[40_000]);
+                await gate.Task;
+                await connection.Reactor.SwitchTo();
+            },
+            Options with { Limits = new Limits { BufferBytes = 4 * 1024 * 1024 } });
+        TestClient[] greedy = await Task.WhenAll(
+            Enumerable.Range(0, 100).Select(_ => Connect(server.EndPoint, from: IPAddress.Parse("127.0.0.2"))));
+        foreach (TestClient client in greedy)
+        {
+            _ = await Record.ExceptionAsync(() => client.Send(new byte[1]));
+        }
+
+        await Eventually(() => server.Reactor.Counters.Starved > 0);
+        for (byte i = 1; i <= 20; i++)
+        {
+            TestClient little = await Connect(server.EndPoint, from: IPAddress.Parse("127.0.0.3"));
+            Assert.Equal([i], await little.Exchange([i]));
+            little.Dispose();
+        }
+
+        gate.SetResult();
+        Array.ForEach(greedy, static client => client.Dispose());
+        await server.Emptied();
+        Assert.Equal(0, await server.AtHome(() => server.Reactor.Accounts.Bytes));
+        Assert.Empty(Log.Failures);
+    }
+
+    [Fact]
+    public async Task Where_there_are_as_many_connections_as_may_be_one_of_who_has_most_ends_for_one_of_another()
+    {
+        TestServer server = await Serve(Handlers.Echo, Options with { Limits = new Limits { Connections = 4 } });
+        var crowd = new List<TestClient>();
+        for (int i = 0; i < 4; i++)
+        {
+            TestClient client = await Connect(server.EndPoint, from: IPAddress.Parse("127.0.0.2"));
+            Assert.Equal([1], await client.Exchange([1]));
+            crowd.Add(client);
+        }
+
+        TestClient other = await Connect(server.EndPoint, from: IPAddress.Parse("127.0.0.3"));
+        Assert.Equal([2], await other.Exchange([2]));
+        await Eventually(() => server.Connections == 4);
+
+        // But not for one more of their own.
+        if (await TryConnect(server, "127.0.0.2") is { } another)
+        {
+            await another.ExpectReset();
+        }
+
+        Assert.Equal([3], await other.Exchange([3]));
+    }
 }

@@ -10,7 +10,7 @@ public class RudePeerTests : EngineTest
     {
         const int Seed = 20_261;
         TestServer server = await Serve(
-            Handlers.Answer, Options with { ReceiveBuffers = 16, Limits = new Limits { WriteStall = TimeSpan.FromSeconds(2) } });
+            Handlers.Response, Options with { ReceiveBuffers = 16, Limits = new Limits { WriteStall = TimeSpan.FromSeconds(2) } });
         Task[] polite = [.. Enumerable.Range(1, 8).Select(id => Exchange(server, id))];
         Task[] rude = [.. Enumerable.Range(1, 8).Select(id => Offend(server, new Random(Seed + id), id + 1_000))];
         await Task.WhenAll([.. polite, .. rude]);

@@ -2,7 +2,7 @@ using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine.Buffers;
-using Millrace.Engine.Stages;
+using Millrace.Engine.Filters;
 using Millrace.Tests.Shared;
 
 namespace Millrace.Engine.Tests.Wire.Kit;
@@ -31,7 +31,7 @@ public abstract class EngineTest : IAsyncLifetime
     public async ValueTask InitializeAsync()
     {
         await WarmUp.Once;
-        LoanLedger.Reports.Clear();
+        BlockLeakDetector.Reports.Clear();
         _descriptorsAtStart = Descriptors();
     }
 
@@ -53,7 +53,7 @@ public abstract class EngineTest : IAsyncLifetime
             Assert.Equal(0, reactor.Pools.Lent);
         }
 
-        Assert.Empty(LoanLedger.Reports);
+        Assert.Empty(BlockLeakDetector.Reports);
         await Eventually(
             () => Descriptors().Length <= _descriptorsAtStart.Length,
             () => $"Open at the end: {string.Join(", ", Descriptors())}; at the start: {string.Join(", ", _descriptorsAtStart)}.");
@@ -72,10 +72,10 @@ public abstract class EngineTest : IAsyncLifetime
         ConnectionHandler handler,
         EngineOptions? options = null,
         EndPoint? endPoint = null,
-        Func<Connection, IReadOnlyList<ConnectionStage>>? stages = null)
+        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = null)
     {
         ReactorGroup group = await Start(options);
-        Listener listener = await group.ListenAsync(endPoint ?? Loopback, handler, stages);
+        Listener listener = await group.ListenAsync(endPoint ?? Loopback, handler, filters);
         return new TestServer(this, group, listener);
     }
 

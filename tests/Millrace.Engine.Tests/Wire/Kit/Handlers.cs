@@ -20,7 +20,7 @@ internal static class Handlers
     }
 
     /// <summary>Answers each request "stream(4) count(4)" with so many bytes of that stream's pattern, until the peer's end.</summary>
-    public static async Task Answer(Connection connection)
+    public static async Task Response(Connection connection)
     {
         while (await connection.ReadAsync() == ReadOutcome.Data)
         {

@@ -69,9 +69,9 @@ internal sealed class TestClient : IDisposable
 
     public async Task<byte[]> Exchange(byte[] bytes)
     {
-        Task<byte[]> answer = Receive(bytes.Length);
+        Task<byte[]> response = Receive(bytes.Length);
         await Send(bytes);
-        return await answer;
+        return await response;
     }
 
     /// <summary>Reads until the connection ends and demands that it is by a reset.</summary>

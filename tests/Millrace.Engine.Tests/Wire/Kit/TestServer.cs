@@ -30,10 +30,10 @@ internal sealed record TestServer(EngineTest Test, ReactorGroup Group, Listener 
     public Task Emptied() => EngineTest.Eventually(() => Connections == 0, () => $"{Connections} connections stayed");
 
     /// <summary>Runs something on the reactor's thread and brings its result.</summary>
-    public Task<T> AtHome<T>(Func<T> look)
+    public Task<T> AtHome<T>(Func<T> check)
     {
         var done = new TaskCompletionSource<T>(TaskCreationOptions.RunContinuationsAsynchronously);
-        Reactor.Post(_ => done.SetResult(look()), null);
+        Reactor.Post(_ => done.SetResult(check()), null);
         return done.Task.WaitAsync(EngineTest.Patience);
     }
 }

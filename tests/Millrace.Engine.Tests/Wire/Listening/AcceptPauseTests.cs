@@ -26,8 +26,8 @@ public class AcceptPauseTests : EngineTest
         Assert.Equal(0, SocketCalls.Shutdown(socket, ShutdownHow.Both));
         await Eventually(() => Log.Of(AcceptPaused).Count > 0);
         long start = Stopwatch.GetTimestamp();
-        long turns = server.Reactor.Counters.Turns;
-        await Eventually(() => server.Reactor.Counters.Turns > turns + 10);
+        long iterations = server.Reactor.Counters.Iterations;
+        await Eventually(() => server.Reactor.Counters.Iterations > iterations + 10);
         Assert.True(Stopwatch.GetElapsedTime(start) > TimeSpan.FromMilliseconds(60), "The listener spins.");
         Assert.Equal([2], await first.Exchange([2]));
 

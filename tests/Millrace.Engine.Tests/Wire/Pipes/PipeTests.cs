@@ -308,9 +308,9 @@ public class PipeTests : EngineTest
         Task<byte[]> back = client.ReceiveToEnd();
         await client.Send(Pattern.Bytes(5, Bytes));
         client.Finish();
-        byte[] answer = await back;
-        Assert.Equal(Bytes, answer.Length);
-        Pattern.Check(answer, 5);
+        byte[] response = await back;
+        Assert.Equal(Bytes, response.Length);
+        Pattern.Check(response, 5);
         Assert.Empty(Log.Failures);
     }
 

@@ -59,9 +59,9 @@ public class StopTests : EngineTest
         Task stop = server.Group.StopAsync(FarAway);
         await Eventually(() => server.Reactor.IsDraining);
         draining.SetResult();
-        byte[] answer = await client.ReceiveToEnd();
-        Assert.Equal(5_000_000, answer.Length);
-        Pattern.Check(answer, 1);
+        byte[] response = await client.ReceiveToEnd();
+        Assert.Equal(5_000_000, response.Length);
+        Pattern.Check(response, 1);
         client.Dispose();
         await stop.WaitAsync(Patience);
         Assert.Empty(Log.Failures);

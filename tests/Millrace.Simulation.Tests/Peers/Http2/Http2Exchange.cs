@@ -22,7 +22,7 @@ internal enum StreamTreatment
 /// <summary>One stream of a peer: what it asks for, what came of the answer so far, and how it may end.</summary>
 internal sealed class Http2Exchange(World world, Exchange exchange, int streamId, StreamTreatment treatment, long window)
 {
-    private Answer? _answer;
+    private Response? _response;
     private int _piece;
     private int _pieceBytes;
 
@@ -49,9 +49,9 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     /// <summary>It has been reset by the peer: what still comes crossed that.</summary>
     public bool IsCancelled { get; set; }
 
-    public bool HasHead => _answer is not null;
+    public bool HasHead => _response is not null;
 
-    private bool IsWhole => !_answer!.BringsContent || _piece == _answer.Content.Count;
+    private bool IsWhole => !_response!.BringsContent || _piece == _response.Content.Count;
 
     /// <summary>Its request in frames, a body in several.</summary>
     public byte[] ToFrames(Dice dice, string scheme)
@@ -73,7 +73,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     }
 
     /// <summary>Takes a head. Says what is wrong; null for nothing.</summary>
-    public string? TakeHead(Answer expected, byte[] head, bool isLast)
+    public string? TakeHead(Response expected, byte[] head, bool isLast)
     {
         string? wrong = HasHead ? "has two heads" : expected.Check(head, out _);
         if (wrong is not null)
@@ -81,7 +81,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
             return wrong;
         }
 
-        _ = expected.Check(head, out _answer);
+        _ = expected.Check(head, out _response);
         SkipEmpty();
         return isLast ? End() : null;
     }
@@ -101,7 +101,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
                 return string.Create(CultureInfo.InvariantCulture, $"has {data.Length} bytes more than it should, behind {ContentBytes}");
             }
 
-            ReadOnlySpan<byte> expected = _answer!.Content[_piece].Span[_pieceBytes..];
+            ReadOnlySpan<byte> expected = _response!.Content[_piece].Span[_pieceBytes..];
             int count = Math.Min(data.Length, expected.Length);
             int same = data[..count].CommonPrefixLength(expected);
             if (same < count)
@@ -128,10 +128,10 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     private string? End()
     {
         // Of a file that changes while it is read nothing is said but where it ends.
-        bool mayEndHere = IsWhole || (!_answer!.NamesLength && world.Disk.ShrunkSizes.Contains(ContentBytes));
+        bool mayEndHere = IsWhole || (!_response!.NamesLength && world.Disk.ShrunkSizes.Contains(ContentBytes));
         if (!mayEndHere)
         {
-            return string.Create(CultureInfo.InvariantCulture, $"is said to be whole after {ContentBytes} of {_answer!.ContentBytes} bytes");
+            return string.Create(CultureInfo.InvariantCulture, $"is said to be whole after {ContentBytes} of {_response!.ContentBytes} bytes");
         }
 
         IsOver = true;
@@ -140,7 +140,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
 
     private void SkipEmpty()
     {
-        while (!IsWhole && _pieceBytes == _answer!.Content[_piece].Length)
+        while (!IsWhole && _pieceBytes == _response!.Content[_piece].Length)
         {
             _piece++;
             _pieceBytes = 0;

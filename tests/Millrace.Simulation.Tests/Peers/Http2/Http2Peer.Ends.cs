@@ -62,16 +62,16 @@ internal sealed partial class Http2Peer
     {
         get
         {
-            Web.Http2Limits limits = World.Shape.WebLimits.Http2;
+            HttpServer.Http2Limits limits = World.Shape.HttpLimits.Http2;
             long elapsedMs = World.NowMs - _streams[0].BeganAtMs + World.Shape.SlackMs;
-            return limits.IdleFramesMax + (limits.IdleFramesPerSecond * elapsedMs / 1_000) + (4 * _count) + (2 * _dataFrames);
+            return limits.OverheadFramesMax + (limits.OverheadFramesPerSecond * elapsedMs / 1_000) + (4 * _count) + (2 * _dataFrames);
         }
     }
 
     /// <summary>What is wrong with an end; null where there is a reason for it.</summary>
     private string? WhyNot(Http2Error error)
     {
-        bool isRefused = Socket.Admission == Admission.Refused;
+        bool isRefused = Socket.Admission == AdmissionResult.Refused;
         switch (error)
         {
             case Http2Error.NoError when isRefused:
@@ -113,5 +113,5 @@ internal sealed partial class Http2Peer
     private bool CameLate(Http2Exchange stream) =>
         _lastStreamId > 0 && stream.StreamId > _lastStreamId
         && stream.BeganAtMs - _streams[(_lastStreamId - 1) / 2].BeganAtMs
-            >= (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
+            >= (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
 }

@@ -44,7 +44,7 @@ internal sealed partial class Http2Peer
         ExpectDeadline();
     }
 
-    protected override void Look()
+    protected override void Check()
     {
         long mostMs = (7 * (long)World.Shape.Limits.WriteStall.TotalMilliseconds / 4) + World.Shape.SlackMs;
         foreach (Http2Exchange stream in _streams)
@@ -149,7 +149,7 @@ internal sealed partial class Http2Peer
         }
     }
 
-    private Answer Expected(Http2Exchange stream, byte[] head)
+    private Response Expected(Http2Exchange stream, byte[] head)
     {
         if (head.AsSpan().StartsWith("HTTP/1.1 500 "u8) && (World.Disk.HasFailedSince(stream.BeganAtMs) || Socket.MayBreak))
         {
@@ -160,12 +160,12 @@ internal sealed partial class Http2Peer
         // A file of no known length is no file to take ranges of: all of it comes.
         bool isUncertain = World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(stream.BeganAtMs);
         if (isUncertain && stream.Exchange is { Content: { } content } && head.AsSpan().IndexOf("\r\nContent-Length: "u8) < 0
-            && head.AsSpan().StartsWith("HTTP/1.1 200 "u8) && stream.Exchange.Answer is { Status: 200 or 206, BringsContent: true })
+            && head.AsSpan().StartsWith("HTTP/1.1 200 "u8) && stream.Exchange.Response is { Status: 200 or 206, BringsContent: true })
         {
-            return new Answer(200) { Content = [content], NamesLength = false };
+            return new Response(200) { Content = [content], NamesLength = false };
         }
 
-        return _expectations.AnswerOf(stream.Exchange, stream.BeganAtMs, head);
+        return _expectations.ResponseOf(stream.Exchange, stream.BeganAtMs, head);
     }
 
     private void TakeData(Frame frame)
@@ -182,7 +182,7 @@ internal sealed partial class Http2Peer
         {
             _windowClosedAtMs = World.NowMs;
             RunShape shape = World.Shape;
-            TimeSpan all = shape.WebLimits.KeepAlive + (2 * shape.Limits.WriteStall);
+            TimeSpan all = shape.HttpLimits.KeepAlive + (2 * shape.Limits.WriteStall);
             ExpectEnd(all, "the window of the connection was closed", all);
         }
 

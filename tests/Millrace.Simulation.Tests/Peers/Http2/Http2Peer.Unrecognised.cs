@@ -12,7 +12,7 @@ internal sealed partial class Http2Peer
 {
     private bool _isUnrecognised;
 
-    private long EarliestTimeoutMs => _streams[0].BeganAtMs + (long)World.Shape.WebLimits.Head.TotalMilliseconds;
+    private long EarliestTimeoutMs => _streams[0].BeganAtMs + (long)World.Shape.HttpLimits.Head.TotalMilliseconds;
 
     private static ReadOnlySpan<byte> Http1 => "HTTP/1.1 "u8;
 
@@ -31,8 +31,8 @@ internal sealed partial class Http2Peer
             return;
         }
 
-        Answer late = ExchangeDeck.Trickled().Answer;
-        Answer expected = Socket.Admission == Admission.Refused ? ExchangeDeck.Refused(late) : late;
+        Response late = ExchangeDeck.Trickled().Response;
+        Response expected = Socket.Admission == AdmissionResult.Refused ? ExchangeDeck.Refused(late) : late;
         ReadOnlySpan<byte> content = text[(end + 4)..];
         ReadOnlySpan<byte> whole = expected.Content[0].Span;
         if (expected.Check(text[..(end + 4)], out _) is { } wrong)

@@ -68,25 +68,25 @@ internal sealed partial class Http2Peer : Peer
         && _streams.Exists(static stream => !stream.IsOver && (!stream.HasHead || stream.Window > 0));
 
     /// <summary>Streams tell of their own ends: a connection that ends has to say so before, or to have been told.</summary>
-    protected override bool IsBetweenAnswers =>
+    protected override bool IsBetweenResponses =>
         (_goAway is not null && !(_goAway == Http2Error.NoError && IsPromised)) || HasEnded || Socket.MayBreak || World.IsStopping;
 
     protected override bool HasReceivedAll =>
         _streams.Count == _count && AreAllOver && !_floods
         && (Temper is not (Temper.Trickles or Temper.StallsBody) || _goAway is not null);
 
-    protected override bool WasToldOfEnd => _goAway is not null;
+    protected override bool WasReportedOfEnd => _goAway is not null;
 
     protected override bool HasDeadlines => true;
 
     protected override long EarliestEndMs => Temper == Temper.Stays && !_floods && !_stallsAll && _goAway == Http2Error.NoError
-        ? _streams[^1].BeganAtMs + (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds
+        ? _streams[^1].BeganAtMs + (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds
         : 0;
 
     protected override long SlowUntilMs => Math.Max(Socket.SlowUntilMs, World.Disk.SlowUntilMs);
 
     /// <summary>Of a flood it does not wait for the answers before it; the time for a next request begins behind the last of them.</summary>
-    protected override long RestMs => _floods ? (long)World.Shape.WebLimits.KeepAlive.TotalMilliseconds : 0;
+    protected override long RestMs => _floods ? (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds : 0;
 
     protected override SimulatedListener Listener => IsSealed ? Run.SealedListener : Run.HttpListener;
 
@@ -186,7 +186,7 @@ internal sealed partial class Http2Peer : Peer
         {
             Say(Frame.Headers(streamId, Block.Get("/"))[..World.Dice.Between(1, 20)]);
             _rudeEndAtMs = World.NowMs;
-            ExpectEnd(World.Shape.WebLimits.Head, "the deadline for a frame");
+            ExpectEnd(World.Shape.HttpLimits.Head, "the deadline for a frame");
         }
         else if (Temper == Temper.StallsBody)
         {
@@ -194,9 +194,9 @@ internal sealed partial class Http2Peer : Peer
             Say([.. Frame.Headers(streamId, Block.Request("POST", "/", "content-length: 1000"), FrameFlags.EndHeaders),
                 .. Frame.Data(streamId, new byte[30], FrameFlags.None)]);
             RunShape shape = World.Shape;
-            TimeSpan stalls = (2 * shape.WebLimits.ReceiveStall) + (2 * shape.Limits.WriteStall);
-            TimeSpan keepAlive = shape.WebLimits.KeepAlive;
-            ExpectEnd(stalls + shape.WebLimits.Body + keepAlive, "the deadlines for a body and a next request", stalls + keepAlive);
+            TimeSpan stalls = (2 * shape.HttpLimits.ReceiveStall) + (2 * shape.Limits.WriteStall);
+            TimeSpan keepAlive = shape.HttpLimits.KeepAlive;
+            ExpectEnd(stalls + shape.HttpLimits.Body + keepAlive, "the deadlines for a body and a next request", stalls + keepAlive);
         }
         else
         {
@@ -225,7 +225,7 @@ internal sealed partial class Http2Peer : Peer
         _rudeEndAtMs = World.NowMs;
         _window += FloodFrames;
         long sendingMs = FloodFrames * 17L * (World.Shape.PaceMs + World.Shape.LatencyMs + 1);
-        ExpectEnd(World.Shape.WebLimits.KeepAlive + TimeSpan.FromMilliseconds(sendingMs), "a flood");
+        ExpectEnd(World.Shape.HttpLimits.KeepAlive + TimeSpan.FromMilliseconds(sendingMs), "a flood");
     }
 
     /// <summary>From when the server has everything, and we too: it is its move.</summary>
@@ -239,7 +239,7 @@ internal sealed partial class Http2Peer : Peer
         _allSaidAtMs = World.NowMs;
         if (Temper == Temper.Stays)
         {
-            ExpectEnd(World.Shape.WebLimits.KeepAlive, "the deadline for a next request");
+            ExpectEnd(World.Shape.HttpLimits.KeepAlive, "the deadline for a next request");
         }
     }
 }

@@ -1,0 +1,141 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.IO.Pipelines;
+using Microsoft.AspNetCore.Http;
+using Millrace.Http;
+using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.AspNetCore.StaticFiles.Bodies;
+
+/// <summary>
+/// A body to send after its head: bytes in memory, one part of a file or several. <see cref="RunAsync"/> owns the source and the lease
+/// under which it was opened, and releases both.
+/// </summary>
+internal readonly struct BodySender
+{
+    /// <summary>
+    /// Bytes read and flushed at a time: large enough to make system calls rare, small enough to stay in the L2 cache between the read and
+    /// the send. Kestrel's back-pressure begins at the same 64 KiB.
+    /// </summary>
+    public const int BlockBytes = 64 * 1024;
+
+    private readonly BodySource _source;
+    private readonly byte[]? _array;
+    private readonly MultipartRanges? _parts;
+    private readonly ByteRange _range;
+    private readonly BodyExtent _extent;
+
+    private BodySender(BodySource source, byte[]? array, MultipartRanges? parts, ByteRange range, BodyExtent extent)
+    {
+        _source = source;
+        _array = array;
+        _parts = parts;
+        _range = range;
+        _extent = extent;
+        IsPending = true;
+    }
+
+    public bool IsPending { get; }
+
+    private bool IsInMemory => _parts is null && (_array is not null || _source.Asset.Strategy == BodyStrategy.InMemory);
+
+    private ReadOnlySpan<byte> Memory =>
+        _array is not null ? _array : _source.Asset.InMemoryBody.Slice((int)_range.First, (int)_range.Length);
+
+    public static BodySender Of(byte[] array) => new(default, array, null, default, BodyExtent.Whole);
+
+    public static BodySender Of(in BodySource source, ByteRange range, BodyExtent extent) => new(source, null, null, range, extent);
+
+    public static BodySender Of(in BodySource source, MultipartRanges parts) => new(source, null, parts, default, BodyExtent.Ranges);
+
+    /// <summary>Sends the body. A small body in memory is written at once, and the task is complete.</summary>
+    public Task RunAsync(HttpContext context, SnapshotReference lease)
+    {
+        Debug.Assert(IsPending, "there is a body");
+        if (!IsInMemory || Memory.Length > BlockBytes || ReplacedBody.Is(context))
+        {
+            return SendAsync(context, lease, Task.CompletedTask);
+        }
+
+        Task start = StartAsync(context);
+        if (!start.IsCompletedSuccessfully)
+        {
+            return SendAsync(context, lease, start);
+        }
+
+        try
+        {
+            context.Response.BodyWriter.Write(Memory);
+            return Task.CompletedTask;
+        }
+        finally
+        {
+            Close(lease);
+        }
+    }
+
+    /// <summary>
+    /// Starts the response: later writes go straight to the connection's output. Writes before the start would be buffered and copied once
+    /// more.
+    /// </summary>
+    private static Task StartAsync(HttpContext context)
+    {
+        try
+        {
+            return context.Response.StartAsync();
+        }
+#pragma warning disable CA1031 // It is thrown where the task is awaited, so that source and lease are given back in one place.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            return Task.FromException(error);
+        }
+    }
+
+    private async Task SendAsync(HttpContext context, SnapshotReference lease, Task start)
+    {
+        try
+        {
+            await start;
+            await SendAsync(context);
+        }
+        catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
+        {
+            // The client has disconnected.
+        }
+        finally
+        {
+            Close(lease);
+        }
+    }
+
+    private Task SendAsync(HttpContext context) =>
+        _parts is not null ? MultipartBody.SendAsync(context, _source, _parts)
+        : IsInMemory ? SendMemoryAsync(context)
+        : _extent == BodyExtent.Whole && WholeFileBody.CanSend(_source) ? WholeFileBody.SendAsync(context, _source)
+        : FileBody.SendAsync(context, _source, _range);
+
+    /// <summary>Sends bytes in memory, block by block; the source stays open. False if the reader has completed.</summary>
+    public async Task<bool> SendMemoryAsync(HttpContext context)
+    {
+        PipeWriter writer = context.Response.BodyWriter;
+        int length = Memory.Length;
+        for (int at = 0; at < length; at += BlockBytes)
+        {
+            writer.Write(Memory.Slice(at, Math.Min(BlockBytes, length - at)));
+            if ((await writer.FlushAsync(context.RequestAborted)).IsCompleted)
+            {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    private void Close(SnapshotReference lease)
+    {
+        _source.Close();
+        lease.Release();
+    }
+}

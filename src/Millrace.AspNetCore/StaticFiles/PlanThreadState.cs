@@ -1,0 +1,80 @@
+using Microsoft.AspNetCore.Http;
+using Millrace.Http;
+using Millrace.StaticFiles.Planning;
+
+namespace Millrace.AspNetCore.StaticFiles;
+
+/// <summary>
+/// Scratch memory for planning one request: the planner's, and the request's fields as bytes. One per thread, as nothing is awaited between
+/// reading a request and writing the head of its response.
+/// </summary>
+internal sealed class PlanThreadState
+{
+    [ThreadStatic]
+    private static PlanThreadState? Current;
+
+    private readonly Boundary _boundary = new();
+
+    public static PlanThreadState OfThisThread => Current ??= new PlanThreadState();
+
+    public PlanScratch Scratch { get; } = new();
+
+    public RequestText Text { get; } = new();
+
+    public byte[] NextBoundary() => _boundary.Next();
+
+    /// <summary>Converts the request for the planner, in the memory of <see cref="Text"/>; false if its target is not valid.</summary>
+    public bool TryRead(HttpRequest request, out PlanRequest result)
+    {
+        Text.Reset();
+        result = default;
+        if (!RequestPath.TryRead(request, Text, out ReadOnlySpan<byte> path))
+        {
+            return false;
+        }
+
+        IHeaderDictionary fields = request.Headers;
+        ReadOnlySpan<byte> query = Text.Add(request.QueryString.Value);
+        if (query.ContainsAnyExcept(ByteClasses.Target))
+        {
+            return false;
+        }
+
+        result = new PlanRequest
+        {
+            Method = MethodOf(request.Method),
+            Path = path,
+            Query = query.IsEmpty ? query : query[1..],
+            Base = path.IsEmpty ? Text.Add(LastSegment(request.PathBase.Value)) : default,
+            Conditions = new ConditionFields
+            {
+                IfMatch = Text.Add(fields.IfMatch),
+                IfNoneMatch = Text.Add(fields.IfNoneMatch),
+                IfModifiedSince = Text.Add(fields.IfModifiedSince),
+                IfUnmodifiedSince = Text.Add(fields.IfUnmodifiedSince),
+                IfRange = Text.Add(fields.IfRange),
+                Range = Text.Add(fields.Range),
+            },
+            Accept = Text.Add(fields.Accept),
+            AcceptEncoding = Text.Add(fields.AcceptEncoding),
+            Origin = Text.Add(fields.Origin),
+            AccessControlRequestMethod = Text.Add(fields.AccessControlRequestMethod),
+            AccessDecision = AccessDecision.Granted,
+            UnixSeconds = fields.IfRange.Count > 0 ? DateTimeOffset.UtcNow.ToUnixTimeSeconds() : 0,
+        };
+        return true;
+    }
+
+    /// <summary>Empty if the base ends with a slash: then no slash is missing.</summary>
+    private static ReadOnlySpan<char> LastSegment(ReadOnlySpan<char> pathBase) => pathBase[(pathBase.LastIndexOf('/') + 1)..];
+
+    /// <summary>Methods are case-sensitive (RFC 9110, section 9.1), which <see cref="HttpMethods"/> is not.</summary>
+    private static RequestMethod MethodOf(string method) => method switch
+    {
+        "GET" => RequestMethod.Get,
+        "HEAD" => RequestMethod.Head,
+        "OPTIONS" => RequestMethod.Options,
+        "POST" or "PUT" or "DELETE" or "PATCH" or "TRACE" or "CONNECT" => RequestMethod.Other,
+        _ => RequestMethod.Unknown,
+    };
+}

@@ -1,0 +1,76 @@
+#pragma warning disable RS0030 // The limit is the process's, not a reactor's. The lock is held for an accept near the limit.
+
+using Millrace.Interop.Files;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Accounting;
+
+/// <summary>
+/// Keeps accepts from taking the last descriptors of the process (RLIMIT_NOFILE), so that connections wait in the kernel's queue instead:
+/// the runtime takes two for each thread it starts, and ends the process if there are none. Any thread.
+/// </summary>
+internal static class AcceptLimit
+{
+    /// <summary>Threads start a few at a time.</summary>
+    private const int ReservedMax = 16;
+
+    /// <summary>Distance from the limit within which an accept may reach it: concurrent threads take one or two descriptors each.</summary>
+    private const int NearLimit = 64;
+
+    private static readonly Lock LimitLock = new();
+    private static int LastAccepted;
+
+    /// <summary>The descriptor limit without the reserve, as it was on first use.</summary>
+    public static int Descriptors { get; } = FileCalls.GetDescriptorLimit(out ResourceLimit limit) < 0
+        ? int.MaxValue
+        : (int)Math.Min(Reduce(limit.Soft), int.MaxValue);
+
+    /// <summary>Accepts a queued connection; -EMFILE if only reserved descriptors are left.</summary>
+    public static int Accept(int listenSocket)
+    {
+        int accepted;
+        if (Volatile.Read(ref LastAccepted) < Descriptors - NearLimit)
+        {
+            accepted = SocketCalls.Accept(listenSocket);
+        }
+        else
+        {
+            using Lowered lowered = Lower();
+            accepted = SocketCalls.Accept(listenSocket);
+        }
+
+        if (accepted >= 0)
+        {
+            Volatile.Write(ref LastAccepted, accepted);
+        }
+
+        return accepted;
+    }
+
+    /// <summary>
+    /// Lowers the process's limit to <see cref="Descriptors"/> until the result is disposed, which must be soon: it applies to all threads.
+    /// </summary>
+    public static Lowered Lower()
+    {
+        LimitLock.Enter();
+        bool isLowered = FileCalls.GetDescriptorLimit(out ResourceLimit full) == 0
+            && FileCalls.SetDescriptorLimit(full with { Soft = Reduce(full.Soft) }) == 0;
+        return new Lowered(full, isLowered);
+    }
+
+    private static ulong Reduce(ulong limit) => limit - Math.Clamp(limit / 16, 4, ReservedMax);
+
+    /// <summary>Restores the limit on disposal.</summary>
+    public readonly ref struct Lowered(ResourceLimit full, bool isLowered) : IDisposable
+    {
+        public void Dispose()
+        {
+            if (isLowered)
+            {
+                _ = FileCalls.SetDescriptorLimit(full);
+            }
+
+            LimitLock.Exit();
+        }
+    }
+}

@@ -1,0 +1,305 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Millrace.Engine.Accounting;
+using Millrace.Interop;
+using Millrace.Interop.IoUring;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Backends.IoUring;
+
+/// <summary>The backend over io_uring: one enter per iteration submits everything and waits for one completion.</summary>
+internal sealed unsafe partial class IoUringBackend : Backend
+{
+    private const int FullQueueAttempts = 16;
+
+    private static readonly OperationToken WakeToken = new(OperationKind.None, 0, 0);
+
+    private readonly Ring _ring;
+    private readonly ReceiveBuffers _buffers;
+    private readonly Completion[] _completions;
+    private readonly EarlyCompletions _early = new();
+    private readonly WakeEvent _wake;
+    private readonly ulong* _wakeCount;
+    private bool _wakeArmed;
+    private bool _submitsAccept;
+    private long _queuesFull;
+
+    /// <summary>Must be created on the thread that uses it.</summary>
+    /// <exception cref="EngineException">io_uring is refused; the message names cause and remedy.</exception>
+    public IoUringBackend(EngineOptions options, SharedSubmissionPoller? poller = null)
+    {
+        _ring = poller is null ? Ring.Create(options) : poller.CreateRing(options);
+        try
+        {
+            _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
+            Arena = RegisterMemory(_ring, options.RegisteredBufferBytes);
+            _wake = new WakeEvent();
+        }
+        catch
+        {
+            _buffers?.Dispose();
+            _ring.Dispose();
+            Arena?.Dispose();
+            throw;
+        }
+
+        _completions = new Completion[options.CompletionsPerIteration];
+        ZeroCopyBytesLeast = options.ZeroCopySendBytes > 0 ? options.ZeroCopySendBytes : long.MaxValue;
+        _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
+        ArmWake();
+    }
+
+    public override string Name => "io_uring";
+
+    public override int DescriptorsMax => AcceptLimit.Descriptors;
+
+    public override long ZeroCopyBytesLeast { get; }
+
+    public override long QueuesFull => Volatile.Read(ref _queuesFull);
+
+    public override int ReceiveBufferCount => _buffers.Count;
+
+    public override void SubmitAccept(OperationToken token, int listenSocket)
+    {
+        Sqe* entry = NewEntry(Opcode.Accept, listenSocket, token);
+        entry->IoPriority = IoPriority.AcceptMultishot;
+        entry->OperationFlags = SocketTypeNumber.OfConnections;
+        _submitsAccept = true;
+    }
+
+    public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes)
+    {
+        Sqe* entry = NewEntry(Opcode.Connect, socket, token);
+        entry->Address = (ulong)address;
+        // The address length has no field of its own: io_connect_prep reads it from addr2, which shares off's.
+        entry->Offset = (ulong)bytes;
+    }
+
+    public override void SubmitReceive(OperationToken token, int socket) => SubmitReceive(token, socket, IoPriority.ReceiveMultishot);
+
+    public override void SubmitReceiveOnce(OperationToken token, int socket) => SubmitReceive(token, socket, IoPriority.None);
+
+    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
+        FillSend(NewEntry(Opcode.Send, socket, token), data, bytes);
+
+    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        FillSend(NewEntry(Opcode.SendMessage, socket, token), message, count: 1);
+
+    public override void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes)
+    {
+        Sqe* entry = NewEntry(Opcode.SendZeroCopy, socket, token);
+        entry->IoPriority = IsRegistered(data, bytes) ? IoPriority.SendRegisteredBuffer : IoPriority.None;
+        FillSend(entry, data, bytes);
+    }
+
+    public override void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
+        FillSend(NewEntry(Opcode.SendMessageZeroCopy, socket, token), message, count: 1);
+
+    public override void SubmitAwaitRoom(OperationToken token, int socket) =>
+        NewEntry(Opcode.PollAdd, socket, token)->OperationFlags = PollEvents.Writable;
+
+    public override void SubmitResult(OperationToken token, int result) =>
+        _early.AddResult(new Completion { Token = token, Result = result });
+
+    public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
+    {
+        Opcode opcode = IsRegistered(destination, (nuint)bytes) ? Opcode.ReadFixed : Opcode.Read;
+        Sqe* entry = NewEntry(opcode, file, token);
+        entry->Address = (ulong)destination;
+        entry->Length = (uint)bytes;
+        entry->Offset = (ulong)offset;
+    }
+
+    public override void SubmitCancel(OperationToken target)
+    {
+        Sqe* entry = NewEntry(Opcode.AsyncCancel, -1, new OperationToken(OperationKind.Cancel, target.Generation, target.Slot));
+        entry->Address = target.Value;
+    }
+
+    public override ReadOnlySpan<Completion> Poll(long timeoutMs)
+    {
+        if (!_wakeArmed)
+        {
+            ArmWake();
+        }
+
+        if (_submitsAccept)
+        {
+            // An accept uses the descriptor limit at its submission (io_accept_prep).
+            _submitsAccept = false;
+            using AcceptLimit.Lowered lowered = AcceptLimit.Lower();
+            Require(_ring.Enter(minComplete: 0, timeoutMs: 0));
+        }
+
+        uint minComplete = timeoutMs == 0 || !_early.IsEmpty ? 0u : 1u;
+        Require(_ring.Enter(minComplete, timeoutMs));
+
+        int count = _early.TakeBefore(_completions);
+        while (count < _completions.Length && _ring.TryTake(out Cqe cqe))
+        {
+            if (!IsOwn(cqe))
+            {
+                Translate(cqe, out _completions[count++]);
+            }
+        }
+
+        count += _early.TakeAfter(_completions.AsSpan(count));
+        return new ReadOnlySpan<Completion>(_completions, 0, count);
+    }
+
+    public override void CloseSocket(int socket)
+    {
+        AssertUnused(socket);
+        base.CloseSocket(socket);
+    }
+
+    public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
+
+    /// <summary>
+    /// Possible only while the kernel writes into buffers within an enter alone and no completion that names one is queued.
+    /// </summary>
+    public override void Trim(bool all)
+    {
+        if (all && _early.IsEmpty && _ring.IsIdle)
+        {
+            _buffers.DiscardPages();
+        }
+    }
+
+    public override void Wake() => _wake.Signal();
+
+    protected override void Dispose(bool disposing)
+    {
+        // Closing the ring ends operations in flight, but only later, so none may be: the reactor has ended its own, and the wake-up's read
+        // of one word is ended here before the word is freed.
+        EndWake();
+        _buffers.Dispose();
+        _ring.Dispose();
+        Arena?.Dispose();
+        _wake.Dispose();
+        NativeMemory.Free(_wakeCount);
+    }
+
+    private void SubmitReceive(OperationToken token, int socket, ushort priority)
+    {
+        Sqe* entry = NewEntry(Opcode.Receive, socket, token);
+        entry->Flags = SqeFlags.BufferSelect;
+        entry->IoPriority = priority;
+        entry->BufferGroup = ReceiveBuffers.Group;
+    }
+
+    private static void FillSend(Sqe* entry, void* what, nuint count)
+    {
+        entry->Address = (ulong)what;
+        entry->Length = (uint)Math.Min(count, int.MaxValue);
+        entry->OperationFlags = MessageFlags.WaitAll;
+    }
+
+    private void ArmWake()
+    {
+        Sqe* entry = NewEntry(Opcode.Read, _wake.Descriptor, WakeToken);
+        entry->Address = (ulong)_wakeCount;
+        entry->Length = sizeof(ulong);
+        _wakeArmed = true;
+    }
+
+    private void EndWake()
+    {
+        while (_wakeArmed)
+        {
+            Wake();
+            _ = Poll(timeoutMs: 10);
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private Sqe* NewEntry(Opcode opcode, int fd, OperationToken token)
+    {
+        if (!_ring.TryGetEntry(out Sqe* entry))
+        {
+            entry = MakeRoom();
+        }
+
+        entry->Opcode = opcode;
+        entry->Fd = fd;
+        entry->UserData = token.Value;
+        NoteBegun(fd, token);
+        return entry;
+    }
+
+    /// <summary>
+    /// The submission queue is full: submits without waiting. If the kernel refuses because completions have overflowed, sets them aside
+    /// for the next iteration.
+    /// </summary>
+    private Sqe* MakeRoom()
+    {
+        _queuesFull++;
+        for (int attempt = 0; attempt < FullQueueAttempts; attempt++)
+        {
+            Require(_ring.MakeRoom());
+            if (_ring.TryGetEntry(out Sqe* entry))
+            {
+                return entry;
+            }
+
+            while (_ring.TryTake(out Cqe cqe))
+            {
+                if (!IsOwn(cqe))
+                {
+                    Translate(cqe, out Completion completion);
+                    _early.SetAside(completion);
+                }
+            }
+        }
+
+        throw new EngineException("The kernel accepts no more operations although all completions were taken.");
+    }
+
+    /// <summary>Throws unless the ring was entered, or can be in the next iteration.</summary>
+    private static void Require(int result)
+    {
+        switch (-result)
+        {
+            case 0:
+            case Errno.ETIME: // The wait's own timeout; everything was submitted.
+            case Errno.EINTR: // A signal (profiler, debugger, runtime): the next iteration continues.
+            case Errno.EAGAIN: // Temporarily out of request memory.
+            case Errno.EBUSY: // Completions have overflowed; taking them makes room.
+                return;
+            case Errno.EBADR:
+                throw new EngineException("The kernel lost a completion for lack of memory; its operation can never end.");
+            default:
+                throw new EngineException($"io_uring_enter failed: {Errno.Describe(result)}.");
+        }
+    }
+
+    /// <summary>Whether the completion is the wake-up's, which the reactor does not know.</summary>
+    private bool IsOwn(in Cqe cqe)
+    {
+        if (new OperationToken(cqe.UserData) != WakeToken)
+        {
+            return false;
+        }
+
+        NoteEnded(cqe);
+        _wakeArmed = false;
+        return true;
+    }
+
+    private void Translate(in Cqe cqe, out Completion completion)
+    {
+        NoteEnded(cqe);
+        completion.Token = new OperationToken(cqe.UserData);
+        completion.Result = cqe.Result;
+        completion.Flags = (cqe.Flags & CqeFlags.More) != 0 ? CompletionFlags.More : CompletionFlags.None;
+        completion.BufferId = 0;
+        completion.Data = null;
+        if ((cqe.Flags & CqeFlags.Buffer) != 0)
+        {
+            completion.Flags |= CompletionFlags.HasBuffer;
+            completion.BufferId = cqe.BufferId;
+            completion.Data = _buffers.AddressOf(cqe.BufferId);
+            _buffers.NoteTaken(cqe.BufferId);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+using Millrace.Interop;
+using Millrace.Interop.Threads;
+
+namespace Millrace.Engine.Loop;
+
+/// <summary>
+/// Pins each reactor's thread to a core: by the reactor's index, modulo the cores that the process may use. If pinning fails the kernel
+/// schedules the reactors, and one line is logged. Threads that a pinned one starts are not pinned with it: the runtime gives every new
+/// thread the cores of the process, which are those of its first thread. Any thread.
+/// </summary>
+/// <param name="cores">The numbers of the cores.</param>
+/// <param name="log">The group's log.</param>
+internal sealed class CoreAffinity(IReadOnlyList<int> cores, EngineLog log)
+{
+    /// <summary>Eight times the most cores of any kernel, which refuses a mask shorter than its own.</summary>
+    private const int CoresMost = 65_536;
+
+    private int _isReported;
+
+    /// <summary>The cores of the process; null where the kernel does not report them.</summary>
+    public static CoreAffinity? Find(EngineLog log)
+    {
+        Span<byte> mask = stackalloc byte[CoresMost / 8];
+        // Of the process, as the calling thread may itself be pinned.
+        int result = ThreadCalls.GetAffinity(Environment.ProcessId, mask);
+        if (result < 0)
+        {
+            log.Unpinned(Errno.Describe(result));
+            return null;
+        }
+
+        var cores = new List<int>();
+        for (int core = 0; core < CoresMost; core++)
+        {
+            if ((mask[core / 8] & (1 << (core % 8))) != 0)
+            {
+                cores.Add(core);
+            }
+        }
+
+        return new CoreAffinity(cores, log);
+    }
+
+    /// <summary>Pins the calling thread, that of a reactor.</summary>
+    public void Pin(int reactor)
+    {
+        int core = cores[reactor % cores.Count];
+        Span<byte> mask = stackalloc byte[CoresMost / 8];
+        mask[core / 8] = (byte)(1 << (core % 8));
+        int result = ThreadCalls.SetAffinity(mask);
+        if (result < 0 && Interlocked.Exchange(ref _isReported, 1) == 0)
+        {
+            log.Unpinned($"core {core}: {Errno.Describe(result)}");
+        }
+    }
+}

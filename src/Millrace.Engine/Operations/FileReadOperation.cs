@@ -1,0 +1,144 @@
+using System.Buffers;
+using System.Threading.Tasks.Sources;
+using Microsoft.Win32.SafeHandles;
+using Millrace.Engine.Backends;
+using Millrace.Interop;
+
+namespace Millrace.Engine.Operations;
+
+/// <summary>
+/// A file read into the caller's memory, which stays pinned, and the file open, until the kernel has completed; or into native memory by a
+/// descriptor, both of which the caller keeps valid. The object is reused after its awaiter has read the result. Reactor thread.
+/// </summary>
+internal sealed unsafe class FileReadOperation(Reactor reactor) : ReactorOperation(reactor), IValueTaskSource<int>
+{
+    /// <summary>For EINTR and EAGAIN; a file that is never ready, such as an empty pipe, fails in the end.</summary>
+    public const int AttemptsMax = 16;
+
+    private ManualResetValueTaskSourceCore<int> _core;
+    private SafeFileHandle? _file;
+    private MemoryHandle _pin;
+    private int _descriptor;
+    private byte* _destination;
+    private int _bytes;
+    private long _offset;
+    private int _attempts;
+    private OperationEnd? _end;
+    private CancelRetry _cancelRetry;
+
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    public ValueTask<int> Begin(SafeFileHandle file, Memory<byte> destination, long offset, CancellationToken cancellation)
+    {
+        bool added = false;
+        file.DangerousAddRef(ref added);
+        _file = file;
+        try
+        {
+            _pin = destination.Pin();
+        }
+        catch
+        {
+            ReleaseMemory();
+            throw;
+        }
+
+        return Begin((int)file.DangerousGetHandle(), (byte*)_pin.Pointer, destination.Length, offset, cancellation);
+    }
+
+    public ValueTask<int> Begin(int file, byte* destination, int bytes, long offset, CancellationToken cancellation = default)
+    {
+        if (Enter(cancellation) is { } refusal)
+        {
+            ReleaseMemory();
+            return ValueTask.FromException<int>(refusal);
+        }
+
+        _destination = destination;
+        (_descriptor, _bytes, _offset, _attempts, _end) = (file, bytes, offset, 0, null);
+        Submit();
+        return new ValueTask<int>(this, _core.Version);
+    }
+
+    public override void OnCompleted(in Completion completion)
+    {
+        int result = completion.Result;
+        if (result is -Errno.EINTR or -Errno.EAGAIN && _end is null && ++_attempts < AttemptsMax)
+        {
+            Submit();
+            return;
+        }
+
+        Exception? error = result >= 0 ? null
+            : _end is { } end ? Cancelled(end)
+            : FileReadErrors.Of(result);
+        if (result < 0 && _file is null)
+        {
+            // A server's own file, as those that connections read.
+            Reactor.NoteFileFault(result);
+        }
+
+        ReleaseMemory();
+        Leave();
+        if (error is null)
+        {
+            _core.SetResult(result);
+        }
+        else
+        {
+            _core.SetException(error);
+        }
+    }
+
+    public override void End(OperationEnd end)
+    {
+        if (_end is null)
+        {
+            _end = end;
+            _cancelRetry = default;
+            OnDue();
+        }
+    }
+
+    /// <summary>Repeats a cancel that has not taken effect.</summary>
+    public override void OnDue()
+    {
+        Reactor.Backend.SubmitCancel(Token(OperationKind.FileReadOperation));
+        Reactor.Operations.WakeAt(this, _cancelRetry.NextMs(Reactor.NowMs));
+    }
+
+    int IValueTaskSource<int>.GetResult(short token)
+    {
+        // Throws for a second read of the result: the object may have been reused by then.
+        bool isOver = _core.GetStatus(token) != ValueTaskSourceStatus.Pending;
+        try
+        {
+            return _core.GetResult(token);
+        }
+        finally
+        {
+            if (isOver)
+            {
+                _core.Reset();
+                Reactor.KeepSpare(this);
+            }
+        }
+    }
+
+    ValueTaskSourceStatus IValueTaskSource<int>.GetStatus(short token) => _core.GetStatus(token);
+
+    void IValueTaskSource<int>.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        // On the reactor it continues inline, whatever context there is.
+        _core.OnCompleted(continuation, state, token, flags & ~ValueTaskSourceOnCompletedFlags.UseSchedulingContext);
+
+    private void ReleaseMemory()
+    {
+        _pin.Dispose();
+        _pin = default;
+        _file?.DangerousRelease();
+        _file = null;
+    }
+
+    private void Submit() =>
+        Reactor.Backend.SubmitRead(Token(OperationKind.FileReadOperation), _descriptor, _destination, _bytes, _offset);
+}

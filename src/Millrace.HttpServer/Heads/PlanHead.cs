@@ -1,0 +1,179 @@
+using Millrace.Http;
+using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.HttpServer.Heads;
+
+/// <summary>Writes the head of a plan from lines that are prepared for each asset and each set of fields.</summary>
+internal static class PlanHead
+{
+    /// <summary>
+    /// What is not counted individually: the lines of an asset, Date, Connection and Content-Length, the names of fields.
+    /// </summary>
+    private const int OwnBytesMax = AssetHeadLines.BytesMax + 512;
+
+    private static ReadOnlySpan<byte> PlainText => "text/plain; charset=utf-8"u8;
+
+    /// <summary>The room that suffices for the head of a plan.</summary>
+    public static int BytesMax<TWriter>(scoped in ResponsePlan plan, PlanScratch scratch)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        FieldLines fields = FieldLines.Of<TWriter>(plan.Fields);
+        int bytes = OwnBytesMax + fields.Lines.Length + fields.ContentType.Length;
+        foreach (PlanField field in scratch.Fields)
+        {
+            bytes += field.Length;
+        }
+
+        return bytes;
+    }
+
+    /// <summary>The status to write: a file that has changed is sent whole.</summary>
+    public static int StatusOf(int planned, AssetState state) =>
+        state == AssetState.Changed && planned < 400 ? PlanStatus.Ok : planned;
+
+    /// <summary>Writes the fields about the response; the caller adds those about the message (Date, Connection).</summary>
+    /// <param name="writer">The writer, with room for <see cref="BytesMax"/>.</param>
+    /// <param name="plan">The planned response.</param>
+    /// <param name="scratch">The plan's own fields.</param>
+    /// <param name="state">Whether the asset is sent as planned.</param>
+    /// <param name="body">The body's length and, if it differs from the asset's, its type.</param>
+    public static void Write<TWriter>(
+        ref TWriter writer, scoped in ResponsePlan plan, PlanScratch scratch, AssetState state, in BodyDescription body)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        WriteShared(ref writer, plan, state, body);
+        WriteOwn(ref writer, plan, scratch, state);
+    }
+
+    /// <summary>Writes what the responses with the same asset and rules have in common.</summary>
+    public static void WriteShared<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        FieldLines fields = FieldLines.Of<TWriter>(plan.Fields);
+        if (plan.Status == PlanStatus.Ok && plan.Body == PlanBody.Asset && fields.ContentType.IsEmpty && state == AssetState.AsPlanned)
+        {
+            writer.Lines(AssetHeadLines.Of<TWriter>(plan.Asset!).Ok);
+        }
+        else
+        {
+            WriteAbout(ref writer, plan, state, body, fields.ContentType);
+        }
+
+        writer.Lines(fields.Lines);
+    }
+
+    /// <summary>Writes the plan's own fields.</summary>
+    public static void WriteOwn<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, PlanScratch scratch, AssetState state)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        foreach (PlanField field in scratch.Fields)
+        {
+            // A range request that is answered with the whole file has no Content-Range. The page of an error may change.
+            if (field.Name != PlanFieldName.ContentRange || state == AssetState.AsPlanned || plan.Status >= 400)
+            {
+                writer.Field(field.Name.Text(), scratch.ValueOf(field));
+            }
+        }
+    }
+
+    /// <summary>
+    /// Replaces <see cref="WriteShared"/> for a file that changes while it is read, so that the body may be half of one version and half of
+    /// another: no validators, no caching.
+    /// </summary>
+    public static void WriteUncertain<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, in BodyDescription body)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        WriteAbout(ref writer, plan, AssetState.Changed, body, FieldLines.Of<TWriter>(plan.Fields).ContentType);
+        foreach (Field field in plan.Fields.Fields)
+        {
+            if (field != plan.Fields.ContentType && !CachingFields.Contain(field.NameBytes))
+            {
+                writer.Field(field.NameBytes, field.ValueBytes);
+            }
+        }
+
+        writer.Field("Cache-Control"u8, "no-store"u8);
+    }
+
+    private static void WriteAbout<TWriter>(
+        ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, ReadOnlySpan<byte> ruledType)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        bool hasChanged = state == AssetState.Changed;
+        writer.Status(StatusOf(plan.Status, state));
+        if (plan.Document is not null)
+        {
+            writer.Field("ETag"u8, plan.Document.EntityTag);
+        }
+
+        if (plan.Asset is not null)
+        {
+            WriteAssetLines(ref writer, plan, hasChanged);
+        }
+
+        if (plan.Body == PlanBody.None)
+        {
+            return;
+        }
+
+        if (!body.ContentType.IsEmpty)
+        {
+            writer.Field("Content-Type"u8, body.ContentType);
+        }
+        else if (!ruledType.IsEmpty && plan.Body != PlanBody.StatusText)
+        {
+            writer.Lines(ruledType);
+        }
+        else if (plan.Asset is not null)
+        {
+            writer.Lines(AssetHeadLines.Of<TWriter>(plan.Asset).ContentType);
+        }
+        else
+        {
+            writer.Field("Content-Type"u8, plan.Document?.ContentType ?? PlainText);
+        }
+
+        if (body.Bytes != BodyDescription.UnknownBytes)
+        {
+            writer.ContentLength(body.Bytes);
+        }
+    }
+
+    private static void WriteAssetLines<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, bool hasChanged)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        AssetHeadLines head = AssetHeadLines.Of<TWriter>(plan.Asset!);
+        bool isAboutAsset = plan.IsAboutAsset && !hasChanged;
+        if (isAboutAsset)
+        {
+            writer.Lines(head.Validators);
+        }
+
+        writer.Lines(head.Vary);
+        if (plan.Body == PlanBody.None)
+        {
+            return;
+        }
+
+        if (isAboutAsset)
+        {
+            writer.Lines(head.AcceptRanges);
+        }
+
+        writer.Lines(head.ContentEncoding);
+    }
+}
+
+/// <summary>The properties of a body that its head announces.</summary>
+/// <param name="bytes">Its length, or <see cref="UnknownBytes"/>.</param>
+/// <param name="contentType">Its type if it differs from that of the asset or the plan; empty otherwise.</param>
+internal readonly ref struct BodyDescription(long bytes, ReadOnlySpan<byte> contentType = default)
+{
+    /// <summary>The length is unknown until the body ends. Valid only with HTTP/2, which frames bodies itself.</summary>
+    public const long UnknownBytes = -1;
+
+    public long Bytes { get; } = bytes;
+
+    public ReadOnlySpan<byte> ContentType { get; } = contentType;
+}

@@ -1,0 +1,73 @@
+using Millrace.Http;
+
+namespace Millrace.HttpServer.Http1;
+
+/// <summary>The state of a <see cref="BodySkip"/>.</summary>
+internal enum SkipResult
+{
+    Done,
+    NeedsMore,
+
+    /// <summary>The body is malformed or larger than the limit, so the start of the next request is not known.</summary>
+    Abandoned,
+}
+
+/// <summary>
+/// Reads a request body only to find its end. Bytes that are neither skipped nor refused would be read as the next request, which is how
+/// requests are smuggled past a proxy (RFC 9112, section 11.2).
+/// </summary>
+internal struct BodySkip
+{
+    private BodyFraming _framing;
+    private ChunkedDecoder _chunks;
+    private long _remaining;
+
+    public readonly bool IsPending => _framing != BodyFraming.None;
+
+    /// <summary>Starts to skip the body that a head announced; a chunked body may have at most <paramref name="bytesMax"/> bytes.</summary>
+    public static BodySkip Of(RequestHead head, long bytesMax) => new()
+    {
+        _framing = head.Body,
+        _remaining = head.Body == BodyFraming.Length ? head.ContentLength : bytesMax,
+    };
+
+    /// <summary>Takes the bytes that belong to the body from the input.</summary>
+    public SkipResult Take(ReadOnlySpan<byte> input, out int consumed)
+    {
+        SkipResult result = _framing == BodyFraming.Chunked ? TakeChunks(input, out consumed) : TakeBytes(input, out consumed);
+        if (result == SkipResult.Done)
+        {
+            _framing = BodyFraming.None;
+        }
+
+        return result;
+    }
+
+    private SkipResult TakeBytes(ReadOnlySpan<byte> input, out int consumed)
+    {
+        consumed = (int)Math.Min(input.Length, _remaining);
+        _remaining -= consumed;
+        return _remaining == 0 ? SkipResult.Done : SkipResult.NeedsMore;
+    }
+
+    private SkipResult TakeChunks(ReadOnlySpan<byte> input, out int consumed)
+    {
+        consumed = 0;
+        while (true)
+        {
+            ChunkedStatus status = _chunks.Read(input[consumed..], out int read, out TextRange data);
+            consumed += read;
+            _remaining -= data.Length;
+            switch (status)
+            {
+                case ChunkedStatus.Done:
+                    return SkipResult.Done;
+                case ChunkedStatus.NeedsMore:
+                    return SkipResult.NeedsMore;
+                case ChunkedStatus.Refused:
+                case ChunkedStatus.Data when _remaining < 0:
+                    return SkipResult.Abandoned;
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+using Millrace.Engine;
+using Millrace.Http;
+using Millrace.HttpServer.Exchanges;
+
+namespace Millrace.HttpServer.Http1;
+
+/// <summary>
+/// Redirects a plain HTTP connection to HTTPS: answers its first request with 308, which keeps the method, and closes the connection,
+/// because the next request should not use it. Requests of a certificate authority (ACME HTTP-01) are served here: the authority uses port
+/// 80, and may not follow the redirect if HTTPS has another port than 443 or has the certificate that is to be replaced.
+/// </summary>
+internal static class RedirectSession
+{
+    private const int HttpsPort = 443;
+
+    /// <summary>Status line, Date, Connection, Content-Length and the name of Location.</summary>
+    private const int OwnBytesMax = 256;
+
+    /// <summary>The characters of base64url, so that a token cannot contain a path to another place.</summary>
+    private static readonly SearchValues<byte> TokenBytes =
+        SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"u8);
+
+    /// <summary>The path before the token of an HTTP-01 challenge (RFC 8555, section 8.3).</summary>
+    private static ReadOnlySpan<byte> ChallengePath => "/.well-known/acme-challenge/"u8;
+
+    private static ReadOnlySpan<byte> ConnectionLine => "Connection: close\r\n"u8;
+
+    /// <param name="connection">The connection.</param>
+    /// <param name="reactorState">The state of its reactor.</param>
+    /// <param name="port">The HTTPS port.</param>
+    public static async Task RunAsync(Connection connection, SessionReactorState reactorState, int port)
+    {
+        connection.SetReadRate(reactorState.Limits.ReceiveBytesPerSecond, reactorState.Limits.ReceiveStall, reactorState.Limits.Head);
+        HttpExchange? exchange = reactorState.Recorder?.Begin(connection);
+        HeadResult result;
+        while ((result = RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits)).IsIncomplete)
+        {
+            ReadOutcome outcome = await connection.ReadAsync();
+            if (outcome == ReadOutcome.TimedOut && !connection.Input.IsEmpty)
+            {
+                // Other sessions have parsed into the shared head since.
+                result = RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits);
+                break;
+            }
+
+            if (outcome != ReadOutcome.Data)
+            {
+                return;
+            }
+        }
+
+        if (result.IsComplete && IsChallenge(reactorState.Head.Target.Path.In(connection.Input)))
+        {
+            await new Http1Session(connection, reactorState, exchange) { ClosesAfterFirst = true }.RunAsync();
+            return;
+        }
+
+        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result);
+        if (result.IsIncomplete)
+        {
+            Refuse(connection, reactorState, 408, includesBody: true, exchange);
+        }
+        else if (result.IsRefused)
+        {
+            int status = HeadRefusals.StatusOf(result.Refusal);
+            Refuse(connection, reactorState, status, includesBody: reactorState.Head.Method != Method.Head, exchange);
+        }
+        else if (reactorState.IsUnsecured(connection, reactorState.Head.Target.Scheme))
+        {
+            // The https resource was requested here: a redirect would lead to the same URL.
+            Refuse(connection, reactorState, 421, includesBody: reactorState.Head.Method != Method.Head, exchange);
+        }
+        else if (HostOf(reactorState.Head, connection.Input).IsEmpty)
+        {
+            // HTTP/1.0 without Host, or a port alone: there is no host for the Location, and a client would take the path for the host (RFC
+            // 9110, section 4.2.2).
+            Refuse(connection, reactorState, 400, includesBody: reactorState.Head.Method != Method.Head, exchange);
+        }
+        else
+        {
+            Redirect(connection, reactorState, LocationOf(reactorState.Head, connection.Input, port), exchange);
+        }
+
+        ExchangeRecorder.End(connection, ref exchange);
+    }
+
+    private static bool IsChallenge(ReadOnlySpan<byte> path) =>
+        path.StartsWith(ChallengePath)
+        && path.Length > ChallengePath.Length
+        && !path[ChallengePath.Length..].ContainsAnyExcept(TokenBytes);
+
+    private static byte[] LocationOf(RequestHead head, ReadOnlySpan<byte> bytes, int port)
+    {
+        string portText = port == HttpsPort ? "" : string.Create(CultureInfo.InvariantCulture, $":{port}");
+        ReadOnlySpan<byte> path = head.Target.Path.Length == 0 ? "/"u8 : head.Target.Path.In(bytes);
+        return [.. "https://"u8, .. HostOf(head, bytes), .. Encoding.ASCII.GetBytes(portText), .. path, .. head.Target.Query.In(bytes)];
+    }
+
+    private static ReadOnlySpan<byte> HostOf(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        ReadOnlySpan<byte> authority = head.Authority.In(bytes);
+
+        // "[::1]:80": the colons of an IPv6 address are within brackets.
+        int colon = authority.LastIndexOf((byte)':');
+        return colon > authority.LastIndexOf((byte)']') ? authority[..colon] : authority;
+    }
+
+    private static void Refuse(
+        Connection connection, SessionReactorState reactorState, int status, bool includesBody, HttpExchange? exchange) =>
+        ErrorResponse.Write(connection, status, reactorState.DateLine, ConnectionLine, includesBody, exchange);
+
+    private static void Redirect(
+        Connection connection, SessionReactorState reactorState, ReadOnlySpan<byte> location, HttpExchange? exchange)
+    {
+        const int Status = 308;
+        var writer = new ResponseHeadWriter(connection.GetSpan(OwnBytesMax + location.Length));
+        writer.Status(Status);
+        writer.Lines(reactorState.DateLine);
+        writer.Lines(ConnectionLine);
+        writer.Field("Location"u8, location);
+        writer.ContentLength(0);
+        ResponseHeadResult result = writer.Finish(out int bytes);
+        if (result != ResponseHeadResult.Ok)
+        {
+            throw new InvalidOperationException($"The response head cannot be written: {result}.");
+        }
+
+        exchange?.SetResponse(Status, ResponseBodySource.None);
+        connection.Advance(bytes);
+        exchange?.BeginBody(connection.WrittenBytes);
+    }
+}

@@ -1,0 +1,43 @@
+using Millrace.Engine;
+using Millrace.Http;
+using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Http2;
+
+namespace Millrace.HttpServer.Http1;
+
+/// <summary>
+/// Refuses a connection beyond a limit: answers its first request with 503 and Retry-After (RFC 9110, section 15.6.4) and closes. A
+/// connection without a request in time is reset: the client would take a response without a request for the response to its next request.
+/// </summary>
+internal static class RefusedSession
+{
+    public static async Task RunAsync(Connection connection, SessionReactorState reactorState)
+    {
+        connection.SetReadDeadline(reactorState.Limits.RefusedHead);
+        HttpExchange? exchange = reactorState.Recorder?.Begin(connection);
+        HeadResult result;
+        while ((result = Parse(connection, reactorState)).IsIncomplete)
+        {
+            if (await connection.ReadAsync() != ReadOutcome.Data)
+            {
+                connection.Abort();
+                return;
+            }
+        }
+
+        if (result.Refusal == HeadRefusal.VersionNotSupported && ConnectionPreface.Match(connection.Input) != PrefaceMatch.No)
+        {
+            Http2Session.Refuse(connection);
+            return;
+        }
+
+        int status = result.IsRefused ? HeadRefusals.StatusOf(result.Refusal) : 503;
+        bool includesBody = reactorState.Head.Method != Method.Head;
+        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result);
+        ErrorResponse.Write(connection, status, reactorState.DateLine, "Connection: close\r\n"u8, includesBody, exchange);
+        ExchangeRecorder.End(connection, ref exchange);
+    }
+
+    private static HeadResult Parse(Connection connection, SessionReactorState reactorState) =>
+        RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits);
+}

@@ -1,0 +1,102 @@
+using Millrace.Http;
+using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Heads;
+using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.HttpServer.Http2;
+
+/// <summary>
+/// The data for a response head that is written after the first bytes of the file are read: only then is it certain what the head can
+/// promise. Belongs to its stream, and is reused with it.
+/// </summary>
+internal sealed class DeferredHead
+{
+    private byte[] _own = [];
+    private int _ownBytes;
+    private int _status;
+    private Asset? _asset;
+    private FieldSet _fields = FieldSet.Empty;
+    private AssetPart _part;
+
+    public bool IsHeld => _asset is not null;
+
+    public int Status => _status;
+
+    /// <summary>The rules' fields.</summary>
+    public FieldSet Fields => _fields;
+
+    /// <summary>The memory of the plan's own fields.</summary>
+    public int OwnBytes => _own.Length;
+
+    /// <summary>Which bytes of the file are promised.</summary>
+    public BodyExtent Extent => _part.Extent;
+
+    /// <summary>The room that suffices for the head.</summary>
+    public int BytesMax => PlanHead.BytesMax<FieldBlockWriter>(ResponsePlan.Whole(_status, _asset!, _fields), NoScratch) + _ownBytes;
+
+    /// <summary>Used instead of the reactor's scratch, which holds another plan by then.</summary>
+    private static PlanScratch NoScratch { get; } = new();
+
+    public void Hold(scoped in ResponsePlan plan, PlanScratch scratch, in AssetPart part)
+    {
+        _status = plan.Status;
+        _asset = plan.Asset;
+        _fields = plan.Fields;
+        _part = part;
+        HoldOwn(plan, scratch);
+    }
+
+    /// <summary>Writes the head as planned.</summary>
+    public void Write(ref FieldBlockWriter writer)
+    {
+        PlanHead.WriteShared(ref writer, Planned(), _part.State, new BodyDescription(_part.Range.Length));
+        writer.Lines(_own.AsSpan(0, _ownBytes));
+    }
+
+    /// <summary>Writes the head for a whole file that turned out to differ.</summary>
+    public void WriteUncertain(ref FieldBlockWriter writer, long bytes)
+    {
+        PlanHead.WriteUncertain(ref writer, ResponsePlan.Whole(_status, _asset!, _fields), new BodyDescription(bytes));
+        writer.Lines(_own.AsSpan(0, _ownBytes));
+    }
+
+    /// <summary>Records the response. The status does not change for a file that changes, as that is always sent whole.</summary>
+    public void Report(HttpExchange? exchange) => exchange?.SetResponse(Planned(), _part.State, includesBody: true);
+
+    /// <summary>Promises the whole file, of unknown length, because it turned out to differ when it was opened.</summary>
+    public void BecomeWhole() => _part = new AssetPart(AssetState.Changed, BodyExtent.Whole, default);
+
+    public void Release()
+    {
+        _asset = null;
+        _fields = FieldSet.Empty;
+        _ownBytes = 0;
+    }
+
+    private ResponsePlan Planned() =>
+        Extent == BodyExtent.Range ? ResponsePlan.Partial(_asset!, _fields, default) : ResponsePlan.Whole(_status, _asset!, _fields);
+
+    private void HoldOwn(scoped in ResponsePlan plan, PlanScratch scratch)
+    {
+        _ownBytes = 0;
+        if (scratch.Fields.IsEmpty)
+        {
+            return;
+        }
+
+        int bytes = PlanHead.BytesMax<FieldBlockWriter>(plan, scratch);
+        if (_own.Length < bytes)
+        {
+            _own = new byte[bytes];
+        }
+
+        var writer = new FieldBlockWriter(_own);
+        PlanHead.WriteOwn(ref writer, plan, scratch, _part.State);
+        if (writer.Finish(out _ownBytes) is ResponseHeadResult result and not ResponseHeadResult.Ok)
+        {
+            throw new InvalidOperationException($"The response fields cannot be written: {result}.");
+        }
+    }
+}

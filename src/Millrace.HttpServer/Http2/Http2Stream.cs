@@ -1,0 +1,189 @@
+using Millrace.Engine;
+using Millrace.Engine.Connections;
+using Millrace.Http;
+using Millrace.HttpServer.Exchanges;
+
+namespace Millrace.HttpServer.Http2;
+
+/// <summary>
+/// One request and its response, until both are complete (RFC 9113, section 5.1): what remains of the response, and how much of it the
+/// client's windows allow. Reused for other requests, also of other connections. Reactor thread only.
+/// </summary>
+internal sealed class Http2Stream
+{
+    /// <summary>
+    /// After this many bytes a response shares its urgency level with others, even if the client did not ask for that. Pages and scripts
+    /// thus arrive whole, one after the other, and a download does not delay them.
+    /// </summary>
+    private const long UnsharedBytesMax = 256 * 1024;
+
+    /// <summary>The memory of this object and its parts.</summary>
+    private const int OwnBytes = 1024;
+
+    /// <summary>The memory of a request that waits off the reactor, without its head: a task and what it waits for.</summary>
+    public const int PreparationBytes = 1024;
+
+    private Connection? _connection;
+    private int _heldBytes;
+
+    public Http2Stream() => Read = new PendingWait<int>(() => Session!.OnRead(this));
+
+    /// <summary>Null for a stream that is not in use.</summary>
+    public Http2Session? Session { get; private set; }
+
+    public int Id { get; private set; }
+
+    public StreamPriority Priority { get; set; }
+
+    public OutgoingBody Body { get; } = new();
+
+    public DeferredHead Head { get; } = new();
+
+    /// <summary>The read of the body that is in progress.</summary>
+    public PendingWait<int> Read { get; }
+
+    public SendState State { get; set; }
+
+    /// <summary>How many bytes the client accepts of this stream now; negative if it has reduced its window.</summary>
+    public long SendWindow { get; set; }
+
+    public long SentBytes { get; set; }
+
+    /// <summary><see cref="SentBytes"/> at the last check of its window.</summary>
+    public long SentAtCheck { get; set; }
+
+    /// <summary>Where in the output the last byte of this stream ends, by <see cref="Engine.Connection.WrittenBytes"/>.</summary>
+    public long EndsAt { get; set; }
+
+    /// <summary>Whether the whole response is in the output, or none is due.</summary>
+    public bool IsAnswered { get; set; }
+
+    /// <summary>Whether the request is complete.</summary>
+    public bool IsReceived { get; set; }
+
+    /// <summary>The body length that the request's head announced; -1 for none.</summary>
+    public long ContentLength { get; set; }
+
+    /// <summary>Whether no more of the request's body is taken or checked.</summary>
+    public bool IsBodyAbandoned { get; set; }
+
+    /// <summary>Bytes of the request's body that arrived and were dropped.</summary>
+    public long ReceivedBytes { get; set; }
+
+    /// <summary>How many bytes of it the client may still send.</summary>
+    public int ReceiveWindow { get; set; }
+
+    /// <summary>When the head arrived.</summary>
+    public long BeganAtMs { get; set; }
+
+    /// <summary>When the last data of the body arrived.</summary>
+    public long ReceivedAtMs { get; set; }
+
+    /// <summary>Whether it is closed, and is reused when its read in progress ends.</summary>
+    public bool IsGone { get; set; }
+
+    /// <summary>Whether a read of its body has ended and its result is not processed yet.</summary>
+    public bool HasRead { get; set; }
+
+    /// <summary>Bytes that count as its read-ahead.</summary>
+    public int ReadAheadBytes { get; set; }
+
+    /// <summary>How often its file was read again because it changed meanwhile.</summary>
+    public int Attempts { get; set; }
+
+    /// <summary>The request while it waits for something off the reactor before it can be planned.</summary>
+    public PendingRequest? Preparation { get; set; }
+
+    /// <summary>The record that is reported at the end; null if there is no observer.</summary>
+    public HttpExchange? Exchange { get; set; }
+
+    /// <summary>Detects a client that reads too slowly; created on first use, and kept.</summary>
+    public TransferRateLimit? WindowWatch { get; set; }
+
+    /// <summary>Whether <see cref="WindowWatch"/> is active.</summary>
+    public bool IsWatched { get; set; }
+
+    /// <summary>Used by <see cref="ReadyQueue"/>.</summary>
+    public Http2Stream? Next { get; set; }
+
+    /// <inheritdoc cref="Next"/>
+    public Http2Stream? Previous { get; set; }
+
+    /// <inheritdoc cref="Next"/>
+    public bool IsQueued { get; set; }
+
+    /// <inheritdoc cref="Next"/>
+    public bool IsSharing { get; set; }
+
+    /// <inheritdoc cref="Next"/>
+    public int Urgency { get; set; }
+
+    public bool WantsToShare => Priority.Delivery == Delivery.Incremental || SentBytes >= UnsharedBytesMax;
+
+    public void Begin(Http2Session session, Connection? connection, int id, StreamPriority priority, long sendWindow)
+    {
+        _connection = connection;
+        Hold(OwnBytes);
+        Session = session;
+        Id = id;
+        Priority = priority;
+        SendWindow = sendWindow;
+    }
+
+    /// <summary>The result of the read that has ended: a count, or negative if the file cannot be read.</summary>
+    public int TakeRead()
+    {
+        try
+        {
+            return Read.Take();
+        }
+        catch (Exception error) when (error is IOException or OperationCanceledException)
+        {
+            return -1;
+        }
+    }
+
+    /// <summary>Accounts memory to the connection until <see cref="Reset"/>; negative for memory that was released.</summary>
+    public void Hold(int bytes)
+    {
+        _heldBytes += bytes;
+        _connection?.HoldState(bytes);
+    }
+
+    public void Reset()
+    {
+        Body.Release();
+        Head.Release();
+        Hold(-_heldBytes);
+        _connection = null;
+        Session = null;
+        Preparation = null;
+        Exchange = null;
+        State = SendState.Idle;
+        IsAnswered = IsReceived = IsBodyAbandoned = IsGone = IsWatched = HasRead = false;
+        SentBytes = SentAtCheck = ReceivedBytes = EndsAt = 0;
+        Attempts = ReadAheadBytes = 0;
+    }
+}
+
+/// <summary>What a response waits for.</summary>
+internal enum SendState : byte
+{
+    /// <summary>Nothing: there is no response, or all of it is in the output.</summary>
+    Idle,
+
+    /// <summary>Its position in the ready queue.</summary>
+    Ready,
+
+    /// <summary>The disk.</summary>
+    Reading,
+
+    /// <summary>Chunks of other streams to be sent: read-ahead is limited.</summary>
+    ReadAhead,
+
+    /// <summary>The client's WINDOW_UPDATE for the stream.</summary>
+    StreamWindow,
+
+    /// <summary>The client's WINDOW_UPDATE for the connection.</summary>
+    ConnectionWindow,
+}

@@ -1,0 +1,132 @@
+using Millrace.Engine;
+using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Http2;
+using Millrace.StaticFiles;
+
+namespace Millrace.HttpServer;
+
+/// <summary>
+/// Serves sites over HTTP/1.1 and HTTP/2: <see cref="ServeAsync(Connection)"/> is the connection handler. Each reactor gets its own <see
+/// cref="SessionReactorState"/> on its first connection.
+/// </summary>
+internal sealed class StaticSiteServer : IAsyncDisposable
+{
+    private volatile HostTable _hosts;
+    private readonly HttpServerLimits _limits;
+    private readonly ReactorGroup _group;
+    private readonly Func<Reactor, IExchangeObserver>? _observe;
+    private readonly Func<Connection, bool>? _carriesHttps;
+    private readonly SessionReactorState?[] _reactorStates;
+
+    /// <param name="hosts">The sites.</param>
+    /// <param name="limits">The limits of sessions.</param>
+    /// <param name="group">The reactors whose connections are served.</param>
+    /// <param name="observe">
+    /// Creates a reactor's observer, once and on its thread; null if there is no observer, which then costs one check a request.
+    /// </param>
+    /// <param name="carriesHttps">
+    /// Whether a connection may carry requests for https resources, called on its reactor; null if none may.
+    /// </param>
+    public StaticSiteServer(
+        HostTable hosts,
+        HttpServerLimits limits,
+        ReactorGroup group,
+        Func<Reactor, IExchangeObserver>? observe = null,
+        Func<Connection, bool>? carriesHttps = null)
+    {
+        _observe = observe;
+        _carriesHttps = carriesHttps;
+        _hosts = hosts;
+        _limits = limits;
+        _group = group;
+        _reactorStates = new SessionReactorState?[group.Reactors.Count];
+        foreach (Site site in hosts.Sites)
+        {
+            site.Catalog.Changed += AcquireEverywhere;
+        }
+    }
+
+    /// <summary>Serves a connection in HTTP/2 from its first byte: for a client that negotiated it (ALPN "h2").</summary>
+    /// <param name="connection">The connection.</param>
+    /// <param name="isCovered">
+    /// Whether the connection's certificate covers a host; requests for other hosts are answered with 421. Null if the connection is for
+    /// all hosts.
+    /// </param>
+    public Task ServeHttp2Async(Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered = null) =>
+        new Http2Session(connection, ReactorStateOf(connection.Reactor), isCovered).RunAsync();
+
+    /// <summary>Serves a connection in HTTP/1.1, or in HTTP/2 if its client begins with the preface.</summary>
+    /// <param name="connection">The connection.</param>
+    /// <param name="isCovered">As for <see cref="ServeHttp2Async"/>.</param>
+    public Task ServeAsync(Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered) =>
+        new Http1Session(connection, ReactorStateOf(connection.Reactor)) { IsCovered = isCovered }.RunAsync();
+
+    /// <summary>Serves a connection that is for all hosts.</summary>
+    public Task ServeAsync(Connection connection) => ServeAsync(connection, isCovered: null);
+
+    /// <summary>Redirects a connection's client to HTTPS, on another port of this host.</summary>
+    public Task RedirectAsync(Connection connection, int httpsPort) =>
+        RedirectSession.RunAsync(connection, ReactorStateOf(connection.Reactor), httpsPort);
+
+    /// <summary>Answers a connection beyond a limit with 503.</summary>
+    public Task RefuseAsync(Connection connection) => RefusedSession.RunAsync(connection, ReactorStateOf(connection.Reactor));
+
+    /// <summary>
+    /// Replaces the sites, for open connections as well. Completes when no request can begin at the removed sites, which may then be
+    /// disposed. Must not run concurrently with another call, nor while the group stops.
+    /// </summary>
+    public async Task ReplaceAsync(HostTable hosts)
+    {
+        HostTable before = _hosts;
+        foreach (Site site in hosts.Sites.Except(before.Sites))
+        {
+            site.Catalog.Changed += AcquireEverywhere;
+        }
+
+        _hosts = hosts;
+        foreach (Reactor reactor in _group.Reactors)
+        {
+            await reactor.PostAsync(() => _reactorStates[reactor.Index]?.ReplaceHosts(hosts)).ConfigureAwait(false);
+        }
+
+        foreach (Site site in before.Sites.Except(hosts.Sites))
+        {
+            site.Catalog.Changed -= AcquireEverywhere;
+        }
+    }
+
+    /// <summary>Stops the group, unless it is stopped already, and releases the snapshots, which its reactors no longer use.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        await _group.DisposeAsync().ConfigureAwait(false);
+        foreach (Site site in _hosts.Sites)
+        {
+            site.Catalog.Changed -= AcquireEverywhere;
+        }
+
+        foreach (SessionReactorState? reactorState in _reactorStates)
+        {
+            reactorState?.Dispose();
+        }
+    }
+
+    private SessionReactorState ReactorStateOf(Reactor reactor)
+    {
+        // Each element belongs to one reactor; only the array itself is shared.
+        ref SessionReactorState? reactorState = ref _reactorStates[reactor.Index];
+        return reactorState ??= new SessionReactorState(reactor, _hosts, _limits, files: null, _observe?.Invoke(reactor))
+        {
+            CarriesHttps = _carriesHttps,
+        };
+    }
+
+    /// <summary>Moves idle reactors on, too: they would otherwise keep the files of an old snapshot open.</summary>
+    private void AcquireEverywhere()
+    {
+        foreach (Reactor reactor in _group.Reactors)
+        {
+            reactor.Post(_ => _reactorStates[reactor.Index]?.AcquireLatest(), null);
+        }
+    }
+}

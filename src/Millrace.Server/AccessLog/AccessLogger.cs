@@ -1,0 +1,144 @@
+using Microsoft.Extensions.Logging;
+using Millrace.Engine;
+using Millrace.HttpServer.Exchanges;
+using Millrace.Interop;
+using Millrace.Server.AccessLog.Formats;
+using Millrace.Server.AccessLog.Sinks;
+using Millrace.Server.Host;
+using Millrace.Server.Proxies;
+
+namespace Millrace.Server.AccessLog;
+
+/// <summary>
+/// The access log: one line per request. Reactors write lines into rings of their own (<see cref="LineRing"/>), and a thread writes them to
+/// their destination (<see cref="LineWriter"/>): a slow destination never delays a request. Lines of one connection keep their order.
+/// </summary>
+internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
+{
+    /// <summary>Per reactor: about five thousand lines, as many as it produces while a disk is briefly busy.</summary>
+    private const int RingBytes = 1024 * 1024;
+
+    /// <summary>Five escaped texts of a client, and the server's own fields.</summary>
+    private const int LineBytesMax = (5 * LineText.BytesMax * LineText.EscapedBytesMax) + 1024;
+
+    private const int DropLinePauseMs = 1_000;
+
+    /// <summary>A busy disk has recovered by then; a reader that has stopped never does.</summary>
+    private static readonly TimeSpan FlushTimeout = TimeSpan.FromSeconds(5);
+
+    private readonly AccessLogFormat _format;
+    private readonly ClientFinder _clients;
+    private readonly ILogSink _sink;
+    private readonly AccessLogEvents _events;
+    private readonly Lock _reportLock = new();
+    private readonly LogRateLimiter _dropLines = new(DropLinePauseMs);
+    private LineRing[] _rings = [];
+    private LineWriter? _writer;
+    private long _dropsReported;
+
+    private AccessLogger(AccessLogFormat format, ClientFinder clients, ILogSink sink, AccessLogEvents events)
+    {
+        _clients = clients;
+        _format = format;
+        _sink = sink;
+        _events = events;
+    }
+
+    /// <summary>Lines dropped because they arrived faster than they could be written. Any thread.</summary>
+    public long Dropped => _rings.Sum(static ring => ring.Dropped);
+
+    /// <summary>Failed attempts to write or to reopen. Any thread.</summary>
+    public long Faults => _writer?.Faults ?? 0;
+
+    /// <summary>Whether the file was created at the start, and given to the user who serves.</summary>
+    public bool IsNew => _sink is FileSink { IsNew: true };
+
+    /// <summary>Opens the destination; null if no access log is configured.</summary>
+    /// <param name="options">Destination and format.</param>
+    /// <param name="proxies">The trusted proxies.</param>
+    /// <param name="service">The user who serves, and therefore reopens the log.</param>
+    /// <param name="logging">Receives messages about faults.</param>
+    /// <exception cref="AccessLogException">The log cannot be opened; the message says why.</exception>
+    /// <exception cref="ServiceException">There is no such user.</exception>
+    public static AccessLogger? Open(AccessLogOptions options, ProxyOptions proxies, ServiceOptions service, ILoggerFactory logging)
+    {
+        if (options.Destination is null)
+        {
+            return null;
+        }
+
+        ILogSink sink = LogDestination.Of(options.Destination, service.User is { } user ? ServiceUser.Find(user) : null);
+        int result = sink.Open();
+        if (result < 0)
+        {
+            sink.Dispose();
+            throw new AccessLogException($"The access log cannot be opened at {sink.Name}: {Errno.Describe(result)}.");
+        }
+
+        var events = new AccessLogEvents(logging.CreateLogger("Millrace.AccessLog"));
+        return new AccessLogger(options.Format, new ClientFinder(proxies), sink, events);
+    }
+
+    /// <summary>Starts writing, and returns the factory of observers for the reactors of a group.</summary>
+    public Func<Reactor, IExchangeObserver> Start(int reactors)
+    {
+        _rings = [.. Enumerable.Range(0, reactors).Select(static _ => new LineRing(RingBytes))];
+        _writer = new LineWriter(_sink, _events, _rings, LineBytesMax, FlushTimeout);
+        return reactor => new AccessLogObserver(this, LineFormats.Make(_format), _clients, _rings[reactor.Index]);
+    }
+
+    /// <summary>Reopens a file that has been renamed: further lines go to a new file under the original name. Any thread.</summary>
+    public void Reopen()
+    {
+        if (_sink is FileSink)
+        {
+            _writer?.Reopen();
+        }
+    }
+
+    /// <summary>Writes the remaining lines. The reactors must have ended.</summary>
+    public void Dispose()
+    {
+        if (_writer is null)
+        {
+            _sink.Dispose();
+            return;
+        }
+
+        _writer.Dispose();
+        ReportOfDrops();
+    }
+
+    /// <summary>Called when a reactor has added or dropped a line.</summary>
+    internal void OnAdded(RingAddResult addition)
+    {
+        if (addition == RingAddResult.Added)
+        {
+            _writer!.Notify();
+        }
+        else if (addition == RingAddResult.HalfFull)
+        {
+            _writer!.Hurry();
+        }
+        else if (_dropLines.Admits(Environment.TickCount64))
+        {
+            // Not on the reactor: the server's own log may be slow too.
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        }
+    }
+
+    void IThreadPoolWorkItem.Execute() => ReportOfDrops();
+
+    private void ReportOfDrops()
+    {
+        lock (_reportLock)
+        {
+            long total = Dropped;
+            if (total > _dropsReported)
+            {
+                _events.Dropped(total - _dropsReported, total, _sink.Name);
+                _dropsReported = total;
+            }
+        }
+    }
+}

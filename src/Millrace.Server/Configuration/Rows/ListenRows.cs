@@ -1,0 +1,66 @@
+using System.Net;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Options;
+
+namespace Millrace.Server.Configuration.Rows;
+
+/// <summary>What is served, on which addresses and for which hosts.</summary>
+internal static class ListenRows
+{
+    public const string Host = "host";
+
+    /// <summary>Only this machine by default, so that no folder is published by accident.</summary>
+    private const string DefaultAddress = "127.0.0.1:8080";
+
+    public static EndPoint DefaultEndPoint => ListenAddress.Parse(DefaultAddress);
+
+    public static IEnumerable<ServerOption> All =>
+    [
+        new()
+        {
+            Key = "root",
+            Argument = "ROOT",
+            Kind = OptionValueKind.Folder,
+            ValueForm = "DIR",
+            Help = "Folder to serve.",
+            Default = ".",
+            Apply = static (options, text) => options with { Site = options.Site with { Root = text } },
+        },
+        new()
+        {
+            Key = "listen",
+            ShortFlag = "-l",
+            Kind = OptionValueKind.Address,
+            ValueForm = "ADDR",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = $"Address to serve HTTP on: {ListenAddress.Forms}.",
+            Default = $"{DefaultAddress}, unless --https is given",
+            Apply = static (options, text) => options with { Addresses = [.. options.Addresses, ListenAddress.Parse(text)] },
+        },
+        new()
+        {
+            Key = Host,
+            Path = "hosts",
+            Kind = OptionValueKind.Rule,
+            ValueForm = "NAME=ROOT",
+            Occurrence = OptionOccurrence.Repeatable,
+            Help = "Serve another folder for a host name, with the same options; ROOT serves all other hosts.",
+            PathAt = static text => text.IndexOf('=', StringComparison.Ordinal) is >= 0 and int equals ? equals + 1 : -1,
+            Apply = AddHost,
+        },
+    ];
+
+    private static ServeOptions AddHost(ServeOptions options, string text)
+    {
+        if (!HostedSite.TryParse(text, out HostedSite? host, out string? problem))
+        {
+            throw new SiteException(problem is null
+                ? $"'{text}' is not a host with a folder: use {HostedSite.Form}."
+                : $"'{text}' is not a host with a folder: {problem}. Use the A-label (xn--...), as browsers show and send it.");
+        }
+
+        return options.Hosts.Any(other => other.IsFor(host.Name))
+            ? throw new SiteException($"The host '{host.Name}' has two folders: use one.")
+            : options with { Hosts = [.. options.Hosts, host] };
+    }
+}

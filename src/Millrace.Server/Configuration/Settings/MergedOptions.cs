@@ -1,0 +1,115 @@
+using Millrace.Server.Configuration.Files;
+using Millrace.Server.Configuration.Rows;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Rules;
+
+namespace Millrace.Server.Configuration.Settings;
+
+/// <summary>Merges the options of all sources: flags override environment variables, which override the file.</summary>
+internal static class MergedOptions
+{
+    /// <summary>The options, which are not valid if there are errors.</summary>
+    /// <param name="flags">The settings of the command line.</param>
+    /// <param name="variables">The settings of the environment.</param>
+    /// <param name="file">The settings of the file.</param>
+    /// <param name="errors">Errors are added to it.</param>
+    /// <param name="started">The options that a running server was started with; null at the start.</param>
+    public static ServeOptions Merge(
+        SettingSet flags, SettingSet variables, FileSettings file, ICollection<OptionError> errors, ServeOptions? started = null)
+    {
+        SettingSet overrides = flags.Over(variables);
+        SettingSet settings = overrides.Over(file.Shared);
+        int errorsBefore = errors.Count;
+        ServeOptions options = Apply(new ServeOptions { Configured = settings }, settings, OptionTable.All, errors);
+        ServerOption root = OptionTable.Get("root");
+        if (settings.Find(root) is not { Values.Count: > 0 })
+        {
+            options = Apply(options, root, new SettingValue(root.Default, SettingOrigin.Flag), errors);
+        }
+
+        options = options.Inherited.ApplyTo(options, (started ?? options).Admin.Address);
+        if (errors.Count == errorsBefore)
+        {
+            // Skipped after an invalid value, which is missing, so that combinations with it cannot be checked.
+            foreach (Action<ServeOptions, SettingSet, ICollection<OptionError>> check in OptionTable.Checks)
+            {
+                check(options, settings, errors);
+            }
+        }
+
+        return DivideLimits(options with
+        {
+            Addresses = options.Addresses.Count + options.Https.Addresses.Count > 0 ? options.Addresses : [ListenRows.DefaultEndPoint],
+            Site = options.Https.ApplyTo(options.Site),
+            Hosts = [.. options.Hosts.Select(host => MergeHost(host, options, overrides, file, errors))],
+        });
+    }
+
+    /// <summary>Default limits of memory and descriptors are the process's: each site gets an equal share.</summary>
+    private static ServeOptions DivideLimits(ServeOptions options)
+    {
+        int sites = options.Sites.Count;
+        return sites == 1 ? options : options with
+        {
+            Site = Share(options.Site),
+            Hosts = [.. options.Hosts.Select(host => host with { Site = Share(host.Site) })],
+        };
+
+        SiteOptions Share(SiteOptions site) => site with
+        {
+            CacheBytesMax = site.CacheBytesMax ?? (site.ResolveCacheBytesMax() / sites),
+            DescriptorsMax = site.DescriptorsMax ?? (site.ResolveDescriptorsMax() / sites),
+        };
+    }
+
+    /// <summary>A host's own settings in the file override those for all sites.</summary>
+    private static HostedSite MergeHost(
+        HostedSite host, ServeOptions options, SettingSet overrides, FileSettings file, ICollection<OptionError> errors)
+    {
+        SettingSet settings = options.Configured;
+        bool isOfFile = settings.Find(OptionTable.Get(ListenRows.Host))?.Origin.Source == SettingSource.File;
+        if (isOfFile && file.Hosts.TryGetValue(host.Name, out SettingSet? own))
+        {
+            settings = overrides.Over(own).Over(file.Shared);
+        }
+
+        IEnumerable<ServerOption> rows = OptionTable.All.Where(static option => option.Scope == OptionScope.Site);
+        SiteOptions site = Apply(new ServeOptions { Site = host.Site }, settings, rows, errors).Site;
+        return host with { Site = options.Https.ApplyTo(site), Configured = settings };
+    }
+
+    /// <summary>Applies settings in the order of the table.</summary>
+    private static ServeOptions Apply(
+        ServeOptions options, SettingSet settings, IEnumerable<ServerOption> rows, ICollection<OptionError> errors)
+    {
+        foreach (Setting setting in rows.Select(settings.Find).OfType<Setting>())
+        {
+            foreach (SettingValue value in setting.Values)
+            {
+                options = Apply(options, setting.Option, value, errors);
+            }
+        }
+
+        return options;
+    }
+
+    private static ServeOptions Apply(
+        ServeOptions options, ServerOption option, SettingValue value, ICollection<OptionError> errors)
+    {
+        RuleProblem? problem;
+        try
+        {
+            if (option.TryApply(options, StartDirectory.Locate(option, value.Text), out ServeOptions? applied, out problem))
+            {
+                return applied;
+            }
+        }
+        catch (SiteException refusal)
+        {
+            problem = new RuleProblem(refusal.Cause, refusal.Remedy);
+        }
+
+        errors.Add(OptionError.About(option, value.Origin, problem));
+        return options;
+    }
+}

@@ -1,0 +1,267 @@
+using System.Globalization;
+using Millrace.Engine;
+using Millrace.Server.Host;
+
+namespace Millrace.Server.Doctor;
+
+/// <summary>Checks a host: pure functions from facts to findings, each with its threshold and the reason for it.</summary>
+internal static class HostChecks
+{
+    /// <summary>The first kernel with both provided-buffer rings and deferred task work.</summary>
+    private static readonly Version KernelMin = new(6, 1);
+
+    /// <summary>
+    /// Locked memory of one reactor's ring with the default sizes: 512 submissions of 64 bytes, 4,096 completions of 16, 1,024 buffers of
+    /// 16, each rounded up to whole pages. Kernels from 6.13 on charge it to RLIMIT_MEMLOCK again; those from 5.12 did not.
+    /// </summary>
+    private const long RingBytes = 128 * 1024;
+
+    /// <summary>With fewer, listeners, rings or the runtime's own files may not get one.</summary>
+    private const long DescriptorsMin = 64;
+
+    /// <summary>Half are for files; a busy site has thousands of connections at once.</summary>
+    private const long DescriptorsPlenty = 16_384;
+
+    /// <summary>Their content changes without this kernel's knowledge, and a read may wait for a network or another process.</summary>
+    private static readonly string[] RemoteFileSystems =
+        ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "fuse", "fuseblk", "virtiofs", "afs", "gfs2", "ocfs2", "lustre", "vboxsf"];
+
+    public static IReadOnlyList<Finding> Of(HostFacts host) =>
+    [
+        Kernel(host), Uring(host.Engine), LockedMemory(host), Descriptors(host), Root(host.Root), .. UserOf(host),
+        FileSystem(host.Root), Watches(host), Processors(host), CongestionControl(host), Backlog(host), .. KernelTls(host),
+    ];
+
+    public static HostCheckResult Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Judgement);
+
+    private static Finding Kernel(HostFacts host)
+    {
+        const string Subject = "kernel";
+        string text = $"Linux {host.KernelRelease} on {host.Architecture}";
+        IEnumerable<char> digits = host.KernelRelease.TakeWhile(static letter => char.IsAsciiDigit(letter) || letter == '.');
+        return !Version.TryParse(string.Concat(digits).TrimEnd('.'), out Version? version) || version >= KernelMin
+            ? Finding.Ok(Subject, text)
+            : Finding.Slower(
+                Subject,
+                $"{text} is older than {KernelMin}, the first kernel with all io_uring features that Millrace uses",
+                $"Use Linux {KernelMin} or newer.");
+    }
+
+    private static Finding Uring(EngineFacts engine)
+    {
+        const string Subject = "io_uring";
+        if (engine.StartRefusal is string refusal)
+        {
+            (string cause, string remedy) = Split(refusal);
+            return Finding.Broken(Subject, $"The engine does not start: {cause}", remedy);
+        }
+
+        if (engine.IoUringRefusal is string obstacle)
+        {
+            (string cause, string remedy) = Split(obstacle);
+            return Finding.Slower(Subject, $"{cause}; {engine.Backend} is used instead", remedy);
+        }
+
+        return Finding.Ok(
+            Subject,
+            engine.Configured == BackendKind.Epoll
+                ? "Not used: epoll is configured, and works"
+                : $"Works; {engine.Backend} is used");
+    }
+
+    private static Finding LockedMemory(HostFacts host)
+    {
+        const string Subject = "locked memory";
+        long needed = host.Reactors * RingBytes;
+        return host.LockedBytesMax is not long limit ? Finding.Ok(Subject, "There is no limit")
+            : limit >= needed ? Finding.Ok(Subject, $"{Size(limit)} may be locked; the rings need at most {Size(needed)}")
+            : Finding.Slower(
+                Subject,
+                $"{Size(limit)} may be locked (RLIMIT_MEMLOCK); the rings of {host.Reactors} reactors may need {Size(needed)}",
+                "Raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file), or use fewer reactors.");
+    }
+
+    private static Finding Descriptors(HostFacts host)
+    {
+        const string Subject = "descriptors";
+        const string Remedy = "Raise the hard limit ('ulimit -Hn', LimitNOFILE= in a unit file, --ulimit nofile= of a container).";
+        if (host.DescriptorsSoft is not long soft)
+        {
+            return Finding.Ok(Subject, "There is no limit");
+        }
+
+        // The runtime raises its soft limit to the hard limit at the start: where they differ, something prevents that.
+        if (host.DescriptorsHard is not long hard || soft < hard)
+        {
+            string all = Count(host.DescriptorsHard);
+            return Finding.Slower(
+                Subject, $"{soft:N0} descriptors may be open, although the hard limit is {all}", "Raise the soft limit: 'ulimit -Sn'.");
+        }
+
+        string text = $"{hard:N0} descriptors may be open: half for files, half for connections";
+        return hard < DescriptorsMin ? Finding.Broken(Subject, text, Remedy)
+            : hard < DescriptorsPlenty ? Finding.Slower(Subject, text, Remedy)
+            : Finding.Ok(Subject, text);
+    }
+
+    private static Finding Root(RootFacts root)
+    {
+        const string Subject = "root";
+        return root.Problem is string problem
+            ? Finding.Broken(Subject, $"'{root.Path}' {problem}", "Choose a folder that this user may read and search.")
+            : Finding.Ok(Subject, $"'{root.Path}' can be read");
+    }
+
+    /// <summary>Empty if no user is configured.</summary>
+    private static IEnumerable<Finding> UserOf(HostFacts host)
+    {
+        const string Subject = "user";
+        if (host.User is not { } user)
+        {
+            yield break;
+        }
+
+        if (user.Problem is { } problem)
+        {
+            (string cause, string remedy) = Split(problem);
+            yield return Finding.Broken(Subject, cause, remedy);
+        }
+        else if (user.InaccessibleFiles.Count == 0)
+        {
+            yield return Finding.Ok(Subject, $"{user.Name} can reopen all files that a reload reads");
+        }
+
+        foreach (InaccessibleFile file in user.InaccessibleFiles)
+        {
+            yield return Finding.Slower(
+                Subject, $"{file.File} cannot be {file.Again} as {user.Name}: {file.Reason}", file.Remedy);
+        }
+    }
+
+    private static Finding FileSystem(RootFacts root)
+    {
+        const string Subject = "file system";
+        if (root.Problem is not null)
+        {
+            return Finding.Ok(Subject, "Not checked");
+        }
+
+        return (IsRemote(root.FileSystem), root.CachedRead) switch
+        {
+            (true, _) => Finding.Slower(
+                Subject,
+                $"{root.FileSystem}: no change notifications, so each request checks its file, and reads may block on remote systems",
+                "Serve a copy on a local disk."),
+            (_, CachedRead.Inline) => Finding.Ok(Subject, $"{root.FileSystem}: cached data is read without waiting"),
+            (_, CachedRead.Unsupported) => Finding.Slower(
+                Subject,
+                $"{root.FileSystem}: cached reads cannot be detected (no RWF_NOWAIT), so large files are always read through the ring",
+                "Serve from a volume (ext4, xfs, btrfs) rather than from a container's layers or memory."),
+            (_, CachedRead.WouldWait) => Finding.Slower(
+                Subject,
+                $"{root.FileSystem}: data just read is not cached",
+                "Give the machine more memory, or use a file system with a page cache."),
+            _ => Finding.Ok(Subject, $"{root.FileSystem}: no file to test reads with"),
+        };
+    }
+
+    private static Finding Watches(HostFacts host)
+    {
+        const string Subject = "watches";
+        if (host.WatchesMax is not long watches || host.WatchInstancesMax is not long instances)
+        {
+            const string Missing = "inotify is not available: each request checks its file";
+            return Finding.Slower(Subject, Missing, "Use a kernel and a sandbox with inotify.");
+        }
+
+        long directories = host.Root.Directories;
+        string settings = string.Create(
+            CultureInfo.InvariantCulture,
+            $"fs.inotify.max_user_watches={Math.Max(2 * directories, 8192)} fs.inotify.max_user_instances={Math.Max(instances, 128)}");
+        return instances > 0 && watches >= directories
+            ? Finding.Ok(Subject, $"{directories:N0} directories, {watches:N0} watches")
+            : Finding.Slower(
+                Subject,
+                $"{directories:N0} directories need one watch each; the limits are {watches:N0} watches and {instances:N0} instances: "
+                + "each request checks its file",
+                $"sysctl -w {settings}.");
+    }
+
+    private static Finding Processors(HostFacts host)
+    {
+        const string Subject = "processors";
+        string text = string.Create(CultureInfo.InvariantCulture, $"{host.Processors} of {host.ProcessorsOnline} cores are available");
+        if (host.QuotaCores is not double quota)
+        {
+            return Finding.Ok(Subject, text);
+        }
+
+        text += string.Create(CultureInfo.InvariantCulture, $", limited to {quota:0.##} cores by the cgroup's quota");
+        return quota >= host.Processors
+            ? Finding.Ok(Subject, text)
+            : Finding.Slower(
+                Subject,
+                $"{text}: all threads stop when the quota is used up",
+                $"Assign whole cores (--cpuset-cpus of a container), or start with --reactors {Math.Max(1, (int)quota)}.");
+    }
+
+    private static Finding CongestionControl(HostFacts host)
+    {
+        const string Subject = "congestion control";
+        if (host.CongestionControlRefusal is { } refusal)
+        {
+            (string cause, string remedy) = Split(refusal);
+            return Finding.Broken(Subject, cause, remedy);
+        }
+
+        return (host.ConfiguredCongestionControl ?? host.CongestionControl) switch
+        {
+            null => Finding.Ok(Subject, "Not readable here"),
+            "reno" => Finding.Slower(
+                Subject,
+                "reno takes minutes to fill a fast long-distance connection",
+                "Start with --congestion-control bbr (or cubic, the kernel's default), or sysctl -w net.ipv4.tcp_congestion_control=bbr."),
+            string name => Finding.Ok(Subject, name),
+        };
+    }
+
+    private static Finding Backlog(HostFacts host)
+    {
+        const string Subject = "accept queue";
+        int wanted = new Limits().Backlog;
+        return host.BacklogMax is not long limit ? Finding.Ok(Subject, "The limit is not readable here")
+            : limit >= wanted ? Finding.Ok(Subject, $"{limit:N0} connections may wait to be accepted")
+            : Finding.Slower(
+                Subject,
+                $"{limit:N0} connections may wait to be accepted; bursts need more",
+                string.Create(CultureInfo.InvariantCulture, $"sysctl -w net.core.somaxconn={wanted}."));
+    }
+
+    /// <summary>Never a problem: informs users who could measure a gain.</summary>
+    private static IEnumerable<Finding> KernelTls(HostFacts host)
+    {
+        if (host.HasKernelTls is { } hasIt)
+        {
+            string text = hasIt
+                ? "Available, but not used"
+                : "Not available, and not needed";
+            yield return Finding.Ok("kernel TLS", $"{text}: OpenSSL encrypts (docs/adr/0008-kernel-tls.md)");
+        }
+    }
+
+    private static bool IsRemote(string fileSystem) =>
+        RemoteFileSystems.Contains(fileSystem, StringComparer.Ordinal) || fileSystem.StartsWith("fuse.", StringComparison.Ordinal);
+
+    /// <summary>Splits the engine's "cause: remedy." into two sentences.</summary>
+    private static (string Cause, string Remedy) Split(string refusal)
+    {
+        int colon = refusal.IndexOf(": ", StringComparison.Ordinal);
+        return colon < 0
+            ? (refusal.TrimEnd('.'), "")
+            : (refusal[..colon], char.ToUpperInvariant(refusal[colon + 2]) + refusal[(colon + 3)..]);
+    }
+
+    private static string Count(long? limit) => limit is long number ? number.ToString("N0", CultureInfo.InvariantCulture) : "any number";
+
+    private static string Size(long bytes) => string.Create(CultureInfo.InvariantCulture, $"{bytes / 1024:N0} KiB");
+}

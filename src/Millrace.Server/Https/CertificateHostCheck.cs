@@ -1,0 +1,49 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Engine;
+using Millrace.Engine.Filters;
+using Millrace.Server.Configuration;
+using Millrace.Server.Proxies;
+
+namespace Millrace.Server.Https;
+
+/// <summary>
+/// Decides whether a request over TLS must be for a host that the connection's certificate covers (RFC 9110, section 7.4): otherwise a
+/// client that verified one host would be served another. Immutable; any thread.
+/// </summary>
+/// <param name="isOn">Whether the check is enabled.</param>
+/// <param name="proxies">Trusted proxies are exempt, as they may use one connection for all hosts.</param>
+internal sealed class CertificateHostCheck(bool isOn, ProxyOptions proxies)
+{
+    private readonly ProxyPolicy _policy = new(proxies.Trusted);
+    private readonly bool _mayTrust = proxies.Trusted.Count > 0 || proxies.TrustsUnix;
+
+    /// <summary>Not for local certificates, which are for development and not verified by clients.</summary>
+    public static CertificateHostCheck Of(ServeOptions options) => new(
+        options.Https.HostCheck switch
+        {
+            HostCheckMode.On => true,
+            HostCheckMode.Off => false,
+            _ => options.Hosts.Count > 0 && options.Https.CertificatePaths.Count > 0,
+        },
+        options.Proxies);
+
+    /// <summary>Whether the check applies to the requests of a connection. Reactor thread.</summary>
+    public bool AppliesTo(Connection connection) => isOn && !(_mayTrust && IsTrusted(connection.KeepRemoteEndPoint()));
+
+    private bool IsTrusted(EndPoint? peer) => peer switch
+    {
+        IPEndPoint address => _policy.Trusts(address.Address),
+        UnixDomainSocketEndPoint => proxies.TrustsUnix,
+        _ => false,
+    };
+}
+
+/// <summary>When hosts are compared with certificates.</summary>
+internal enum HostCheckMode
+{
+    /// <summary>If there are several hosts, and certificates for them.</summary>
+    Auto,
+    On,
+    Off,
+}

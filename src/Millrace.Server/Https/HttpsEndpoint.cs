@@ -1,0 +1,113 @@
+using Microsoft.Extensions.Logging;
+using Millrace.Engine;
+using Millrace.HttpServer;
+using Millrace.Tls;
+using Millrace.Tls.Certificates;
+
+namespace Millrace.Server.Https;
+
+/// <summary>TLS for the sites: certificates, and the session for each negotiated protocol.</summary>
+internal sealed class HttpsEndpoint : IDisposable
+{
+    /// <summary>
+    /// The protocols offered by ALPN, in order of preference, and their sessions. The last one also serves clients without ALPN.
+    /// </summary>
+    private static readonly (string Name, Func<StaticSiteServer, Connection, Func<ReadOnlySpan<byte>, bool>?, Task> Serve)[] Protocols =
+    [
+        ("h2", static (sites, connection, isCovered) => sites.ServeHttp2Async(connection, isCovered)),
+        ("http/1.1", static (sites, connection, isCovered) => sites.ServeAsync(connection, isCovered)),
+    ];
+
+    private readonly IReadOnlyList<CertificateFiles> _certificates;
+
+    private HttpsEndpoint(TlsTerminator terminator, IReadOnlyList<CertificateFiles> certificates, LocalCertificate? local)
+    {
+        _certificates = certificates;
+        Terminator = terminator;
+        Local = local;
+    }
+
+    public TlsTerminator Terminator { get; }
+
+    /// <summary>The generated certificate, if none is configured.</summary>
+    public LocalCertificate? Local { get; }
+
+    /// <summary>The hosts that the current certificates cover.</summary>
+    public IReadOnlyList<string> Names
+    {
+        get
+        {
+            CertificateSet certificates = Terminator.Certificates.Acquire();
+            try
+            {
+                return [.. certificates.Names];
+            }
+            finally
+            {
+                certificates.Release();
+            }
+        }
+    }
+
+    /// <summary>Reads the certificates; null if HTTPS is not configured.</summary>
+    /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
+    public static HttpsEndpoint? Open(HttpsOptions options, ILoggerFactory logging)
+    {
+        if (options.Addresses.Count == 0)
+        {
+            return null;
+        }
+
+        LocalCertificate? local = options.Certificates.Count == 0 ? LocalCertificate.FindOrMake() : null;
+        IReadOnlyList<CertificateFiles> certificates = local is null ? options.ReadCertificates() : [local.Files];
+        var tls = new TlsOptions
+        {
+            Certificates = certificates,
+            ApplicationProtocols = [.. Protocols.Select(static protocol => protocol.Name)],
+            ClientCertificates = options.ClientAuthorities is null ? ClientCertificates.None : ClientCertificates.Required,
+            ClientAuthoritiesFile = options.ClientAuthorities,
+            KeyLogFile = options.KeyLog,
+        };
+        return new HttpsEndpoint(TlsTerminator.Create(tls, logging), certificates, local);
+    }
+
+    /// <summary>
+    /// Whether the password files still have the passwords in use. True if they cannot be read, for example by the current user: that must
+    /// not prevent the remaining reload.
+    /// </summary>
+    public bool HasPasswordsOf(HttpsOptions configured)
+    {
+        try
+        {
+            return configured.Certificates.Count == 0 || configured.ReadCertificates().SequenceEqual(_certificates);
+        }
+        catch (TlsException)
+        {
+            return true;
+        }
+    }
+
+    /// <summary>Reloads the certificates; on failure the current ones stay.</summary>
+    public void Reload() => _ = Terminator.TryReload();
+
+    public void Dispose() => Terminator.Dispose();
+
+    /// <summary>Serves a connection after its handshake, with the negotiated protocol.</summary>
+    /// <param name="connection">The connection.</param>
+    /// <param name="sites">The sites.</param>
+    /// <param name="isForItsHostsOnly">Whether requests for hosts that its certificate does not cover get 421.</param>
+    public static Task ServeAsync(Connection connection, StaticSiteServer sites, bool isForItsHostsOnly)
+    {
+        string? agreed = connection.GetApplicationProtocol();
+        Func<ReadOnlySpan<byte>, bool>? isCovered = isForItsHostsOnly ? connection.GetCertificateNames()?.IsCovered : null;
+        foreach ((string name, Func<StaticSiteServer, Connection, Func<ReadOnlySpan<byte>, bool>?, Task> serve) in Protocols)
+        {
+            if (name == agreed)
+            {
+                return serve(sites, connection, isCovered);
+            }
+        }
+
+        return Protocols[^1].Serve(sites, connection, isCovered);
+    }
+}

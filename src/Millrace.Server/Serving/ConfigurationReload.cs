@@ -1,0 +1,112 @@
+using Millrace.Engine;
+using Millrace.HttpServer;
+using Millrace.Server.Configuration;
+using Millrace.Server.Configuration.Settings;
+using Millrace.Server.Https;
+using Millrace.StaticFiles;
+using Millrace.Tls;
+
+namespace Millrace.Server.Serving;
+
+/// <summary>
+/// Applies a changed configuration to a running server: opens everything new first, and only if all of that succeeds swaps it in and closes
+/// what is removed. Unchanged parts are kept and reloaded. Not thread-safe.
+/// </summary>
+internal sealed class ConfigurationReload(
+    ServerConfiguration configuration,
+    ServeOptions started,
+    HostedSites hosted,
+    HttpsEndpoints httpsEndpoints,
+    ListenEndpoints listenEndpoints,
+    StaticSiteServer sites,
+    ServerLog log)
+{
+    private readonly ServeOptions _started = started;
+
+    /// <summary>The current options.</summary>
+    public ServeOptions Current { get; private set; } = started;
+
+    public async Task RunAsync()
+    {
+        if (configuration.Read(out IReadOnlyList<OptionError> errors, _started) is not { } next)
+        {
+            foreach (OptionError error in errors)
+            {
+                log.ConfigurationKept(error.ToString());
+            }
+
+            return;
+        }
+
+        try
+        {
+            await AcquireAsync(next);
+        }
+        catch (Exception refusal) when (refusal is SiteException or TlsException or EngineException
+            or IOException or UnauthorizedAccessException)
+        {
+            log.ConfigurationKept(refusal.Message);
+        }
+#pragma warning disable CA1031 // A signal has no caller: after any error the current state stays in use.
+        catch (Exception fault)
+#pragma warning restore CA1031
+        {
+            log.ReloadFailed(fault);
+        }
+    }
+
+    private async Task AcquireAsync(ServeOptions next)
+    {
+        HttpsEndpoint? before = httpsEndpoints.Current;
+        HttpsEndpoint? https = httpsEndpoints.OpenNext(next.Https);
+        IReadOnlyList<OpenSite> nextSites = [];
+        IReadOnlyList<EndpointBinding> nextBindings;
+        try
+        {
+            hosted.PrivateFiles.Keep(ServerFiles.Of(next, configuration.Path, https));
+            nextSites = hosted.OpenNext(next.Sites);
+            nextBindings = await listenEndpoints.OpenNextAsync(next, https);
+        }
+        catch
+        {
+            hosted.Discard(nextSites);
+            httpsEndpoints.Discard(https);
+            hosted.PrivateFiles.KeepOnly(ServerFiles.Of(Current, configuration.Path, before));
+            throw;
+        }
+
+        Site[] kept = [.. nextSites.Select(static open => open.Site).Intersect(hosted.All.Select(static open => open.Site))];
+        await sites.ReplaceAsync(HostedSites.TableOf(nextSites));
+        hosted.Replace(nextSites);
+        await listenEndpoints.ReplaceAsync(nextBindings, next, https);
+        httpsEndpoints.Replace(https, next.Https);
+        Current = next;
+        hosted.PrivateFiles.KeepOnly(ServerFiles.Of(next, configuration.Path, https));
+        Array.ForEach(kept, static site => site.Reload());
+        if (https == before)
+        {
+            https?.Reload();
+        }
+
+        Report(next);
+    }
+
+    private void Report(ServeOptions next)
+    {
+        foreach (ServerOption option in OptionTable.All.Where(static option => option.Change == OptionChange.AtRestart))
+        {
+            if (!TextsOf(option, _started.Configured).SequenceEqual(TextsOf(option, next.Configured), StringComparer.Ordinal))
+            {
+                log.NeedsRestart(option.Path);
+            }
+        }
+
+        if (configuration.Path is string path)
+        {
+            log.ConfigurationApplied(path, next.Sites.Count, string.Join(", ", listenEndpoints.Served));
+        }
+    }
+
+    private static IEnumerable<string> TextsOf(ServerOption option, SettingSet configured) =>
+        configured.TextsOf(option).DefaultIfEmpty(option.Default);
+}

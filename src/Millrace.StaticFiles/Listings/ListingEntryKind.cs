@@ -1,7 +1,0 @@
-namespace Millrace.StaticFiles.Listings;
-
-internal enum ListingEntryKind : byte
-{
-    File,
-    Directory,
-}

@@ -1,7 +1,0 @@
-namespace Millrace.StaticFiles.Listings;
-
-internal enum SortDirection : byte
-{
-    Ascending,
-    Descending,
-}

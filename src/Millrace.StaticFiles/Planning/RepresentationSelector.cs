@@ -1,0 +1,162 @@
+using Millrace.Http;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.StaticFiles.Planning;
+
+/// <summary>
+/// Selects what is sent of a resource: the representation (RFC 9110, section 12), then whether the conditions allow it (section 13.2.2),
+/// then its ranges (section 14), because conditions and ranges refer to the selected representation.
+/// </summary>
+internal static class RepresentationSelector
+{
+    /// <summary>Returns the status of the response; the asset becomes the selected variant.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="asset">In: the file found. Out: its selected representation.</param>
+    /// <param name="scratch">Receives the ranges of a 206, and the Content-Range of a 206 or 416.</param>
+    /// <param name="rangeCount">The number of ranges of a 206.</param>
+    public static int Select(scoped in PlanRequest request, ref Asset asset, PlanScratch scratch, out int rangeCount)
+    {
+        rangeCount = 0;
+        if (!TryNegotiate(request, ref asset))
+        {
+            return PlanStatus.NotAcceptable;
+        }
+
+        ConditionFields conditions = request.Conditions;
+        if (conditions.IsEmpty)
+        {
+            return PlanStatus.Ok;
+        }
+
+        Validators current = ValidatorsOf(asset, request.UnixSeconds);
+        switch (Preconditions.Evaluate(conditions, current))
+        {
+            case PreconditionOutcome.Failed:
+                return PlanStatus.PreconditionFailed;
+            case PreconditionOutcome.NotModified:
+                return PlanStatus.NotModified;
+        }
+
+        // Only GET supports ranges (section 14.2); nginx, Caddy and Apache answer HEAD with 206, which the RFC does not define.
+        bool hasRanges = request.Method == RequestMethod.Get && !conditions.Range.IsEmpty;
+        return hasRanges && Preconditions.RangeApplies(conditions, current)
+            ? SelectRanges(conditions.Range, asset.Size, scratch, out rangeCount)
+            : PlanStatus.Ok;
+    }
+
+    /// <summary>The preferred representation of an error's page; the uncoded one if the client accepts none.</summary>
+    public static Asset ForError(Asset page, scoped in PlanRequest request)
+    {
+        Asset chosen = page;
+        return TryChoose(request.AcceptEncoding, ref chosen) ? chosen : page;
+    }
+
+    /// <summary>
+    /// A range must be part of the representation whose other parts the client has. If-Range or If-Match names it; without them the uncoded
+    /// bytes are the safer choice, as a coded variant may have been added since. A client that already has the variant that would be sent
+    /// without Range gets a 304: Range does not change the result of a condition (section 14.2).
+    /// </summary>
+    private static bool TryNegotiate(scoped in PlanRequest request, ref Asset asset)
+    {
+        if (!asset.IsNegotiable)
+        {
+            // A file with one representation is sent in it, unless the client excludes it.
+            return TryChoose(request.AcceptEncoding, ref asset);
+        }
+
+        if (request.Conditions.Range.IsEmpty || request.Method != RequestMethod.Get)
+        {
+            return TryChoose(request.AcceptEncoding, ref asset);
+        }
+
+        return TryFindByTag(request, ref asset)
+            || TryFindKnown(request, ref asset)
+            || AcceptEncoding.TryChoose(request.AcceptEncoding, CodingSet.Identity, out _)
+            || TryChoose(request.AcceptEncoding, ref asset);
+    }
+
+    private static bool TryFindByTag(scoped in PlanRequest request, ref Asset asset)
+    {
+        ReadOnlySpan<byte> tag = request.Conditions.IfRange;
+        ReadOnlySpan<byte> tags = request.Conditions.IfMatch;
+        if (tag.IsEmpty && (tags.IsEmpty || tags.SequenceEqual("*"u8)))
+        {
+            return false;
+        }
+
+        for (ContentCoding coding = ContentCoding.Identity; coding <= ContentCoding.Zstd; coding++)
+        {
+            if (asset.VariantFor(coding) is Asset variant
+                && (tag.IsEmpty
+                    ? EntityTags.Matches(tags, variant.EntityTag, TagComparison.Strong)
+                    : tag.SequenceEqual(variant.EntityTag))
+                && AcceptEncoding.TryChoose(request.AcceptEncoding, ContentCodings.SetOf(coding), out _))
+            {
+                asset = variant;
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>Whether the client has the variant that would be sent without Range.</summary>
+    private static bool TryFindKnown(scoped in PlanRequest request, ref Asset asset)
+    {
+        ReadOnlySpan<byte> tags = request.Conditions.IfNoneMatch;
+        Asset whole = asset;
+        if (tags.IsEmpty
+            || !TryChoose(request.AcceptEncoding, ref whole)
+            || !EntityTags.Matches(tags, whole.EntityTag, TagComparison.Weak))
+        {
+            return false;
+        }
+
+        asset = whole;
+        return true;
+    }
+
+    private static bool TryChoose(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset)
+    {
+        if (acceptEncoding.IsEmpty)
+        {
+            return true;
+        }
+
+        // A file that is requested by its own name has no coding, whatever its content is: "app.js.gz" is a gzip file.
+        if (!AcceptEncoding.TryChoose(acceptEncoding, asset.Codings, out ContentCoding coding))
+        {
+            return false;
+        }
+
+        asset = asset.VariantFor(coding) ?? asset;
+        return true;
+    }
+
+    private static int SelectRanges(scoped ReadOnlySpan<byte> range, long size, PlanScratch scratch, out int rangeCount)
+    {
+        Span<byte> value = scratch.ValueRoom(ContentRange.MaxBytes);
+        switch (ByteRanges.Select(range, size, scratch.Ranges, out rangeCount))
+        {
+            case RangeOutcome.Partial:
+                if (rangeCount == 1)
+                {
+                    scratch.Commit(PlanFieldName.ContentRange, ContentRange.Write(value, scratch.Ranges[0], size));
+                }
+
+                return PlanStatus.PartialContent;
+            case RangeOutcome.Unsatisfiable:
+                scratch.Commit(PlanFieldName.ContentRange, ContentRange.WriteUnsatisfied(value, size));
+                return PlanStatus.RangeNotSatisfiable;
+            default:
+                return PlanStatus.Ok;
+        }
+    }
+
+    private static Validators ValidatorsOf(Asset asset, long unixSeconds) => new()
+    {
+        EntityTag = asset.EntityTag,
+        LastModified = asset.LastModified,
+        IsDateStrong = asset.IsDateStrongAt(unixSeconds * 1_000_000_000),
+    };
+}

@@ -1,0 +1,294 @@
+using Millrace.Http;
+using Millrace.StaticFiles.Listings;
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.StaticFiles.Planning;
+
+/// <summary>Plans a GET or HEAD of one path, in this order: forced rules, the site's files, the other rules, the fallback, 404.</summary>
+/// <param name="policy">The configured policy of the site.</param>
+/// <param name="snapshot">The content of the site.</param>
+/// <param name="scratch">The memory of the plan.</param>
+/// <param name="path">The decoded path.</param>
+/// <param name="slashesAsSent">How many slashes the path had before they were merged; 0 if none were merged.</param>
+internal readonly ref struct RouteResolver(
+    SitePolicy policy, CatalogSnapshot snapshot, PlanScratch scratch, ReadOnlySpan<byte> path, int slashesAsSent = 0)
+{
+    private readonly ReadOnlySpan<byte> _path = path;
+
+    public ResponsePlan Resolve(scoped in PlanRequest request)
+    {
+        if (TryRule(request, RulePhase.BeforeFiles, out ResponsePlan plan)
+            || TryFile(request, out plan)
+            || TryRule(request, RulePhase.AfterFiles, out plan)
+            || TryFallback(request, out plan))
+        {
+            return plan;
+        }
+
+        return Error(request, PlanStatus.NotFound);
+    }
+
+    /// <summary>
+    /// Plans an error's page, or a line of text. Conditions and ranges refer to the requested resource and do not apply to it.
+    /// </summary>
+    public ResponsePlan Error(scoped in PlanRequest request, int status) => Error(request, status, policy.ErrorPage(status));
+
+    /// <summary>
+    /// Plans the file at the path as the page of an error that was decided elsewhere. Rules, the fallback and redirects to clean URLs do
+    /// not apply: an application asks for the page, not a client.
+    /// </summary>
+    public ResponsePlan PageOfError(scoped in PlanRequest request) => Error(request, request.ErrorStatus, AssetFor(_path, out _));
+
+    private ResponsePlan Error(scoped in PlanRequest request, int status, scoped ReadOnlySpan<byte> page)
+    {
+        Asset? asset = null;
+        if (!page.IsEmpty)
+        {
+            _ = Find(page, out asset, out _);
+        }
+
+        return Error(request, status, asset);
+    }
+
+    private ResponsePlan Error(scoped in PlanRequest request, int status, Asset? page)
+    {
+        FieldSet fields = snapshot.Rules.FieldsForError(_path);
+        return page is null or { IsUnreadable: true }
+            ? ResponsePlan.Bare(status, PlanBody.StatusText, fields)
+            : ResponsePlan.Whole(status, RepresentationSelector.ForError(page, request), fields);
+    }
+
+    /// <summary>Plans a file of the site, under any of the names that options add.</summary>
+    private bool TryFile(scoped in PlanRequest request, out ResponsePlan plan)
+    {
+        switch (Find(_path, out Asset? asset, out SiteDirectory? directory))
+        {
+            case PathMatch.Asset when policy.CleanUrls && TryShorten(_path, asset!, directory!, out ReadOnlySpan<byte> name):
+                plan = name.IsEmpty ? Redirect(request, "./"u8, default, default) : Redirect(request, default, name, default);
+                return true;
+            case PathMatch.Asset:
+                plan = Represent(request, asset!);
+                return true;
+            case PathMatch.DirectoryWithoutSlash when directory!.Index is not null || policy.Listing:
+                plan = Redirect(request, default, CleanUrl.LastSegment(_path), "/"u8);
+                return true;
+            case PathMatch.DirectoryWithoutIndex when policy.Listing:
+                plan = List(request, directory!);
+                return true;
+            default:
+                plan = default;
+                return policy.CleanUrls && TryCleanUrl(request, out plan);
+        }
+    }
+
+    /// <summary>
+    /// Plans the target of a rewrite rule under the requested URL. It is never redirected: a cleaner URL of the target is not what the
+    /// client asked for, and a relative Location could lead to the same rule again. A directory is listed only if the requested URL ends
+    /// with a slash: otherwise the references of its page would resolve to the directory above.
+    /// </summary>
+    private bool TryTarget(scoped in PlanRequest request, scoped ReadOnlySpan<byte> target, out ResponsePlan plan)
+    {
+        plan = default;
+        if (AssetFor(target, out SiteDirectory? directory) is Asset asset)
+        {
+            plan = Represent(request, asset);
+            return true;
+        }
+
+        if (policy.Listing && directory is not null && _path[^1] == '/')
+        {
+            plan = List(request, directory);
+            return true;
+        }
+
+        return false;
+    }
+
+    /// <summary>The asset for a path, without redirects.</summary>
+    private Asset? AssetFor(scoped ReadOnlySpan<byte> path, out SiteDirectory? directory)
+    {
+        _ = Find(path, out Asset? asset, out directory);
+        if (asset is null && directory is not null)
+        {
+            // The index depends on more than the directory's name.
+            scratch.PathsAsked?.Add([.. path, (byte)'/']);
+        }
+
+        return asset ?? directory?.Index ?? (policy.CleanUrls ? PageFor(path) : null);
+    }
+
+    /// <summary>Whether the clean path may be used: not if another file or directory has it.</summary>
+    private bool TryShorten(ReadOnlySpan<byte> path, Asset asset, SiteDirectory directory, out ReadOnlySpan<byte> name) =>
+        CleanUrl.TryShorten(path, asset, out name)
+        && (name.IsEmpty
+            ? directory.Index == asset
+            : Find(path[..^CleanUrl.Extension.Length], out _, out _) == PathMatch.None);
+
+    private bool TryCleanUrl(scoped in PlanRequest request, out ResponsePlan plan)
+    {
+        plan = default;
+        bool endsWithSlash = _path[^1] == '/';
+        ReadOnlySpan<byte> bare = endsWithSlash ? _path[..^1] : _path;
+        if (PageFor(bare) is not Asset page)
+        {
+            return false;
+        }
+
+        plan = endsWithSlash ? Redirect(request, "../"u8, CleanUrl.LastSegment(bare), default) : Represent(request, page);
+        return true;
+    }
+
+    /// <summary>The page with this clean path.</summary>
+    private Asset? PageFor(scoped ReadOnlySpan<byte> path)
+    {
+        ReadOnlySpan<byte> file = CleanUrl.FileFor(path, scratch);
+        return !file.IsEmpty && Find(file, out Asset? page, out _) == PathMatch.Asset ? page : null;
+    }
+
+    private bool TryRule(scoped in PlanRequest request, RulePhase phase, out ResponsePlan plan)
+    {
+        plan = default;
+        SiteRules rules = snapshot.Rules;
+        if (!rules.HasRoutes(phase))
+        {
+            return false;
+        }
+
+        switch (rules.Match(_path, request.Query, phase, scratch.RuleRoom, out RuleTarget target))
+        {
+            case RuleMatch.Redirect:
+                scratch.Add(PlanFieldName.Location, target.Location);
+                plan = ResponsePlan.Bare(target.Status, PlanBody.StatusText, rules.FieldsForRedirect(_path));
+                return true;
+            case RuleMatch.Rewrite when target.Status == PlanStatus.Ok:
+                // Once: rules are not applied to the target of a rule, so they cannot loop.
+                return TryTarget(request, target.Path, out plan);
+            case RuleMatch.Rewrite:
+                plan = Error(request, target.Status, target.Path.IsEmpty ? policy.ErrorPage(target.Status) : target.Path);
+                return true;
+            case RuleMatch.TooLong:
+                plan = Error(request, PlanStatus.UriTooLong);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    /// <summary>
+    /// Plans the page of a client-side router, for paths that look like pages. A missing script or image must be 404: a page in its place
+    /// causes an obscure error in the browser, and would be cached under that name.
+    /// </summary>
+    private bool TryFallback(scoped in PlanRequest request, out ResponsePlan plan)
+    {
+        plan = default;
+        if (policy.Fallback is not byte[] fallback)
+        {
+            return false;
+        }
+
+        bool looksLikeFile = CleanUrl.LastSegment(_path).Contains((byte)'.');
+        if (looksLikeFile)
+        {
+            scratch.Add(PlanFieldName.Vary, "Accept"u8);
+        }
+
+        if ((looksLikeFile && !Accept.NamesHtml(request.Accept))
+            || Find(fallback, out Asset? asset, out _) != PathMatch.Asset)
+        {
+            return false;
+        }
+
+        plan = Represent(request, asset!) with { IsFallback = true };
+        return true;
+    }
+
+    private ResponsePlan List(scoped in PlanRequest request, SiteDirectory directory)
+    {
+        if (!request.Base.IsEmpty)
+        {
+            return RedirectToRoot(request);
+        }
+
+        scratch.Add(PlanFieldName.Vary, "Accept"u8);
+        bool asJson = Accept.PrefersJson(request.Accept);
+        if (!DirectoryDocument.TryGet(
+            snapshot, directory, _path, request.Query, asJson, request.MayWait, out GeneratedDocument? document, out Task? making))
+        {
+            return ResponsePlan.Await(making);
+        }
+
+        FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
+        if (fields.Find("Content-Security-Policy") is null)
+        {
+            scratch.Add(PlanFieldName.ContentSecurityPolicy, ListingStyle.ContentSecurityPolicyBytes);
+        }
+
+        var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
+        return Preconditions.Evaluate(request.Conditions, current) switch
+        {
+            PreconditionOutcome.NotModified => ResponsePlan.Of(document, PlanStatus.NotModified, fields),
+            PreconditionOutcome.Failed => Error(request, PlanStatus.PreconditionFailed),
+            _ => ResponsePlan.Of(document, PlanStatus.Ok, fields),
+        };
+    }
+
+    private ResponsePlan Represent(scoped in PlanRequest request, Asset asset)
+    {
+        if (!request.Base.IsEmpty)
+        {
+            return RedirectToRoot(request);
+        }
+
+        if (asset.IsUnreadable)
+        {
+            return Error(request, PlanStatus.InternalServerError);
+        }
+
+        FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName);
+        int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
+        if (status == PlanStatus.NotAcceptable)
+        {
+            scratch.Add(PlanFieldName.Vary, "Accept-Encoding"u8);
+        }
+
+        return status switch
+        {
+            PlanStatus.Ok => ResponsePlan.Whole(status, asset, fields),
+            PlanStatus.NotModified => ResponsePlan.NotModified(asset, fields),
+            PlanStatus.PartialContent => ResponsePlan.Partial(asset, fields, scratch.Ranges[..rangeCount]),
+            _ => Error(request, status),
+        };
+    }
+
+    private PathMatch Find(scoped ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)
+    {
+        scratch.PathsAsked?.Add(decodedPath.ToArray());
+        return snapshot.TryFind(decodedPath, out asset, out directory);
+    }
+
+    private ResponsePlan RedirectToRoot(scoped in PlanRequest request) => Redirect(request, default, request.Base, "/"u8);
+
+    private ResponsePlan Redirect(
+        scoped in PlanRequest request, ReadOnlySpan<byte> prefix, scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix)
+    {
+        if (slashesAsSent > 0)
+        {
+            RedirectLocation.AddFromRoot(scratch, slashesAsSent - 1, DirectoryOf(_path, prefix), segment, suffix, request.Query);
+        }
+        else
+        {
+            RedirectLocation.Add(scratch, prefix, segment, suffix, request.Query);
+        }
+
+        // With the errors' Cache-Control: browsers store a permanent redirect indefinitely, and a directory may become a file.
+        return ResponsePlan.Bare(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
+    }
+
+    /// <summary>The directory to which a reference with this prefix leads, with both of its slashes.</summary>
+    private static ReadOnlySpan<byte> DirectoryOf(ReadOnlySpan<byte> path, ReadOnlySpan<byte> prefix)
+    {
+        ReadOnlySpan<byte> directory = path[..(path.LastIndexOf((byte)'/') + 1)];
+        return prefix.StartsWith("../"u8) ? directory[..(directory[..^1].LastIndexOf((byte)'/') + 1)] : directory;
+    }
+}

@@ -1,0 +1,126 @@
+using System.Collections.Frozen;
+using System.Text;
+using Millrace.Http;
+
+namespace Millrace.StaticFiles.Rules;
+
+/// <summary>
+/// Validates the fields that a rule may set: names and values by RFC 9110, section 5, and none that the server itself controls. A wrong one
+/// of those could make a response unreadable, or a cache store the wrong content.
+/// </summary>
+internal static class FieldValidation
+{
+    /// <summary>Longer than any policy in use, and short enough for every client: clients limit a head to 16 KiB or more.</summary>
+    public const int ValueCharactersMax = 8 * 1024;
+
+    private const string Framing = "it says where the body ends";
+    private const string Hop = "it is about the connection";
+    private const string Representation = "it depends on the bytes that are sent";
+    private const string Status = "it belongs to a status the server chooses";
+
+    private static readonly FrozenDictionary<string, string> Owned = new Dictionary<string, string>
+    {
+        ["Content-Length"] = Framing,
+        ["Transfer-Encoding"] = Framing,
+        ["Trailer"] = Framing,
+        ["Connection"] = Hop,
+        ["Keep-Alive"] = Hop,
+        ["Proxy-Connection"] = Hop,
+        ["TE"] = Hop,
+        ["Upgrade"] = Hop,
+        ["Content-Encoding"] = Representation,
+        ["Content-Range"] = Representation,
+        ["Accept-Ranges"] = Representation,
+        ["ETag"] = Representation,
+        ["Last-Modified"] = Representation,
+        ["Date"] = "it is the time of each response",
+        ["Allow"] = Status,
+        ["Location"] = Status + ": a redirect sets it",
+        ["Retry-After"] = Status,
+        ["WWW-Authenticate"] = Status,
+    }.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
+
+    public static IEnumerable<string> OwnedNames => Owned.Keys;
+
+    /// <summary>Why a field cannot be set; null if it can.</summary>
+    public static RuleProblem? Of(string name, string value) => OfName(name) ?? OfValue(name, value);
+
+    /// <summary>Why a field of that name cannot be set or removed; null if it can.</summary>
+    public static RuleProblem? OfName(string name)
+    {
+        if (!IsToken(name))
+        {
+            return new RuleProblem($"'{Shown(name)}' is not a field name.", "Write Name: value, the name of letters, digits and dashes.");
+        }
+
+        if (name.Equals("Basic-Auth", StringComparison.OrdinalIgnoreCase))
+        {
+            return new RuleProblem(
+                "Basic-Auth is how Netlify asks for passwords; here all clients would get them, and the path is not protected.",
+                "Protect the site with a password file (--auth FILE), and take the passwords out.");
+        }
+
+        return Owned.TryGetValue(name, out string? reason)
+            ? new RuleProblem($"The field {name} is set by the server: {reason}.", "Leave it out.")
+            : null;
+    }
+
+    /// <summary>Why a field cannot have that value; null if it can.</summary>
+    public static RuleProblem? OfValue(string name, string value)
+    {
+        if (value.Length == 0)
+        {
+            return new RuleProblem($"The field {name} has no value.", "Write one, or leave the field out.");
+        }
+
+        if (value.Length > ValueCharactersMax)
+        {
+            return new RuleProblem($"The value of {name} has {value.Length} characters.", $"Write at most {ValueCharactersMax}.");
+        }
+
+        // RFC 9110, section 5.5, allows bytes of 0x80 and above, but readers interpret them differently.
+        if (value.AsSpan().ContainsAnyExceptInRange(' ', '~') && value.Any(character => character != '\t' && character is < ' ' or > '~'))
+        {
+            return new RuleProblem(
+                $"The value of {name} holds a control character or one beyond ASCII.",
+                "Write it in ASCII, percent-encoded where it is a URL.");
+        }
+
+        if (value[0] is ' ' or '\t' || value[^1] is ' ' or '\t')
+        {
+            return new RuleProblem($"The value of {name} starts or ends with whitespace.", "Trim it.");
+        }
+
+        return name.Equals("Content-Type", StringComparison.OrdinalIgnoreCase) && !IsMediaType(value)
+            ? new RuleProblem($"'{Shown(value)}' is not a content type.", "Write type/subtype, as text/plain; charset=utf-8.")
+            : null;
+    }
+
+    /// <summary>
+    /// Why a field cannot be set if the server handles CORS; null if it can. Browsers reject a response with two of these fields.
+    /// </summary>
+    public static RuleProblem? OfCors(string name) =>
+        name.Equals("Access-Control-Allow-Origin", StringComparison.OrdinalIgnoreCase)
+        || name.Equals("Access-Control-Allow-Credentials", StringComparison.OrdinalIgnoreCase)
+            ? new RuleProblem($"The field {name} is set by the server if CORS is configured.", "Leave the field or the option out.")
+            : null;
+
+    /// <summary>RFC 9110, section 8.3.1: type and subtype are tokens; parameters are not checked.</summary>
+    public static bool IsMediaType(string value)
+    {
+        string essence = value.Split(';')[0].TrimEnd();
+        int slash = essence.IndexOf('/', StringComparison.Ordinal);
+        return slash > 0 && IsToken(essence[..slash]) && IsToken(essence[(slash + 1)..]);
+    }
+
+    /// <summary>RFC 9110, section 5.6.2.</summary>
+    public static bool IsToken(string text) =>
+        text.Length > 0 && Ascii.IsValid(text) && !Encoding.ASCII.GetBytes(text).AsSpan().ContainsAnyExcept(ByteClasses.Token);
+
+    /// <summary>A text for a message: short, and without control characters.</summary>
+    public static string Shown(string text)
+    {
+        string start = text.Length > 60 ? text[..60] + "..." : text;
+        return string.Concat(start.Select(character => char.IsControl(character) ? '?' : character));
+    }
+}

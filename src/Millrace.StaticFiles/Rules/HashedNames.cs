@@ -1,0 +1,86 @@
+namespace Millrace.StaticFiles.Rules;
+
+/// <summary>
+/// Decides which files of one directory have a content hash in their names. Bundlers name all files of a directory by one pattern, and
+/// people do not: an ambiguous name counts as hashed if enough others with the same separator and alphabet are very likely hashes. First
+/// add all names of the directory, then query each. Single-threaded.
+/// </summary>
+internal sealed class HashedNames
+{
+    /// <summary>
+    /// Different hashes that confirm a pattern. A quarter of all base64url hashes count, half of the base32 ones, and all digests.
+    /// </summary>
+    private const int Base64UrlHashesMin = 2;
+
+    /// <summary>More, because capitals resemble acronyms, and digits numbers.</summary>
+    private const int OtherHashesMin = 3;
+
+    private Pattern _afterDot;
+    private Pattern _afterHyphen;
+
+    public void Add(ReadOnlySpan<byte> path)
+    {
+        var name = ContentHashName.Of(path);
+        ref Pattern pattern = ref PatternOf(name);
+        pattern.HasOtherCapitals |= name.Alphabet == HashAlphabet.Capitals;
+        if (name.Evidence < HashEvidence.Likely)
+        {
+            return;
+        }
+
+        switch (name.Alphabet)
+        {
+            case HashAlphabet.Hexadecimal:
+                AddHash(ref pattern.Hexadecimal, name.Text);
+                break;
+            case HashAlphabet.Base32:
+                AddHash(ref pattern.Base32, name.Text);
+                break;
+            case HashAlphabet.Base64Url:
+                AddHash(ref pattern.Base64Url, name.Text);
+                break;
+        }
+    }
+
+    public bool Contains(ReadOnlySpan<byte> path)
+    {
+        var name = ContentHashName.Of(path);
+        return name.Evidence switch
+        {
+            HashEvidence.None => false,
+            HashEvidence.Certain => true,
+            _ => PatternOf(name).Confirms(name.Alphabet)
+                || (IsBundlersDirectory(path) && name.Alphabet != HashAlphabet.Hexadecimal),
+        };
+    }
+
+    /// <summary>Directories that only one tool creates, with nothing but hashed names in them (Astro, Nuxt).</summary>
+    private static bool IsBundlersDirectory(ReadOnlySpan<byte> path) => path.StartsWith("/_astro/"u8) || path.StartsWith("/_nuxt/"u8);
+
+    private static void AddHash(ref HashSet<ulong>? hashes, ulong text)
+    {
+        hashes ??= [];
+        if (hashes.Count < OtherHashesMin)
+        {
+            hashes.Add(text);
+        }
+    }
+
+    private ref Pattern PatternOf(ContentHashName name) => ref name.Separator == (byte)'.' ? ref _afterDot : ref _afterHyphen;
+
+    /// <summary>The statistics of the names with one separator.</summary>
+    private struct Pattern
+    {
+        public HashSet<ulong>? Hexadecimal;
+        public HashSet<ulong>? Base32;
+        public HashSet<ulong>? Base64Url;
+        public bool HasOtherCapitals;
+
+        public readonly bool Confirms(HashAlphabet alphabet) => alphabet switch
+        {
+            HashAlphabet.Hexadecimal => Hexadecimal?.Count >= OtherHashesMin,
+            HashAlphabet.Base32 when !HasOtherCapitals && Base32?.Count >= OtherHashesMin => true,
+            _ => Base64Url?.Count >= Base64UrlHashesMin,
+        };
+    }
+}

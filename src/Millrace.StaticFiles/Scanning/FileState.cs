@@ -1,0 +1,77 @@
+using Millrace.Interop.Files;
+
+namespace Millrace.StaticFiles.Scanning;
+
+/// <summary>
+/// The state of a file at one moment, from one statx. Equal states before and after a read mean that it was not torn, except that with
+/// coarse kernel timestamps (before 6.13, 4 ms) a rewrite of the same size within one tick goes unseen, see <see cref="IsSettledAt"/>.
+/// </summary>
+internal readonly record struct FileState
+{
+    /// <summary>
+    /// Longer than any clock tick of a kernel or file server (10 ms at HZ=100), and than the error of an NTP-synchronized clock.
+    /// </summary>
+    private const long SettlingNs = 50_000_000;
+
+    private const StatxMask Wanted = StatxMask.Type | StatxMask.Size | StatxMask.ModifiedAt | StatxMask.ChangedAt | StatxMask.Inode;
+
+    private FileState(in Statx statx)
+    {
+        Type = statx.Type;
+        Size = (long)Math.Min(statx.SizeBytes, long.MaxValue);
+        ModifiedAtNs = statx.ModifiedAt.ToUnixNs();
+        ChangedAtNs = statx.ChangedAt.ToUnixNs();
+        Inode = statx.Inode;
+        // The kernel's own dev_t: 12 bits of major and 20 of minor. Packed, because every file has a state.
+        Device = (statx.DeviceMajor << 20) | statx.DeviceMinor;
+    }
+
+    public long Size { get; init; }
+
+    public long ModifiedAtNs { get; init; }
+
+    public long ChangedAtNs { get; }
+
+    public ulong Inode { get; }
+
+    public uint Device { get; }
+
+    public FileType Type { get; }
+
+    /// <summary>The state of an open file. 0 or -errno.</summary>
+    public static int Read(int fd, out FileState state) =>
+        Take(FileCalls.StatDescriptor(fd, Wanted, out Statx statx), statx, out state);
+
+    /// <summary>The state of a directory entry, of the symlink itself if it is one, and the file's link count. 0 or -errno.</summary>
+    public static int ReadEntry(int directoryFd, ReadOnlySpan<byte> nameZ, out FileState state, out uint linkCount)
+    {
+        int result = FileCalls.StatEntry(directoryFd, nameZ, Wanted | StatxMask.LinkCount, out Statx statx);
+        linkCount = statx.LinkCount;
+        return Take(result, statx, out state);
+    }
+
+    /// <summary>The state of what a path, relative to the working directory, leads to. 0 or -errno.</summary>
+    public static int ReadPath(ReadOnlySpan<byte> pathZ, out FileState state) =>
+        Take(FileCalls.StatPath(FileCalls.WorkingDirectory, pathZ, Wanted, out Statx statx), statx, out state);
+
+    /// <summary>Whether both are the same file, whatever its content.</summary>
+    public bool IsSameFile(in FileState other) => Inode == other.Inode && Device == other.Device;
+
+    /// <summary>
+    /// Whether any later change shows in the file's times. False if it changed so shortly before the check that another change could have
+    /// left the same time.
+    /// </summary>
+    /// <param name="checkedAtNs">A time before the content was read.</param>
+    public bool IsSettledAt(long checkedAtNs)
+    {
+        // A modification time can be set to any value, also one that is always in the future; the change time is the kernel's own.
+        long modifiedAtNs = ModifiedAtNs > checkedAtNs ? long.MinValue : ModifiedAtNs;
+        return checkedAtNs - SettlingNs > Math.Max(modifiedAtNs, ChangedAtNs);
+    }
+
+    private static int Take(int result, in Statx statx, out FileState state)
+    {
+        state = result < 0 ? default : new FileState(statx);
+        return result;
+    }
+}

@@ -1,0 +1,185 @@
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.StaticFiles.Scanning;
+
+/// <summary>A directory while a scan reads it; becomes a <see cref="SiteDirectory"/>.</summary>
+/// <param name="path">Its path.</param>
+/// <param name="previous">The directory at that path in the previous snapshot.</param>
+/// <param name="parent">The directories that contain it.</param>
+internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, DirectoryChain? parent)
+{
+    public SitePath Path { get; } = path;
+
+    public SiteDirectory? Previous { get; } = previous;
+
+    public DirectoryChain? Parent { get; } = parent;
+
+    /// <summary>
+    /// Whether it is another directory than before, or is below one. Then nothing below it is taken as unchanged, because relative symlinks
+    /// lead elsewhere now.
+    /// </summary>
+    public bool IsNew { get; set; }
+
+    /// <summary>The only names whose entries are checked; null for all.</summary>
+    public IReadOnlyCollection<byte[]>? Names { get; set; }
+
+    /// <summary>Taken from the descriptor that is listed, before listing.</summary>
+    public FileState State { get; set; }
+
+    /// <summary>A time before it was listed.</summary>
+    public long CheckedAtNs { get; set; }
+
+    public bool IsComplete { get; set; } = true;
+
+    public bool HasSymlinks { get; set; }
+
+    public int EntryCount { get; set; }
+
+    public int SkippedCount { get; set; }
+
+    public List<SitePath> Unserved { get; } = [];
+
+    public List<ListedFile> Files { get; private set; } = [];
+
+    public HashSet<SitePath> Subdirectories { get; } = [];
+
+    /// <summary>Its entries that lead to directories listed under another path.</summary>
+    public List<DirectoryAlias> Aliases { get; } = [];
+
+    /// <summary>Whether its path contains a symlink.</summary>
+    public bool IsBelowLink { get; init; }
+
+    public DirectoryChain Chain => new(State, Parent);
+
+    /// <summary>
+    /// Whether some entries can be checked and the others taken as unchanged: it is the same directory as before, and each of its entries
+    /// was a plain file or directory.
+    /// </summary>
+    public bool CanCarryOver =>
+        !IsNew && Previous is { IsComplete: true, HasSymlinks: false, SkippedCount: 0, IsBelowLink: false, Aliases.Count: 0 };
+
+    /// <summary>Carries over the previous entries except for the checked names.</summary>
+    /// <param name="found">The files that the checked names are now.</param>
+    public void CarryOver(IEnumerable<ListedFile> found)
+    {
+        var checkedNames = new HashSet<byte[]>(Names!, PathBytes.Comparer);
+        HashSet<byte[]>.AlternateLookup<ReadOnlySpan<byte>> byName = checkedNames.GetAlternateLookup<ReadOnlySpan<byte>>();
+        EntryCount += Previous!.EntryCount;
+        using IEnumerator<ListedFile> next = found.OrderBy(file => file.Path, SitePath.ByBytes).GetEnumerator();
+        bool hasNext = next.MoveNext();
+        foreach (Asset asset in Previous.Assets)
+        {
+            if (byName.Contains(asset.SitePath.Name))
+            {
+                EntryCount--;
+                continue;
+            }
+
+            for (; hasNext && next.Current.Path.Bytes.SequenceCompareTo(asset.Path) < 0; hasNext = next.MoveNext())
+            {
+                Files.Add(next.Current);
+            }
+
+            Files.Add(new ListedFile(asset.SitePath, asset.State) { Previous = asset });
+        }
+
+        for (; hasNext; hasNext = next.MoveNext())
+        {
+            Files.Add(next.Current);
+        }
+
+        foreach (SitePath subdirectory in Previous.Subdirectories)
+        {
+            if (!byName.Contains(subdirectory.Name))
+            {
+                Subdirectories.Add(subdirectory);
+            }
+            else
+            {
+                EntryCount--;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Sorts the files by name, for lookups and listings, and removes duplicates: a rename into a directory during its listing can show one
+    /// twice.
+    /// </summary>
+    public void Order()
+    {
+        Files.Sort((left, right) => left.Path.Name.SequenceCompareTo(right.Path.Name));
+        Files = [.. Files.Where((file, i) => i == 0 || !file.Path.Equals(Files[i - 1].Path))];
+    }
+
+    /// <summary>Finds a file by its name; after <see cref="Order"/>.</summary>
+    public ListedFile? Find(ReadOnlySpan<byte> name)
+    {
+        int low = 0;
+        int high = Files.Count - 1;
+        while (low <= high)
+        {
+            int middle = (low + high) / 2;
+            int order = Files[middle].Path.Name.SequenceCompareTo(name);
+            if (order == 0)
+            {
+                return Files[middle];
+            }
+
+            (low, high) = order < 0 ? (middle + 1, high) : (low, middle - 1);
+        }
+
+        return null;
+    }
+
+    /// <summary>Makes the snapshot's directory, after the files have their assets.</summary>
+    public SiteDirectory Finish(IEnumerable<byte[]> indexNames)
+    {
+        Asset[] assets = [.. Files.Select(file => file.Asset).OfType<Asset>()];
+        FindHashedNames(assets);
+        return new(Path, State, assets, [.. Subdirectories.Order(SitePath.ByBytes)])
+        {
+            Index = indexNames.Select(name => Find(name)?.Asset).FirstOrDefault(asset => asset is not null),
+            IsComplete = IsComplete,
+            IsSettled = Names is null && State.IsSettledAt(CheckedAtNs),
+            HasSymlinks = HasSymlinks,
+            Aliases = [.. Aliases.OrderBy(static alias => alias.Path, SitePath.ByBytes)],
+            IsBelowLink = IsBelowLink,
+            EntryCount = EntryCount,
+            SkippedCount = SkippedCount,
+            Unserved = [.. Unserved],
+        };
+    }
+
+    private static void FindHashedNames(Asset[] assets)
+    {
+        var names = new HashedNames();
+        foreach (Asset asset in assets)
+        {
+            names.Add(asset.Path);
+        }
+
+        foreach (Asset asset in assets)
+        {
+            asset.HasHashedName = names.Contains(asset.Path);
+        }
+    }
+}
+
+/// <summary>A directory and those that contain it, by identity.</summary>
+internal sealed record DirectoryChain(FileState State, DirectoryChain? Parent)
+{
+    /// <summary>Whether a directory is this one or one that contains it: only a symlink to such a directory makes a scan endless.</summary>
+    public bool Contains(in FileState directory)
+    {
+        for (DirectoryChain? chain = this; chain is not null; chain = chain.Parent)
+        {
+            if (chain.State.IsSameFile(directory))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+}

@@ -1,0 +1,119 @@
+using System.Runtime.InteropServices;
+using Millrace.Interop;
+using Millrace.Interop.Files;
+
+namespace Millrace.StaticFiles.Scanning;
+
+/// <summary>
+/// The root of a site, held open by a descriptor. Everything below is opened through it by its path from the root, so that the kernel keeps
+/// every component, including symlinks, inside. (Opened relative to its own directory, a symlink to <c>../shared/x</c> would count as an
+/// escape.) Freed with the last snapshot that contains it; any thread may open.
+/// </summary>
+internal sealed class RootDirectory : IDisposable
+{
+    private const ResolveFlags Confined = ResolveFlags.Beneath | ResolveFlags.NoMagicLinks;
+
+    /// <summary>
+    /// A rename racing with ".." gives EAGAIN, a signal on a network file system EINTR: both are transient. The limit prevents an endless
+    /// loop.
+    /// </summary>
+    private const int AttemptsMax = 16;
+
+    private readonly int _fd;
+
+    private readonly byte[] _nameZ;
+
+    private RootDirectory(int fd, byte[] nameZ)
+    {
+        _fd = fd;
+        _nameZ = nameZ;
+    }
+
+    /// <summary>The root's state when it was opened.</summary>
+    public FileState State { get; private set; }
+
+    /// <summary>
+    /// Opens a root by its name and follows symlinks: the operator may point it anywhere. Throws <see cref="SiteException"/>.
+    /// </summary>
+    public static RootDirectory Open(string root)
+    {
+        byte[] pathZ = CString.Of(root);
+        var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec };
+        int fd = Retry(FileCalls.WorkingDirectory, pathZ, how);
+        if (fd < 0)
+        {
+            throw OpenError(root, -fd);
+        }
+
+        var opened = new RootDirectory(fd, pathZ);
+        // A root that may be read but not searched opens, and then hides every file.
+        int result = opened.Stat(".\0"u8, out FileState state);
+        if (result < 0)
+        {
+            opened.Dispose();
+            throw OpenError(root, -result);
+        }
+
+        opened.State = state;
+        return opened;
+    }
+
+    /// <summary>
+    /// A descriptor to read from, or -errno. A FIFO does not block (O_NONBLOCK); the caller checks that it is a regular file.
+    /// </summary>
+    public int OpenFile(ReadOnlySpan<byte> relativePathZ) =>
+        Open(relativePathZ, OpenFlags.ReadOnly | OpenFlags.NonBlock | OpenFlags.CloseOnExec);
+
+    /// <summary>A descriptor to list, or -errno.</summary>
+    public int OpenDirectory(ReadOnlySpan<byte> relativePathZ) =>
+        Open(relativePathZ, OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec);
+
+    /// <summary>
+    /// The state of what a path leads to, without opening it for I/O (O_PATH): no driver runs, and no FIFO writer wakes. 0 or -errno.
+    /// </summary>
+    public int Stat(ReadOnlySpan<byte> relativePathZ, out FileState state)
+    {
+        int fd = Open(relativePathZ, OpenFlags.Path | OpenFlags.CloseOnExec);
+        if (fd < 0)
+        {
+            state = default;
+            return fd;
+        }
+
+        int result = FileState.Read(fd, out state);
+        _ = FileCalls.Close(fd);
+        return result;
+    }
+
+    /// <summary>The state of what the root's name leads to now, possibly another directory. 0 or -errno.</summary>
+    public int StatByName(out FileState state) => FileState.ReadPath(_nameZ, out state);
+
+    public void Dispose() => _ = FileCalls.Close(_fd);
+
+    private int Open(ReadOnlySpan<byte> relativePathZ, ulong flags) =>
+        Retry(_fd, relativePathZ, new OpenHow { Flags = flags, Resolve = Confined });
+
+    private static int Retry(int directoryFd, ReadOnlySpan<byte> pathZ, in OpenHow how)
+    {
+        int fd = -Errno.EAGAIN;
+        for (int i = 0; i < AttemptsMax && fd is -Errno.EAGAIN or -Errno.EINTR; i++)
+        {
+            fd = FileCalls.OpenAt2(directoryFd, pathZ, how);
+        }
+
+        return fd;
+    }
+
+    private static SiteException OpenError(string root, int error) => error switch
+    {
+        Errno.ENOENT => new($"The root '{root}' does not exist.", "Create it or name another directory."),
+        Errno.ENOTDIR => new($"The root '{root}' is not a directory.", "Name the directory that holds the files."),
+        Errno.EACCES => new(
+            $"The root '{root}' cannot be read by this user (EACCES).", "Grant read and search permission on it and its parents."),
+        Errno.ELOOP => new($"The root '{root}' is a symlink that leads to itself.", "Fix the symlink or name another directory."),
+        Errno.ENOSYS or Errno.EPERM => new(
+            "This system refuses openat2(2), which keeps the site inside its root.",
+            "Use Linux 5.6 or later, and a seccomp profile that allows openat2."),
+        _ => new($"The root '{root}' cannot be opened: {Marshal.GetPInvokeErrorMessage(error)}.", "Check the path and its file system."),
+    };
+}

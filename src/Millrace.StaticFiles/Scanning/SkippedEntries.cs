@@ -1,0 +1,72 @@
+using System.Text;
+using Millrace.Interop;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.StaticFiles.Scanning;
+
+/// <summary>Collects the entries that a build skips, by directory: counts all, keeps as many as the log does.</summary>
+internal sealed class SkippedEntries
+{
+    private readonly List<(SitePath Directory, SkippedEntry Entry)> _kept = [];
+
+    /// <summary>Counts noted entries, those without permission separately, so that a hundred others do not hide them.</summary>
+    private readonly int[] _notedCounts = new int[2];
+
+    public IReadOnlyCollection<(SitePath Directory, SkippedEntry Entry)> Kept => _kept;
+
+    /// <summary>Notes an entry that the kernel refused with <paramref name="error"/>.</summary>
+    public void Note(ListedDirectory directory, ReadOnlySpan<byte> path, int error)
+    {
+        ThrowIfExhausted(error);
+        Note(directory, path, ReasonFor(error), error);
+    }
+
+    public void Note(ListedDirectory directory, ReadOnlySpan<byte> path, SkipReason reason, int error = 0)
+    {
+        directory.SkippedCount++;
+        bool isDirectoryItself = path.SequenceEqual(directory.Path.Bytes);
+        bool isTransient = reason is not (
+            SkipReason.DirectoryCycle or SkipReason.TooLarge or SkipReason.KeptChanging or SkipReason.KeptByServer
+            or SkipReason.SizeUntrue);
+        if (!isDirectoryItself && isTransient)
+        {
+            directory.Unserved.Add(SitePath.Of(path));
+        }
+
+        int kind = reason == SkipReason.Unreadable ? 1 : 0;
+        if (_notedCounts[kind]++ < SkippedLog.KeptMax)
+        {
+            string text = path.IsEmpty ? "/" : Encoding.UTF8.GetString(path);
+            _kept.Add((directory.Path, new SkippedEntry(text, reason, error)));
+        }
+    }
+
+    public static SkipReason ReasonFor(int error) => error switch
+    {
+        Errno.EACCES or Errno.EPERM => SkipReason.Unreadable,
+        Errno.EXDEV => SkipReason.OutsideRoot,
+        Errno.ENOENT or Errno.ENOTDIR => SkipReason.Missing,
+        Errno.ELOOP => SkipReason.SymlinkLoop,
+        Errno.ENXIO or Errno.EISDIR => SkipReason.NotRegular,
+        Errno.ENAMETOOLONG => SkipReason.PathTooLong,
+        _ => SkipReason.IoError,
+    };
+
+    /// <summary>Throws for errors of the process or machine: a site with random holes would be worse than the previous snapshot.</summary>
+    public static void ThrowIfExhausted(int error)
+    {
+        switch (error)
+        {
+            case Errno.EMFILE:
+                throw new SiteException(
+                    "The process has no descriptors left to read the site (EMFILE).", "Raise its limit (ulimit -n, LimitNOFILE=).");
+            case Errno.ENFILE:
+                throw new SiteException(
+                    "The machine has no descriptors left to read the site (ENFILE).", "Raise fs.file-max or close programs.");
+            case Errno.ENOMEM:
+                throw new SiteException("The kernel has no memory left to read the site (ENOMEM).", "Free memory or serve less.");
+            default:
+                break;
+        }
+    }
+}

@@ -1,0 +1,273 @@
+using System.Diagnostics;
+using Millrace.Http;
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Scanning;
+
+namespace Millrace.StaticFiles.Snapshots;
+
+/// <summary>
+/// A representation: a file of the site as it was loaded, or a coded variant of one. It is part of consecutive snapshots, from the one it
+/// was loaded for to the last before it changed. Immutable except for its published variants, the cached fields of the protocols and
+/// <see cref="HasHashedName"/>. Use its memory and descriptor only under a lease on a snapshot that contains it.
+/// </summary>
+internal sealed unsafe class Asset
+{
+    /// <summary>The value of <see cref="Descriptor"/> for an asset without one.</summary>
+    public const int NoDescriptor = -1;
+
+    private readonly SitePath _path;
+    private readonly byte* _bytes;
+    private readonly FileState _state;
+    private readonly AssetValidators _validators;
+    private VariantSet? _variants;
+
+    private Asset(
+        SitePath path,
+        ContentType type,
+        in FileState state,
+        in AssetValidators validators,
+        BodyStrategy strategy,
+        byte* bytes,
+        int descriptor,
+        long size)
+    {
+        _path = path;
+        ContentType = type;
+        _state = state;
+        _validators = validators;
+        Strategy = strategy;
+        _bytes = bytes;
+        Descriptor = descriptor;
+        Size = size;
+    }
+
+    /// <summary>
+    /// The file's path from the root with a leading '/', for rules and for opening it. A published variant has the path of its original.
+    /// </summary>
+    public ReadOnlySpan<byte> Path => _path.Bytes;
+
+    /// <summary>The path as a key.</summary>
+    public SitePath SitePath => _path;
+
+    /// <summary>
+    /// The file's bytes when it was read or opened. The file of a SingleRead, Streamed or SendFile asset may have changed in place since.
+    /// </summary>
+    public long Size { get; }
+
+    /// <summary>Nanoseconds since 1970, from the same statx as <see cref="Size"/>.</summary>
+    public long ModifiedAtNs => _state.ModifiedAtNs;
+
+    /// <summary>The file when it was read or opened, to compare with a later stat.</summary>
+    public ref readonly FileState State => ref _state;
+
+    public ContentType ContentType { get; }
+
+    public BodyStrategy Strategy { get; }
+
+    /// <summary>
+    /// An open descriptor, shared by all readers (positional reads only; never close it). For an asset read from its file it is that file,
+    /// or <see cref="NoDescriptor"/>, and then <see cref="CatalogSnapshot.OpenOnDemand"/> applies; for an in-memory asset it is the memory
+    /// file behind <see cref="InMemoryBody"/>, or <see cref="NoDescriptor"/> for ordinary memory.
+    /// </summary>
+    public int Descriptor { get; }
+
+    /// <summary>The coding of its bytes. Its <see cref="ContentType"/> is that of the decoded content.</summary>
+    public ContentCoding Coding { get; private init; }
+
+    public AssetOrigin Origin { get; private init; }
+
+    /// <summary>
+    /// Whether its name contains a content hash. The other names of the directory decide this too, so it is set whenever the directory is
+    /// listed, and older snapshots see it as well.
+    /// </summary>
+    public bool HasHashedName { get; set; }
+
+    /// <summary>As in the field, with quotes; empty if there is none.</summary>
+    public ReadOnlySpan<byte> EntityTag => _validators.EntityTag;
+
+    /// <summary>Seconds since 1970, or <see cref="Validators.NoDate"/>.</summary>
+    public long LastModified => _validators.LastModified(_state);
+
+    /// <summary>Whether no other content under this name is known to have had this date.</summary>
+    public bool IsDateUnique => _validators.IsDateUnique;
+
+    /// <summary>Whether no content under this name is known to have had a later date.</summary>
+    public bool IsDateLatest => _validators.IsDateLatest;
+
+    /// <summary>Whether its date is a strong validator at the given time, in nanoseconds since 1970.</summary>
+    public bool IsDateStrongAt(long nowNs) => _validators.IsDateStrongAt(nowNs, _state);
+
+    /// <summary>Whether it has variants or may get some. Then every response carries Vary, also one without a coding.</summary>
+    public bool IsNegotiable { get; private set; }
+
+    /// <summary>Identity and the codings of its variants. A variant has only its own.</summary>
+    public CodingSet Codings =>
+        Coding != ContentCoding.Identity ? (CodingSet)(1 << (int)Coding) : Variants?.Codings ?? CodingSet.Identity;
+
+    /// <summary>Whether its type and size promise a gain from compression, and the site compresses.</summary>
+    public bool MayBeCompressed { get; private set; }
+
+    public VariantSet? Variants => Volatile.Read(ref _variants);
+
+    /// <summary>
+    /// Siblings that were shown with the previous asset of this name and do not match this content; null for none. Set before it becomes
+    /// part of a snapshot and before <see cref="SetSiblings"/>.
+    /// </summary>
+    public FileState[]? ForeignSiblings { get; set; }
+
+    /// <summary>Whether background compression is done with it, also if nothing was gained.</summary>
+    public bool IsPublished { get; private set; }
+
+    /// <summary>The memory its body takes, alignment included.</summary>
+    public long InMemoryBytes => Strategy == BodyStrategy.InMemory ? BodyMemory.AllocatedBytes(Size) : 0;
+
+    /// <summary>Whether another content is known to have had the same size and time.</summary>
+    public bool IsTimeReused => _validators.IsTimeReused;
+
+    /// <summary>Whether its tag derives from its bytes.</summary>
+    public bool HasTagOfContent => _validators.IsOfContent;
+
+    public long HashedBytes => HasTagOfContent ? Size : 0;
+
+    /// <summary>Whether no later snapshot contains it. Guarded by the catalog's lock.</summary>
+    public bool IsRetired { get; set; }
+
+    /// <summary>Whether an equal state later means equal content, see <see cref="FileState.IsSettledAt"/>.</summary>
+    public bool IsSettled { get; private init; }
+
+    /// <summary>
+    /// The HTTP/1.1 encoding of this asset's fields, null until first used. Any thread may set it: racing threads create equal values and
+    /// one is dropped (.NET's memory model publishes a reference after the object it refers to).
+    /// </summary>
+    public object? Http1Fields { get; set; }
+
+    /// <summary>The HTTP/2 encoding, as <see cref="Http1Fields"/>.</summary>
+    public object? Http2Fields { get; set; }
+
+    /// <summary>The fields as strings for ASP.NET Core, which leaves their encoding to the server, as <see cref="Http1Fields"/>.</summary>
+    public object? HostedFields { get; set; }
+
+    /// <summary>The body of an in-memory asset: <see cref="Size"/> bytes, aligned to 64.</summary>
+    public ReadOnlySpan<byte> InMemoryBody
+    {
+        get
+        {
+            Debug.Assert(Strategy == BodyStrategy.InMemory, "only an in-memory asset has its bytes in memory");
+            return new ReadOnlySpan<byte>(_bytes, (int)Size);
+        }
+    }
+
+    /// <summary>Whether its content could not be read; requests for it get 500.</summary>
+    public bool IsUnreadable { get; private init; }
+
+    /// <summary>The address of <see cref="InMemoryBody"/>, for a send by reference.</summary>
+    public byte* InMemoryBodyAddress => _bytes;
+
+    /// <summary>The asset itself for its own coding, its variant for another, or null.</summary>
+    public Asset? VariantFor(ContentCoding coding) => coding == Coding ? this : Variants?.For(coding);
+
+    public static Asset InMemory(in LoadedFile file, in BodyMemory body) =>
+        new(file.Path, file.Type, file.State, file.Validators, BodyStrategy.InMemory, body.Address, body.Pages, body.Bytes)
+        {
+            // A file whose size is untrue does not show changes in its state either.
+            IsSettled = body.Bytes == file.State.Size && !file.Validators.IsOfUntrueState && file.State.IsSettledAt(file.CheckedAtNs),
+        };
+
+    public static Asset Unreadable(in LoadedFile file) =>
+        new(file.Path, file.Type, file.State, file.Validators, BodyStrategy.InMemory, null, NoDescriptor, 0) { IsUnreadable = true };
+
+    public static Asset OnFile(in LoadedFile file, BodyStrategy strategy, int descriptor)
+    {
+        Debug.Assert(strategy != BodyStrategy.InMemory, "an in-memory asset has no file");
+        return new(file.Path, file.Type, file.State, file.Validators, strategy, null, descriptor, file.State.Size)
+        {
+            IsSettled = file.State.IsSettledAt(file.CheckedAtNs),
+        };
+    }
+
+    /// <summary>This file as a coded variant of <paramref name="original"/>, with its content type.</summary>
+    public Asset AsSiblingOf(Asset original, ContentCoding coding) =>
+        new(_path, original.ContentType, _state, _validators.For(coding), Strategy, _bytes, Descriptor, Size)
+        {
+            Coding = coding,
+            Origin = AssetOrigin.Sibling,
+            IsNegotiable = true,
+            IsSettled = IsSettled,
+        };
+
+    /// <summary>A coded variant of this asset, made in memory. Takes over <paramref name="body"/>.</summary>
+    public Asset WithCodedBody(ContentCoding coding, UInt128 digest, in BodyMemory body, long nowNs) =>
+        new(_path, ContentType, _state, ValidatorsOf(coding, digest, nowNs), BodyStrategy.InMemory, body.Address, body.Pages, body.Bytes)
+        {
+            Coding = coding,
+            Origin = AssetOrigin.Published,
+            IsNegotiable = true,
+            IsSettled = IsSettled,
+        };
+
+    /// <summary>Whether a variant uses the bytes of this asset, not those of a previous one with its name.</summary>
+    public bool IsShownBy(Asset variant) =>
+        variant.Origin == AssetOrigin.Sibling && variant._state == _state && variant._bytes == _bytes && variant.Descriptor == Descriptor;
+
+    /// <summary>
+    /// Sets the siblings found beside it, and whether compression may add variants. Called before it is part of a snapshot.
+    /// </summary>
+    public void SetSiblings(VariantSet? siblings, bool mayBeCompressed)
+    {
+        _variants = siblings;
+        MayBeCompressed = mayBeCompressed;
+        IsNegotiable = siblings is not null || mayBeCompressed;
+    }
+
+    /// <summary>Adds variants; readers see all of them or none. Call under the catalog's lock.</summary>
+    public void Publish(IReadOnlyCollection<Asset> variants)
+    {
+        Debug.Assert(IsNegotiable && !IsRetired, "the asset must be negotiable from the start, and a retired one would leak its variants");
+        IsPublished = true;
+        if (variants.Count > 0)
+        {
+            Volatile.Write(ref _variants, _variants?.With(variants) ?? new VariantSet(variants));
+        }
+    }
+
+    private AssetValidators ValidatorsOf(ContentCoding coding, UInt128 digest, long nowNs) =>
+        _validators.OfCoded(digest, _state, nowNs).For(coding);
+}
+
+/// <summary>The source of an asset's bytes, which decides who owns them.</summary>
+internal enum AssetOrigin : byte
+{
+    /// <summary>A file of the site under its own name. Owns its memory or descriptor.</summary>
+    File,
+
+    /// <summary>A coded file, as the variant of the file beside it. Its bytes are owned by the coded file's own asset.</summary>
+    Sibling,
+
+    /// <summary>A variant compressed in the background. Owns its memory; has no file.</summary>
+    Published,
+}
+
+/// <summary>How the body of an asset is read and sent.</summary>
+internal enum BodyStrategy : byte
+{
+    /// <summary>In native memory, owned by the catalog's resources.</summary>
+    InMemory,
+
+    /// <summary>In the file; one read, sent after the head.</summary>
+    SingleRead,
+
+    /// <summary>In the file; sent in chunks.</summary>
+    Streamed,
+
+    /// <summary>As <see cref="Streamed"/>, with pages sent by reference if the connection allows it.</summary>
+    SendFile,
+}
+
+/// <summary>A file from which an asset is made.</summary>
+/// <param name="Path">Its path.</param>
+/// <param name="Type">Its content type, by its name.</param>
+/// <param name="State">From the descriptor that its bytes are read from.</param>
+/// <param name="CheckedAtNs">A time before its bytes were read.</param>
+/// <param name="Validators">Derived from the state, or from the bytes.</param>
+internal readonly record struct LoadedFile(
+    SitePath Path, ContentType Type, FileState State, long CheckedAtNs, AssetValidators Validators);

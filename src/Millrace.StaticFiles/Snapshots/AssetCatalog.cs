@@ -1,0 +1,179 @@
+using Millrace.StaticFiles.Scanning;
+
+namespace Millrace.StaticFiles.Snapshots;
+
+/// <summary>
+/// The current snapshot of a site. A reload or a refresh builds the next one, which shares unchanged assets, and swaps it in atomically;
+/// assets that were dropped live until the last lease on a snapshot that contains them is released. Any thread; changes are serialized.
+/// </summary>
+internal sealed class AssetCatalog : IRefreshable, IDisposable
+{
+    private readonly AssetResources _resources;
+    private readonly SnapshotBuilder _builder;
+    private readonly DeferredFreeQueue _freeQueue;
+    private readonly IDirectoryObserver? _observer;
+    private readonly Lock _changeLock = new();
+    private CatalogSnapshot _current;
+    private bool _disposed;
+
+    private AssetCatalog(SiteOptions options, IDirectoryObserver? observer, ScanProgress? progress)
+    {
+        _observer = observer;
+        _resources = new AssetResources(options);
+        _builder = new SnapshotBuilder(options, _resources, observer, progress);
+        _freeQueue = new DeferredFreeQueue(_resources);
+        _current = new CatalogSnapshot(_builder.BuildAll(null).Next, _freeQueue);
+        _freeQueue.Add(_current);
+    }
+
+    /// <summary>Raised after each swap, on the thread that made it.</summary>
+    public event Action? Changed;
+
+    /// <summary>Raised when memory and descriptors of old snapshots were freed, on a thread-pool thread.</summary>
+    public event Action? Freed
+    {
+        add => _freeQueue.Freed += value;
+        remove => _freeQueue.Freed -= value;
+    }
+
+    /// <summary>The latest snapshot without a lease: only to compare with a leased one.</summary>
+    public CatalogSnapshot Current => Volatile.Read(ref _current);
+
+    /// <summary>The native memory of all live assets, without published variants.</summary>
+    public long InMemoryBytesHeld => _resources.Memory.Held;
+
+    /// <summary>The native memory of all live published variants.</summary>
+    public long CompressedBytesHeld => _resources.Compressed.Held;
+
+    /// <summary>The descriptors of all live assets, without those of the roots.</summary>
+    public long DescriptorsHeld => _resources.Descriptors.Held;
+
+    /// <summary>The number of snapshots that are not yet released, including the current one.</summary>
+    public int SnapshotsHeld => _freeQueue.LiveCount;
+
+    /// <summary>Opens and scans a root. Throws <see cref="SiteException"/> if it cannot be served.</summary>
+    /// <param name="options">What to serve, and how.</param>
+    /// <param name="observer">Notified of each directory, now and at every change.</param>
+    /// <param name="progress">Reports long scans; remains the caller's.</param>
+    public static AssetCatalog Open(SiteOptions options, IDirectoryObserver? observer = null, ScanProgress? progress = null)
+    {
+        options.Validate();
+        return new AssetCatalog(options, observer, progress);
+    }
+
+    /// <summary>Leases the latest snapshot; the caller releases it.</summary>
+    public CatalogSnapshot Acquire()
+    {
+        while (true)
+        {
+            ObjectDisposedException.ThrowIf(Volatile.Read(ref _disposed), this);
+            CatalogSnapshot current = Current;
+            // Fails only if a swap happened between the two lines; then there is a newer snapshot.
+            if (current.TryAcquire())
+            {
+                return current;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Rescans the root by its name, so that a symlink is resolved again. Unchanged files are not read again. Throws
+    /// <see cref="SiteException"/> if the root cannot be read; the current snapshot then stays.
+    /// </summary>
+    public void Reload() => Change(previous => _builder.BuildAll(previous));
+
+    /// <summary>
+    /// Rescans what changed in some directories, and what is new below them. Throws <see cref="SiteException"/> if the site cannot be
+    /// served in its present state; the current snapshot then stays.
+    /// </summary>
+    /// <param name="changes">At most one for each directory. Unknown directories are ignored.</param>
+    public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Change(previous => _builder.BuildChanges(previous, changes));
+
+    /// <summary>Adds coded variants to an asset from <see cref="CatalogSnapshot.AssetsToCompress"/>; all of them or none.</summary>
+    /// <param name="asset">An asset of a file. Its lease may have been released.</param>
+    /// <param name="bodies">Its body in codings that it does not have yet; empty if nothing is gained.</param>
+    public PublishOutcome Publish(Asset asset, IReadOnlyCollection<CodedBody> bodies)
+    {
+        int files = ReserveFiles(bodies.Count(static body => body.Bytes.Length >= BodyMemory.PagedBytesMin));
+        int filesHeld = 0;
+        try
+        {
+            using var publication = new VariantPublication(asset, bodies, files);
+            lock (_changeLock)
+            {
+                PublishOutcome outcome = publication.Commit(_resources.Compressed);
+                filesHeld = publication.FilesCommitted;
+                return outcome;
+            }
+        }
+        finally
+        {
+            _resources.Descriptors.Return(files - filesHeld);
+        }
+    }
+
+    /// <summary>Releases the current snapshot; existing leases keep it alive.</summary>
+    public void Dispose()
+    {
+        lock (_changeLock)
+        {
+            if (!_disposed)
+            {
+                Volatile.Write(ref _disposed, true);
+                IEnumerable<SiteDirectory> directories = _current.Content.Table.Directories.ToArray();
+                Retire(_current, [.. directories.SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
+                _current.Release();
+            }
+        }
+    }
+
+    /// <summary>Reserves all <paramref name="wanted"/> descriptors, or none. The caller returns the unused ones.</summary>
+    private int ReserveFiles(int wanted)
+    {
+        lock (_changeLock)
+        {
+            if (!_resources.Descriptors.HasRoomFor(wanted, _resources.Descriptors.Held))
+            {
+                return 0;
+            }
+
+            _resources.Descriptors.Take(wanted);
+            return wanted;
+        }
+    }
+
+    private void Change(Func<SnapshotContent, SnapshotChange?> build)
+    {
+        lock (_changeLock)
+        {
+            ObjectDisposedException.ThrowIf(_disposed, this);
+            CatalogSnapshot previous = _current;
+            if (build(previous.Content) is not SnapshotChange change)
+            {
+                return;
+            }
+
+            var next = new CatalogSnapshot(change.Next, _freeQueue);
+            _freeQueue.Add(next);
+            Retire(previous, change.Dropped, isRootDropped: change.Next.Root != previous.Content.Root);
+            Volatile.Write(ref _current, next);
+            previous.Release();
+            foreach (SitePath path in change.Removed)
+            {
+                _observer?.Left(path.Bytes);
+            }
+        }
+
+        Changed?.Invoke();
+    }
+
+    private static void Retire(CatalogSnapshot last, IReadOnlyCollection<Asset> assets, bool isRootDropped)
+    {
+        foreach (Asset asset in assets)
+        {
+            asset.IsRetired = true;
+        }
+
+        last.Retired.Add(assets, isRootDropped ? last.Content.Root : null);
+    }
+}

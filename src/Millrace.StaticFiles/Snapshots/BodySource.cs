@@ -1,0 +1,200 @@
+using Millrace.Interop;
+using Millrace.StaticFiles.Scanning;
+
+namespace Millrace.StaticFiles.Snapshots;
+
+/// <summary>Whether the body of an asset is available.</summary>
+internal enum BodyOpening
+{
+    Opened,
+
+    /// <summary>The file no longer exists or is no longer readable.</summary>
+    Gone,
+
+    /// <summary>No descriptor or memory is available to open it at present.</summary>
+    Exhausted,
+}
+
+/// <summary>
+/// The body of one response: its asset, the descriptor to read it from unless it is in memory, and its size by that descriptor.
+/// <see cref="Close"/> must be called exactly once. Opened with a <see cref="SnapshotLease"/>, it keeps the snapshot alive until then and
+/// belongs to the lease's thread; opened with a snapshot, the caller keeps its own lease.
+/// </summary>
+internal readonly struct BodySource
+{
+    private readonly SnapshotLease? _lease;
+    private readonly bool _ownsDescriptor;
+
+    private readonly long _modifiedAtNs;
+
+    private BodySource(SnapshotLease? lease, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
+    {
+        _modifiedAtNs = modifiedAtNs;
+        _lease = lease;
+        Asset = asset;
+        Size = size;
+        Descriptor = descriptor;
+        _ownsDescriptor = ownsDescriptor;
+    }
+
+    public Asset Asset { get; }
+
+    /// <summary>The size to send. For an asset that is opened on demand or large, the file's size when it was opened.</summary>
+    public long Size { get; }
+
+    public int Descriptor { get; }
+
+    private AssetFiles Files => FilesOf(_lease);
+
+    /// <summary>
+    /// Whether the file is still the one that the asset was made from. If not, the asset's validators do not apply to this body. For an
+    /// asset that is opened on demand this compares the state when it was opened.
+    /// </summary>
+    public bool IsAsCatalogued { get; private init; }
+
+    /// <summary>Whether its file is still to be opened with <see cref="TryOpenDeferred"/>.</summary>
+    public bool IsDeferred { get; private init; }
+
+    /// <summary>Whether its descriptor was opened for this response alone.</summary>
+    public bool OwnsDescriptor => _ownsDescriptor;
+
+    /// <summary>Begins a request on the asset and opens its file if the snapshot has no descriptor for it.</summary>
+    public static BodyOpening TryOpen(SnapshotLease lease, Asset asset, out BodySource source)
+    {
+        BodyOpening opening = TryOpen(lease.Snapshot, asset, lease, out source);
+        if (opening == BodyOpening.Opened)
+        {
+            lease.BeginRequest();
+        }
+
+        return opening;
+    }
+
+    /// <summary>Whether the asset's file is opened for each response.</summary>
+    public static bool IsOpenedOnDemand(Asset asset) => asset.Strategy != BodyStrategy.InMemory && asset.Descriptor == Asset.NoDescriptor;
+
+    /// <summary>
+    /// Begins a request on an asset whose file is opened later (<see cref="TryOpenDeferred"/>), assuming the catalogued state.
+    /// </summary>
+    public static BodySource Defer(SnapshotLease lease, Asset asset)
+    {
+        lease.BeginRequest();
+        return new BodySource(lease, asset, asset.Size, asset.ModifiedAtNs, Asset.NoDescriptor, ownsDescriptor: false)
+        {
+            IsAsCatalogued = true,
+            IsDeferred = true,
+        };
+    }
+
+    /// <summary>Opens the file of a deferred source. The result replaces this source: close only one of them.</summary>
+    public BodyOpening TryOpenDeferred(out BodySource opened) => TryOpen(_lease!.Snapshot, Asset, _lease, out opened);
+
+    /// <summary>Closes the descriptor of a source that was opened in place of a deferred one; the deferred one stays.</summary>
+    public void CloseFile() => Files.Close(Descriptor);
+
+    /// <summary>As the other overload, for a caller that keeps its own lease on the snapshot until the source is closed.</summary>
+    public static BodyOpening TryOpen(CatalogSnapshot leased, Asset asset, out BodySource source) =>
+        TryOpen(leased, asset, lease: null, out source);
+
+    /// <summary>
+    /// How the file's content changed since this source was opened, or its asset was catalogued. After the last read, this says whether the
+    /// bytes read in between belong to one version. Compares size and modification time: a change of the inode alone (such as a rename over
+    /// it, which removes a link) changes no content.
+    /// </summary>
+    public BodyChange Change() => ChangeTo(Files.Stat(Descriptor, out FileState now), now);
+
+    /// <summary>
+    /// As <see cref="Change()"/>, for a read whose completion was delivered to the lease's reactor in this loop iteration or before: a stat
+    /// that another response did in this iteration is reused.
+    /// </summary>
+    public BodyChange Change(long iteration) => _lease is null || _ownsDescriptor
+        ? Change()
+        : ChangeTo(_lease.Checks.Stat(Descriptor, iteration, out FileState now), now);
+
+    /// <summary>Whether the file's modification time, as of when it was opened, is at least this long ago.</summary>
+    public bool HasBeenQuietFor(TimeSpan time) => WallClock.NowNs - _modifiedAtNs >= time.Ticks * 100;
+
+    /// <summary>The same source with the file's present state. It replaces this one: close only one of them.</summary>
+    public BodySource Renewed() => Files.Stat(Descriptor, out FileState now) < 0
+        ? this
+        : new BodySource(_lease, Asset, now.Size, now.ModifiedAtNs, Descriptor, _ownsDescriptor) { IsAsCatalogued = false };
+
+    public void Close()
+    {
+        if (_ownsDescriptor)
+        {
+            Files.Close(Descriptor);
+        }
+
+        _lease?.EndRequest();
+    }
+
+    private BodyChange ChangeTo(int statResult, in FileState now) =>
+        statResult < 0 ? BodyChange.Rewritten
+        : now.Size == Size && now.ModifiedAtNs == _modifiedAtNs ? BodyChange.None
+        : now.Size > Size ? BodyChange.Grown
+        : BodyChange.Rewritten;
+
+    private static AssetFiles FilesOf(SnapshotLease? lease) => lease?.Files ?? AssetFiles.System;
+
+    private static BodyOpening TryOpen(CatalogSnapshot snapshot, Asset asset, SnapshotLease? lease, out BodySource source)
+    {
+        if (asset.Strategy is BodyStrategy.Streamed or BodyStrategy.SendFile && asset.Descriptor != Asset.NoDescriptor)
+        {
+            return TryOpenHeld(lease, asset, out source);
+        }
+
+        if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
+        {
+            source = new BodySource(lease, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+            {
+                IsAsCatalogued = true,
+            };
+            return BodyOpening.Opened;
+        }
+
+        int descriptor = snapshot.OpenOnDemand(asset, out FileState state, FilesOf(lease));
+        if (descriptor < 0)
+        {
+            source = default;
+            return -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
+        }
+
+        source = new BodySource(lease, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
+        {
+            IsAsCatalogued = state == asset.State,
+        };
+        return BodyOpening.Opened;
+    }
+
+    /// <summary>
+    /// Checks a large file once more before its head is sent, to tell writes in place since it was catalogued from writes during the send.
+    /// (A small file is checked after its only read.)
+    /// </summary>
+    private static BodyOpening TryOpenHeld(SnapshotLease? lease, Asset asset, out BodySource source)
+    {
+        source = default;
+        if (FilesOf(lease).Stat(asset.Descriptor, out FileState now) < 0)
+        {
+            return BodyOpening.Gone;
+        }
+
+        source = new BodySource(lease, asset, now.Size, now.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+        {
+            IsAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs,
+        };
+        return BodyOpening.Opened;
+    }
+}
+
+/// <summary>How a file changed while it was read.</summary>
+internal enum BodyChange
+{
+    None,
+
+    /// <summary>It is longer: something was appended, as to a log, and the announced bytes are still there.</summary>
+    Grown,
+
+    /// <summary>It was overwritten or truncated: the bytes read may mix two versions.</summary>
+    Rewritten,
+}

@@ -1,0 +1,30 @@
+using Millrace.StaticFiles.Scanning;
+
+namespace Millrace.StaticFiles.Snapshots;
+
+/// <summary>
+/// Observes which directories a catalog reads, so that no change is missed. Called on the thread that opens, reloads or refreshes the
+/// catalog, one call at a time. Paths are from the root with a leading '/', empty for the root, and valid only during the call.
+/// </summary>
+internal interface IDirectoryObserver
+{
+    /// <summary>
+    /// A directory is about to be listed: report every change from now on as a refresh. Called for each listing, also of a known directory.
+    /// </summary>
+    /// <param name="directoryFd">The descriptor that will be listed; the scanner closes it.</param>
+    /// <param name="path">Its path.</param>
+    /// <param name="state">Its state by that descriptor.</param>
+    void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state);
+
+    /// <summary>A known directory is unchanged, and only some of its entries are about to be read.</summary>
+    /// <param name="path">Its path.</param>
+    void Keeping(ReadOnlySpan<byte> path);
+
+    /// <summary>An entry is a symlink, to a file, a directory or nothing.</summary>
+    /// <param name="path">The path of the symlink itself.</param>
+    void MetSymlink(ReadOnlySpan<byte> path);
+
+    /// <summary>A directory is no longer part of the site. Called after the swap.</summary>
+    /// <param name="path">Its path.</param>
+    void Left(ReadOnlySpan<byte> path);
+}

@@ -1,0 +1,82 @@
+using System.Diagnostics;
+
+namespace Millrace.StaticFiles.Snapshots;
+
+/// <summary>
+/// A path of the site from its root, with a leading '/'; empty for the root. Stored with a trailing zero, so that it can be passed to the
+/// kernel as it is. Bytes, not characters: Linux file names need not be valid text.
+/// </summary>
+internal readonly struct SitePath : IEquatable<SitePath>
+{
+    /// <summary>
+    /// PATH_MAX. It counts the trailing zero, which replaces the leading '/'; no longer path can be opened through the root.
+    /// </summary>
+    public const int BytesMax = 4096;
+
+    /// <summary>NAME_MAX of every Linux file system.</summary>
+    public const int NameBytesMax = 255;
+
+    public static readonly SitePath Root = new([0]);
+
+    /// <summary>The order of listings; within one directory it is the order of names.</summary>
+    public static readonly IComparer<SitePath> ByBytes =
+        Comparer<SitePath>.Create(static (left, right) => left.Bytes.SequenceCompareTo(right.Bytes));
+
+    private readonly byte[] _pathZ;
+
+    private SitePath(byte[] pathZ) => _pathZ = pathZ;
+
+    public ReadOnlySpan<byte> Bytes => _pathZ.AsSpan(0, _pathZ.Length - 1);
+
+    /// <summary>The path below the root for the kernel: no leading '/', a trailing zero. "." for the root.</summary>
+    public ReadOnlySpan<byte> RelativeZ => IsRoot ? ".\0"u8 : _pathZ.AsSpan(1);
+
+    /// <summary>What follows the last '/'.</summary>
+    public ReadOnlySpan<byte> Name => Bytes[(Bytes.LastIndexOf((byte)'/') + 1)..];
+
+    /// <summary>The name with a trailing zero.</summary>
+    public ReadOnlySpan<byte> NameZ => _pathZ.AsSpan(Bytes.LastIndexOf((byte)'/') + 1);
+
+    public bool IsRoot => _pathZ.Length == 1;
+
+    public static SitePath Of(ReadOnlySpan<byte> path)
+    {
+        Debug.Assert(path.IsEmpty || path[0] == '/', "a path starts at the root");
+        byte[] pathZ = new byte[path.Length + 1];
+        path.CopyTo(pathZ);
+        return new SitePath(pathZ);
+    }
+
+    /// <summary>Appends the name of an entry. False if the path would be too long.</summary>
+    public bool TryAppend(ReadOnlySpan<byte> name, out SitePath path)
+    {
+        if (Bytes.Length + 1 + name.Length > BytesMax)
+        {
+            path = this;
+            return false;
+        }
+
+        byte[] pathZ = new byte[_pathZ.Length + 1 + name.Length];
+        Bytes.CopyTo(pathZ);
+        pathZ[Bytes.Length] = (byte)'/';
+        name.CopyTo(pathZ.AsSpan(Bytes.Length + 1));
+        path = new SitePath(pathZ);
+        return true;
+    }
+
+    /// <summary>The path of the directory that contains the entry. Not for the root.</summary>
+    public ReadOnlySpan<byte> Parent
+    {
+        get
+        {
+            Debug.Assert(!IsRoot, "the root is in no directory of the site");
+            return Bytes[..Bytes.LastIndexOf((byte)'/')];
+        }
+    }
+
+    public bool Equals(SitePath other) => Bytes.SequenceEqual(other.Bytes);
+
+    public override bool Equals(object? obj) => obj is SitePath other && Equals(other);
+
+    public override int GetHashCode() => (int)PathHash.Of(Bytes);
+}

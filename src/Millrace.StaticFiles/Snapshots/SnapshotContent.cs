@@ -1,0 +1,72 @@
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Scanning;
+
+namespace Millrace.StaticFiles.Snapshots;
+
+/// <summary>The content of a snapshot, from which the next one is built.</summary>
+/// <param name="Root">The root, open for as long as a snapshot contains it.</param>
+/// <param name="Table">The directories.</param>
+/// <param name="Rules">Compiled from the options and the site's own files.</param>
+/// <param name="RuleFiles">The states of those files; null if the site's own rule files are ignored.</param>
+/// <param name="Skipped">The entries that are not served.</param>
+/// <param name="Totals">The totals of the table.</param>
+internal sealed record SnapshotContent(
+    RootDirectory Root, DirectoryTable Table, SiteRules Rules, RuleFileStates? RuleFiles, SkippedLog Skipped, SnapshotTotals Totals)
+{
+    /// <summary>The file names that serve as a directory's index; the first that exists is used.</summary>
+    public required IReadOnlyList<byte[]> IndexNames { get; init; }
+
+    /// <summary>The files that were read so soon after their last change that their tags are weak: check them again.</summary>
+    public IReadOnlyList<DirectoryChange> Unsettled { get; init; } = [];
+
+    /// <summary>Files that may not be served even if an asset's name leads to them by now.</summary>
+    public required PrivateFiles? PrivateFiles { get; init; }
+}
+
+/// <summary>The totals of a snapshot's directories, updated by difference so that a swap counts nothing that stays.</summary>
+internal readonly record struct SnapshotTotals
+{
+    public int Assets { get; private init; }
+
+    public int Directories { get; private init; }
+
+    public int Entries { get; private init; }
+
+    public int Skipped { get; private init; }
+
+    /// <summary>Memory of bodies, alignment included.</summary>
+    public long InMemoryBytes { get; private init; }
+
+    public int Descriptors { get; private init; }
+
+    /// <summary>Bytes read for tags.</summary>
+    public long HashedBytes { get; private init; }
+
+    public SnapshotTotals Plus(SiteDirectory directory) => With(directory, 1);
+
+    public SnapshotTotals Minus(SiteDirectory directory) => With(directory, -1);
+
+    private SnapshotTotals With(SiteDirectory directory, int sign)
+    {
+        long inMemoryBytes = 0;
+        long hashedBytes = 0;
+        int descriptors = 0;
+        foreach (Asset asset in directory.Assets)
+        {
+            inMemoryBytes += asset.InMemoryBytes;
+            hashedBytes += asset.HashedBytes;
+            descriptors += asset.Descriptor != Asset.NoDescriptor ? 1 : 0;
+        }
+
+        return new SnapshotTotals
+        {
+            Assets = Assets + (sign * directory.Assets.Length),
+            Directories = Directories + sign,
+            Entries = Entries + (sign * directory.EntryCount),
+            Skipped = Skipped + (sign * directory.SkippedCount),
+            InMemoryBytes = InMemoryBytes + (sign * inMemoryBytes),
+            HashedBytes = HashedBytes + (sign * hashedBytes),
+            Descriptors = Descriptors + (sign * descriptors),
+        };
+    }
+}

@@ -1,0 +1,76 @@
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.StaticFiles.Watching;
+
+/// <summary>
+/// A kernel watch of one directory and its users: the site's directories that it is (several if symlinks lead to it) and those whose
+/// symlinks lead through it. Removed when it has no users.
+/// </summary>
+internal sealed class DirectoryWatch(int descriptor)
+{
+    private readonly List<WatchedDirectory> _directories = new(1);
+    private Dictionary<byte[], List<DependencyWatch>>? _dependents;
+
+    /// <summary>The inotify watch descriptor; the kernel reuses it only after 2³¹ others.</summary>
+    public int Descriptor => descriptor;
+
+    public IReadOnlyList<WatchedDirectory> Directories => _directories;
+
+    public bool IsNeeded => _directories.Count > 0 || _dependents is { Count: > 0 };
+
+    public void Attach(WatchedDirectory directory) => _directories.Add(directory);
+
+    public void Detach(WatchedDirectory directory) => _directories.Remove(directory);
+
+    /// <summary>False if the dependent is notified already: as the directory itself, or by the latest entry of this name.</summary>
+    public bool TryAddDependent(ReadOnlySpan<byte> name, DependencyWatch dependent, out byte[] kept)
+    {
+        kept = [];
+        if (dependent is WatchedDirectory directory && _directories.Contains(directory))
+        {
+            return false;
+        }
+
+        _dependents ??= new Dictionary<byte[], List<DependencyWatch>>(PathBytes.Comparer);
+        Dictionary<byte[], List<DependencyWatch>>.AlternateLookup<ReadOnlySpan<byte>> byName =
+            _dependents.GetAlternateLookup<ReadOnlySpan<byte>>();
+        if (!byName.TryGetValue(name, out byte[]? known, out List<DependencyWatch>? dependents))
+        {
+            kept = name.ToArray();
+            _dependents.Add(kept, [dependent]);
+            return true;
+        }
+
+        // The symlinks of one directory are added in sequence, so comparing the last entry suffices.
+        if (ReferenceEquals(dependents[^1], dependent))
+        {
+            return false;
+        }
+
+        kept = known;
+        dependents.Add(dependent);
+        return true;
+    }
+
+    public void RemoveDependent(byte[] name, DependencyWatch dependent)
+    {
+        if (_dependents is not null && _dependents.TryGetValue(name, out List<DependencyWatch>? dependents))
+        {
+            _ = dependents.Remove(dependent);
+            if (dependents.Count == 0)
+            {
+                _ = _dependents.Remove(name);
+            }
+        }
+    }
+
+    /// <summary>The dependents of a name in this directory.</summary>
+    public IReadOnlyList<DependencyWatch> DependentsOn(ReadOnlySpan<byte> name) =>
+        _dependents is not null
+            && _dependents.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(name, out List<DependencyWatch>? dependents)
+            ? dependents
+            : [];
+
+    /// <summary>The dependents of any name in this directory.</summary>
+    public IEnumerable<DependencyWatch> AllDependents => _dependents?.Values.SelectMany(dependents => dependents) ?? [];
+}

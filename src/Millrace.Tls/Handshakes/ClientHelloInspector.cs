@@ -1,0 +1,150 @@
+namespace Millrace.Tls.Handshakes;
+
+/// <summary>
+/// Inspects the first bytes of a connection before OpenSSL does. Plain HTTP gets a response. A ClientHello that announces a huge length is
+/// refused at once (OpenSSL would allocate all of it, up to 128 KiB, for four bytes), and so is a second one, after a HelloRetryRequest
+/// (RFC 8446, section 4.1.4). Records that may precede either (warnings, empty records, early data, a change_cipher_spec) are skipped.
+/// </summary>
+internal struct ClientHelloInspector
+{
+    /// <summary>
+    /// Browsers' hellos are below 2 KiB, with a post-quantum key share; a ticket with a client's certificate adds some.
+    /// </summary>
+    public const int HelloBytesMax = 32 * 1024;
+
+    private const byte FirstRecordType = 20;
+    private const byte HandshakeRecord = 22;
+    private const byte LastRecordType = 23;
+    private const byte ClientHello = 1;
+    private const int RecordHeaderBytes = 5;
+    private const int MessageHeaderBytes = 4;
+
+    /// <summary>Records that may stand before a hello: OpenSSL refuses about as many.</summary>
+    private const int OthersBeforeMax = 32;
+
+    private byte _recordType;
+    private byte _othersBefore;
+    private int _recordHeader;
+    private int _recordLeft;
+    private int _messageHeader;
+    private uint _message;
+    private int _bodyLeft;
+    private bool _hasBegun;
+    private bool _hasHello;
+
+    /// <summary>Whether the first message, in TLS the ClientHello, is complete.</summary>
+    public readonly bool HasWholeHello => _hasHello && _bodyLeft == 0;
+
+    /// <summary>Inspects the next bytes. Called until it has decided.</summary>
+    public ClientHelloResult Inspect(ReadOnlySpan<byte> bytes)
+    {
+        var result = ClientHelloResult.Undecided;
+        while (bytes.Length > 0 && result == ClientHelloResult.Undecided)
+        {
+            if (_recordHeader < RecordHeaderBytes)
+            {
+                result = InspectRecordHeader(bytes[0]);
+                bytes = bytes[1..];
+            }
+            else if (_recordType != HandshakeRecord || _bodyLeft > 0)
+            {
+                bytes = bytes[Skip(bytes.Length)..];
+            }
+            else
+            {
+                result = InspectMessageHeader(bytes[0]);
+                bytes = bytes[1..];
+            }
+        }
+
+        return result;
+    }
+
+    private ClientHelloResult InspectRecordHeader(byte next)
+    {
+        if (!_hasBegun)
+        {
+            _hasBegun = true;
+            if (char.IsAsciiLetter((char)next))
+            {
+                return ClientHelloResult.PlainText;
+            }
+
+            if (next is < FirstRecordType or > LastRecordType)
+            {
+                // OpenSSL sends the alert.
+                return ClientHelloResult.Passed;
+            }
+        }
+
+        if (_recordHeader == 0)
+        {
+            _recordType = next;
+        }
+
+        _recordLeft = (_recordLeft << 8 | next) & 0xFFFF;
+        if (++_recordHeader < RecordHeaderBytes)
+        {
+            return ClientHelloResult.Undecided;
+        }
+
+        bool isOfHello = _recordType == HandshakeRecord && _recordLeft > 0;
+        _recordHeader = _recordLeft == 0 ? 0 : _recordHeader;
+        return !_hasHello && !isOfHello && ++_othersBefore > OthersBeforeMax ? ClientHelloResult.Passed : ClientHelloResult.Undecided;
+    }
+
+    /// <summary>Skips bytes other than headers of messages; returns how many.</summary>
+    private int Skip(int most)
+    {
+        int count = Math.Min(most, _recordLeft);
+        if (_recordType == HandshakeRecord)
+        {
+            count = Math.Min(count, _bodyLeft);
+            _bodyLeft -= count;
+        }
+
+        TakeOfRecord(count);
+        return count;
+    }
+
+    private ClientHelloResult InspectMessageHeader(byte next)
+    {
+        TakeOfRecord(1);
+        _message = _message << 8 | next;
+        if (++_messageHeader < MessageHeaderBytes)
+        {
+            return ClientHelloResult.Undecided;
+        }
+
+        int bytes = (int)(_message & 0xFFFFFF);
+        if (_hasHello)
+        {
+            return _message >> 24 == ClientHello && bytes > HelloBytesMax ? ClientHelloResult.TooLong : ClientHelloResult.Passed;
+        }
+
+        _hasHello = true;
+        _messageHeader = 0;
+        _bodyLeft = bytes;
+        return bytes > HelloBytesMax ? ClientHelloResult.TooLong : ClientHelloResult.Undecided;
+    }
+
+    private void TakeOfRecord(int count)
+    {
+        _recordLeft -= count;
+        _recordHeader = _recordLeft == 0 ? 0 : _recordHeader;
+    }
+}
+
+/// <summary>The result of the inspection so far.</summary>
+internal enum ClientHelloResult : byte
+{
+    /// <summary>No error so far.</summary>
+    Undecided,
+
+    /// <summary>OpenSSL decides whether it is TLS.</summary>
+    Passed,
+
+    /// <summary>Letters: a request begins like this, a record does not.</summary>
+    PlainText,
+    TooLong,
+}

@@ -1,0 +1,52 @@
+using System.Net;
+
+namespace Millrace.Tls.Handshakes;
+
+/// <summary>
+/// A queue that is fair by client: each round takes one item per address, so that a client with thousands of items does not delay the
+/// others. One thread.
+/// </summary>
+internal sealed class FairQueue<T>
+{
+    private readonly Dictionary<UInt128, Queue<T>> _waiting = [];
+    private readonly Queue<UInt128> _round = new();
+
+    public int Count { get; private set; }
+
+    /// <summary>Adds an item after those of the same client.</summary>
+    public void Enqueue(IPAddress? client, T item)
+    {
+        UInt128 key = ClientKey.Of(client);
+        if (!_waiting.TryGetValue(key, out Queue<T>? own))
+        {
+            _waiting.Add(key, own = new Queue<T>());
+            _round.Enqueue(key);
+        }
+
+        own.Enqueue(item);
+        Count++;
+    }
+
+    public bool TryDequeue(out T item)
+    {
+        if (!_round.TryDequeue(out UInt128 key))
+        {
+            item = default!;
+            return false;
+        }
+
+        Queue<T> own = _waiting[key];
+        item = own.Dequeue();
+        Count--;
+        if (own.Count > 0)
+        {
+            _round.Enqueue(key);
+        }
+        else
+        {
+            _waiting.Remove(key);
+        }
+
+        return true;
+    }
+}

@@ -1,0 +1,23 @@
+using Millrace.Engine;
+using Millrace.Tls.Records;
+
+namespace Millrace.Tls.Handshakes;
+
+/// <summary>State that the filters of one terminator on one reactor share. Reactor thread only.</summary>
+internal sealed class TlsReactorState(Reactor reactor, TimeSpan handshakeBudget, int halfOpenMax)
+{
+    [ThreadStatic]
+    private static RecordBuffers? ThreadScratch;
+
+    public HandshakeScheduler Scheduler { get; } = new(reactor, handshakeBudget);
+
+    /// <summary>One per thread, shared by all terminators.</summary>
+    public RecordBuffers Scratch { get; } = ThreadScratch ??= new RecordBuffers();
+
+    public RecordBufferCache BufferCache { get; } = new();
+
+    public HalfOpenHandshakes HalfOpen { get; } = new(halfOpenMax);
+
+    /// <summary>Bytes of unfinished hellos beyond <see cref="TlsFilter.UsualHelloBytes"/> each; usual hellos add nothing.</summary>
+    public int LargeHelloBytes { get; set; }
+}

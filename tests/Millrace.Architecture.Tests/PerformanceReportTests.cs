@@ -1,0 +1,298 @@
+using System.Runtime.Versioning;
+
+namespace Millrace.Architecture.Tests;
+
+/// <summary>The measured part of docs/performance.md is made of a run's file, and of nothing else.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class PerformanceReportTests : IDisposable
+{
+    private const string Begin = "<!-- measured: begin -->";
+    private const string End = "<!-- measured: end -->";
+
+    /// <summary>What only bench/run has beside its cells: bench/kestrel counts no calls.</summary>
+    private const string RunSections = "\"failures\": {}, \"calls\": [],";
+
+    private readonly string _folder = Directory.CreateTempSubdirectory("millrace-report-").FullName;
+
+    public void Dispose() => Directory.Delete(_folder, recursive: true);
+
+    [Fact]
+    public void The_page_has_a_place_for_it()
+    {
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "performance.md"));
+
+        Assert.Equal(2, page.Split(Begin).Length);
+        Assert.Equal(2, page.Split(End).Length);
+    }
+
+    [Fact]
+    public void The_page_says_what_the_kept_results_say()
+    {
+        string page = Path.Combine(Repository.Root, "docs", "performance.md");
+        string readme = Path.Combine(Repository.Root, "README.md");
+        Directory.CreateDirectory(Documents);
+        File.Copy(page, Path.Combine(Documents, "performance.md"));
+        File.Copy(readme, Readme);
+
+        Said("--into", Documents, "--report");
+
+        Assert.Equal(File.ReadAllText(page), File.ReadAllText(Path.Combine(Documents, "performance.md")));
+        Assert.Equal(File.ReadAllText(readme), File.ReadAllText(Readme));
+        Dictionary<string, string> pictures = Pictures(Documents);
+        Assert.NotEmpty(pictures);
+        Assert.Equal(Pictures(Path.Combine(Repository.Root, "docs")), pictures);
+    }
+
+    [Fact]
+    public void A_report_begins_with_who_is_ahead_and_judges_each_goal_by_the_median_of_the_rounds_ratios()
+    {
+        // Beside lighttpd the second round alone was won. That limit's first cell was thrown away leaves 11 / 10.
+        string page = Report(
+            Cell("limit", 0, 1, "others ran"), Cell("limit", 1, 10), Cell("lighttpd", 0, 10), Cell("lighttpd", 1, 14), Cell("lighttpd", 2, 9),
+            Cell("nginx", 0, 18), Cell("nginx", 1, 22), Cell("nginx", 2, 16), Cell("nginx-copy", 0, 12), Cell("nginx-copy", 1, 11),
+            Cell("nginx-copy", 2, 10), Cell("millrace", 0, 12), Cell("millrace", 1, 11), Cell("millrace", 2, 10));
+
+        Assert.Contains("| 10 KB | 64 | one | lighttpd | 1.11 (0.95–1.16) |", page, StringComparison.Ordinal);
+        Assert.Contains("| millrace | nginx costs at least 1.4 x | 1.00 (1.00–1.00), nginx-copy | missed |", page, StringComparison.Ordinal);
+        Assert.Contains("| at most 1.06 x limit (1.12 passes) | 1.10 (1.10–1.10) | passes |", page, StringComparison.Ordinal);
+        Assert.Contains("| lwan costs at least 1.0 x | - | not measured: not in Debian, and not built from source |", page, StringComparison.Ordinal);
+        Assert.True(page.IndexOf("lighttpd | 1.11", StringComparison.Ordinal) < page.IndexOf("missed", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void What_people_wrote_stays_and_what_was_measured_before_goes()
+    {
+        string page = Report(Cell("limit", 0, 10), Cell("millrace", 0, 11));
+
+        Assert.StartsWith($"Words before.\n{Begin}\n", page, StringComparison.Ordinal);
+        Assert.EndsWith($"\n{End}\nWords behind.\n", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("Old figures", page, StringComparison.Ordinal);
+        Assert.False(File.Exists(Path.Combine(Documents, "images", "performance-old.svg")));
+        Assert.Contains("](images/performance-10k.svg)", page, StringComparison.Ordinal);
+        Assert.StartsWith("<svg ", File.ReadAllText(Path.Combine(Documents, "images", "performance-10k.svg")), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("10k", "[![10 KB, 64 connections: CPU time for each request, by server](docs/images/performance-10k.svg)]")]
+    [InlineData("1k", "")]
+    public void The_readme_shows_the_headline_where_it_was_measured_and_none_of_before_where_not(string row, string picture)
+    {
+        const string Before = "# Millrace\n<!-- headline: begin -->\n";
+        const string Behind = "<!-- headline: end -->\nWords.\n";
+        File.WriteAllText(Readme, $"{Before}![Old](docs/images/performance-old.svg)\n{Behind}");
+
+        Report(Cell("limit", 0, 10, row: row), Cell("millrace", 0, 11, row: row));
+
+        string text = File.ReadAllText(Readme);
+        Assert.StartsWith(Before + picture, text, StringComparison.Ordinal);
+        Assert.EndsWith(picture.Length == 0 ? Before + Behind : $"\n{Behind}", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void An_option_is_compared_with_the_server_without_it_in_the_same_round()
+    {
+        string page = Report(
+            Cell("millrace", 0, 10, row: "options"), Cell("millrace-polled", 0, 12, row: "options"), Cell("millrace", 1, 20, row: "options"),
+            Cell("millrace-polled", 1, 32, row: "options"), Cell("millrace-bbr", 0, 9, row: "options"),
+            Cell("millrace-bbr", 1, 22, row: "options"), Cell("millrace", 2, 10, row: "options"),
+            Cell("millrace-polled", 2, 14, row: "options"), Cell("millrace-zero-copy", 0, 12, row: "options"),
+            Cell("millrace-zero-copy", 1, 28, row: "options"));
+
+        Assert.Contains("| option | 10 KB x 64 |", page, StringComparison.Ordinal);
+        Assert.Contains("| `--submission-polling 20` | **1.40 (1.30–1.50)** |", page, StringComparison.Ordinal);
+        Assert.Contains("| `--congestion-control bbr` | 1.00 (0.95–1.05) |", page, StringComparison.Ordinal);
+        Assert.Contains("| `--zero-copy-send 4k` | 1.30 (1.25–1.35) |", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("`--pin-reactors` |", page, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void The_cheapest_way_of_each_size_is_marked_beside_the_sizes_that_decide()
+    {
+        string page = Report(
+            Cell("millrace-memory", 0, 10, row: "ways-64k"), Cell("millrace-read", 0, 12, row: "ways-64k"),
+            Cell("millrace-memory", 0, 40, row: "ways-256k"), Cell("millrace-read", 0, 30, row: "ways-256k"));
+
+        Assert.Contains("| 64K | **10.0** | 12.0 | - | - | - | - |", page, StringComparison.Ordinal);
+        Assert.Contains("| 256K | 40.0 | **30.0** | - | - | - | - |", page, StringComparison.Ordinal);
+        Assert.Contains("up to `--cache-max-file` 64k are kept in memory, and those up to `--read-max` 256k", page, StringComparison.Ordinal);
+        Assert.StartsWith("<svg ", File.ReadAllText(Path.Combine(Documents, "images", "performance-ways.svg")), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Who_serves_old_versions_is_marked_by_the_worst_of_the_rounds_and_so_is_being_ahead_of_others_by_it()
+    {
+        string page = Report(
+            Cell("nginx", 0, 10, row: "deploy", more: "\"stale_s\": 0.5"), Cell("nginx", 1, 10, row: "deploy", more: "\"stale_s\": 41.26"),
+            Cell("nginx", 2, 10, row: "deploy", more: "\"stale_s\": 0.25"), Cell("h2o", 0, 15, row: "deploy", more: "\"stale_s\": 0.004"),
+            Cell("millrace", 0, 20, row: "deploy", more: "\"stale_s\": 1.0"));
+
+        Assert.Contains("| 10 KB pages, all of them deployed anew every half second | 64 | one | nginx (old versions) | 2.00", page,
+            StringComparison.Ordinal);
+        Assert.Contains("deployed anew every half second | 64 | one | h2o | 1.33", page, StringComparison.Ordinal);
+        string[] stale = Column(page, "stale s");
+        Assert.Equal(["**41.3**", "0.00", "1.00"], stale);
+        Assert.Contains("`nginx-uncached` is without it", page, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void What_a_server_waits_for_its_disk_stands_where_the_disk_was_asked_and_nowhere_else()
+    {
+        string page = Report(
+            Cell("millrace", 0, 20, row: "cold", more: "\"waits_us\": 100"),
+            Cell("millrace", 1, 20, row: "cold", more: "\"waits_us\": 300"),
+            Cell("millrace", 2, 20, row: "cold", more: "\"waits_us\": 140"));
+
+        Assert.Equal(["140"], Column(page, "waits us"));
+        Assert.Contains("taken out of the page cache before each window", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("stale s |", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("waits us |", Report(Cell("millrace", 0, 20)), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void What_is_done_on_the_loads_core_stands_beside_and_is_counted_where_another_is_ahead()
+    {
+        // 10 us at half of its core, and 20 of the load's; 8 at a quarter, and 32.
+        string page = Report(
+            Cell("millrace", 0, 10, row: "1m", more: "\"busy_share\": 0.5, \"load_busy_share\": 1.0"),
+            Cell("lwan", 0, 8, row: "1m", more: "\"busy_share\": 0.25, \"load_busy_share\": 1.0"));
+
+        Assert.Contains("| 1 MB | 64 | one | lwan | 1.25 (1.25–1.25) | 0.75 (0.75–0.75) |", page, StringComparison.Ordinal);
+        Assert.Equal(["32.00", "20.00"], Column(page, "load"));
+        Assert.DoesNotContain("| load |", Report(Cell("millrace", 0, 20)), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Transports_stand_beside_sockets_with_the_median_of_their_windows_percentiles_and_a_round_without_any_has_none()
+    {
+        string page = ReportOf(StoredOf(
+            "kestrel", Commit("0123456789abcdef"), "", Transport("sockets", 0, 20, [900]),
+            Transport("millrace", 0, 10, [200, 300, 9000]), Transport("sockets", 1, 20, [1000]),
+            Transport("millrace", 1, 8, [], "the rate was not reached")));
+
+        Assert.Contains("| millrace | 9.00 | 2.22 (2.11–2.35) | 1,000 | 300 | 0.33 (0.33–0.33) | 2 |", page, StringComparison.Ordinal);
+        Assert.Contains("| sockets | 20.00 | 1.00 (1.00–1.00) | 1,000 | 950 | 1.00 (1.00–1.00) | 2 |", page, StringComparison.Ordinal);
+        Assert.Contains("half of what sockets could do", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("half of what sockets could do", Report(Cell("millrace", 0, 20)), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void What_speaks_against_one_of_several_paced_windows_does_not_speak_against_the_others()
+    {
+        string page = ReportOf(StoredOf(
+            "kestrel", Commit("0123456789abcdef"), "", Transport("sockets", 0, 20, [900]),
+            Transport("millrace", 0, 10, [300], "others ran")));
+
+        Assert.Contains("| millrace | 10.00 | 2.00 (2.00–2.00) | 1,000 | 300 | 0.33 (0.33–0.33) | 1 |", page, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void A_plan_has_the_rows_that_were_asked_for_with_whom_they_compare()
+    {
+        const string Servers = "nginx,map-static-assets,nginx-threads,nginx-uncached,millrace,millrace-read";
+        string plan = Said("--plan", "--rows", "deploy,cold", "--servers", Servers);
+
+        Assert.Matches(@"(?m)^deploy +x 64 +one +3 servers ", plan);
+        Assert.Matches(@"(?m)^cold +x 64 +one +3 servers ", plan);
+    }
+
+    [Theory]
+    [InlineData("0123456789abcdef", null, null, "1.10 (1.05–1.15)")]
+    [InlineData("another", null, null, "1.20 (1.20–1.20)")]
+    [InlineData("another", "1 2", "1 2", "1.10 (1.05–1.15)")]
+    [InlineData("another", "1 2", "1 3", "1.20 (1.20–1.20)")]
+    [InlineData("another", "1 2", "1 2", "1.20 (1.20–1.20)", 2)]
+    public void Rounds_of_several_files_count_where_the_same_was_measured_alike_and_else_the_last_ones(
+        string commit, string? firstProgram, string? secondProgram, string ratio, int? secondMethod = null)
+    {
+        // Of the same number, but of other runs: 24 beside 10 is no ratio.
+        string first = StoredOf(
+            "first", Commit("0123456789abcdef", firstProgram), RunSections, Cell("limit", 0, 10), Cell("millrace", 0, 10));
+        string second = StoredOf(
+            "second", Commit(commit, secondProgram, secondMethod), RunSections, Cell("limit", 0, 20), Cell("millrace", 0, 24));
+
+        Assert.Contains($"| at most 1.06 x limit (1.12 passes) | {ratio} |", ReportOf(first, second), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Each_commit_is_named_with_the_rows_that_are_of_it_and_none_whose_rows_are_all_of_others()
+    {
+        string page = ReportOf(
+            Stored("gone", "gone", Cell("millrace", 0, 10, row: "1k")),
+            Stored("old", "old", Cell("millrace", 0, 10), Cell("millrace", 0, 10, row: "1k"), Cell("millrace", 0, 10, row: "304")),
+            Stored("new", "new", Cell("millrace", 0, 10, row: "1k"), Cell("millrace", 0, 10, row: "404")));
+
+        Assert.DoesNotContain("commit gone", page, StringComparison.Ordinal);
+        Assert.Matches("commit old:.* Of it are 10k x 64; 304 x 64\\.", page);
+        Assert.Matches("commit new:.* Of it are 1k x 64; 404 x 64\\.", page);
+        Assert.DoesNotContain("Of it are", Report(Cell("millrace", 0, 10)), StringComparison.Ordinal);
+    }
+
+    private string Readme => Path.Combine(_folder, "README.md");
+
+    private string Documents => Path.Combine(_folder, "docs");
+
+    private string Report(params string[] cells) => ReportOf(Stored("run", "0123456789abcdef", cells));
+
+    private string Stored(string name, string commit, params string[] cells) => StoredOf(name, Commit(commit), RunSections, cells);
+
+    private string StoredOf(string name, string commit, string sections, params string[] cells)
+    {
+        string file = Path.Combine(_folder, $"{name}.json");
+        File.WriteAllText(file, $$"""
+            {
+              "conditions": {
+                "date": "2026-01-01T00:00:00", {{commit}}, "dirty": false, "cpu": "a cpu", "kernel": "6.1",
+                "rounds": 3, "seconds": 1, "sizes": { "cache-max-file": "64k", "read-max": "256k" }
+              },
+              {{sections}} "cells": [{{string.Join(",", cells)}}]
+            }
+            """);
+        return file;
+    }
+
+    private string ReportOf(params string[] files)
+    {
+        Directory.CreateDirectory(Path.Combine(Documents, "images"));
+        File.WriteAllText(Path.Combine(Documents, "images", "performance-old.svg"), "");
+        File.WriteAllText(Path.Combine(Documents, "performance.md"), $"Words before.\n{Begin}\nOld figures.\n{End}\nWords behind.\n");
+        Said(["--into", Documents, "--report", .. files]);
+        return File.ReadAllText(Path.Combine(Documents, "performance.md"));
+    }
+
+    private static string Commit(string name, string? program = null, int? method = null) =>
+        $"\"commit\": \"{name}\"{(program is null ? "" : $", \"program\": \"{program}\"")}{(method is null ? "" : $", \"method\": {method}")}";
+
+    private static Dictionary<string, string> Pictures(string documents) =>
+        Directory.GetFiles(Path.Combine(documents, "images"), "performance-*.svg")
+            .ToDictionary(static path => Path.GetFileName(path), File.ReadAllText);
+
+    private static string Said(params string[] arguments) =>
+        Python.Said("bench/harness", [Path.Combine(Repository.Root, "bench", "comparison"), .. arguments]);
+
+    /// <summary>From the top down, of the only table that has it.</summary>
+    private static string[] Column(string page, string head)
+    {
+        string[] lines = page.Split('\n');
+        int first = Array.FindIndex(lines, line => line.Contains($"| {head} |", StringComparison.Ordinal));
+        Assert.True(first >= 0, page);
+        int index = Array.IndexOf(lines[first].Split('|', StringSplitOptions.TrimEntries), head);
+        return [.. lines.Skip(first + 2).TakeWhile(line => line.StartsWith('|')).Select(line => line.Split('|')[index].Trim())];
+    }
+
+    private static string Transport(
+        string name, int round, int costUs, int[] p99sUs, string? pacedFault = null) => $$"""
+        {
+          "row": "plaintext", "cores": "one", "connections": 64, "transport": "{{name}}", "round": {{round}}, "core_us": {{costUs}},
+          "process_us": 1, "requests_per_s": 1000, "is_load_bound": false, "faults": [],
+          "p99s_us": [{{string.Join(", ", p99sUs)}}], "paced_faults": [{{(pacedFault is null ? "" : $"\"{pacedFault}\"")}}]
+        }
+        """;
+
+    private static string Cell(string server, int round, int costUs, string? fault = null, string row = "10k", string? more = null) => $$"""
+        {
+          "row": "{{row}}", "cores": "one", "connections": 64, "server": "{{server}}", "round": {{round}}, "core_us_per_request": {{costUs}},
+          "requests_per_s": 1000, "resident_bytes": 1000000, {{(more is null ? "" : $"{more},")}}
+          "faults": [{{(fault is null ? "" : $"\"{fault}\"")}}]
+        }
+        """;
+}

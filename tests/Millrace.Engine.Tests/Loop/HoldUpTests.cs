@@ -1,0 +1,385 @@
+using System.Collections.Concurrent;
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using System.Text.RegularExpressions;
+using Millrace.Engine.Diagnostics;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Interop.Sockets;
+using Millrace.Interop.Threads;
+
+namespace Millrace.Engine.Tests.Loop;
+
+/// <summary>A reactor that somebody holds up, and what goes on without it.</summary>
+public class HoldUpTests : EngineTest
+{
+    private readonly ManualResetEventSlim _gate = new();
+
+    [Fact]
+    public async Task Connections_of_a_reactor_that_is_held_up_are_served_by_others()
+    {
+        Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { Reactors = 2 });
+        await HoldUpAsync(Group.Reactors[0]);
+        // The kernel picks a queue by the ports: that none of so many is the first reactor's is improbable (2^-40).
+        await Task.WhenAll(Enumerable.Range(0, 40).Select(async _ =>
+        {
+            using Client client = await Client.ConnectAsync(listener.EndPoint);
+            await client.SendAsync("grain"u8.ToArray());
+            Assert.Equal("grain"u8.ToArray(), await client.ReceiveAsync(5));
+        })).Within();
+        Assert.True(Group.Reactors[0].IsHeldUp);
+        Assert.Equal(40, Group.Reactors[1].Counters.Accepted);
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task A_socket_that_only_the_held_up_reactor_accepts_on_is_accepted_on_by_others()
+    {
+        using var folder = new TemporaryFolder();
+        Listener listener = await ServeAsync(
+            Handlers.EchoAsync, Options() with { Reactors = 3 }, new UnixDomainSocketEndPoint(folder.File("mill")));
+        await HoldUpAsync(Group.Reactors[0]);
+        for (int i = 0; i < 6; i++)
+        {
+            using Client client = await Client.ConnectAsync(listener.EndPoint);
+            await client.SendAsync("grain"u8.ToArray());
+            Assert.Equal("grain"u8.ToArray(), await client.ReceiveAsync(5).Within());
+        }
+
+        Assert.Equal(0, Group.Reactors[0].Counters.Accepted);
+        _gate.Set();
+    }
+
+    /// <summary>Whoever listens there next may wait for a connection as long as it takes.</summary>
+    [Fact]
+    public async Task A_socket_of_another_is_accepted_on_by_others_and_has_no_time_limit_behind_that()
+    {
+        ReactorGroup group = await StartAsync(Options() with { Reactors = 2 });
+        using var bound = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        Listener listener = await group.AcquireAsync((int)bound.Handle, Handlers.EchoAsync).Within();
+        await HoldUpAsync(group.Reactors[0]);
+        using (Client client = await Client.ConnectAsync(listener.EndPoint))
+        {
+            await client.SendAsync("grain"u8.ToArray());
+            Assert.Equal("grain"u8.ToArray(), await client.ReceiveAsync(5));
+        }
+
+        Assert.Equal(1, group.Reactors[1].Counters.Accepted);
+        _gate.Set();
+        await listener.StopAsync().Within();
+        byte[] limit = new byte[2 * sizeof(long)];
+        Assert.Equal(limit.Length, SocketCalls.GetOption(
+            (int)bound.Handle, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveTimeout, limit));
+        Assert.All(limit, static part => Assert.Equal(0, part));
+    }
+
+    [Fact]
+    public async Task After_a_hold_up_its_own_reactor_accepts_again()
+    {
+        Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { Reactors = 2 });
+        await HoldUpAsync(Group.Reactors[0]);
+        using (Client client = await Client.ConnectAsync(listener.EndPoint))
+        {
+            await client.SendAsync("x"u8.ToArray());
+            await client.ReceiveAsync(1).Within();
+        }
+
+        _gate.Set();
+        await Waiting.UntilAsync(() => !Group.Reactors[0].IsHeldUp, "the reactor goes on");
+        long before = Group.Reactors[0].Counters.Accepted;
+        for (int i = 0; i < 40; i++)
+        {
+            using Client client = await Client.ConnectAsync(listener.EndPoint);
+            await client.SendAsync("x"u8.ToArray());
+            await client.ReceiveAsync(1).Within();
+        }
+
+        Assert.InRange(Group.Reactors[0].Counters.Accepted - before, 1, 40);
+    }
+
+    [Fact]
+    public async Task What_is_movable_runs_on_the_pool_meanwhile_and_nothing_else_does()
+    {
+        await StartAsync(Options());
+        var early = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var late = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var home = new TaskCompletionSource<Reactor?>(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task begun = BeginHoldUpAsync(Reactor);
+        await begun.Within();
+        Reactor.PostMovable(_ => early.SetResult(Thread.CurrentThread.IsThreadPoolThread), null);
+        Reactor.PostContinuation(_ => home.SetResult(Reactor.Current), null);
+        Assert.True(await early.Task.Within());
+        await Waiting.UntilAsync(() => Reactor.IsHeldUp, "the reactor is held up");
+        Reactor.PostMovable(_ => late.SetResult(Thread.CurrentThread.IsThreadPoolThread), null);
+        Assert.True(await late.Task.Within());
+        Assert.False(home.Task.IsCompleted);
+
+        _gate.Set();
+        Assert.Same(Reactor, await home.Task.Within());
+        var again = new TaskCompletionSource<Reactor?>(TaskCreationOptions.RunContinuationsAsynchronously);
+        await Waiting.UntilAsync(() => !Reactor.IsHeldUp, "the reactor goes on");
+        Reactor.PostMovable(_ => again.SetResult(Reactor.Current), null);
+        Assert.Same(Reactor, await again.Task.Within());
+    }
+
+    [Fact]
+    public async Task A_hold_up_is_counted_and_told_with_its_occupant_and_its_end()
+    {
+        await StartAsync(Options());
+        var owner = new Owner { Wait = OwnerWait.None };
+        await HoldUpAsync(Reactor, owner);
+        Assert.Equal(1, Reactor.Counters.HoldUps);
+        Assert.InRange(Reactor.Counters.Stalls, 1, long.MaxValue);
+        await Waiting.UntilAsync(() => Log.Count(105) > 0, "it is told");
+        Assert.Contains("the miller", Assert.Single(Log.Entries, static entry => entry.Id == 105).Text, StringComparison.Ordinal);
+        _gate.Set();
+        await Waiting.UntilAsync(() => Log.Count(106) == 1, "the end is told");
+        Assert.Equal(0, owner.Failures);
+        Assert.InRange(owner.Reliefs, 1, int.MaxValue);
+    }
+
+    [Fact]
+    public async Task A_first_call_that_computes_for_long_is_counted_and_not_warned_of()
+    {
+        await StartAsync(Options());
+        // A watch that gets no processor meanwhile sees none of it.
+        for (int i = 0; i < 20 && Reactor.Counters.HoldUps == 0; i++)
+        {
+            await ComputeAsync(new Owner { Wait = OwnerWait.None, IsFirstCall = true });
+        }
+
+        Assert.NotEqual(0, Reactor.Counters.HoldUps);
+        await Waiting.UntilAsync(() => !Reactor.IsHeldUp, "its end is seen");
+        Assert.Equal((0, 0), (Log.Count(105), Log.Count(106)));
+        for (int i = 0; i < 20 && Log.Count(105) == 0; i++)
+        {
+            await ComputeAsync(new Owner { Wait = OwnerWait.None, IsFirstCall = false });
+        }
+
+        Assert.Equal(1, Log.Count(105));
+    }
+
+    [Fact]
+    public async Task A_first_call_that_blocks_is_warned_of_when_no_compiler_would_take_so_long()
+    {
+        await StartAsync(Options());
+        await HoldUpAsync(Reactor, new Owner { Wait = OwnerWait.None, IsFirstCall = true });
+        await Waiting.UntilAsync(() => Log.Count(105) == 1, "it is warned of");
+        Match duration = Regex.Match(Log.Entries.Single(static entry => entry.Id == 105).Text, "blocked for ([0-9]+) ms");
+        Assert.InRange(int.Parse(duration.Groups[1].Value, CultureInfo.InvariantCulture), 450, 60_000);
+        _gate.Set();
+        await Waiting.UntilAsync(() => Log.Count(106) == 1, "the end is told");
+    }
+
+    [Fact]
+    public async Task An_occupant_is_told_of_its_waits_and_not_of_what_it_computes()
+    {
+        await StartAsync(Options());
+        var computing = new Owner { Wait = OwnerWait.None };
+        await ComputeAsync(computing);
+        var waiting = new Owner { Wait = OwnerWait.None };
+        int callbacks = 0;
+        for (; callbacks < 200 && waiting.Blocked.Select(static each => each.Callback).Distinct().Count() < 5; callbacks++)
+        {
+            var waited = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            Reactor.Post(
+                _ =>
+                {
+                    Reactor.CallbackOwner = waiting;
+                    _gate.Wait(20);
+                    Reactor.CallbackOwner = null;
+                    waited.SetResult();
+                },
+                null);
+            await waited.Task.Within();
+        }
+
+        Assert.InRange(callbacks, 5, 199);
+        Assert.All(waiting.Blocked, static each => Assert.InRange(each.BlockedMs, 0, StallDetector.PeriodMs));
+        long computedMs = computing.Blocked.Sum(static each => each.BlockedMs);
+        Assert.InRange(computedMs, 0, 100);
+        Assert.Equal(Reactor.Counters.BlockedMs, computedMs + waiting.Blocked.Sum(static each => each.BlockedMs));
+    }
+
+    [Fact]
+    public async Task An_occupant_that_waits_for_its_reactor_is_failed_once()
+    {
+        await StartAsync(Options());
+        var owner = new Owner { Wait = OwnerWait.Certain };
+        await HoldUpAsync(Reactor, owner);
+        await Waiting.UntilAsync(() => owner.Failures > 0, "the occupant is failed");
+        await Task.Delay(50 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
+        Assert.Equal(1, owner.Failures);
+        Assert.Equal(1, Reactor.Counters.WaitsFailed);
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task An_occupant_that_cannot_be_failed_at_first_is_failed_at_the_next_look()
+    {
+        await StartAsync(Options());
+        var owner = new Owner { Wait = OwnerWait.Certain, Refusals = 2 };
+        await HoldUpAsync(Reactor, owner);
+        await Waiting.UntilAsync(() => Reactor.Counters.WaitsFailed == 1, "the occupant is failed");
+        Assert.Equal(3, owner.Failures);
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task An_occupant_that_computes_is_not_taken_for_one_that_waits()
+    {
+        await StartAsync(Options());
+        var owner = new Owner { Wait = OwnerWait.Certain };
+        var computed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Reactor.Post(
+            _ =>
+            {
+                Reactor.CallbackOwner = owner;
+                long began = Environment.TickCount64;
+                while (Environment.TickCount64 - began < 800)
+                {
+                    Thread.SpinWait(1000);
+                }
+
+                Reactor.CallbackOwner = null;
+                computed.SetResult();
+            },
+            null);
+        await computed.Task.Within();
+        // A watcher that came late has seen the one and not the other.
+        Assert.InRange(Reactor.Counters.Stalls + Reactor.Counters.HoldUps, 1, long.MaxValue);
+        Assert.Equal(0, owner.Failures);
+    }
+
+    [Fact]
+    public async Task A_wait_that_begins_after_a_doubtful_one_has_its_own_time()
+    {
+        await StartAsync(Options());
+        var owner = new Owner { Wait = OwnerWait.Possible };
+        await HoldUpAsync(Reactor, owner);
+        await Task.Delay(100 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
+        int checks = owner.Reliefs;
+        owner.Wait = OwnerWait.Certain;
+        await Waiting.UntilAsync(() => owner.Failures == 1, "the occupant is failed");
+        Assert.InRange(owner.Reliefs - checks, 20, int.MaxValue);
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task An_occupant_that_perhaps_waits_is_failed_after_seconds()
+    {
+        await StartAsync(Options());
+        var owner = new Owner { Wait = OwnerWait.Possible };
+        await HoldUpAsync(Reactor, owner);
+        await Task.Delay(200 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
+        Assert.Equal(0, owner.Failures);
+        await Waiting.UntilAsync(() => owner.Failures == 1, "the occupant is failed");
+        _gate.Set();
+    }
+
+    [Fact]
+    public async Task A_listener_can_be_stopped_while_a_reactor_is_held_up()
+    {
+        Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { Reactors = 2 });
+        await HoldUpAsync(Group.Reactors[0]);
+        Task stop = listener.StopAsync();
+        await Task.Delay(4 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
+        _gate.Set();
+        await stop.Within();
+    }
+
+    [Fact]
+    public async Task Nobody_watches_where_that_is_not_wanted()
+    {
+        await StartAsync(Options() with { WatchForStalls = false });
+        await BeginHoldUpAsync(Reactor).Within();
+        await Task.Delay(3 * StallDetector.HeldUpMs, TestContext.Current.CancellationToken);
+        Assert.False(Reactor.IsHeldUp);
+        Assert.Equal(0, Reactor.Counters.Stalls);
+        _gate.Set();
+    }
+
+    /// <summary>Has the reactor compute for 250 ms of its own processor time: on a busy machine the clock goes on without it.</summary>
+    private Task ComputeAsync(ICallbackOwner owner)
+    {
+        var computed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Reactor.Post(
+            _ =>
+            {
+                Reactor.CallbackOwner = owner;
+                long began = ThreadCalls.GetUsage().RanMicroseconds;
+                while (ThreadCalls.GetUsage().RanMicroseconds - began < 250_000)
+                {
+                    Thread.SpinWait(1000);
+                }
+
+                Reactor.CallbackOwner = null;
+                computed.SetResult();
+            },
+            null);
+        return computed.Task.Within();
+    }
+
+    private async Task HoldUpAsync(Reactor reactor, ICallbackOwner? owner = null)
+    {
+        await BeginHoldUpAsync(reactor, owner).Within();
+        await Waiting.UntilAsync(() => reactor.IsHeldUp, "the reactor is held up");
+    }
+
+    /// <summary>Completed when the reactor is in a callback that ends with the gate.</summary>
+    private Task BeginHoldUpAsync(Reactor reactor, ICallbackOwner? owner = null)
+    {
+        var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        reactor.Post(
+            _ =>
+            {
+                reactor.CallbackOwner = owner;
+                begun.SetResult();
+                _gate.Wait(Patience);
+                reactor.CallbackOwner = null;
+            },
+            null);
+        return begun.Task;
+    }
+
+    private sealed class Owner : ICallbackOwner
+    {
+        private volatile OwnerWait _wait;
+        private int _failures;
+        private int _reliefs;
+
+        public OwnerWait Wait
+        {
+            get => _wait;
+            set => _wait = value;
+        }
+
+        /// <summary>How often it cannot be failed.</summary>
+        public int Refusals { get; init; }
+
+        public int Failures => Volatile.Read(ref _failures);
+
+        public int Reliefs => Volatile.Read(ref _reliefs);
+
+        public bool IsFirstCall { get; init; }
+
+        public bool BeginHoldUp() => IsFirstCall;
+
+        public ConcurrentQueue<(long Callback, long BlockedMs)> Blocked { get; } = new();
+
+        public void NoteBlocked(long callback, long blockedMs) => Blocked.Enqueue((callback, blockedMs));
+
+        public string Describe() => "the miller";
+
+        public void Relieve() => Interlocked.Increment(ref _reliefs);
+
+        public void Fail(long heldUpMs)
+        {
+            if (Interlocked.Increment(ref _failures) <= Refusals)
+            {
+                throw new InvalidOperationException("Not now.");
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+using System.Text;
+using Millrace.Engine.Diagnostics;
+
+namespace Millrace.Engine.Tests.Loop;
+
+/// <summary>What looks at a pulse say, by a clock of their own.</summary>
+public class StallDetectorTests
+{
+    private readonly StallDetector _tracker;
+    private long _nowMs = 1_000;
+    private ThreadSample _thread;
+
+    public StallDetectorTests() => _tracker = new StallDetector(() => _thread);
+
+    [Fact]
+    public void A_callback_counts_at_10_ms_and_holds_up_at_100()
+    {
+        StallStep[] steps = [.. Enumerable.Range(0, 23).Select(_ => Check(beats: 2))];
+
+        Assert.Equal(2, Array.IndexOf(steps, StallStep.Stalled));
+        Assert.Equal(20, Array.IndexOf(steps, StallStep.HeldUp));
+        Assert.Single(steps, StallStep.Stalled);
+        Assert.Single(steps, StallStep.HeldUp);
+        Assert.Equal([StallStep.StillHeldUp, StallStep.StillHeldUp], steps[21..]);
+        Assert.Equal(StallStep.Released, Check(beats: 4));
+        Assert.Equal(23 * StallDetector.PeriodMs, _tracker.DurationMs);
+        Assert.Equal(StallStep.None, Check(beats: 6));
+    }
+
+    [Fact]
+    public void One_that_wants_a_processor_and_has_none_is_not_in_a_stall()
+    {
+        _thread = new ThreadSample(IsRunnable: true, RanMs: 50);
+        for (int i = 0; i < 1_000; i++)
+        {
+            Assert.Equal(StallStep.None, Check(beats: 2));
+        }
+    }
+
+    [Fact]
+    public void One_that_computes_is_in_a_stall_when_it_has_computed_for_so_long()
+    {
+        var steps = new List<StallStep>();
+        for (int i = 0; i < 60; i++)
+        {
+            // It has every second look's processor, told in steps of 10 ms as the kernel does.
+            _thread = new ThreadSample(IsRunnable: true, RanMs: i / 4 * 10);
+            steps.Add(Check(beats: 2));
+        }
+
+        Assert.Equal(40, steps.IndexOf(StallStep.HeldUp));
+    }
+
+    [Fact]
+    public void Of_a_callback_that_computes_and_waits_only_the_wait_counts_as_blocked()
+    {
+        Check(beats: 2);
+        for (int i = 0; i < 30; i++)
+        {
+            _thread = new ThreadSample(IsRunnable: i is < 10 or >= 20, RanMs: StallDetector.PeriodMs * i);
+            Check(beats: 2);
+        }
+
+        Assert.Equal(10 * StallDetector.PeriodMs, _tracker.BlockedMs);
+        Assert.False(_tracker.IsMostlyBlocked);
+        _thread = new ThreadSample(IsRunnable: false, RanMs: 30);
+        for (int i = 0; i < 30; i++)
+        {
+            Check(beats: 2);
+        }
+
+        Assert.True(_tracker.IsMostlyBlocked);
+        Check(beats: 4);
+        Assert.Equal(0, _tracker.BlockedMs);
+    }
+
+    [Fact]
+    public void Short_waits_add_up_whatever_moves_between_them()
+    {
+        long blockedMs = 0;
+        for (int i = 0; i < 100; i++)
+        {
+            // Three of ten looks find it waiting, each in another callback.
+            _thread = new ThreadSample(IsRunnable: i % 10 >= 3, RanMs: i);
+            Assert.Equal(StallStep.None, Check(beats: 2 + (2 * i)));
+            blockedMs += _tracker.BlockedSinceLastMs;
+        }
+
+        Assert.Equal(30 * StallDetector.PeriodMs, blockedMs);
+    }
+
+    [Fact]
+    public void One_that_rests_or_is_not_known_is_not_blocked()
+    {
+        _thread = new ThreadSample(IsRunnable: false, RanMs: 1);
+        Check(beats: 1_001);
+        Assert.Equal(0, _tracker.BlockedSinceLastMs);
+        _thread = default;
+        Check(beats: 1_002);
+        Assert.Equal(0, _tracker.BlockedSinceLastMs);
+        _thread = new ThreadSample(IsRunnable: false, RanMs: 1);
+        Check(beats: 1_002);
+        Assert.Equal(StallDetector.PeriodMs, _tracker.BlockedSinceLastMs);
+    }
+
+    [Theory]
+    [InlineData("12 (millrace-0) R 1 12 12 0 -1 4194368 21 0 0 0 31 12 0 0 20 0 9 0", true, 430)]
+    [InlineData("12 (a) S (b) S 1 12 12 0 -1 4194368 21 0 0 0 7 0 0 0 20 0 9 0", false, 70)]
+    [InlineData("12 (cut", false, 0)]
+    [InlineData("", false, 0)]
+    public void What_the_kernel_says_of_a_thread_is_read(string stat, bool isRunnable, long ranMs) =>
+        Assert.Equal(new ThreadSample(isRunnable, ranMs), ThreadInspector.Parse(Encoding.ASCII.GetBytes(stat)));
+
+    [Fact]
+    public void One_that_gets_on_or_rests_is_never_in_a_stall()
+    {
+        for (int i = 0; i < 100; i++)
+        {
+            Assert.Equal(StallStep.None, Check(beats: 2 + (2 * i)));
+        }
+
+        for (int i = 0; i < 100; i++)
+        {
+            Assert.Equal(StallStep.None, Check(beats: 1_001));
+            Assert.Equal(i > 0, _tracker.IsQuiet);
+        }
+    }
+
+    [Fact]
+    public void A_process_that_was_stopped_for_an_hour_has_not_stalled()
+    {
+        Check(beats: 2);
+        _nowMs += 3_600_000;
+        Assert.Equal(StallStep.None, Check(beats: 2));
+    }
+
+    [Fact]
+    public void Looks_in_quick_succession_do_not_add_up()
+    {
+        Check(beats: 2);
+        for (int i = 0; i < 1_000; i++)
+        {
+            Assert.Equal(StallStep.None, _tracker.Sample(2, _nowMs));
+        }
+    }
+
+    [Fact]
+    public void A_pulse_is_at_rest_between_rest_and_rise_whatever_beats()
+    {
+        var heartbeat = new LoopHeartbeat();
+        Assert.True(LoopHeartbeat.IsWaitingAt(heartbeat.Count));
+        long before = heartbeat.Count;
+        for (int iteration = 0; iteration < 3; iteration++)
+        {
+            heartbeat.EndWait();
+            Assert.False(LoopHeartbeat.IsWaitingAt(heartbeat.Count));
+            heartbeat.Beat();
+            Assert.False(LoopHeartbeat.IsWaitingAt(heartbeat.Count));
+            heartbeat.BeginWait();
+            Assert.True(LoopHeartbeat.IsWaitingAt(heartbeat.Count));
+            Assert.True(heartbeat.Count > before);
+            before = heartbeat.Count;
+        }
+    }
+
+    [Fact]
+    public async Task The_watch_dozes_until_a_reactor_rises_and_not_where_one_has()
+    {
+        using var wakeEvent = new WatchdogEvent();
+        wakeEvent.Sleep(static () => false);
+
+        using var looked = new ManualResetEventSlim();
+        Task doze = Task.Factory.StartNew(
+            () => wakeEvent.Sleep(() =>
+            {
+                looked.Set();
+                return true;
+            }),
+            TestContext.Current.CancellationToken,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default);
+        Assert.True(looked.Wait(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken));
+        Assert.False(doze.IsCompleted);
+        wakeEvent.Signal();
+        await doze.WaitAsync(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken);
+    }
+
+    private StallStep Check(long beats)
+    {
+        _nowMs += StallDetector.PeriodMs;
+        return _tracker.Sample(beats, _nowMs);
+    }
+}

@@ -1,0 +1,175 @@
+using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Engine;
+using Millrace.HttpServer.Exchanges;
+using Millrace.StaticFiles;
+using Millrace.StaticFiles.Snapshots;
+using Millrace.Tests.Shared;
+
+namespace Millrace.HttpServer.Tests.Kit;
+
+/// <summary>A folder served in this process. Started and ended by <see cref="SiteFixture"/>, which looks for leaks behind it.</summary>
+internal sealed class RunningSite
+{
+    private readonly Site _site;
+    private readonly StaticSiteServer _sites;
+    private readonly ServerLog _log;
+    private readonly List<Wire> _wires = [];
+
+    private RunningSite(Site site, StaticSiteServer sites, ReactorGroup group, ServerLog log, EndPoint endPoint)
+    {
+        _site = site;
+        _sites = sites;
+        _log = log;
+        EndPoint = endPoint;
+        Group = group;
+    }
+
+    public ReactorGroup Group { get; }
+
+    public EndPoint EndPoint { get; }
+
+    public AssetCatalog Catalog => _site.Catalog;
+
+    public static async Task<RunningSite> StartAsync(
+        SiteOptions options,
+        HttpServerLimits limits,
+        EngineOptions engine,
+        Func<Reactor, IExchangeObserver>? observe,
+        Func<Connection, bool>? carriesHttps = null)
+    {
+        var log = new ServerLog();
+        Site opened = Site.Open(options, log);
+        await opened.Catalog.SettleAsync();
+        ReactorGroup group = await ReactorGroup.StartAsync(engine.ForRun() with { LoggerFactory = log });
+        var sites = new StaticSiteServer(new HostTable([(null, opened)]), limits, group, observe, carriesHttps);
+        Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
+        return new RunningSite(opened, sites, group, log, listener.EndPoint);
+    }
+
+    /// <summary>A client's connection; it is closed at the end of the test.</summary>
+    public Task<Wire> ConnectAsync(int receiveBufferBytes = 0) => ConnectAsync(EndPoint, receiveBufferBytes);
+
+    /// <summary>The same from another address of this machine.</summary>
+    public Task<Wire> ConnectFromAsync(IPAddress from) => ConnectAsync(EndPoint, receiveBufferBytes: 0, from);
+
+    /// <summary>A connection whose client has agreed on HTTP/2 with somebody before us.</summary>
+    public async Task<Wire> ConnectAgreedAsync()
+    {
+        Listener listener = await Group.ListenAsync(
+            new IPEndPoint(IPAddress.Loopback, 0), connection => _sites.ServeHttp2Async(connection), _sites.RefuseAsync);
+        return await ConnectAsync(listener.EndPoint, receiveBufferBytes: 0);
+    }
+
+    /// <summary>A connection whose client is sent to HTTPS, on its usual port.</summary>
+    public async Task<Wire> ConnectPlainAsync()
+    {
+        Listener listener = await Group.ListenAsync(
+            new IPEndPoint(IPAddress.Loopback, 0), connection => _sites.RedirectAsync(connection, 443), _sites.RefuseAsync);
+        return await ConnectAsync(listener.EndPoint, receiveBufferBytes: 0);
+    }
+
+    /// <summary>A connection whose bytes pass a stage.</summary>
+    public async Task<Wire> ConnectStagedAsync(int receiveBufferBytes)
+    {
+        Listener listener = await Group.ListenAsync(
+            new IPEndPoint(IPAddress.Loopback, 0), _sites.ServeAsync, filters: static _ => [new CopyFilter()]);
+        return await ConnectAsync(listener.EndPoint, receiveBufferBytes);
+    }
+
+    /// <summary>Native memory that connections hold of the reactor that lends most.</summary>
+    public async Task<long> LentBytesAsync()
+    {
+        long most = 0;
+        foreach (Reactor reactor in Group.Reactors)
+        {
+            var response = new TaskCompletionSource<long>(TaskCreationOptions.RunContinuationsAsynchronously);
+            reactor.Post(_ => response.SetResult(reactor.Pools.LentBytes), null);
+            most = Math.Max(most, await response.Task.WaitAsync(TimeSpan.FromSeconds(60)));
+        }
+
+        return most;
+    }
+
+    private async Task<Wire> ConnectAsync(EndPoint endPoint, int receiveBufferBytes, IPAddress? from = null)
+    {
+        Wire wire = await Wire.ConnectAsync(endPoint, receiveBufferBytes, from);
+        lock (_wires)
+        {
+            _wires.Add(wire);
+        }
+
+        return wire;
+    }
+
+    /// <summary>Whether a new connection is taken.</summary>
+    public async Task<bool> AcceptsAsync()
+    {
+        using var socket = new Socket(EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        try
+        {
+            await socket.ConnectAsync(EndPoint);
+            return true;
+        }
+        catch (SocketException refused) when (refused.SocketErrorCode == SocketError.ConnectionRefused)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>Connections open on all reactors.</summary>
+    public async Task<int> ConnectionsAsync()
+    {
+        int count = 0;
+        foreach (Reactor reactor in Group.Reactors)
+        {
+            var response = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
+            reactor.Post(_ => response.SetResult(reactor.Connections.Count), null);
+            count += await response.Task.WaitAsync(TimeSpan.FromSeconds(60));
+        }
+
+        return count;
+    }
+
+    /// <summary>Every connection has ended, or the test fails.</summary>
+    public async Task EmptiedAsync()
+    {
+        long startedAt = Stopwatch.GetTimestamp();
+        while (await ConnectionsAsync() is not 0 and int left)
+        {
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromSeconds(60), $"There are {left} connections left.");
+            await Task.Delay(10);
+        }
+    }
+
+    /// <summary>What the server complained of so far, which was expected: otherwise it fails the test.</summary>
+    public string[] TakeComplaints()
+    {
+        string[] complaints = [.. _log.Complaints];
+        _log.Complaints.Clear();
+        return complaints;
+    }
+
+    /// <summary>Ends everything and asserts that everything was given back.</summary>
+    public async Task EndAsync()
+    {
+        _wires.ForEach(static wire => wire.Dispose());
+        await Group.StopAsync(TimeSpan.FromSeconds(5));
+        await _sites.DisposeAsync();
+        _site.Dispose();
+        CatalogSnapshot last = Catalog.Current;
+        await last.Freed.WaitAsync(TimeSpan.FromSeconds(60));
+
+        Assert.Equal(0, Catalog.InMemoryBytesHeld);
+        Assert.Equal(0, Catalog.DescriptorsHeld);
+        foreach (Reactor reactor in Group.Reactors)
+        {
+            Assert.Equal(0, reactor.Connections.Count);
+            Assert.Equal(0, reactor.Pools.Lent);
+            Assert.Equal((0L, 0), (reactor.Accounts.StateBytes, reactor.Accounts.Clients));
+        }
+
+        Assert.Empty(_log.Complaints);
+    }
+}

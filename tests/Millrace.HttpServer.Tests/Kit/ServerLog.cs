@@ -1,0 +1,35 @@
+using System.Collections.Concurrent;
+using Microsoft.Extensions.Logging;
+
+namespace Millrace.HttpServer.Tests.Kit;
+
+/// <summary>
+/// Keeps what the engine complains of: a handler that failed is a bug, even where the client saw nothing of it. That a reactor is held up
+/// is the machine's doing here, where no handler blocks.
+/// </summary>
+internal sealed class ServerLog : ILoggerFactory, ILogger
+{
+    public ConcurrentQueue<string> Complaints { get; } = new();
+
+    public ILogger CreateLogger(string categoryName) => this;
+
+    public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException();
+
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => null;
+
+    public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
+
+    public void Log<TState>(
+        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    {
+        if (IsEnabled(logLevel) && eventId.Name != "HeldUp")
+        {
+            Complaints.Enqueue($"{formatter(state, exception)} {exception}");
+        }
+    }
+
+    public void Dispose()
+    {
+    }
+}

@@ -1,0 +1,76 @@
+using System.Text.RegularExpressions;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests;
+
+public class StartupBannerTests
+{
+    [Fact]
+    public async Task It_says_where_it_listens_what_it_serves_and_on_what()
+    {
+        await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0", "--reactors", "2");
+
+        Assert.Equal(2, server.Lines.Count);
+        Assert.Matches(@"^Listening on http://127\.0\.0\.1:[1-9]\d*/$", server.Lines[0]);
+        int files = Places.SampleTargets.Count();
+        Assert.Equal($"Serving {Places.SampleSite} ({files} assets) on {Backend} with 2 reactors", server.Lines[1]);
+    }
+
+    [Fact]
+    public Task Epoll_serves_where_it_was_asked_for() => AskForAsync("epoll");
+
+    [Fact]
+    [Trait("Backend", "io_uring")]
+    public Task Io_uring_serves_where_it_was_asked_for() => AskForAsync("io_uring");
+
+    [Fact]
+    public async Task A_port_alone_is_all_interfaces()
+    {
+        await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "-l", "0", "--reactors", "1");
+
+        Assert.Matches(@"^Listening on http://localhost:[1-9]\d*/ \(all interfaces\)$", server.Lines[0]);
+        Assert.EndsWith("with 1 reactor", server.Lines[1], StringComparison.Ordinal);
+        using var client = new HttpClient();
+        foreach (string host in (string[])["127.0.0.1", "[::1]"])
+        {
+            string page = await client.GetStringAsync($"http://{host}:{server.Url.Port}/");
+            Assert.Contains("Aldermere Mill", page, StringComparison.Ordinal);
+        }
+    }
+
+    [Theory]
+    [InlineData("--help")]
+    [InlineData("-h")]
+    [InlineData("-?")]
+    public async Task Help_names_every_option(string option)
+    {
+        ToolResult result = await Tool.RunAsync(Publication.Program, option);
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Equal("", result.Error);
+        foreach (string name in (string[])["ROOT", "--listen", "--reactors", "--backend", "--help", "--version", "unix:/run/x.sock"])
+        {
+            Assert.Contains(name, result.Output, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public async Task Version_is_a_number()
+    {
+        ToolResult result = await Tool.RunAsync(Publication.Program, "--version");
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Equal("", result.Error);
+        Assert.Matches(new Regex(@"^\d+\.\d+\.\d+\n$"), result.Output);
+    }
+
+    /// <summary>What a run is about serves; where it was not told, the best there is.</summary>
+    private static string Backend => Publication.BackendFlags is [_, not "auto" and string asked] ? asked : "io_uring";
+
+    private static async Task AskForAsync(string backend)
+    {
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            Publication.Program, [Places.SampleSite, "--listen", "127.0.0.1:0", "--backend", backend], lastLine: "Serving ");
+        Assert.Contains($" on {backend} with ", server.Lines[1], StringComparison.Ordinal);
+    }
+}

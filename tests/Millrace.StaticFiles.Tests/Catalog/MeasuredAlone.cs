@@ -1,5 +1,0 @@
-namespace Millrace.StaticFiles.Tests.Catalog;
-
-/// <summary>Tests that measure the whole process's heap: they run when no other does.</summary>
-[CollectionDefinition(nameof(MeasuredAlone), DisableParallelization = true)]
-public class MeasuredAlone;

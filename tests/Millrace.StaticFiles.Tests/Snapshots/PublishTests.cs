@@ -1,0 +1,122 @@
+using System.Text;
+using Millrace.Http;
+using Millrace.StaticFiles.Snapshots;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Snapshots;
+
+/// <summary>Variants that are made while the site is served.</summary>
+public sealed class PublishTests : IDisposable
+{
+    private readonly TempSite _site = TempSite.InMemory();
+
+    public void Dispose() => _site.Dispose();
+
+    [Fact]
+    public async Task Published_variants_are_served_at_once_and_live_as_long_as_their_asset()
+    {
+        _site.File("a.txt", new string('a', 1000));
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        CatalogSnapshot first = catalog.Acquire();
+        Asset asset = Assert.Single(first.AssetsToCompress());
+
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(asset, [Coded(ContentCoding.Gzip, "gz"), Coded(ContentCoding.Brotli, "br")]));
+
+        Assert.Empty(catalog.Current.AssetsToCompress());
+        Assert.Equal(CodingSet.Identity | CodingSet.Gzip | CodingSet.Brotli, asset.Codings);
+        Asset gzip = asset.VariantFor(ContentCoding.Gzip)!;
+        Assert.Equal("gz", first.Body(gzip));
+        Assert.Equal(BodyStrategy.InMemory, gzip.Strategy);
+        Assert.Equal(2, gzip.Size);
+        Assert.Equal(asset.ContentType, gzip.ContentType);
+        Assert.Equal(asset.LastModified, gzip.LastModified);
+        Assert.Matches("^\"[A-Za-z0-9_-]{22}g\"$", gzip.Tag());
+        Assert.Equal(128, catalog.CompressedBytesHeld);
+
+        catalog.Reload();
+        Assert.Equal("br", catalog.Current.Body(catalog.Current.Asset("/a.txt").VariantFor(ContentCoding.Brotli)!));
+        _site.File("a.txt", new string('b', 2000));
+        catalog.Refresh("");
+        Assert.Null(catalog.Current.Asset("/a.txt").VariantFor(ContentCoding.Gzip));
+        Assert.Equal("gz", first.Body(gzip));
+        Assert.Equal(128, catalog.CompressedBytesHeld);
+        first.Release();
+        await first.WhenFreedAsync();
+        await WaitUntil(() => catalog.CompressedBytesHeld == 0);
+    }
+
+    [Fact]
+    public async Task What_changed_meanwhile_takes_no_variants()
+    {
+        _site.File("a.txt", new string('a', 1000));
+        _site.File("b.txt", new string('b', 1000));
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        Asset changed = catalog.Current.Asset("/a.txt");
+        Asset stays = catalog.Current.Asset("/b.txt");
+        _site.File("a.txt", new string('c', 1000));
+        catalog.Refresh("");
+
+        Assert.Equal(PublishOutcome.Retired, catalog.Publish(changed, [Coded(ContentCoding.Gzip, "gz")]));
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(stays, [Coded(ContentCoding.Gzip, "gz")]));
+        catalog.Dispose();
+        Assert.Equal(PublishOutcome.Retired, catalog.Publish(stays, [Coded(ContentCoding.Brotli, "br")]));
+        await WaitUntil(() => catalog.CompressedBytesHeld == 0);
+    }
+
+    [Fact]
+    public void Siblings_come_before_what_is_published_and_both_stay()
+    {
+        DateTime time = DateTime.UtcNow.AddDays(-1);
+        File.SetLastWriteTimeUtc(_site.File("a.txt", new string('a', 1000)), time);
+        File.SetLastWriteTimeUtc(_site.File("a.txt.gz", "sibling"), time);
+        using AssetCatalog catalog = _site.Open();
+        Asset asset = Assert.Single(catalog.Current.AssetsToCompress());
+
+        catalog.Publish(asset, [Coded(ContentCoding.Gzip, "published"), Coded(ContentCoding.Zstd, "zstd")]);
+
+        Assert.Equal("sibling", catalog.Current.Body(asset.VariantFor(ContentCoding.Gzip)!));
+        Assert.Equal("zstd", catalog.Current.Body(asset.VariantFor(ContentCoding.Zstd)!));
+        Assert.Equal(64, catalog.CompressedBytesHeld);
+    }
+
+    [Fact]
+    public void Beyond_the_budget_nothing_is_taken()
+    {
+        _site.File("a.txt", new string('a', 1000));
+        using var catalog = AssetCatalog.Open(_site.Options with { CompressedBytesTotalMax = 128 });
+        Asset asset = catalog.Current.Asset("/a.txt");
+
+        Assert.Equal(
+            PublishOutcome.NoRoom,
+            catalog.Publish(asset, [Coded(ContentCoding.Gzip, "gz"), Coded(ContentCoding.Brotli, new string('b', 65))]));
+
+        Assert.Equal(CodingSet.Identity, asset.Codings);
+        Assert.Equal(0, catalog.CompressedBytesHeld);
+        Assert.Single(catalog.Current.AssetsToCompress());
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(asset, [Coded(ContentCoding.Gzip, new string('b', 128))]));
+    }
+
+    [Fact]
+    public void That_nothing_is_gained_is_said_once()
+    {
+        _site.File("a.txt", new string('a', 1000));
+        using AssetCatalog catalog = _site.Open();
+
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/a.txt"), []));
+
+        Assert.Empty(catalog.Current.AssetsToCompress());
+        Assert.Equal(CodingSet.Identity, catalog.Current.Asset("/a.txt").Codings);
+    }
+
+    private static CodedBody Coded(ContentCoding coding, string content) => new(coding, Encoding.ASCII.GetBytes(content));
+
+    private static async Task WaitUntil(Func<bool> condition)
+    {
+        long deadline = Environment.TickCount64 + 30_000;
+        while (!condition())
+        {
+            Assert.True(Environment.TickCount64 < deadline, "it does not come true");
+            await Task.Delay(5);
+        }
+    }
+}

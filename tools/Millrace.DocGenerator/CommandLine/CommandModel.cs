@@ -1,0 +1,88 @@
+using System.CommandLine;
+using Millrace.Server.Configuration;
+using Millrace.StaticFiles.Options;
+
+namespace Millrace.DocGenerator.CommandLine;
+
+/// <summary>
+/// A command as people see it, read off the parser's tree, and off the table where the parser does not say enough. Manual and completions
+/// are made of it. Immutable.
+/// </summary>
+/// <param name="Name">Empty for serving, which needs no word.</param>
+/// <param name="Help">What it does.</param>
+/// <param name="Flags">Its own, and those that all commands have.</param>
+/// <param name="Argument">What it takes besides flags; null for nothing.</param>
+/// <param name="Commands">The commands below it.</param>
+internal sealed record CommandModel(
+    string Name, string Help, IReadOnlyList<FlagModel> Flags, ArgumentModel? Argument, IReadOnlyList<CommandModel> Commands)
+{
+    /// <summary>It and all below.</summary>
+    public IEnumerable<CommandModel> All => Commands.SelectMany(static command => command.All).Prepend(this);
+
+    public static CommandModel Of(Command command)
+    {
+        IEnumerable<Option> inherited = command.Parents.OfType<Command>().SelectMany(static parent => parent.Options)
+            .Where(static option => option.Recursive);
+        return new CommandModel(
+            command is RootCommand ? "" : command.Name,
+            command.Description ?? "",
+            [.. command.Options.Concat(inherited).Where(static option => !option.Hidden).Select(FlagModel.Of)],
+            command.Arguments.Select(ArgumentModel.Of).SingleOrDefault(),
+            [.. command.Subcommands.Where(static below => !below.Hidden).Select(Of)]);
+    }
+
+    /// <summary>The flags of all commands, each with the commands that have it, in the order of the first that does.</summary>
+    public IEnumerable<(FlagModel Flag, IReadOnlyList<string> Commands)> SharedFlags() =>
+        from command in All
+        from flag in command.Flags
+        group command.Name by flag.Name into shared
+        select (All.SelectMany(static command => command.Flags).First(flag => flag.Name == shared.Key), (IReadOnlyList<string>)[.. shared]);
+}
+
+/// <summary>What a command takes besides flags.</summary>
+/// <param name="Name">As help has it: <c>ROOT</c>.</param>
+/// <param name="Help">What it is, in a sentence.</param>
+/// <param name="Default">What holds without it; empty for nothing.</param>
+/// <param name="IsRequired">Whether the command needs it.</param>
+/// <param name="Value">What it can be.</param>
+internal sealed record ArgumentModel(string Name, string Help, string Default, bool IsRequired, ValueModel Value)
+{
+    public static ArgumentModel Of(Argument argument)
+    {
+        ServerOption? row = OptionTable.All.FirstOrDefault(row => row.Argument == argument.Name);
+        return new ArgumentModel(
+            argument.Name,
+            argument.Description ?? "",
+            argument.HasDefaultValue ? argument.GetDefaultValue() as string ?? "" : "",
+            argument.Arity.MinimumNumberOfValues > 0 && !argument.HasDefaultValue,
+            row is null ? ValueModel.Of(argument.Name, argument) : ValueModel.Of(row));
+    }
+}
+
+/// <summary>A flag of a command.</summary>
+/// <param name="Name">With its dashes: <c>--listen</c>.</param>
+/// <param name="ShortNames">Its short forms: <c>-l</c>.</param>
+/// <param name="Help">What it does, in a sentence or two.</param>
+/// <param name="IsRepeatable">Whether another one adds to it.</param>
+/// <param name="Value">What it takes; null for nothing.</param>
+/// <param name="Row">Its row in the table, if it has one.</param>
+internal sealed record FlagModel(
+    string Name, IReadOnlyList<string> ShortNames, string Help, bool IsRepeatable, ValueModel? Value, ServerOption? Row)
+{
+    public IEnumerable<string> Names => ShortNames.Append(Name);
+
+    public static FlagModel Of(Option option)
+    {
+        ServerOption? row = OptionTable.All.FirstOrDefault(row => row.Flag == option.Name);
+        bool takesNothing = option.Arity.MaximumNumberOfValues == 0 || option.ValueType == typeof(bool);
+
+        // The other short forms of help, /h and -?, are those of other systems, and a pattern to shells.
+        return new FlagModel(
+            option.Name,
+            [.. option.Aliases.Where(static alias => alias is ['-', >= 'a' and <= 'z'])],
+            row?.Help ?? option.Description ?? "",
+            row?.Occurrence == OptionOccurrence.Repeatable,
+            row is not null ? ValueModel.Of(row) : takesNothing ? null : ValueModel.Of(option.HelpName ?? "", option),
+            row);
+    }
+}
