@@ -47,7 +47,7 @@ internal sealed class Site : IDisposable
         Catalog.Changed += OnChanged;
         OnChanged();
         _log.ReportSkipped(_root, catalog.Current);
-        _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.CompressionFailed) : null;
+        _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.ReportCompressionFailure) : null;
         watch.Start(catalog);
     }
 

@@ -55,7 +55,7 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         request = request with { MayWait = mayWait };
         BodySender send = default;
         SiteOutcome outcome;
-        SnapshotReference lease = site.Lease();
+        SnapshotLease lease = site.Lease();
         try
         {
             outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out Task? preparation);

@@ -138,7 +138,7 @@ internal sealed class SessionReactorState : IDisposable
             MayWait = mayWait,
             UnixSeconds = _date.UnixSecondsAt(_reactor.NowMs),
         };
-        return binding.Site.Planner.Decide(request, binding.Current.Snapshot, Scratch);
+        return binding.Site.Planner.Decide(request, binding.Current, Scratch);
     }
 
     /// <summary>

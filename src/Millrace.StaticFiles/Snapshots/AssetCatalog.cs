@@ -64,16 +64,24 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// <summary>Leases the latest snapshot; the caller releases it.</summary>
     public CatalogSnapshot Acquire()
     {
-        while (true)
+        CatalogSnapshot current = CurrentUnlessDisposed();
+        while (!current.TryAcquire())
         {
-            ObjectDisposedException.ThrowIf(Volatile.Read(ref _disposed), this);
-            CatalogSnapshot current = Current;
-            // Fails only if a swap happened between the two lines; then there is a newer snapshot.
-            if (current.TryAcquire())
-            {
-                return current;
-            }
+            current = CurrentUnlessDisposed();
         }
+
+        return current;
+    }
+
+    /// <summary>Leases the latest snapshot for one request, without memory that other cores write.</summary>
+    public SnapshotLease AcquireForRequest()
+    {
+        SnapshotLease lease;
+        while (!CurrentUnlessDisposed().Requests.TryEnter(out lease))
+        {
+        }
+
+        return lease;
     }
 
     /// <summary>
@@ -122,9 +130,15 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
                 Volatile.Write(ref _disposed, true);
                 IEnumerable<SiteDirectory> directories = _current.Content.Table.Directories.ToArray();
                 Retire(_current, [.. directories.SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
-                _current.Release();
+                _current.Requests.Supersede();
             }
         }
+    }
+
+    private CatalogSnapshot CurrentUnlessDisposed()
+    {
+        ObjectDisposedException.ThrowIf(Volatile.Read(ref _disposed), this);
+        return Current;
     }
 
     /// <summary>Reserves all <paramref name="wanted"/> descriptors, or none. The caller returns the unused ones.</summary>
@@ -157,7 +171,7 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             _freeQueue.Add(next);
             Retire(previous, change.Dropped, isRootDropped: change.Next.Root != previous.Content.Root);
             Volatile.Write(ref _current, next);
-            previous.Release();
+            previous.Requests.Supersede();
             foreach (SitePath path in change.Removed)
             {
                 _observer?.Left(path.Bytes);

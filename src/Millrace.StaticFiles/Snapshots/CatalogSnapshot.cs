@@ -9,8 +9,8 @@ using Millrace.StaticFiles.Scanning;
 namespace Millrace.StaticFiles.Snapshots;
 
 /// <summary>
-/// A site at one moment: its directories, assets and rules, readable by any thread that holds a lease. A reactor takes one lease per
-/// snapshot, not per request. After the last release, assets that no other live snapshot contains are freed on the thread pool, because
+/// A site at one moment: its directories, assets and rules, readable by any thread that holds a lease. A reactor's binding takes one lease
+/// per snapshot; requests on any thread are counted by <see cref="Requests"/>, which holds one for all of them. After the last release, assets that no other live snapshot contains are freed on the thread pool, because
 /// closing ten thousand files would stall a reactor for milliseconds.
 /// </summary>
 internal sealed class CatalogSnapshot : IThreadPoolWorkItem
@@ -19,7 +19,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     private readonly DeferredFreeQueue _freeQueue;
     private readonly TaskCompletionSource _freed = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    /// <summary>Starts at one: the builder's lease, which the catalog takes over.</summary>
+    /// <summary>Starts at one: the lease of <see cref="Requests"/>.</summary>
     private int _leases = 1;
 
     internal CatalogSnapshot(SnapshotContent content, DeferredFreeQueue freeQueue)
@@ -27,6 +27,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         Content = content;
         _table = content.Table;
         _freeQueue = freeQueue;
+        Requests = new RequestCounter(this);
         Retired.CompleteWhenFreed(_freed);
     }
 
@@ -52,6 +53,9 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
     /// <summary>Completes when the last lease on this and all older snapshots is released and their own assets are freed.</summary>
     public Task Freed => _freed.Task;
+
+    /// <summary>The requests of any thread. Its lease keeps the snapshot alive for as long as it is the catalog's current one.</summary>
+    internal RequestCounter Requests { get; }
 
     /// <summary>What the next snapshot is built from.</summary>
     internal SnapshotContent Content { get; }
