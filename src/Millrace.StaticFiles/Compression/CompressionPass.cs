@@ -26,14 +26,14 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         Asset[] assets;
         try
         {
-            assets = [.. snapshot.AssetsToCompress().Where(asset => asset.Size <= BodyCoder.BytesMax)];
+            assets = [.. snapshot.AssetsToCompress().Where(static asset => asset.Size <= BodyCoder.BytesMax)
+                .OrderBy(static asset => asset.Size).ThenBy(static asset => asset.SitePath, SitePath.ByBytes)];
         }
         finally
         {
             snapshot.Release();
         }
 
-        Array.Sort(assets, BySizeThenPath);
         foreach (Asset asset in assets)
         {
             if (stop.IsCancellationRequested)
@@ -125,13 +125,13 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
 
             if (asset.Descriptor != Asset.NoDescriptor)
             {
-                return TryRead(asset.Descriptor, asset.State, body);
+                return FileContent.TryReadUnchanged(asset.Descriptor, asset.State, body);
             }
 
             int descriptor = snapshot.OpenOnDemand(asset, out _);
             try
             {
-                return descriptor >= 0 && TryRead(descriptor, asset.State, body);
+                return descriptor >= 0 && FileContent.TryReadUnchanged(descriptor, asset.State, body);
             }
             finally
             {
@@ -145,16 +145,6 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         {
             snapshot.Release();
         }
-    }
-
-    private static bool TryRead(int descriptor, in FileState expected, Span<byte> body) =>
-        FileContent.Read(descriptor, body) == body.Length
-        && FileState.Read(descriptor, out FileState after) == 0 && after == expected;
-
-    private static int BySizeThenPath(Asset left, Asset right)
-    {
-        int bySize = left.Size.CompareTo(right.Size);
-        return bySize != 0 ? bySize : left.Path.SequenceCompareTo(right.Path);
     }
 }
 

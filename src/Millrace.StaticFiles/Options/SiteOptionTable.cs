@@ -1,3 +1,6 @@
+using System.Globalization;
+using Millrace.StaticFiles.Rules;
+
 namespace Millrace.StaticFiles.Options;
 
 /// <summary>
@@ -21,16 +24,9 @@ internal static class SiteOptionTable
             Default = "index.html,index.htm",
             Apply = (options, text) => options with { IndexNames = OptionText.List(text) },
         },
-        new()
-        {
-            Key = "dotfiles",
-            Kind = OptionValueKind.Choice,
-            ValueForm = "hide|serve",
-            Choices = ["hide", "serve"],
-            Help = "Whether names that start with a dot are served; /.well-known/ always is.",
-            Default = "hide",
-            Apply = (options, text) => options with { Dotfiles = ReadDotfiles(text) },
-        },
+        Choice("dotfiles", "Whether names that start with a dot are served; /.well-known/ always is.", ["hide", "serve"],
+            [DotfilePolicy.HiddenExceptWellKnown, DotfilePolicy.Served],
+            (options, policy) => options with { Dotfiles = policy }),
         new()
         {
             Key = "spa",
@@ -168,16 +164,10 @@ internal static class SiteOptionTable
             (options, isOn) => options with { Compression = isOn }),
         Size("compress-memory", "Memory for compressed files, in bytes.", "64m",
             (options, text) => options with { CompressedBytesTotalMax = OptionText.Size(text) }),
-        new()
-        {
-            Key = "watch",
-            Kind = OptionValueKind.Choice,
-            ValueForm = "auto|inotify|revalidate|off",
-            Choices = ["auto", "inotify", "revalidate", "off"],
-            Help = "How changes are noticed: by inotify (auto: where it works), by a check at each request, or only at SIGHUP.",
-            Default = "auto",
-            Apply = (options, text) => options with { Watch = ReadWatch(text) },
-        },
+        Choice("watch", "How changes are noticed: by inotify (auto: where it works), by a check at each request, or only at SIGHUP.",
+            ["auto", "inotify", "revalidate", "off"],
+            [WatchMode.Auto, WatchMode.Inotify, WatchMode.Revalidate, WatchMode.Off],
+            (options, mode) => options with { Watch = mode }),
         Size("cache-max-file", "Largest file kept in memory, in bytes.", "1m",
             (options, text) => options with { CacheFileBytesMax = OptionText.IntSize(text) }),
         Size("cache-memory",
@@ -207,6 +197,25 @@ internal static class SiteOptionTable
         Apply = (options, text) => apply(options, OptionText.Switch(text)),
     };
 
+    /// <summary>The first choice is the default.</summary>
+    private static SiteOption Choice<T>(string key, string help, string[] choices, T[] values, Func<SiteOptions, T, SiteOptions> apply)
+    {
+        SiteOptions Apply(SiteOptions options, string text) => Array.IndexOf(choices, text) is >= 0 and int index
+            ? apply(options, values[index])
+            : throw OptionText.Refuse(text, "not a valid choice", $"Write {string.Join(", ", choices[..^1])} or {choices[^1]}.");
+
+        return new()
+        {
+            Key = key,
+            Kind = OptionValueKind.Choice,
+            ValueForm = string.Join('|', choices),
+            Choices = choices,
+            Help = help,
+            Default = choices[0],
+            Apply = Apply,
+        };
+    }
+
     private static SiteOption Size(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> apply) => new()
     {
         Key = key,
@@ -225,22 +234,6 @@ internal static class SiteOptionTable
         Help = help,
         Default = defaultText,
         Apply = apply,
-    };
-
-    private static DotfilePolicy ReadDotfiles(string text) => text switch
-    {
-        "hide" => DotfilePolicy.HiddenExceptWellKnown,
-        "serve" => DotfilePolicy.Served,
-        _ => throw OptionText.Refuse(text, "not a valid choice", "Write hide or serve."),
-    };
-
-    private static WatchMode ReadWatch(string text) => text switch
-    {
-        "auto" => WatchMode.Auto,
-        "inotify" => WatchMode.Inotify,
-        "revalidate" => WatchMode.Revalidate,
-        "off" => WatchMode.Off,
-        _ => throw OptionText.Refuse(text, "not a valid choice", "Write auto, inotify, revalidate or off."),
     };
 
     private static Dictionary<int, string> WithErrorPage(IReadOnlyDictionary<int, string> pages, (int Status, string Path) page)
@@ -263,4 +256,95 @@ internal static class SiteOptionTable
         (string extension, string type) = OptionText.Pair(text, "EXT=TYPE, as 'wasm=application/wasm'");
         return new Dictionary<string, string>(types, StringComparer.Ordinal) { [extension.TrimStart('.').ToLowerInvariant()] = type };
     }
+}
+
+/// <summary>
+/// Parses the texts of options. Each method throws <see cref="SiteException"/> with cause and remedy for an invalid text.
+/// </summary>
+internal static class OptionText
+{
+    public static bool Switch(string text) => text switch
+    {
+        "on" or "true" => true,
+        "off" or "false" => false,
+        _ => throw Refuse(text, "neither on nor off", "Write on or off."),
+    };
+
+    public static int Count(string text) =>
+        IsDigits(text) && int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int count)
+            ? count
+            : throw Refuse(text, "not a number", $"Write 0 to {int.MaxValue}.");
+
+    /// <summary>A size in bytes, or with k, m, g, t for powers of 1,024, in either case.</summary>
+    public static long Size(string text)
+    {
+        int power = text.Length == 0 ? -1 : "kmgt".IndexOf(char.ToLowerInvariant(text[^1]), StringComparison.Ordinal);
+        ReadOnlySpan<char> digits = power < 0 ? text : text.AsSpan()[..^1];
+        int shift = 10 * (power + 1);
+        bool isSize = long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size)
+            && IsDigits(digits)
+            && size <= long.MaxValue >> shift;
+        return isSize ? size << shift : throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
+    }
+
+    /// <summary>A size that a buffer or an array can have.</summary>
+    public static int IntSize(string text)
+    {
+        long size = Size(text);
+        return size <= int.MaxValue ? (int)size : throw Refuse(text, "too large", "Write less than 2g.");
+    }
+
+    /// <summary>A charset name; "none" gives the empty string.</summary>
+    public static string Charset(string text) => text switch
+    {
+        "none" => "",
+        "" => throw Refuse(text, "empty", "Write a name as utf-8, or none."),
+        _ => text,
+    };
+
+    public static List<string> List(string text) =>
+        [.. text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)];
+
+    /// <summary>The texts before and after the first '='.</summary>
+    public static (string Left, string Right) Pair(string text, string form)
+    {
+        int equals = text.IndexOf('=', StringComparison.Ordinal);
+        return equals > 0
+            ? (text[..equals].Trim(), text[(equals + 1)..].Trim())
+            : throw Refuse(text, "incomplete", $"Write {form}.");
+    }
+
+    /// <summary><c>Name: value</c> for all paths, <c>GLOB=Name: value</c> for some.</summary>
+    public static FieldRule Field(string text)
+    {
+        int colon = text.IndexOf(':', StringComparison.Ordinal);
+        int equals = text.IndexOf('=', StringComparison.Ordinal);
+
+        // A path may contain a colon, but a field name no slash.
+        bool hasPattern = equals > 0 && (equals < colon || text[0] is '/' or '*');
+        string pattern = hasPattern ? text[..equals].Trim() : "*";
+        string field = hasPattern ? text[(equals + 1)..] : text;
+        colon = field.IndexOf(':', StringComparison.Ordinal);
+        return colon > 0
+            ? new FieldRule(pattern, field[..colon].Trim(), field[(colon + 1)..].Trim())
+            : throw Refuse(text, "not a field", "Write 'Name: value', or 'GLOB=Name: value' for some paths.");
+    }
+
+    public static RedirectRule Redirect(string text, int defaultStatus = 301) =>
+        RedirectLine.TryParse(text, defaultStatus, out RedirectRule? rule, out RuleProblem? problem) ? rule : throw problem.ToException();
+
+    public static RedirectRule Rewrite(string text) => Redirect(text, defaultStatus: 200) is { Status: 200 } rule
+        ? rule
+        : throw Refuse(text, "not a rewrite: its status is not 200", "Write 'FROM TO', or use --redirect.");
+
+    public static (int Status, string Path) ErrorPage(string text)
+    {
+        (string status, string path) = Pair(text, "STATUS=PATH, as 404=/missing.html");
+        return (Count(status), path);
+    }
+
+    /// <summary>The runtime also accepts zero characters after a number.</summary>
+    private static bool IsDigits(ReadOnlySpan<char> text) => !text.ContainsAnyExceptInRange('0', '9');
+
+    public static SiteException Refuse(string text, string why, string remedy) => new($"'{FieldValidation.Shown(text)}' is {why}.", remedy);
 }

@@ -84,3 +84,68 @@ internal enum PlanBody
     /// <summary>The document: a directory's listing.</summary>
     Document,
 }
+
+/// <summary>The status codes that a plan chooses (RFC 9110, section 15); rules of the site may set others.</summary>
+internal static class PlanStatus
+{
+    public const int Ok = 200;
+    public const int NoContent = 204;
+    public const int PartialContent = 206;
+    public const int NotModified = 304;
+    public const int PermanentRedirect = 308;
+    public const int BadRequest = 400;
+    public const int Unauthorized = 401;
+    public const int NotFound = 404;
+    public const int MethodNotAllowed = 405;
+    public const int NotAcceptable = 406;
+    public const int PreconditionFailed = 412;
+    public const int UriTooLong = 414;
+    public const int RangeNotSatisfiable = 416;
+    public const int InternalServerError = 500;
+    public const int NotImplemented = 501;
+    public const int ServiceUnavailable = 503;
+
+    /// <summary>The status for a planned file that cannot be opened now.</summary>
+    public static int ForFailedOpen(BodyOpening opening) => opening == BodyOpening.Exhausted ? ServiceUnavailable : NotFound;
+}
+
+/// <summary>Which bytes answer a plan after its asset was opened, for any protocol.</summary>
+/// <param name="State">Whether the file is as planned.</param>
+/// <param name="Extent">What the head promises of the bytes.</param>
+/// <param name="Range">The bytes; not used for several ranges.</param>
+internal readonly record struct AssetPart(AssetState State, BodyExtent Extent, ByteRange Range)
+{
+    public static AssetPart Of(scoped in ResponsePlan plan, in BodySource source)
+    {
+        var whole = new ByteRange(0, source.Size - 1);
+        return !source.IsAsCatalogued ? new AssetPart(AssetState.Changed, BodyExtent.Whole, whole)
+            : plan.Body == PlanBody.Asset ? new AssetPart(AssetState.AsPlanned, BodyExtent.Whole, whole)
+            : plan.Ranges.Length == 1 ? new AssetPart(AssetState.AsPlanned, BodyExtent.Range, plan.Ranges[0])
+            : new AssetPart(AssetState.AsPlanned, BodyExtent.Ranges, default);
+    }
+}
+
+/// <summary>Whether the file of an asset is as planned.</summary>
+internal enum AssetState : byte
+{
+    AsPlanned,
+
+    /// <summary>
+    /// The opened file differs from the snapshot's: it is sent whole, without the validators, and the conditions and ranges that were
+    /// evaluated for the earlier version do not apply.
+    /// </summary>
+    Changed,
+}
+
+/// <summary>Which bytes of a file a head promises.</summary>
+internal enum BodyExtent : byte
+{
+    /// <summary>All bytes: the head can still be rewritten for the length that is read.</summary>
+    Whole,
+
+    /// <summary>The bytes that Content-Range names, perhaps all: no others may be sent.</summary>
+    Range,
+
+    /// <summary>Several ranges, each after its own part head.</summary>
+    Ranges,
+}

@@ -112,7 +112,7 @@ internal readonly ref struct RouteResolver(
         if (asset is null && directory is not null)
         {
             // The index depends on more than the directory's name.
-            scratch.PathsAsked?.Add([.. path, (byte)'/']);
+            scratch.LookedUpPaths?.Add([.. path, (byte)'/']);
         }
 
         return asset ?? directory?.Index ?? (policy.CleanUrls ? PageFor(path) : null);
@@ -263,7 +263,7 @@ internal readonly ref struct RouteResolver(
 
     private PathMatch Find(scoped ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)
     {
-        scratch.PathsAsked?.Add(decodedPath.ToArray());
+        scratch.LookedUpPaths?.Add(decodedPath.ToArray());
         return snapshot.TryFind(decodedPath, out asset, out directory);
     }
 
@@ -290,5 +290,47 @@ internal readonly ref struct RouteResolver(
     {
         ReadOnlySpan<byte> directory = path[..(path.LastIndexOf((byte)'/') + 1)];
         return prefix.StartsWith("../"u8) ? directory[..(directory[..^1].LastIndexOf((byte)'/') + 1)] : directory;
+    }
+}
+
+/// <summary>Paths without ".html": "/about" is the URL path of "/about.html", and "/docs/" that of "/docs/index.html".</summary>
+internal static class CleanUrl
+{
+    public static ReadOnlySpan<byte> Extension => ".html"u8;
+
+    private static ReadOnlySpan<byte> IndexName => "index.html"u8;
+
+    public static ReadOnlySpan<byte> LastSegment(ReadOnlySpan<byte> path) => path[(path.LastIndexOf((byte)'/') + 1)..];
+
+    /// <summary>
+    /// Whether a path that names an asset is longer than the asset's clean path, and the last segment of that path: empty for the index of
+    /// its directory.
+    /// </summary>
+    public static bool TryShorten(ReadOnlySpan<byte> path, Asset asset, out ReadOnlySpan<byte> name)
+    {
+        name = default;
+        // An index that was found by its directory's path has its clean path already.
+        if (path[^1] == '/' || !path.EndsWith(Extension) || !LastSegment(path).SequenceEqual(asset.SitePath.Name))
+        {
+            return false;
+        }
+
+        ReadOnlySpan<byte> segment = LastSegment(path);
+        name = segment.SequenceEqual(IndexName) ? default : segment[..^Extension.Length];
+        return segment.Length > Extension.Length;
+    }
+
+    /// <summary>The path of the file for a clean path; empty for the root, which has none.</summary>
+    public static ReadOnlySpan<byte> FileFor(scoped ReadOnlySpan<byte> path, PlanScratch scratch)
+    {
+        if (path.IsEmpty || path[^1] == '/')
+        {
+            return default;
+        }
+
+        Span<byte> room = scratch.TargetRoom(path.Length + Extension.Length);
+        path.CopyTo(room);
+        Extension.CopyTo(room[path.Length..]);
+        return room[..(path.Length + Extension.Length)];
     }
 }

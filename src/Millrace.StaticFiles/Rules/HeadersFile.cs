@@ -48,10 +48,7 @@ internal sealed class HeadersFile
     private RuleProblem? ReadLine(string text)
     {
         // No field name starts like a path, so indentation is ignored, as in Netlify and Cloudflare.
-        bool isPath = text[0] is '/' or '*'
-            || text.StartsWith("https://", StringComparison.OrdinalIgnoreCase)
-            || text.StartsWith("http://", StringComparison.OrdinalIgnoreCase);
-        if (isPath)
+        if (text[0] is '/' or '*' || UrlHost.StartIn(text) > 0)
         {
             _edits = null;
             _isAfterPath = true;
@@ -73,7 +70,7 @@ internal sealed class HeadersFile
     {
         if (text[0] is not ('/' or '*'))
         {
-            return new RuleProblem("Rules for a host are not supported.", "Write the path alone; give each host a root of its own.");
+            return RuleProblem.HostRule;
         }
 
         if (text[0] == '*')
@@ -125,14 +122,13 @@ internal sealed class HeadersFile
 
     private RuleProblem? Join(int index, Field field)
     {
-        Field first = _edits![index].Field;
-        if (first.Value.Length + field.Value.Length >= FieldValidation.ValueCharactersMax)
+        if (!_edits![index].Field.TryJoin(field, out Field joined))
         {
             return new RuleProblem(
                 $"The values of {field.Name} are too long together.", $"Write at most {FieldValidation.ValueCharactersMax} characters.");
         }
 
-        _edits[index] = _edits[index] with { Field = new Field(first.Name, $"{first.Value}, {field.Value}") };
+        _edits[index] = _edits[index] with { Field = joined };
         return null;
     }
 

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Text;
 using Millrace.Http;
 
 namespace Millrace.StaticFiles.Rules;
@@ -209,4 +210,58 @@ internal readonly ref struct RuleTarget
 
     /// <summary>The decoded path of the file to send. Empty for a redirect, and for a bare 404 or 410, which uses the error page.</summary>
     public ReadOnlySpan<byte> Path { get; init; }
+}
+
+/// <summary>
+/// The captures of a route in a request: the decoded path, the raw query, and the position of each capture in one of them.
+/// </summary>
+internal readonly ref struct RouteCaptures(ReadOnlySpan<byte> path, ReadOnlySpan<byte> query, ReadOnlySpan<TextRange> ranges, int inPath)
+{
+    private readonly ReadOnlySpan<byte> _path = path;
+    private readonly ReadOnlySpan<byte> _query = query;
+    private readonly ReadOnlySpan<TextRange> _ranges = ranges;
+
+    public CaptureSource SourceOf(int capture) => capture < inPath ? CaptureSource.Path : CaptureSource.Query;
+
+    public ReadOnlySpan<byte> this[int capture] => _ranges[capture].In(capture < inPath ? _path : _query);
+}
+
+internal enum CaptureSource
+{
+    /// <summary>Decoded bytes of the path.</summary>
+    Path,
+
+    /// <summary>A parameter's value, still percent-encoded.</summary>
+    Query,
+}
+
+/// <summary>A query parameter that a route requires: a name, and a value or the index of a capture.</summary>
+internal sealed class RequiredQuery(string name, string value, int capture)
+{
+    /// <summary>The <see cref="Capture"/> of a parameter that requires a fixed value.</summary>
+    public const int NoCapture = -1;
+
+    private readonly byte[] _name = Encoding.UTF8.GetBytes(name);
+    private readonly byte[] _value = Encoding.UTF8.GetBytes(value);
+
+    public ReadOnlySpan<byte> Name => _name;
+
+    /// <summary>The required value, decoded.</summary>
+    public ReadOnlySpan<byte> Value => _value;
+
+    public int Capture { get; } = capture;
+
+    /// <summary>Whether one of the required parameters has this raw name.</summary>
+    public static bool Names(ReadOnlySpan<RequiredQuery> parameters, ReadOnlySpan<byte> rawName)
+    {
+        foreach (RequiredQuery parameter in parameters)
+        {
+            if (QueryText.DecodesTo(rawName, parameter.Name))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 }

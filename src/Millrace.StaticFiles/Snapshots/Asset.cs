@@ -271,3 +271,29 @@ internal enum BodyStrategy : byte
 /// <param name="Validators">Derived from the state, or from the bytes.</param>
 internal readonly record struct LoadedFile(
     SitePath Path, ContentType Type, FileState State, long CheckedAtNs, AssetValidators Validators);
+
+/// <summary>The coded variants of an asset, at most one per coding. Immutable.</summary>
+internal sealed class VariantSet
+{
+    private readonly Asset?[] _byCoding = new Asset?[4];
+
+    public VariantSet(IEnumerable<Asset> variants)
+    {
+        Codings = CodingSet.Identity;
+        foreach (Asset variant in variants)
+        {
+            _byCoding[(int)variant.Coding] = variant;
+            Codings |= (CodingSet)(1 << (int)variant.Coding);
+        }
+    }
+
+    /// <summary>Their codings, and identity.</summary>
+    public CodingSet Codings { get; }
+
+    public Asset? For(ContentCoding coding) => _byCoding[(int)coding];
+
+    public IEnumerable<Asset> All => _byCoding.OfType<Asset>();
+
+    /// <summary>A set with more variants. Of two in the same coding, the one already here stays.</summary>
+    public VariantSet With(IEnumerable<Asset> more) => new(more.Concat(All));
+}

@@ -1,4 +1,5 @@
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles.Snapshots;
@@ -198,4 +199,22 @@ internal enum BodyChange
 
     /// <summary>It was overwritten or truncated: the bytes read may mix two versions.</summary>
     Rewritten,
+}
+
+/// <summary>
+/// The file system operations of responses besides reads: opening an asset without a descriptor, and stat of an open descriptor. A seam:
+/// simulations replace it with a failing file system. Used on the lease owner's thread.
+/// </summary>
+internal class AssetFiles
+{
+    /// <summary>The kernel's file system.</summary>
+    public static AssetFiles System { get; } = new();
+
+    /// <summary>A descriptor to be closed with <see cref="Close"/>, or -errno.</summary>
+    public virtual int Open(RootDirectory root, ReadOnlySpan<byte> relativePathZ) => root.OpenFile(relativePathZ);
+
+    /// <summary>The state of an open file. 0 or -errno.</summary>
+    public virtual int Stat(int descriptor, out FileState state) => FileState.Read(descriptor, out state);
+
+    public virtual void Close(int descriptor) => _ = FileCalls.Close(descriptor);
 }

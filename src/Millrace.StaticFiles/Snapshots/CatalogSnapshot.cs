@@ -3,6 +3,7 @@ using System.Text;
 using Millrace.Http;
 using Millrace.Interop;
 using Millrace.Interop.Files;
+using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 
@@ -96,11 +97,28 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         return directory is not null ? PathMatch.DirectoryWithoutSlash : PathMatch.None;
     }
 
-    /// <summary>The visible entries of a directory of this snapshot.</summary>
-    public DirectoryListing List(SiteDirectory directory)
+    /// <summary>The visible entries of a directory of this snapshot: directories first, then files, each by name.</summary>
+    public ListingEntry[] List(SiteDirectory directory)
     {
         AssertLeased();
-        return new DirectoryListing(directory, _table);
+        IEnumerable<(SitePath Path, SitePath Target)> subdirectories = directory.Subdirectories.Select(static path => (path, path))
+            .Concat(directory.Aliases.Select(static alias => (alias.Path, alias.Target)))
+            .OrderBy(static entry => entry.Item1, SitePath.ByBytes);
+        var entries = new List<ListingEntry>(directory.Subdirectories.Count + directory.Aliases.Count + directory.Assets.Length);
+        foreach ((SitePath path, SitePath target) in subdirectories)
+        {
+            if (_table.Find(target.Bytes) is SiteDirectory subdirectory)
+            {
+                entries.Add(new ListingEntry(path.NameMemory, IsDirectory: true, Size: 0, subdirectory.State.ModifiedAtNs));
+            }
+        }
+
+        foreach (Asset asset in directory.Assets)
+        {
+            entries.Add(new ListingEntry(asset.SitePath.NameMemory, IsDirectory: false, asset.Size, asset.ModifiedAtNs));
+        }
+
+        return [.. entries];
     }
 
     /// <summary>

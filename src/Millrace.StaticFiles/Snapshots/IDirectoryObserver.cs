@@ -28,3 +28,19 @@ internal interface IDirectoryObserver
     /// <param name="path">Its path.</param>
     void Left(ReadOnlySpan<byte> path);
 }
+
+/// <summary>A catalog that can rescan changed files. Any thread; both methods return after the change is visible to all.</summary>
+internal interface IRefreshable
+{
+    /// <summary>Rescans what changed in these directories, and what is new below them, in one swap.</summary>
+    /// <param name="changes">At most one for each directory. Unknown directories are ignored.</param>
+    void Refresh(IReadOnlyCollection<DirectoryChange> changes);
+
+    /// <summary>Rescans the whole site from the root's name.</summary>
+    void Reload();
+}
+
+/// <summary>A directory that changed: entries of some names, or anything.</summary>
+/// <param name="Path">From the root with a leading '/'; the root's own is empty.</param>
+/// <param name="Names">The names whose entries appeared, changed or vanished; null if it may be anything.</param>
+internal sealed record DirectoryChange(byte[] Path, IReadOnlyCollection<byte[]>? Names = null);

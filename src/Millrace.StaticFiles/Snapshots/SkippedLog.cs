@@ -57,10 +57,10 @@ internal enum SkipReason
     TooLarge,
 
     /// <summary>It changed during each read, so it is not kept in memory but read per request.</summary>
-    KeptChanging,
+    ChangedDuringRead,
 
     /// <summary>A private file of the server: a key, a password file, its configuration or log, or a coded copy of one.</summary>
-    KeptByServer,
+    Private,
 
     /// <summary>Its size differs from the reported one, and its content exceeds the limit for such files.</summary>
     SizeUntrue,
