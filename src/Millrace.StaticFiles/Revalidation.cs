@@ -20,9 +20,6 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
     /// <summary>When a directory was refreshed without result. Limits retries, as each may wait for a network timeout.</summary>
     private readonly ConcurrentDictionary<byte[], long> _failedAtMs = new(BytesComparer.Instance);
 
-    /// <param name="targetPath">The request's path, percent-encoded. Ownership passes to this method.</param>
-    /// <param name="query">The query without '?'. Ownership passes to this method.</param>
-    /// <param name="accept">The Accept field. Ownership passes to this method.</param>
     public void Run(byte[] targetPath, byte[] query, byte[] accept)
     {
         byte[] decoded = new byte[targetPath.Length];

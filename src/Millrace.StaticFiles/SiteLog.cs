@@ -1,4 +1,6 @@
+using System.Globalization;
 using Microsoft.Extensions.Logging;
+using Millrace.Interop.Users;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Watching;
@@ -61,12 +63,12 @@ internal sealed partial class SiteLog(ILogger logger)
             _reportedUnreadable = unreadable;
             foreach (string path in added.Take(NamedMax))
             {
-                Unreadable(path, root, ProcessUser.Describe());
+                Unreadable(path, root, DescribeUser());
             }
 
             if (added.Length > NamedMax)
             {
-                MoreUnreadable(added.Length - NamedMax, root, ProcessUser.Describe());
+                MoreUnreadable(added.Length - NamedMax, root, DescribeUser());
             }
 
             foreach (string path in removed.Where(path => current.HasReadable(path)).Take(NamedMax))
@@ -94,7 +96,8 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(421, LogLevel.Error, "The password file was not reloaded; its previous users stay valid. {Cause}")]
     public partial void PasswordFileRefused(string cause);
 
-    [LoggerMessage(422, LogLevel.Error, "Background compression failed and is tried again at the next change; until then files may be served uncompressed.")]
+    [LoggerMessage(422, LogLevel.Error,
+        "Background compression failed and is tried again at the next change; until then files may be served uncompressed.")]
     public partial void CompressionFailed(Exception error);
 
     /// <summary>As the other overload, once for as long as the same error recurs at each change.</summary>
@@ -137,4 +140,11 @@ internal sealed partial class SiteLog(ILogger logger)
     public partial void RevalidationRecovered(string root);
 
     private static bool IsUnreadable(SkippedEntry entry) => entry.Reason == SkipReason.Unreadable;
+
+    /// <summary>The number of the user that this process reads files as, and its name if it has one on this machine.</summary>
+    private static string DescribeUser()
+    {
+        string number = UserCalls.UserId.ToString(CultureInfo.InvariantCulture);
+        return Environment.UserName is { Length: > 0 } name ? $"uid {number}, {name}" : $"uid {number}";
+    }
 }

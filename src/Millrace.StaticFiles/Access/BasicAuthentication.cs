@@ -44,11 +44,10 @@ internal sealed class BasicAuthentication : IDisposable
 
     public ReadOnlySpan<byte> Challenge => _challenge;
 
-    /// <summary>Throws <see cref="SiteException"/> if the file cannot be used, or this system cannot hash passwords.</summary>
-    /// <param name="passwordFile">The file's path.</param>
-    /// <param name="realm">The text that a browser shows its user.</param>
-    /// <param name="onRefused">Called once, on the thread pool, with the reason why a changed file is not used.</param>
-    /// <param name="time">The clock.</param>
+    /// <summary>
+    /// Throws <see cref="SiteException"/> if the file cannot be used, or this system cannot hash passwords. Reports once, on the thread
+    /// pool, why a file that changed later is not used.
+    /// </summary>
     public static BasicAuthentication Open(
         string passwordFile, string realm, Action<SiteException>? onRefused = null, TimeProvider? time = null)
     {
@@ -82,7 +81,6 @@ internal sealed class BasicAuthentication : IDisposable
     /// Decides without hashing, never <see cref="AccessDecision.Overloaded"/>. For reactors: takes one or two microseconds and allocates
     /// nothing.
     /// </summary>
-    /// <param name="authorization">The field's value; empty if absent.</param>
     public AccessDecision Decide(ReadOnlySpan<byte> authorization)
     {
         if (authorization.IsEmpty || authorization.Length > AuthorizationBytesMax)

@@ -153,8 +153,6 @@ internal sealed class PasswordTable
     private readonly Dictionary<byte[], byte[]> _hashes;
     private readonly byte[][] _decoys;
 
-    /// <param name="digest">The digest of the file, see <see cref="DigestOf"/>.</param>
-    /// <param name="users">Unique names and their hashes.</param>
     public PasswordTable(byte[] digest, IEnumerable<KeyValuePair<byte[], byte[]>> users)
     {
         Digest = digest;

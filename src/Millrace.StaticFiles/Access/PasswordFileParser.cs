@@ -30,9 +30,6 @@ internal ref struct PasswordFileParser
         _library = library;
     }
 
-    /// <param name="path">The path for messages.</param>
-    /// <param name="content">The file's content.</param>
-    /// <param name="library">The library that knows which hashes it can verify.</param>
     public static PasswordTable Parse(string path, ReadOnlySpan<byte> content, CryptLibrary library)
     {
         var parser = new PasswordFileParser(path, library);

@@ -106,7 +106,6 @@ internal sealed class BackgroundCompressor : IDisposable
     }
 
     /// <summary>Waits for work. A signal during a pass starts the next one.</summary>
-    /// <param name="isShortOfMemory">Whether the previous pass ended because memory was short.</param>
     private void WaitForWork(bool isShortOfMemory)
     {
         lock (_monitor)

@@ -1,5 +1,4 @@
 using Millrace.Http;
-using Millrace.Interop.Files;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -123,23 +122,14 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
                 return true;
             }
 
-            if (asset.Descriptor != Asset.NoDescriptor)
+            if (BodySource.TryOpen(snapshot, asset, out BodySource source) != BodyOpening.Opened)
             {
-                return FileContent.TryReadUnchanged(asset.Descriptor, asset.State, body);
+                return false;
             }
 
-            int descriptor = snapshot.OpenOnDemand(asset, out _);
-            try
-            {
-                return descriptor >= 0 && FileContent.TryReadUnchanged(descriptor, asset.State, body);
-            }
-            finally
-            {
-                if (descriptor >= 0)
-                {
-                    _ = FileCalls.Close(descriptor);
-                }
-            }
+            bool isRead = FileContent.TryReadUnchanged(source.Descriptor, asset.State, body);
+            source.Close();
+            return isRead;
         }
         finally
         {

@@ -15,145 +15,60 @@ internal static class SiteOptionTable
 
     private static IEnumerable<SiteOption> PageOptions() =>
     [
-        new()
-        {
-            Key = "index",
-            Kind = OptionValueKind.List,
-            ValueForm = "NAME,...",
-            Help = "File names served for a directory, the first that exists.",
-            Default = "index.html,index.htm",
-            Apply = (options, text) => options with { IndexNames = OptionText.List(text) },
-        },
+        Row("index", OptionValueKind.List, "NAME,...", "File names served for a directory, the first that exists.", "index.html,index.htm",
+            (options, text) => options with { IndexNames = OptionText.List(text) }),
         Choice("dotfiles", "Whether names that start with a dot are served; /.well-known/ always is.", ["hide", "serve"],
             [DotfilePolicy.HiddenExceptWellKnown, DotfilePolicy.Served],
             (options, policy) => options with { Dotfiles = policy }),
-        new()
-        {
-            Key = "spa",
-            Kind = OptionValueKind.UrlPath,
-            ValueForm = "PATH",
-            BareValue = "/index.html",
-            Help = "Page of a single-page application, served with status 200 for paths without a file that look like pages.",
-            Default = "",
-            Apply = (options, text) => options with { Fallback = text },
-        },
+        Row("spa", OptionValueKind.UrlPath, "PATH",
+            "Page of a single-page application, served with status 200 for paths without a file that look like pages.", "",
+            (options, text) => options with { Fallback = text }, bareValue: "/index.html"),
         Switch("clean-urls", "Serve about.html at /about, and redirect /about.html there.", "off",
             (options, isOn) => options with { CleanUrls = isOn }),
         Switch("merge-slashes", "Treat //a///b as /a/b; off: such a path is not found.", "on",
             (options, isOn) => options with { MergeSlashes = isOn }),
-        new()
-        {
-            Key = "error-page",
-            Kind = OptionValueKind.Rule,
-            ValueForm = "STATUS=PATH",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "File sent as the body of errors with a status, if it exists; STATUS= for none.",
-            Default = "404=/404.html",
-            Apply = (options, text) => options with { ErrorPages = WithErrorPage(options.ErrorPages, OptionText.ErrorPage(text)) },
-        },
+        Row("error-page", OptionValueKind.Rule, "STATUS=PATH",
+            "File sent as the body of errors with a status, if it exists; STATUS= for none.", "404=/404.html",
+            (options, text) => options with { ErrorPages = WithErrorPage(options.ErrorPages, OptionText.ErrorPage(text)) },
+            isRepeatable: true),
         Switch("listing", "List the files of directories without an index.", "off",
             (options, isOn) => options with { Listing = isOn }),
-        new()
-        {
-            Key = "charset",
-            Kind = OptionValueKind.Text,
-            ValueForm = "NAME",
-            Help = "Charset that content types of text name; 'none' for none.",
-            Default = "utf-8",
-            Apply = (options, text) => options with { Charset = OptionText.Charset(text) },
-        },
-        new()
-        {
-            Key = "mime",
-            Kind = OptionValueKind.Rule,
-            ValueForm = "EXT=TYPE",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "Content type of files with an extension, before the built-in ones.",
-            Default = "",
-            Apply = (options, text) => options with { ContentTypes = WithContentType(options.ContentTypes, text) },
-        },
+        Row("charset", OptionValueKind.Text, "NAME", "Charset that content types of text name; 'none' for none.", "utf-8",
+            (options, text) => options with { Charset = OptionText.Charset(text) }),
+        Row("mime", OptionValueKind.Rule, "EXT=TYPE", "Content type of files with an extension, before the built-in ones.", "",
+            (options, text) => options with { ContentTypes = WithContentType(options.ContentTypes, text) }, isRepeatable: true),
     ];
 
     private static IEnumerable<SiteOption> FieldOptions() =>
     [
-        new()
-        {
-            Key = "cache-control",
-            Kind = OptionValueKind.Rule,
-            ValueForm = "GLOB=VALUE",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "Cache-Control of paths, the first that matches; else a year for names with a content hash, or no-cache.",
-            Default = "",
-            Apply = (options, text) =>
+        Row("cache-control", OptionValueKind.Rule, "GLOB=VALUE",
+            "Cache-Control of paths, the first that matches; else a year for names with a content hash, or no-cache.", "",
+            (options, text) =>
             {
                 (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
                 return options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
-            },
-        },
-        new()
-        {
-            Key = "header",
-            Kind = OptionValueKind.Rule,
-            ValueForm = "[GLOB=]Name: value",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "Response field of all paths, or of those that match; the last of a name replaces the others.",
-            Default = "",
-            Apply = (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] },
-        },
-        new()
-        {
-            Key = "cors",
-            Kind = OptionValueKind.List,
-            ValueForm = "ORIGIN,...",
-            BareValue = "*",
-            Help = "Let scripts of other sites read the files: of these origins, or of any (*).",
-            Default = "",
-            Apply = (options, text) => options with { Cors = (options.Cors ?? new CorsOptions()) with { Origins = OptionText.List(text) } },
-        },
+            }, isRepeatable: true),
+        Row("header", OptionValueKind.Rule, "[GLOB=]Name: value",
+            "Response field of all paths, or of those that match; the last of a name replaces the others.", "",
+            (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] }, isRepeatable: true),
+        Row("cors", OptionValueKind.List, "ORIGIN,...", "Let scripts of other sites read the files: of these origins, or of any (*).", "",
+            (options, text) => options with { Cors = (options.Cors ?? new CorsOptions()) with { Origins = OptionText.List(text) } },
+            bareValue: "*"),
         Switch("security-headers", "Send a preset of security fields (nosniff, no framing by others, and more).", "off",
             (options, isOn) => options with { SecurityHeaders = isOn }),
-        new()
-        {
-            Key = "auth",
-            Kind = OptionValueKind.File,
-            ValueForm = "FILE",
-            Help = "Ask for a name and password of this htpasswd file, for every path.",
-            Default = "",
-            Apply = (options, text) => options with { PasswordFile = text },
-        },
-        new()
-        {
-            Key = "realm",
-            Kind = OptionValueKind.Text,
-            ValueForm = "TEXT",
-            Help = "What a browser shows when it asks for the password.",
-            Default = "Restricted",
-            Apply = (options, text) => options with { Realm = text },
-        },
+        Row("auth", OptionValueKind.File, "FILE", "Ask for a name and password of this htpasswd file, for every path.", "",
+            (options, text) => options with { PasswordFile = text }),
+        Row("realm", OptionValueKind.Text, "TEXT", "What a browser shows when it asks for the password.", "Restricted",
+            (options, text) => options with { Realm = text }),
     ];
 
     private static IEnumerable<SiteOption> RouteOptions() =>
     [
-        new()
-        {
-            Key = "redirect",
-            Kind = OptionValueKind.Rule,
-            ValueForm = "FROM TO [STATUS]",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "Redirect paths that have no file, with STATUS! also those that have one, as '/old/* /new/:splat 301'.",
-            Default = "",
-            Apply = (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Redirect(text)] },
-        },
-        new()
-        {
-            Key = "rewrite",
-            Kind = OptionValueKind.Rule,
-            ValueForm = "FROM TO",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "Rewrite requests that match no file, as '/app/* /app.html'.",
-            Default = "",
-            Apply = (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] },
-        },
+        Row("redirect", OptionValueKind.Rule, "FROM TO [STATUS]",
+            "Redirect paths that have no file, with STATUS! also those that have one, as '/old/* /new/:splat 301'.", "",
+            (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Redirect(text)] }, isRepeatable: true),
+        Row("rewrite", OptionValueKind.Rule, "FROM TO", "Rewrite requests that match no file, as '/app/* /app.html'.", "",
+            (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] }, isRepeatable: true),
         Switch("site-files", "Read _headers and _redirects in the root as rules, and do not serve them.", "on",
             (options, isOn) => options with { SiteFiles = isOn }),
     ];
@@ -184,6 +99,29 @@ internal static class SiteOptionTable
         Count("entries-max", "Maximum number of directory entries in the root.", "2000000",
             (options, text) => options with { EntriesMax = OptionText.Count(text) }),
     ];
+
+    private static SiteOption Row(
+        string key,
+        OptionValueKind kind,
+        string form,
+        string help,
+        string defaultText,
+        Func<SiteOptions, string, SiteOptions> apply,
+        bool isRepeatable = false,
+        string? bareValue = null)
+    {
+        return new()
+        {
+            Key = key,
+            Kind = kind,
+            ValueForm = form,
+            Help = help,
+            Default = defaultText,
+            Apply = apply,
+            Occurrence = isRepeatable ? OptionOccurrence.Repeatable : OptionOccurrence.Once,
+            BareValue = bareValue,
+        };
+    }
 
     private static SiteOption Switch(string key, string help, string defaultText, Func<SiteOptions, bool, SiteOptions> apply) => new()
     {
@@ -216,25 +154,11 @@ internal static class SiteOptionTable
         };
     }
 
-    private static SiteOption Size(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> apply) => new()
-    {
-        Key = key,
-        Kind = OptionValueKind.Size,
-        ValueForm = "BYTES",
-        Help = help,
-        Default = defaultText,
-        Apply = apply,
-    };
+    private static SiteOption Size(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> apply) =>
+        Row(key, OptionValueKind.Size, "BYTES", help, defaultText, apply);
 
-    private static SiteOption Count(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> apply) => new()
-    {
-        Key = key,
-        Kind = OptionValueKind.Count,
-        ValueForm = "N",
-        Help = help,
-        Default = defaultText,
-        Apply = apply,
-    };
+    private static SiteOption Count(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> apply) =>
+        Row(key, OptionValueKind.Count, "N", help, defaultText, apply);
 
     private static Dictionary<int, string> WithErrorPage(IReadOnlyDictionary<int, string> pages, (int Status, string Path) page)
     {

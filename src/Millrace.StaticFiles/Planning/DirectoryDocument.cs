@@ -107,7 +107,6 @@ internal static class DirectoryDocument
 /// Caches listings up to a total size: new ones displace old ones. A listing larger than the limit is held only while a response sends it.
 /// Any thread.
 /// </summary>
-/// <param name="bytesMax">The limit on the total size.</param>
 internal sealed class ListingCache(long bytesMax)
 {
     private readonly ConcurrentDictionary<ListingKey, GeneratedDocument> _documents = new();
@@ -123,9 +122,9 @@ internal sealed class ListingCache(long bytesMax)
         : _large.TryGetValue(key, out WeakReference<GeneratedDocument>? large) && large.TryGetTarget(out found) ? found
         : null;
 
-    /// <summary>Returns the task that makes and caches a listing; starts it if it does not run yet.</summary>
-    /// <param name="key">The listing.</param>
-    /// <param name="begin">Starts the task, and does nothing else: it is called under the lock.</param>
+    /// <summary>
+    /// Returns the task that makes and caches a listing; starts it if it does not run yet, by <paramref name="begin"/>, under the lock.
+    /// </summary>
     public Task Make(ListingKey key, Func<Task<GeneratedDocument>> begin)
     {
         lock (_lock)
@@ -205,9 +204,6 @@ internal sealed class ListingCache(long bytesMax)
 }
 
 /// <summary>A body that the server generated, whole in memory: a directory's listing.</summary>
-/// <param name="Bytes">The body.</param>
-/// <param name="ContentType">The value of its Content-Type.</param>
-/// <param name="EntityTag">Its strong entity-tag, with quotes.</param>
 internal sealed record GeneratedDocument(byte[] Bytes, byte[] ContentType, byte[] EntityTag);
 
 /// <summary>Identifies a listing of a snapshot.</summary>

@@ -77,9 +77,6 @@ internal sealed class PlanScratch
 }
 
 /// <summary>A field of the response beside those of its asset and of the site's rules.</summary>
-/// <param name="Name">The field name.</param>
-/// <param name="Start">The start of its value in the plan's scratch memory.</param>
-/// <param name="Length">The length of its value in bytes.</param>
 internal readonly record struct PlanField(PlanFieldName Name, int Start, int Length);
 
 /// <summary>The fields that a plan can add.</summary>

@@ -8,15 +8,8 @@ namespace Millrace.StaticFiles.Planning;
 /// The decision how a request is answered, which a session or the middleware executes. It is on the stack, and refers to the memory of its
 /// <see cref="PlanScratch"/>; data that must outlive both (the asset) is copied out.
 /// </summary>
-internal readonly ref struct ResponsePlan
+internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fields)
 {
-    private ResponsePlan(int status, PlanBody body, FieldSet fields)
-    {
-        Status = status;
-        Body = body;
-        Fields = fields;
-    }
-
     /// <summary>The credentials are new: the caller verifies them off the reactor and plans again. No other member is valid then.</summary>
     public bool NeedsVerification { get; private init; }
 
@@ -25,12 +18,12 @@ internal readonly ref struct ResponsePlan
     /// </summary>
     public Task? Preparation { get; private init; }
 
-    public int Status { get; }
+    public int Status => status;
 
-    public PlanBody Body { get; }
+    public PlanBody Body => body;
 
     /// <summary>The fields that the site's rules set.</summary>
-    public FieldSet Fields { get; }
+    public FieldSet Fields => fields;
 
     /// <summary>The representation of a 200, 206 or 304, or the page of an error.</summary>
     public Asset? Asset { get; private init; }
@@ -49,8 +42,6 @@ internal readonly ref struct ResponsePlan
     public static ResponsePlan AwaitVerification() => new(0, PlanBody.None, FieldSet.Empty) { NeedsVerification = true };
 
     public static ResponsePlan Await(Task preparation) => new(0, PlanBody.None, FieldSet.Empty) { Preparation = preparation };
-
-    public static ResponsePlan Bare(int status, PlanBody body, FieldSet fields) => new(status, body, fields);
 
     public static ResponsePlan Whole(int status, Asset asset, FieldSet fields) => new(status, PlanBody.Asset, fields) { Asset = asset };
 
@@ -110,9 +101,6 @@ internal static class PlanStatus
 }
 
 /// <summary>Which bytes answer a plan after its asset was opened, for any protocol.</summary>
-/// <param name="State">Whether the file is as planned.</param>
-/// <param name="Extent">What the head promises of the bytes.</param>
-/// <param name="Range">The bytes; not used for several ranges.</param>
 internal readonly record struct AssetPart(AssetState State, BodyExtent Extent, ByteRange Range)
 {
     public static AssetPart Of(scoped in ResponsePlan plan, in BodySource source)

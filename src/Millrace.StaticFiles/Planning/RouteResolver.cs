@@ -55,7 +55,7 @@ internal readonly ref struct RouteResolver(
     {
         FieldSet fields = snapshot.Rules.FieldsForError(_path);
         return page is null or { IsUnreadable: true }
-            ? ResponsePlan.Bare(status, PlanBody.StatusText, fields)
+            ? new ResponsePlan(status, PlanBody.StatusText, fields)
             : ResponsePlan.Whole(status, RepresentationSelector.ForError(page, request), fields);
     }
 
@@ -64,21 +64,21 @@ internal readonly ref struct RouteResolver(
     {
         switch (Find(_path, out Asset? asset, out SiteDirectory? directory))
         {
-            case PathMatch.Asset when policy.CleanUrls && TryShorten(_path, asset!, directory!, out ReadOnlySpan<byte> name):
+            case PathMatch.Asset when policy.Options.CleanUrls && TryShorten(_path, asset!, directory!, out ReadOnlySpan<byte> name):
                 plan = name.IsEmpty ? Redirect(request, "./"u8, default, default) : Redirect(request, default, name, default);
                 return true;
             case PathMatch.Asset:
                 plan = Represent(request, asset!);
                 return true;
-            case PathMatch.DirectoryWithoutSlash when directory!.Index is not null || policy.Listing:
-                plan = Redirect(request, default, CleanUrl.LastSegment(_path), "/"u8);
+            case PathMatch.DirectoryWithoutSlash when directory!.Index is not null || policy.Options.Listing:
+                plan = Redirect(request, default, SitePath.LastSegment(_path), "/"u8);
                 return true;
-            case PathMatch.DirectoryWithoutIndex when policy.Listing:
+            case PathMatch.DirectoryWithoutIndex when policy.Options.Listing:
                 plan = List(request, directory!);
                 return true;
             default:
                 plan = default;
-                return policy.CleanUrls && TryCleanUrl(request, out plan);
+                return policy.Options.CleanUrls && TryCleanUrl(request, out plan);
         }
     }
 
@@ -96,7 +96,7 @@ internal readonly ref struct RouteResolver(
             return true;
         }
 
-        if (policy.Listing && directory is not null && _path[^1] == '/')
+        if (policy.Options.Listing && directory is not null && _path[^1] == '/')
         {
             plan = List(request, directory);
             return true;
@@ -115,7 +115,7 @@ internal readonly ref struct RouteResolver(
             scratch.LookedUpPaths?.Add([.. path, (byte)'/']);
         }
 
-        return asset ?? directory?.Index ?? (policy.CleanUrls ? PageFor(path) : null);
+        return asset ?? directory?.Index ?? (policy.Options.CleanUrls ? PageFor(path) : null);
     }
 
     /// <summary>Whether the clean path may be used: not if another file or directory has it.</summary>
@@ -135,7 +135,7 @@ internal readonly ref struct RouteResolver(
             return false;
         }
 
-        plan = endsWithSlash ? Redirect(request, "../"u8, CleanUrl.LastSegment(bare), default) : Represent(request, page);
+        plan = endsWithSlash ? Redirect(request, "../"u8, SitePath.LastSegment(bare), default) : Represent(request, page);
         return true;
     }
 
@@ -159,7 +159,7 @@ internal readonly ref struct RouteResolver(
         {
             case RuleMatch.Redirect:
                 scratch.Add(PlanFieldName.Location, target.Location);
-                plan = ResponsePlan.Bare(target.Status, PlanBody.StatusText, rules.FieldsForRedirect(_path));
+                plan = new ResponsePlan(target.Status, PlanBody.StatusText, rules.FieldsForRedirect(_path));
                 return true;
             case RuleMatch.Rewrite when target.Status == PlanStatus.Ok:
                 // Once: rules are not applied to the target of a rule, so they cannot loop.
@@ -187,7 +187,7 @@ internal readonly ref struct RouteResolver(
             return false;
         }
 
-        bool looksLikeFile = CleanUrl.LastSegment(_path).Contains((byte)'.');
+        bool looksLikeFile = SitePath.LastSegment(_path).Contains((byte)'.');
         if (looksLikeFile)
         {
             scratch.Add(PlanFieldName.Vary, "Accept"u8);
@@ -282,7 +282,7 @@ internal readonly ref struct RouteResolver(
         }
 
         // With the errors' Cache-Control: browsers store a permanent redirect indefinitely, and a directory may become a file.
-        return ResponsePlan.Bare(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
+        return new ResponsePlan(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
     }
 
     /// <summary>The directory to which a reference with this prefix leads, with both of its slashes.</summary>
@@ -300,8 +300,6 @@ internal static class CleanUrl
 
     private static ReadOnlySpan<byte> IndexName => "index.html"u8;
 
-    public static ReadOnlySpan<byte> LastSegment(ReadOnlySpan<byte> path) => path[(path.LastIndexOf((byte)'/') + 1)..];
-
     /// <summary>
     /// Whether a path that names an asset is longer than the asset's clean path, and the last segment of that path: empty for the index of
     /// its directory.
@@ -310,12 +308,12 @@ internal static class CleanUrl
     {
         name = default;
         // An index that was found by its directory's path has its clean path already.
-        if (path[^1] == '/' || !path.EndsWith(Extension) || !LastSegment(path).SequenceEqual(asset.SitePath.Name))
+        if (path[^1] == '/' || !path.EndsWith(Extension) || !SitePath.LastSegment(path).SequenceEqual(asset.SitePath.Name))
         {
             return false;
         }
 
-        ReadOnlySpan<byte> segment = LastSegment(path);
+        ReadOnlySpan<byte> segment = SitePath.LastSegment(path);
         name = segment.SequenceEqual(IndexName) ? default : segment[..^Extension.Length];
         return segment.Length > Extension.Length;
     }

@@ -3,28 +3,20 @@ using System.Text;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>A response field with a valid name and value.</summary>
-internal sealed class Field
+internal sealed class Field(string name, string value)
 {
-    private readonly byte[] _nameBytes;
-    private readonly byte[] _valueBytes;
+    private readonly byte[] _nameBytes = Encoding.ASCII.GetBytes(name);
+    private readonly byte[] _valueBytes = Encoding.ASCII.GetBytes(value);
 
-    public Field(string name, string value)
-    {
-        Name = name;
-        Value = value;
-        _nameBytes = Encoding.ASCII.GetBytes(name);
-        _valueBytes = Encoding.ASCII.GetBytes(value);
-    }
+    public string Name => name;
 
-    public string Name { get; }
-
-    public string Value { get; }
+    public string Value => value;
 
     public ReadOnlySpan<byte> NameBytes => _nameBytes;
 
     public ReadOnlySpan<byte> ValueBytes => _valueBytes;
 
-    public bool Is(string name) => Name.Equals(name, StringComparison.OrdinalIgnoreCase);
+    public bool Is(string other) => Name.Equals(other, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>The field with the value of another one of its name appended; false, with this field, if that is too long.</summary>
     public bool TryJoin(Field other, out Field joined)

@@ -8,12 +8,10 @@ namespace Millrace.StaticFiles.Rules;
 /// A name that occurs twice in a block is joined with a comma. Of blocks that match the same path, the later one replaces a field, or
 /// appends to it if it is a list (<see cref="FieldEdit"/>).
 /// </remarks>
-internal sealed class HeadersFile
+internal sealed class HeadersFile(bool hasCors)
 {
     public const string Name = "_headers";
 
-    /// <summary>Whether the server handles CORS, which the file must not contradict.</summary>
-    private readonly bool _hasCors;
     private readonly RuleFile _file = new(Name);
     private readonly List<FieldBlock> _blocks = [];
     private readonly HashSet<string> _names = new(StringComparer.OrdinalIgnoreCase);
@@ -22,14 +20,6 @@ internal sealed class HeadersFile
     private List<FieldEdit>? _edits;
     private bool _isAfterPath;
 
-    private HeadersFile(bool hasCors)
-    {
-        _hasCors = hasCors;
-    }
-
-    /// <param name="bytes">The file.</param>
-    /// <param name="cors">The CORS options, or null.</param>
-    /// <param name="warnings">The problems, as "file:line: cause remedy".</param>
     public static IReadOnlyList<FieldBlock> Parse(ReadOnlySpan<byte> bytes, CorsOptions? cors, out IEnumerable<string> warnings)
     {
         var headers = new HeadersFile(cors is not null);
@@ -108,7 +98,7 @@ internal sealed class HeadersFile
 
         string name = text[..colon].TrimEnd(' ', '\t');
         string value = text[(colon + 1)..].Trim(' ', '\t');
-        RuleProblem? problem = FieldValidation.Of(name, value) ?? (_hasCors ? FieldValidation.OfCors(name) : null);
+        RuleProblem? problem = FieldValidation.Of(name, value) ?? (hasCors ? FieldValidation.OfCors(name) : null);
         if (problem is not null)
         {
             return problem;

@@ -8,27 +8,14 @@ namespace Millrace.StaticFiles.Rules;
 /// The Location of a redirect, with placeholders for captures. A path stays on the site, whatever is captured; another host comes only from
 /// the rule itself, never from the request. Immutable.
 /// </summary>
-internal sealed class LocationTemplate
+internal sealed class LocationTemplate(
+    byte[] authority, TargetPart[] pathParts, TargetPart[] queryParts, TargetPart[] fragmentParts, bool hasQuery)
 {
-    private readonly byte[] _authority;
-    private readonly TargetPart[] _path;
-    private readonly TargetPart[] _query;
-    private readonly TargetPart[] _fragment;
-
-    private LocationTemplate(byte[] authority, TargetPart[] path, TargetPart[] query, TargetPart[] fragment, bool hasQuery)
-    {
-        _authority = authority;
-        _path = path;
-        _query = query;
-        _fragment = fragment;
-        HasQuery = hasQuery;
-    }
-
     /// <summary>Whether the target has its own query, even an empty one; otherwise the request's query is passed on.</summary>
-    public bool HasQuery { get; }
+    public bool HasQuery => hasQuery;
 
     /// <summary>Whether it leads to this site, at any host.</summary>
-    public bool IsOnSite => _authority.Length == 0;
+    public bool IsOnSite => authority.Length == 0;
 
     public static bool TryParse(
         string text,
@@ -53,17 +40,17 @@ internal sealed class LocationTemplate
         string query = question < 0 ? "" : remaining[(question + 1)..];
         string path = question < 0 ? remaining : remaining[..question];
 
-        TargetPart[] pathParts = [], queryParts = [], fragmentParts = [];
-        problem ??= TargetPart.Split(path, captureNames, EncodePath, out pathParts)
-            ?? TargetPart.Split(query, captureNames, EncodeQuery, out queryParts)
-            ?? TargetPart.Split(fragment, captureNames, EncodeQuery, out fragmentParts);
+        TargetPart[] ofPath = [], ofQuery = [], ofFragment = [];
+        problem ??= TargetPart.Split(path, captureNames, EncodePath, out ofPath)
+            ?? TargetPart.Split(query, captureNames, EncodeQuery, out ofQuery)
+            ?? TargetPart.Split(fragment, captureNames, EncodeQuery, out ofFragment);
         if (problem is not null)
         {
             return false;
         }
 
-        byte[] authority = Encoding.ASCII.GetBytes(text[..authorityEnd]);
-        template = new LocationTemplate(authority, pathParts, queryParts, fragmentParts, question >= 0);
+        template = new LocationTemplate(
+            Encoding.ASCII.GetBytes(text[..authorityEnd]), ofPath, ofQuery, ofFragment, hasQuery: question >= 0);
         return true;
     }
 
@@ -81,14 +68,14 @@ internal sealed class LocationTemplate
         out ReadOnlySpan<byte> query)
     {
         var text = new UrlText(scratch);
-        text.Literal(_authority);
-        Write(ref text, _path, isPath: true, captures);
+        text.Literal(authority);
+        Write(ref text, pathParts, isPath: true, captures);
         int pathEnd = text.Length;
 
         text.Literal("?"u8);
         if (HasQuery)
         {
-            Write(ref text, _query, isPath: false, captures);
+            Write(ref text, queryParts, isPath: false, captures);
         }
         else
         {
@@ -101,10 +88,10 @@ internal sealed class LocationTemplate
         }
 
         int queryEnd = text.Length;
-        if (_fragment.Length > 0)
+        if (fragmentParts.Length > 0)
         {
             text.Literal("#"u8);
-            Write(ref text, _fragment, isPath: false, captures);
+            Write(ref text, fragmentParts, isPath: false, captures);
         }
 
         location = path = query = default;
@@ -116,7 +103,7 @@ internal sealed class LocationTemplate
         ReadOnlySpan<byte> written = text.Written;
         int doubled = IsOnSite ? TargetPart.DoubledSlashes(written[..pathEnd]) : 0;
         location = written[doubled..];
-        path = written[(_authority.Length + doubled)..pathEnd];
+        path = written[(authority.Length + doubled)..pathEnd];
         query = queryEnd > pathEnd ? written[(pathEnd + 1)..queryEnd] : default;
         return true;
     }

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Millrace.Http;
 
@@ -13,7 +12,7 @@ namespace Millrace.StaticFiles.Rules;
 /// same. '?' matches one byte except '/'. <c>:name</c> matches one byte or more, to the end of its segment. Case matters, as in the file
 /// system. Percent escapes stand for their bytes, so %2A is a literal '*'.
 /// </remarks>
-internal sealed class PathPattern
+internal sealed class PathPattern(PatternPiece[] pieces, string[] captureNames)
 {
     /// <summary>The name of the capture of '*' in targets.</summary>
     public const string SplatName = "splat";
@@ -21,22 +20,11 @@ internal sealed class PathPattern
     /// <summary>A path has at most some KiB, and matching costs at most the product of both lengths.</summary>
     public const int CharactersMax = 1024;
 
-    private readonly PatternPiece[] _pieces;
-    private readonly string[] _captureNames;
-
-    internal PathPattern(PatternPiece[] pieces, string[] captureNames)
-    {
-        Debug.Assert(pieces.Length > 0);
-        _pieces = pieces;
-        _captureNames = captureNames;
-        Literal = pieces.Length == 1 ? pieces[0].Literal : null;
-    }
-
     /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
-    public byte[]? Literal { get; }
+    public byte[]? Literal { get; } = pieces.Length == 1 ? pieces[0].Literal : null;
 
     /// <summary>The names of placeholders in order, then <see cref="SplatName"/> if a route has a '*'.</summary>
-    public IReadOnlyList<string> CaptureNames => _captureNames;
+    public IReadOnlyList<string> CaptureNames => captureNames;
 
     public static bool TryParse(
         string text,
@@ -60,17 +48,17 @@ internal sealed class PathPattern
             return path.SequenceEqual(literal);
         }
 
-        if (!_pieces[0].TryMatchAt(path, 0, captures, out int at))
+        if (!pieces[0].TryMatchAt(path, 0, captures, out int at))
         {
             return false;
         }
 
-        if (_pieces.Length == 1)
+        if (pieces.Length == 1)
         {
             return at == path.Length;
         }
 
-        foreach (PatternPiece piece in _pieces.AsSpan()[1..^1])
+        foreach (PatternPiece piece in pieces.AsSpan()[1..^1])
         {
             if (!piece.TryMatchFirst(path, at, out at))
             {
@@ -78,10 +66,10 @@ internal sealed class PathPattern
             }
         }
 
-        bool matches = _pieces[^1].TryMatchLast(path, at, captures, out int start);
+        bool matches = pieces[^1].TryMatchLast(path, at, captures, out int start);
         if (matches && !captures.IsEmpty)
         {
-            captures[_captureNames.Length - 1] = TextRange.Between(at, start);
+            captures[captureNames.Length - 1] = TextRange.Between(at, start);
         }
 
         return matches;
@@ -206,16 +194,11 @@ internal sealed class PatternPiece
 }
 
 /// <summary>A step of a <see cref="PathPattern"/> between two '*': literal bytes, '?', or a placeholder.</summary>
-internal readonly struct PatternToken
+internal readonly struct PatternToken(PatternTokenKind kind)
 {
-    private PatternToken(PatternTokenKind kind)
-    {
-        Kind = kind;
-    }
-
     public static PatternToken AnyByte { get; } = new(PatternTokenKind.AnyByte);
 
-    public PatternTokenKind Kind { get; }
+    public PatternTokenKind Kind => kind;
 
     /// <summary>The bytes of a literal.</summary>
     public byte[] Bytes { get; private init; } = [];

@@ -7,15 +7,8 @@ namespace Millrace.StaticFiles.Rules;
 /// The decoded path of a rewrite, with placeholders for captures. A query or fragment of the target means nothing to a file, and is left
 /// out.
 /// </summary>
-internal sealed class PathTemplate
+internal sealed class PathTemplate(TargetPart[] parts)
 {
-    private readonly TargetPart[] _parts;
-
-    private PathTemplate(TargetPart[] parts)
-    {
-        _parts = parts;
-    }
-
     public static bool TryParse(
         string text,
         List<string> captureNames,
@@ -32,13 +25,13 @@ internal sealed class PathTemplate
         }
 
         int end = text.AsSpan().IndexOfAny('?', '#');
-        problem = TargetPart.Split(end < 0 ? text : text[..end], captureNames, QueryText.DecodePath, out TargetPart[] parts);
-        if (Array.Exists(parts, static part => part.Literal?.Contains((byte)0) == true))
+        problem = TargetPart.Split(end < 0 ? text : text[..end], captureNames, QueryText.DecodePath, out TargetPart[] split);
+        if (Array.Exists(split, static part => part.Literal?.Contains((byte)0) == true))
         {
             problem = new RuleProblem($"The target '{FieldValidation.Shown(text)}' holds a zero byte.", "Leave it out.");
         }
 
-        template = problem is null ? new PathTemplate(parts) : null;
+        template = problem is null ? new PathTemplate(split) : null;
         return template is not null;
     }
 
@@ -50,7 +43,7 @@ internal sealed class PathTemplate
     {
         path = default;
         int written = 0;
-        foreach (ref readonly TargetPart part in _parts.AsSpan())
+        foreach (ref readonly TargetPart part in parts.AsSpan())
         {
             ReadOnlySpan<byte> bytes = part.Literal ?? captures[part.Capture];
             if (bytes.Length > scratch.Length - written)
@@ -93,10 +86,6 @@ internal readonly record struct TargetPart(byte[]? Literal, int Capture)
     /// Splits a target at its placeholders. A ':' without a known name is literal, except at the start of a segment, where it is most
     /// likely a mistyped name.
     /// </summary>
-    /// <param name="text">The target, or a component of it.</param>
-    /// <param name="names">The names of the captures.</param>
-    /// <param name="convert">Converts the UTF-8 of literal text to the form in which it is written.</param>
-    /// <param name="parts">The parts.</param>
     public static RuleProblem? Split(string text, List<string> names, Func<byte[], byte[]> convert, out TargetPart[] parts)
     {
         var split = new List<TargetPart>();

@@ -11,9 +11,6 @@ internal static class RedirectsFile
 {
     public const string Name = "_redirects";
 
-    /// <param name="bytes">The file.</param>
-    /// <param name="routes">The list to which the rules are appended in order.</param>
-    /// <param name="warnings">The problems, as "file:line: cause remedy".</param>
     public static void Parse(ReadOnlySpan<byte> bytes, List<Route> routes, out IEnumerable<string> warnings)
     {
         var file = new RuleFile(Name);
@@ -93,7 +90,8 @@ internal static class RedirectLine
     {
         for (int i = 1; i < words.Length; i++)
         {
-            if (words[i][0] == '/' || UrlHost.StartIn(words[i]) > 0 || IsStatus(words[i]) || !words[i].Contains('=', StringComparison.Ordinal))
+            string word = words[i];
+            if (word[0] == '/' || UrlHost.StartIn(word) > 0 || IsStatus(word) || !word.Contains('=', StringComparison.Ordinal))
             {
                 return i;
             }

@@ -5,29 +5,15 @@ using Millrace.Http;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>A compiled <see cref="RedirectRule"/>. Immutable; applying it allocates nothing.</summary>
-internal sealed class Route
+internal sealed class Route(
+    RedirectRule rule, PathPattern from, RequiredQuery[] requiredQuery, LocationTemplate? location, PathTemplate? path)
 {
-    private readonly PathPattern _from;
-    private readonly RequiredQuery[] _requiredQuery;
-    private readonly LocationTemplate? _location;
-    private readonly PathTemplate? _path;
+    public int Status => rule.Status;
 
-    private Route(RedirectRule rule, PathPattern from, RequiredQuery[] requiredQuery, LocationTemplate? location, PathTemplate? path)
-    {
-        _from = from;
-        _requiredQuery = requiredQuery;
-        _location = location;
-        _path = path;
-        Status = rule.Status;
-        Phase = rule.Forced ? RulePhase.BeforeFiles : RulePhase.AfterFiles;
-    }
-
-    public int Status { get; }
-
-    public RulePhase Phase { get; }
+    public RulePhase Phase => rule.Forced ? RulePhase.BeforeFiles : RulePhase.AfterFiles;
 
     /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
-    public byte[]? ExactPath => _from.Literal;
+    public byte[]? ExactPath => from.Literal;
 
     public static bool TryCompile(
         RedirectRule rule, [NotNullWhen(true)] out Route? route, [NotNullWhen(false)] out RuleProblem? problem)
@@ -61,14 +47,14 @@ internal sealed class Route
     {
         target = default;
         Span<TextRange> ranges = stackalloc TextRange[RuleLimits.CapturesMax];
-        if (!_from.TryMatch(decodedPath, ranges) || !HasRequiredQuery(query, ranges))
+        if (!from.TryMatch(decodedPath, ranges) || !HasRequiredQuery(query, ranges))
         {
             return RuleMatch.None;
         }
 
-        var captures = new RouteCaptures(decodedPath, query, ranges, _from.CaptureNames.Count);
-        return _location is not null
-            ? Redirect(_location, captures, decodedPath, query, scratch, out target)
+        var captures = new RouteCaptures(decodedPath, query, ranges, from.CaptureNames.Count);
+        return location is not null
+            ? Redirect(location, captures, decodedPath, query, scratch, out target)
             : Rewrite(captures, scratch, out target);
     }
 
@@ -82,7 +68,7 @@ internal sealed class Route
     {
         target = default;
         if (!template.TryWrite(
-            captures, query, _requiredQuery, scratch, out ReadOnlySpan<byte> location, out var newPath, out var newQuery))
+            captures, query, requiredQuery, scratch, out ReadOnlySpan<byte> location, out var newPath, out var newQuery))
         {
             return RuleMatch.TooLong;
         }
@@ -99,15 +85,15 @@ internal sealed class Route
 
     private RuleMatch Rewrite(scoped RouteCaptures captures, Span<byte> scratch, out RuleTarget target)
     {
-        ReadOnlySpan<byte> path = default;
-        RuleMatch match = _path is null ? RuleMatch.Rewrite : _path.Write(captures, scratch, out path);
-        target = match == RuleMatch.Rewrite ? new RuleTarget { Status = Status, Path = path } : default;
+        ReadOnlySpan<byte> file = default;
+        RuleMatch match = path is null ? RuleMatch.Rewrite : path.Write(captures, scratch, out file);
+        target = match == RuleMatch.Rewrite ? new RuleTarget { Status = Status, Path = file } : default;
         return match;
     }
 
     private bool HasRequiredQuery(ReadOnlySpan<byte> query, Span<TextRange> ranges)
     {
-        foreach (RequiredQuery parameter in _requiredQuery)
+        foreach (RequiredQuery parameter in requiredQuery)
         {
             if (!QueryText.TryFind(query, parameter.Name, out TextRange value))
             {

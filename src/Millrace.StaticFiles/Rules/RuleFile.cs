@@ -41,7 +41,8 @@ internal sealed class RuleFile(string name)
         {
             if (lines.Current.Length > RuleLimits.LineBytesMax)
             {
-                Warn(lines.Number, new RuleProblem($"The line has {lines.Current.Length} bytes.", $"Write at most {RuleLimits.LineBytesMax}."));
+                string cause = $"The line has {lines.Current.Length} bytes.";
+                Warn(lines.Number, new RuleProblem(cause, $"Write at most {RuleLimits.LineBytesMax}."));
             }
             else
             {

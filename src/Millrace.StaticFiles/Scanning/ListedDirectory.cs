@@ -4,9 +4,6 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Scanning;
 
 /// <summary>A directory while a scan reads it; becomes a <see cref="SiteDirectory"/>.</summary>
-/// <param name="path">Its path.</param>
-/// <param name="previous">The directory at that path in the previous snapshot.</param>
-/// <param name="parent">The directories that contain it.</param>
 internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, DirectoryChain? parent)
 {
     public SitePath Path { get; } = path;
@@ -60,7 +57,6 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Di
         !IsNew && Previous is { IsComplete: true, HasSymlinks: false, SkippedCount: 0, IsBelowLink: false, Aliases.Count: 0 };
 
     /// <summary>Carries over the previous entries except for the checked names.</summary>
-    /// <param name="found">The files that the checked names are now.</param>
     public void CarryOver(IEnumerable<ListedFile> found)
     {
         var checkedNames = new HashSet<byte[]>(Names!, BytesComparer.Instance);
@@ -169,8 +165,6 @@ internal sealed record DirectoryChain(FileState State, DirectoryChain? Parent)
 }
 
 /// <summary>A regular file that a scan met, and its asset.</summary>
-/// <param name="path">Its path.</param>
-/// <param name="state">Its state at that moment: enough to tell whether it is new, and to order files by size.</param>
 internal sealed class ListedFile(SitePath path, in FileState state)
 {
     public SitePath Path { get; } = path;

@@ -150,8 +150,5 @@ internal sealed class SnapshotBuilder(
 }
 
 /// <summary>The difference between one snapshot and the next.</summary>
-/// <param name="Next">The content of the next snapshot.</param>
-/// <param name="Dropped">The assets of the previous snapshot that it does not contain.</param>
-/// <param name="Removed">The directories of the previous snapshot that it does not contain.</param>
 internal sealed record SnapshotChange(
     SnapshotContent Next, IReadOnlyCollection<Asset> Dropped, IReadOnlyCollection<SitePath> Removed);

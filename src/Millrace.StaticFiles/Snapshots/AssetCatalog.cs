@@ -52,9 +52,6 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     public int SnapshotsHeld => _freeQueue.LiveCount;
 
     /// <summary>Opens and scans a root. Throws <see cref="SiteException"/> if it cannot be served.</summary>
-    /// <param name="options">What to serve, and how.</param>
-    /// <param name="observer">Notified of each directory, now and at every change.</param>
-    /// <param name="progress">Reports long scans; remains the caller's.</param>
     public static AssetCatalog Open(SiteOptions options, IDirectoryObserver? observer = null, ScanProgress? progress = null)
     {
         options.Validate();
@@ -94,7 +91,6 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// Rescans what changed in some directories, and what is new below them. Throws <see cref="SiteException"/> if the site cannot be
     /// served in its present state; the current snapshot then stays.
     /// </summary>
-    /// <param name="changes">At most one for each directory. Unknown directories are ignored.</param>
     public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Change(previous => _builder.BuildChanges(previous, changes));
 
     /// <summary>Adds coded variants to an asset from <see cref="CatalogSnapshot.AssetsToCompress"/>; all of them or none.</summary>

@@ -21,33 +21,17 @@ internal enum BodyOpening
 /// <see cref="Close"/> must be called exactly once. Opened with a <see cref="SiteBinding"/>, it keeps the snapshot alive until then and
 /// belongs to the binding's thread; opened with a snapshot, the caller keeps its own lease.
 /// </summary>
-internal readonly struct BodySource
+internal readonly struct BodySource(
+    CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
 {
-    private readonly CatalogSnapshot _snapshot;
-    private readonly SiteBinding? _binding;
-    private readonly bool _ownsDescriptor;
-    private readonly long _modifiedAtNs;
-
-    private BodySource(
-        CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
-    {
-        _snapshot = snapshot;
-        _binding = binding;
-        _modifiedAtNs = modifiedAtNs;
-        Asset = asset;
-        Size = size;
-        Descriptor = descriptor;
-        _ownsDescriptor = ownsDescriptor;
-    }
-
-    public Asset Asset { get; }
+    public Asset Asset => asset;
 
     /// <summary>The size to send. For an asset that is opened on demand or large, the file's size when it was opened.</summary>
-    public long Size { get; }
+    public long Size => size;
 
-    public int Descriptor { get; }
+    public int Descriptor => descriptor;
 
-    private AssetFiles Files => FilesOf(_binding);
+    private AssetFiles Files => FilesOf(binding);
 
     /// <summary>
     /// Whether the file is still the one that the asset was made from. If not, the asset's validators do not apply to this body. For an
@@ -59,7 +43,7 @@ internal readonly struct BodySource
     public bool IsDeferred { get; private init; }
 
     /// <summary>Whether its descriptor was opened for this response alone.</summary>
-    public bool OwnsDescriptor => _ownsDescriptor;
+    public bool OwnsDescriptor => ownsDescriptor;
 
     /// <summary>Opens the body of an asset of the binding's current snapshot.</summary>
     public static BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source)
@@ -93,7 +77,7 @@ internal readonly struct BodySource
     }
 
     /// <summary>Opens the file of a deferred source. The result replaces this source: close only one of them.</summary>
-    public BodyOpening TryOpenDeferred(out BodySource opened) => TryOpen(_snapshot, _binding, Asset, out opened);
+    public BodyOpening TryOpenDeferred(out BodySource opened) => TryOpen(snapshot, binding, asset, out opened);
 
     /// <summary>Closes the descriptor of a source that was opened in place of a deferred one; the deferred one stays.</summary>
     public void CloseFile() => Files.Close(Descriptor);
@@ -106,34 +90,34 @@ internal readonly struct BodySource
     public BodyChange Change() => ChangeTo(Files.Stat(Descriptor, out FileState now), now);
 
     /// <summary>
-    /// As <see cref="Change()"/>, for a read whose completion was delivered to the binding's reactor in this loop iteration or before: a stat
-    /// that another response did in this iteration is reused.
+    /// As <see cref="Change()"/>, for a read whose completion was delivered to the binding's reactor in this loop iteration or before: a
+    /// stat that another response did in this iteration is reused.
     /// </summary>
-    public BodyChange Change(long iteration) => _binding is null || _ownsDescriptor
+    public BodyChange Change(long iteration) => binding is null || ownsDescriptor
         ? Change()
-        : ChangeTo(_binding.Stat(Descriptor, iteration, out FileState now), now);
+        : ChangeTo(binding.Stat(Descriptor, iteration, out FileState now), now);
 
     /// <summary>Whether the file's modification time, as of when it was opened, is at least this long ago.</summary>
-    public bool HasBeenQuietFor(TimeSpan time) => WallClock.NowNs - _modifiedAtNs >= time.Ticks * 100;
+    public bool HasBeenQuietFor(TimeSpan time) => WallClock.NowNs - modifiedAtNs >= time.Ticks * 100;
 
     /// <summary>The same source with the file's present state. It replaces this one: close only one of them.</summary>
     public BodySource Renewed() => Files.Stat(Descriptor, out FileState now) < 0
         ? this
-        : new BodySource(_snapshot, _binding, Asset, now.Size, now.ModifiedAtNs, Descriptor, _ownsDescriptor);
+        : new BodySource(snapshot, binding, asset, now.Size, now.ModifiedAtNs, descriptor, ownsDescriptor);
 
     public void Close()
     {
-        if (_ownsDescriptor)
+        if (ownsDescriptor)
         {
             Files.Close(Descriptor);
         }
 
-        _binding?.EndUse(_snapshot);
+        binding?.EndUse(snapshot);
     }
 
     private BodyChange ChangeTo(int statResult, in FileState now) =>
         statResult < 0 ? BodyChange.Rewritten
-        : now.Size == Size && now.ModifiedAtNs == _modifiedAtNs ? BodyChange.None
+        : now.Size == Size && now.ModifiedAtNs == modifiedAtNs ? BodyChange.None
         : now.Size > Size ? BodyChange.Grown
         : BodyChange.Rewritten;
 

@@ -11,8 +11,9 @@ namespace Millrace.StaticFiles.Snapshots;
 
 /// <summary>
 /// A site at one moment: its directories, assets and rules, readable by any thread that holds a lease. A reactor's binding takes one lease
-/// per snapshot; requests on any thread are counted by <see cref="Requests"/>, which holds one for all of them. After the last release, assets that no other live snapshot contains are freed on the thread pool, because
-/// closing ten thousand files would stall a reactor for milliseconds.
+/// per snapshot; requests on any thread are counted by <see cref="Requests"/>, which holds one for all of them. After the last release,
+/// assets that no other live snapshot contains are freed on the thread pool, because closing ten thousand files would stall a reactor for
+/// milliseconds.
 /// </summary>
 internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 {
@@ -40,9 +41,6 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
     /// <summary>The native memory of its bodies, including those shared with other snapshots, without published variants.</summary>
     public long InMemoryBytes => Content.Totals.InMemoryBytes;
-
-    /// <summary>The descriptors of its assets, including shared ones, without that of its root.</summary>
-    public int DescriptorCount => Content.Totals.Descriptors;
 
     /// <summary>The entries that are not served, and why: up to a hundred of <see cref="SkippedCount"/>.</summary>
     public IReadOnlyList<SkippedEntry> Skipped => Content.Skipped.Entries;

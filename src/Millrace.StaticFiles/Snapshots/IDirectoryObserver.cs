@@ -17,15 +17,12 @@ internal interface IDirectoryObserver
     void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state);
 
     /// <summary>A known directory is unchanged, and only some of its entries are about to be read.</summary>
-    /// <param name="path">Its path.</param>
     void Keeping(ReadOnlySpan<byte> path);
 
     /// <summary>An entry is a symlink, to a file, a directory or nothing.</summary>
-    /// <param name="path">The path of the symlink itself.</param>
     void MetSymlink(ReadOnlySpan<byte> path);
 
     /// <summary>A directory is no longer part of the site. Called after the swap.</summary>
-    /// <param name="path">Its path.</param>
     void Left(ReadOnlySpan<byte> path);
 }
 

@@ -104,7 +104,7 @@ internal sealed class SiteBinding(Site site, AssetFiles? files = null) : IDispos
         return result;
     }
 
-    /// <summary>Lets the snapshot go when the reactor ends or no longer serves the site; bodies being sent keep it until they end.</summary>
+    /// <summary>Ends the binding when the reactor ends or no longer serves the site; bodies being sent keep their snapshots.</summary>
     public void Dispose()
     {
         if (!_isDisposed)

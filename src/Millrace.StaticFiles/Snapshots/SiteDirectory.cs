@@ -11,10 +11,6 @@ internal sealed class SiteDirectory
     private readonly Asset[] _assets;
     private readonly HashIndex _byName;
 
-    /// <param name="path">Its path.</param>
-    /// <param name="state">Its state before it was listed.</param>
-    /// <param name="assets">Its files, ordered by name.</param>
-    /// <param name="subdirectories">The paths of the directories in it.</param>
     public SiteDirectory(SitePath path, in FileState state, Asset[] assets, SitePath[] subdirectories)
     {
         SitePath = path;

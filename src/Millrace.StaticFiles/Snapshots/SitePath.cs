@@ -32,7 +32,7 @@ internal readonly struct SitePath : IEquatable<SitePath>
     public ReadOnlySpan<byte> RelativeZ => IsRoot ? ".\0"u8 : _pathZ.AsSpan(1);
 
     /// <summary>What follows the last '/'.</summary>
-    public ReadOnlySpan<byte> Name => Bytes[(Bytes.LastIndexOf((byte)'/') + 1)..];
+    public ReadOnlySpan<byte> Name => LastSegment(Bytes);
 
     public ReadOnlyMemory<byte> NameMemory => _pathZ.AsMemory(Bytes.LastIndexOf((byte)'/') + 1, Name.Length);
 
@@ -40,6 +40,15 @@ internal readonly struct SitePath : IEquatable<SitePath>
     public ReadOnlySpan<byte> NameZ => _pathZ.AsSpan(Bytes.LastIndexOf((byte)'/') + 1);
 
     public bool IsRoot => _pathZ.Length == 1;
+
+    public static ReadOnlySpan<byte> LastSegment(ReadOnlySpan<byte> path) => path[(path.LastIndexOf((byte)'/') + 1)..];
+
+    /// <summary>What precedes the first '/'; all of it if there is none.</summary>
+    public static ReadOnlySpan<byte> FirstSegment(ReadOnlySpan<byte> path)
+    {
+        int slash = path.IndexOf((byte)'/');
+        return slash < 0 ? path : path[..slash];
+    }
 
     public static SitePath Of(ReadOnlySpan<byte> path)
     {

@@ -70,7 +70,4 @@ internal enum SkipReason
 }
 
 /// <summary>An entry that is not served, for the log.</summary>
-/// <param name="Path">From the root; bytes that are not valid UTF-8 show as U+FFFD.</param>
-/// <param name="Reason">Why.</param>
-/// <param name="Error">The errno, 0 if there was none.</param>
 internal readonly record struct SkippedEntry(string Path, SkipReason Reason, int Error);

@@ -147,7 +147,7 @@ public sealed class SiteBindingTests : IDisposable
 
         // Two versions have their full share; the third and fourth find nothing left, and still serve everything from the files.
         Assert.Equal([640, 640, 0], leased.Select(snapshot => snapshot.InMemoryBytes));
-        Assert.Equal([10, 10, 0], leased.Select(snapshot => snapshot.DescriptorCount));
+        Assert.Equal([10, 10, 0], leased.Select(snapshot => snapshot.Content.Totals.Descriptors));
         Assert.Equal(1280, catalog.InMemoryBytesHeld);
         Assert.Equal(20, catalog.DescriptorsHeld);
         Assert.Equal(new string('\x3', 64), catalog.Current.Body("/small0"));
@@ -160,7 +160,7 @@ public sealed class SiteBindingTests : IDisposable
 
         catalog.Reload();
         Assert.Equal(640, catalog.Current.InMemoryBytes);
-        Assert.Equal(10, catalog.Current.DescriptorCount);
+        Assert.Equal(10, catalog.Current.Content.Totals.Descriptors);
 
         void WriteAll(byte version)
         {
