@@ -47,7 +47,7 @@ internal static class Server
 
             // Before the change of user, while all files are accessible.
             using var hosted = new HostedSites(logging);
-            hosted.PrivateFiles.Keep(ServerFiles.Of(options, configuration.Path, https));
+            hosted.PrivateFiles.Add(ServerFiles.Of(options, configuration.Path, https));
 
             // From here on as the configured user: files that this user may not read are not served.
             Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);

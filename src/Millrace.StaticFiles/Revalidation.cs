@@ -18,11 +18,8 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
     private readonly Lock _refreshLock = new();
 
     /// <summary>When a directory was refreshed without result. Limits retries, as each may wait for a network timeout.</summary>
-    private readonly ConcurrentDictionary<byte[], long> _failedAtMs = new(PathBytes.Comparer);
+    private readonly ConcurrentDictionary<byte[], long> _failedAtMs = new(BytesComparer.Instance);
 
-    /// <param name="targetPath">The request's path, percent-encoded. Ownership passes to this method.</param>
-    /// <param name="query">The query without '?'. Ownership passes to this method.</param>
-    /// <param name="accept">The Accept field. Ownership passes to this method.</param>
     public void Run(byte[] targetPath, byte[] query, byte[] accept)
     {
         byte[] decoded = new byte[targetPath.Length];
@@ -33,8 +30,8 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
         }
 
         // A refresh may change where the request resolves, rules above all. Each path is checked once.
-        var visited = new HashSet<byte[]>(PathBytes.Comparer);
-        byte[][] next = result == PathResult.Ok ? [path.ToArray()] : [.. PathsAskedBy(targetPath, query, accept)];
+        var visited = new HashSet<byte[]>(BytesComparer.Instance);
+        byte[][] next = result == PathResult.Ok ? [path.ToArray()] : [.. PathsLookedUpFor(targetPath, query, accept)];
         while (next.Length > 0)
         {
             foreach (byte[] candidate in next)
@@ -43,7 +40,7 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
                 RefreshIfStale(candidate);
             }
 
-            next = [.. PathsAskedBy(targetPath, query, accept).Except(visited, PathBytes.Comparer)];
+            next = [.. PathsLookedUpFor(targetPath, query, accept).Except(visited, BytesComparer.Instance)];
         }
     }
 
@@ -111,9 +108,9 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
         }
     }
 
-    private HashSet<byte[]> PathsAskedBy(byte[] targetPath, byte[] query, byte[] accept)
+    private HashSet<byte[]> PathsLookedUpFor(byte[] targetPath, byte[] query, byte[] accept)
     {
-        var scratch = new PlanScratch { PathsAsked = new HashSet<byte[]>(PathBytes.Comparer) };
+        var scratch = new PlanScratch { LookedUpPaths = new HashSet<byte[]>(BytesComparer.Instance) };
         CatalogSnapshot snapshot = catalog.Acquire();
         try
         {
@@ -126,7 +123,7 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
                 AccessDecision = AccessDecision.Granted,
             };
             _ = planner.Decide(request, snapshot, scratch);
-            return scratch.PathsAsked;
+            return scratch.LookedUpPaths;
         }
         finally
         {

@@ -47,7 +47,7 @@ internal sealed class Site : IDisposable
         Catalog.Changed += OnChanged;
         OnChanged();
         _log.ReportSkipped(_root, catalog.Current);
-        _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.CompressionFailed) : null;
+        _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.ReportCompressionFailure) : null;
         watch.Start(catalog);
     }
 
@@ -72,7 +72,7 @@ internal sealed class Site : IDisposable
         var log = new SiteLog(logger);
         PrivateFiles? own = options is { PrivateFiles: null, PasswordFile: not null } ? new PrivateFiles() : null;
         options = options with { PrivateFiles = options.PrivateFiles ?? own };
-        options.PrivateFiles?.Keep(options.PasswordFile is string privateFile ? [privateFile] : []);
+        options.PrivateFiles?.Add(options.PasswordFile is string privateFile ? [privateFile] : []);
         BasicAuthentication? access = options.PasswordFile is string file
             ? BasicAuthentication.Open(file, options.Realm, refusal => log.PasswordFileRefused(refusal.Message))
             : null;

@@ -1,6 +1,9 @@
+using System.Globalization;
 using Microsoft.Extensions.Logging;
+using Millrace.Interop.Users;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
+using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles;
 
@@ -16,6 +19,7 @@ internal sealed partial class SiteLog(ILogger logger)
     private IReadOnlyList<string> _reported = [];
     private RuleFileStates? _reportedOf;
     private HashSet<string> _reportedUnreadable = [];
+    private readonly FailureLog _compressionFailures = new();
 
     /// <summary>Logs rules that are not applied, once for as long as they stay the same.</summary>
     public void Report(IReadOnlyList<string> warnings)
@@ -59,12 +63,12 @@ internal sealed partial class SiteLog(ILogger logger)
             _reportedUnreadable = unreadable;
             foreach (string path in added.Take(NamedMax))
             {
-                Unreadable(path, root, ProcessUser.Describe());
+                Unreadable(path, root, DescribeUser());
             }
 
             if (added.Length > NamedMax)
             {
-                MoreUnreadable(added.Length - NamedMax, root, ProcessUser.Describe());
+                MoreUnreadable(added.Length - NamedMax, root, DescribeUser());
             }
 
             foreach (string path in removed.Where(path => current.HasReadable(path)).Take(NamedMax))
@@ -92,8 +96,18 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(421, LogLevel.Error, "The password file was not reloaded; its previous users stay valid. {Cause}")]
     public partial void PasswordFileRefused(string cause);
 
-    [LoggerMessage(422, LogLevel.Error, "Background compression failed and stays off until a restart; files are served uncompressed.")]
+    [LoggerMessage(422, LogLevel.Error,
+        "Background compression failed and is tried again at the next change; until then files may be served uncompressed.")]
     public partial void CompressionFailed(Exception error);
+
+    /// <summary>As the other overload, once for as long as the same error recurs at each change.</summary>
+    public void ReportCompressionFailure(Exception error)
+    {
+        if (_compressionFailures.ShouldLogFailure(error.Message, Environment.TickCount64))
+        {
+            CompressionFailed(error);
+        }
+    }
 
     [LoggerMessage(423, LogLevel.Warning, "{Count} entries of {Root} are not served: {Entries}")]
     public partial void EntriesSkipped(string root, int count, string entries);
@@ -126,4 +140,11 @@ internal sealed partial class SiteLog(ILogger logger)
     public partial void RevalidationRecovered(string root);
 
     private static bool IsUnreadable(SkippedEntry entry) => entry.Reason == SkipReason.Unreadable;
+
+    /// <summary>The number of the user that this process reads files as, and its name if it has one on this machine.</summary>
+    private static string DescribeUser()
+    {
+        string number = UserCalls.UserId.ToString(CultureInfo.InvariantCulture);
+        return Environment.UserName is { Length: > 0 } name ? $"uid {number}, {name}" : $"uid {number}";
+    }
 }

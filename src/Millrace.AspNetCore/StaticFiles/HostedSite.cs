@@ -5,11 +5,9 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
-/// <summary>A site that an application serves, and the snapshot binding of its requests. Any thread.</summary>
+/// <summary>A site that an application serves. Any thread.</summary>
 internal sealed class HostedSite(Site site) : IDisposable
 {
-    private readonly SharedSnapshotBinding _binding = new(site.Catalog);
-
     public ResponsePlanner Planner => site.Planner;
 
     /// <summary>The site's authentication; null for public access.</summary>
@@ -17,7 +15,7 @@ internal sealed class HostedSite(Site site) : IDisposable
 
     public bool Revalidates => site.Revalidates;
 
-    public SnapshotReference Lease() => _binding.Lease();
+    public SnapshotLease Lease() => site.Catalog.AcquireForRequest();
 
     /// <summary>
     /// Has the site check whether its files for a request have changed. Copies the request, as the scratch memory is reused during the
@@ -26,9 +24,5 @@ internal sealed class HostedSite(Site site) : IDisposable
     public Task RevalidateAsync(scoped in PlanRequest request) =>
         site.RevalidateAsync(request.Path.ToArray(), request.Query.ToArray(), request.Accept.ToArray());
 
-    public void Dispose()
-    {
-        _binding.Dispose();
-        site.Dispose();
-    }
+    public void Dispose() => site.Dispose();
 }

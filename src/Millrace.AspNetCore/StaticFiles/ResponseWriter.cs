@@ -76,7 +76,7 @@ internal readonly ref struct ResponseWriter(HttpContext context, PlanThreadState
             return opening == BodyOpening.Exhausted ? SiteOutcome.Exhausted : SiteOutcome.PassedOn;
         }
 
-        send = BeginWhole(ResponsePlan.Bare(plan.Status, PlanBody.StatusText, plan.Fields), ErrorResponse.TextOf(plan.Status));
+        send = BeginWhole(new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields), ErrorResponse.TextOf(plan.Status));
         return SiteOutcome.Begun;
     }
 

@@ -48,14 +48,14 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         if (site.Access is BasicAuthentication access)
         {
             authorization = threadState.Text.Add(context.Request.Headers.Authorization);
-            AccessDecision decision = verdict == AccessDecision.Unverified ? AccessDecisions.Of(access.Decide(authorization)) : verdict;
+            AccessDecision decision = verdict == AccessDecision.Unverified ? access.Decide(authorization) : verdict;
             request = request with { AccessDecision = decision };
         }
 
         request = request with { MayWait = mayWait };
         BodySender send = default;
         SiteOutcome outcome;
-        SnapshotReference lease = site.Lease();
+        SnapshotLease lease = site.Lease();
         try
         {
             outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out Task? preparation);
@@ -177,7 +177,7 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
 
     /// <summary>Verifying new credentials takes tens of milliseconds, on other threads; then the request is planned again.</summary>
     private async Task VerifyAndRespondAsync(HttpContext context, byte[] authorization, bool isLast) =>
-        await RespondAsync(context, AccessDecisions.Of(await site.Access!.VerifyAsync(authorization)), isLast);
+        await RespondAsync(context, await site.Access!.VerifyAsync(authorization), isLast);
 
     private async Task PrepareAndRespondAsync(HttpContext context, AccessDecision verdict, bool isLast, Task preparation)
     {

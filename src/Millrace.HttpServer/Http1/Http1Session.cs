@@ -267,7 +267,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             return Next.Prepare;
         }
 
-        SnapshotLease lease = binding.AcquireLatest();
+        binding.AcquireLatest();
         ResponsePlan plan = reactorState.Plan(binding, head, input, _authentication, mayWait: !_isPrepared);
         if (plan.NeedsVerification)
         {
@@ -303,7 +303,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         {
             var response = new ResponseWriter(
                 connection, reactorState, head.Version, ConnectionLine(head.Version), includesBody, _exchange);
-            status = response.Begin(plan, lease, out _send);
+            status = response.Begin(plan, binding, out _send);
         }
 
         if (status != plan.Status)

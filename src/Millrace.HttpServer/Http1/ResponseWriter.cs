@@ -29,14 +29,14 @@ internal readonly ref struct ResponseWriter(
     /// Begins the response; <paramref name="send"/> is the body that remains to be sent. Returns a status other than the plan's, with
     /// nothing written, if the file cannot be opened now.
     /// </summary>
-    public int Begin(scoped in ResponsePlan plan, SnapshotLease lease, out BodySender send)
+    public int Begin(scoped in ResponsePlan plan, SiteBinding binding, out BodySender send)
     {
         send = default;
         switch (plan.Body)
         {
             case PlanBody.Asset:
             case PlanBody.Ranges:
-                return BeginAsset(plan, lease, out send);
+                return BeginAsset(plan, binding, out send);
             case PlanBody.Document:
                 send = BeginDocument(plan, plan.Document!.Bytes);
                 return plan.Status;
@@ -49,10 +49,10 @@ internal readonly ref struct ResponseWriter(
         }
     }
 
-    private int BeginAsset(scoped in ResponsePlan plan, SnapshotLease lease, out BodySender send)
+    private int BeginAsset(scoped in ResponsePlan plan, SiteBinding binding, out BodySender send)
     {
         send = default;
-        BodyOpening opening = BodySource.TryOpen(lease, plan.Asset!, out BodySource source);
+        BodyOpening opening = BodySource.TryOpen(binding, plan.Asset!, out BodySource source);
         bool wasOpened = opening == BodyOpening.Opened && source.OwnsDescriptor;
         if (wasOpened && !connection.TryHoldFile(source.Descriptor))
         {
@@ -96,7 +96,7 @@ internal readonly ref struct ResponseWriter(
     {
         if (plan.Status >= 400)
         {
-            WriteStatusText(ResponsePlan.Bare(plan.Status, PlanBody.StatusText, plan.Fields));
+            WriteStatusText(new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields));
             return plan.Status;
         }
 

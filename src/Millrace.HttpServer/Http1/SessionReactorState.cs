@@ -138,7 +138,7 @@ internal sealed class SessionReactorState : IDisposable
             MayWait = mayWait,
             UnixSeconds = _date.UnixSecondsAt(_reactor.NowMs),
         };
-        return binding.Site.Planner.Decide(request, binding.Current.Snapshot, Scratch);
+        return binding.Site.Planner.Decide(request, binding.Current, Scratch);
     }
 
     /// <summary>
@@ -209,11 +209,11 @@ internal sealed class SessionReactorState : IDisposable
         }
 
         // The site may have been replaced meanwhile: another site decides again.
-        return authentication.Verifier == access ? authentication.Decision : AccessDecisions.Of(access.Decide(CredentialsOf(head, bytes)));
+        return authentication.Verifier == access ? authentication.Decision : access.Decide(CredentialsOf(head, bytes));
     }
 
     private static async Task<AuthenticationResult> VerifyAsync(BasicAuthentication access, byte[] authorization) =>
-        new(access, AccessDecisions.Of(await access.VerifyAsync(authorization).ConfigureAwait(false)));
+        new(access, await access.VerifyAsync(authorization).ConfigureAwait(false));
 
     private ReadOnlySpan<byte> CredentialsOf(RequestHead head, ReadOnlySpan<byte> bytes) =>
         _joined.Of(head, bytes, FieldName.Authorization);

@@ -224,7 +224,7 @@ internal sealed partial class Http2Session
     private void RespondUnopened(Http2Stream stream, BodyOpening opening)
     {
         int status = stream.Head.Status;
-        ResponsePlan bare = ResponsePlan.Bare(status, PlanBody.StatusText, stream.Head.Fields);
+        ResponsePlan bare = new ResponsePlan(status, PlanBody.StatusText, stream.Head.Fields);
         stream.Body.Release();
         stream.Head.Release();
         if (status >= 400)

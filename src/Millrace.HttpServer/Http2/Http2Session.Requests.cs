@@ -303,7 +303,7 @@ internal sealed partial class Http2Session
             return;
         }
 
-        SnapshotLease lease = binding.AcquireLatest();
+        binding.AcquireLatest();
         ResponsePlan plan = _reactorState.Plan(
             binding, head, bytes, preparation?.Authentication ?? default, mayWait: preparation is not { IsPrepared: true });
         if (plan.NeedsVerification)
@@ -326,7 +326,7 @@ internal sealed partial class Http2Session
             AbandonBody(stream);
         }
 
-        int status = isTooLarge ? 413 : Respond(stream, plan, lease, includesBody);
+        int status = isTooLarge ? 413 : Respond(stream, plan, binding, includesBody);
         if (status != plan.Status)
         {
             RespondError(stream, status, includesBody);

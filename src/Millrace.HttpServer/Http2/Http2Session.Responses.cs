@@ -18,13 +18,13 @@ internal sealed partial class Http2Session
     /// <summary>
     /// Begins a response. Returns a status other than the plan's, with nothing written, if the file cannot be opened now.
     /// </summary>
-    private int Respond(Http2Stream stream, scoped in ResponsePlan plan, SnapshotLease lease, bool includesBody)
+    private int Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
     {
         switch (plan.Body)
         {
             case PlanBody.Asset:
             case PlanBody.Ranges:
-                return RespondAsset(stream, plan, lease, includesBody);
+                return RespondAsset(stream, plan, binding, includesBody);
             case PlanBody.Document:
                 RespondBytes(stream, plan, plan.Document!.Bytes, plan.Document.Bytes, includesBody);
                 return plan.Status;
@@ -37,18 +37,18 @@ internal sealed partial class Http2Session
         }
     }
 
-    private int RespondAsset(Http2Stream stream, scoped in ResponsePlan plan, SnapshotLease lease, bool includesBody)
+    private int RespondAsset(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
     {
         BodyOpening opening = BodyOpening.Opened;
         BodySource source;
         if (includesBody && BodySource.IsOpenedOnDemand(plan.Asset!))
         {
             // The file is opened when its first byte may be sent.
-            source = BodySource.Defer(lease, plan.Asset!);
+            source = BodySource.Defer(binding, plan.Asset!);
         }
         else
         {
-            opening = BodySource.TryOpen(lease, plan.Asset!, out source);
+            opening = BodySource.TryOpen(binding, plan.Asset!, out source);
         }
 
         if (opening != BodyOpening.Opened)
@@ -74,7 +74,7 @@ internal sealed partial class Http2Session
     {
         if (plan.Status >= 400)
         {
-            ResponsePlan bare = ResponsePlan.Bare(plan.Status, PlanBody.StatusText, plan.Fields);
+            ResponsePlan bare = new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields);
             RespondBytes(stream, bare, ErrorHead.BodyOf(plan.Status), retained: null, includesBody);
             return plan.Status;
         }

@@ -63,7 +63,7 @@ internal sealed class ConfigurationReload(
         IReadOnlyList<EndpointBinding> nextBindings;
         try
         {
-            hosted.PrivateFiles.Keep(ServerFiles.Of(next, configuration.Path, https));
+            hosted.PrivateFiles.Add(ServerFiles.Of(next, configuration.Path, https));
             nextSites = hosted.OpenNext(next.Sites);
             nextBindings = await listenEndpoints.OpenNextAsync(next, https);
         }
@@ -71,7 +71,7 @@ internal sealed class ConfigurationReload(
         {
             hosted.Discard(nextSites);
             httpsEndpoints.Discard(https);
-            hosted.PrivateFiles.KeepOnly(ServerFiles.Of(Current, configuration.Path, before));
+            hosted.PrivateFiles.Replace(ServerFiles.Of(Current, configuration.Path, before));
             throw;
         }
 
@@ -81,7 +81,7 @@ internal sealed class ConfigurationReload(
         await listenEndpoints.ReplaceAsync(nextBindings, next, https);
         httpsEndpoints.Replace(https, next.Https);
         Current = next;
-        hosted.PrivateFiles.KeepOnly(ServerFiles.Of(next, configuration.Path, https));
+        hosted.PrivateFiles.Replace(ServerFiles.Of(next, configuration.Path, https));
         Array.ForEach(kept, static site => site.Reload());
         if (https == before)
         {

@@ -2,6 +2,7 @@ using System.Security.Cryptography;
 using System.Text;
 using Millrace.Http;
 using Millrace.Interop.Crypt;
+using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -43,11 +44,10 @@ internal sealed class BasicAuthentication : IDisposable
 
     public ReadOnlySpan<byte> Challenge => _challenge;
 
-    /// <summary>Throws <see cref="SiteException"/> if the file cannot be used, or this system cannot hash passwords.</summary>
-    /// <param name="passwordFile">The file's path.</param>
-    /// <param name="realm">The text that a browser shows its user.</param>
-    /// <param name="onRefused">Called once, on the thread pool, with the reason why a changed file is not used.</param>
-    /// <param name="time">The clock.</param>
+    /// <summary>
+    /// Throws <see cref="SiteException"/> if the file cannot be used, or this system cannot hash passwords. Reports once, on the thread
+    /// pool, why a file that changed later is not used.
+    /// </summary>
     public static BasicAuthentication Open(
         string passwordFile, string realm, Action<SiteException>? onRefused = null, TimeProvider? time = null)
     {
@@ -66,7 +66,7 @@ internal sealed class BasicAuthentication : IDisposable
     /// <summary>Throws if the file is inside the site's root. Even then the site does not serve it while the server uses it.</summary>
     public void RequireUnserved(CatalogSnapshot site)
     {
-        foreach (SkippedEntry entry in site.Skipped.Where(static entry => entry.Reason == SkipReason.KeptByServer))
+        foreach (SkippedEntry entry in site.Skipped.Where(static entry => entry.Reason == SkipReason.Private))
         {
             if (site.Content.Root.Stat(Encoding.UTF8.GetBytes(entry.Path[1..] + "\0"), out FileState state) == 0 && _file.Is(state))
             {
@@ -77,23 +77,25 @@ internal sealed class BasicAuthentication : IDisposable
         }
     }
 
-    /// <summary>Decides without hashing; for reactors: takes one or two microseconds and allocates nothing.</summary>
-    /// <param name="authorization">The field's value; empty if absent.</param>
-    public CredentialDecision Decide(ReadOnlySpan<byte> authorization)
+    /// <summary>
+    /// Decides without hashing, never <see cref="AccessDecision.Overloaded"/>. For reactors: takes one or two microseconds and allocates
+    /// nothing.
+    /// </summary>
+    public AccessDecision Decide(ReadOnlySpan<byte> authorization)
     {
         if (authorization.IsEmpty || authorization.Length > AuthorizationBytesMax)
         {
-            return CredentialDecision.Denied;
+            return AccessDecision.Denied;
         }
 
         Span<byte> decoded = stackalloc byte[UserCredentials.CredentialBytesMax];
-        CredentialDecision decision = CredentialDecision.Denied;
+        AccessDecision decision = AccessDecision.Denied;
         if (BasicCredentials.TryDecode(authorization, decoded, out ReadOnlySpan<byte> user, out ReadOnlySpan<byte> password))
         {
             // An unknown user takes the same path: the cache has no entry for it.
             State current = Volatile.Read(ref _current);
             var credentials = new UserCredentials(user, password, current.Table.HashOf(user, out _));
-            decision = current.Cache.Contains(credentials) ? CredentialDecision.Granted : CredentialDecision.Unverified;
+            decision = current.Cache.Contains(credentials) ? AccessDecision.Granted : AccessDecision.Unverified;
         }
 
         CryptographicOperations.ZeroMemory(decoded);
@@ -101,10 +103,10 @@ internal sealed class BasicAuthentication : IDisposable
     }
 
     /// <summary>
-    /// Verifies credentials that are <see cref="CredentialDecision.Unverified"/>. Completes on the thread pool, or at once.
+    /// Verifies credentials that are <see cref="AccessDecision.Unverified"/>. Completes on the thread pool, or at once.
     /// </summary>
     /// <param name="authorization">A copy of the field's value; this object takes ownership and wipes it.</param>
-    public Task<VerificationOutcome> VerifyAsync(byte[] authorization) => _queue.VerifyAsync(authorization);
+    public Task<AccessDecision> VerifyAsync(byte[] authorization) => _queue.VerifyAsync(authorization);
 
     /// <summary>Checks the file now.</summary>
     public void Refresh()
@@ -171,17 +173,4 @@ internal sealed class BasicAuthentication : IDisposable
 
     /// <summary>The content of the file, and the cache of credentials that it verified: they are replaced together.</summary>
     private sealed record State(PasswordTable Table, CredentialCache Cache);
-}
-
-/// <summary>The result of checking credentials without hashing.</summary>
-internal enum CredentialDecision
-{
-    /// <summary>They are missing or malformed: 401 with the challenge.</summary>
-    Denied,
-
-    /// <summary>They were verified within the last minutes.</summary>
-    Granted,
-
-    /// <summary>They need a hash: <see cref="BasicAuthentication.VerifyAsync"/>.</summary>
-    Unverified,
 }

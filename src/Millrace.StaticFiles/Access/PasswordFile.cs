@@ -1,8 +1,11 @@
+using System.Buffers.Binary;
+using System.Security.Cryptography;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
 using Millrace.Interop.Crypt;
 using Millrace.Interop.Files;
 using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Access;
 
@@ -139,4 +142,53 @@ internal sealed class PasswordFile
     }
 
     private SiteException Refused(string predicate, string remedy) => new($"The password file '{_path}' {predicate}.", remedy);
+}
+
+/// <summary>The users of a site and their password hashes, as read from the file at one time. Immutable.</summary>
+internal sealed class PasswordTable
+{
+    /// <summary>The table before a file was read: no SHA-256 digest is all zero.</summary>
+    public static readonly PasswordTable Empty = new(new byte[SHA256.HashSizeInBytes], []);
+
+    private readonly Dictionary<byte[], byte[]> _hashes;
+    private readonly byte[][] _decoys;
+
+    public PasswordTable(byte[] digest, IEnumerable<KeyValuePair<byte[], byte[]>> users)
+    {
+        Digest = digest;
+        _hashes = new Dictionary<byte[], byte[]>(users, BytesComparer.Instance);
+        _decoys = [.. _hashes.Values];
+    }
+
+    public int Count => _hashes.Count;
+
+    /// <summary>Identifies the file's content. It is as secret as the file.</summary>
+    public byte[] Digest { get; }
+
+    public static byte[] DigestOf(ReadOnlySpan<byte> file) => SHA256.HashData(file);
+
+    /// <summary>
+    /// The hash to compare a user's password with. An unknown user gets the hash of another user, always the same one, so that it takes as
+    /// much time as a known user; the result is then denied in any case. Empty if there are no users.
+    /// </summary>
+    public ReadOnlySpan<byte> HashOf(ReadOnlySpan<byte> user, out bool isKnown)
+    {
+        isKnown = _hashes.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(user, out byte[]? hash);
+        return isKnown ? hash : _decoys.Length == 0 ? [] : _decoys[DecoyHash(user) % (uint)_decoys.Length];
+    }
+
+    /// <summary>
+    /// FNV-1a, with its upper half folded in, because the lower bits alone mix poorly. Seeded by the secret content of the file: outsiders
+    /// cannot predict which decoy a name gets, and it is the same after a restart.
+    /// </summary>
+    private uint DecoyHash(ReadOnlySpan<byte> user)
+    {
+        ulong hash = BinaryPrimitives.ReadUInt64LittleEndian(Digest);
+        foreach (byte value in user)
+        {
+            hash = (hash ^ value) * 0x100000001b3;
+        }
+
+        return (uint)(hash ^ (hash >> 32));
+    }
 }

@@ -1,5 +1,6 @@
 using System.Security.Cryptography;
 using Millrace.Interop.Threads;
+using Millrace.StaticFiles.Planning;
 
 namespace Millrace.StaticFiles.Access;
 
@@ -15,7 +16,7 @@ internal sealed class VerificationQueue : IDisposable
     /// <summary>With scarce processors, a tenth of a reactor's share: sending has priority.</summary>
     private const int Niceness = 10;
 
-    private static readonly Task<VerificationOutcome> Rejected = Task.FromResult(VerificationOutcome.Overloaded);
+    private static readonly Task<AccessDecision> Rejected = Task.FromResult(AccessDecision.Overloaded);
 
     private readonly Func<byte[], bool> _verify;
     private readonly Queue<PendingVerification> _waiting = new(WaitingMax);
@@ -38,7 +39,7 @@ internal sealed class VerificationQueue : IDisposable
     public static int DefaultThreadCount => Math.Clamp(Environment.ProcessorCount / 2, 1, 4);
 
     /// <summary>Takes ownership of the credentials and wipes them at the end. Completes on the thread pool.</summary>
-    public Task<VerificationOutcome> VerifyAsync(byte[] credentials)
+    public Task<AccessDecision> VerifyAsync(byte[] credentials)
     {
         lock (_lock)
         {
@@ -64,7 +65,7 @@ internal sealed class VerificationQueue : IDisposable
             while (_waiting.TryDequeue(out PendingVerification? waiting))
             {
                 CryptographicOperations.ZeroMemory(waiting.Credentials);
-                waiting.SetResult(VerificationOutcome.Overloaded);
+                waiting.SetResult(AccessDecision.Overloaded);
             }
 
             Monitor.PulseAll(_lock);
@@ -78,7 +79,7 @@ internal sealed class VerificationQueue : IDisposable
         {
             try
             {
-                next.SetResult(_verify(next.Credentials) ? VerificationOutcome.Granted : VerificationOutcome.Denied);
+                next.SetResult(_verify(next.Credentials) ? AccessDecision.Granted : AccessDecision.Denied);
             }
 #pragma warning disable CA1031 // The caller gets it. The thread serves the others.
             catch (Exception error)
@@ -107,21 +108,8 @@ internal sealed class VerificationQueue : IDisposable
     }
 
     private sealed class PendingVerification(byte[] credentials)
-        : TaskCompletionSource<VerificationOutcome>(TaskCreationOptions.RunContinuationsAsynchronously)
+        : TaskCompletionSource<AccessDecision>(TaskCreationOptions.RunContinuationsAsynchronously)
     {
         public byte[] Credentials => credentials;
     }
-}
-
-/// <summary>The result of verifying credentials by hash.</summary>
-internal enum VerificationOutcome
-{
-    /// <summary>The user does not exist, or the password is wrong: 401 with the challenge.</summary>
-    Denied,
-
-    /// <summary>They are correct, and are granted without hashing for the next minutes.</summary>
-    Granted,
-
-    /// <summary>Too many requests wait for a hash, or the site is being closed: 503 with Retry-After.</summary>
-    Overloaded,
 }

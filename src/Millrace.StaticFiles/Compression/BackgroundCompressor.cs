@@ -26,10 +26,10 @@ internal sealed class BackgroundCompressor : IDisposable
     private bool _hasFreed;
     private volatile bool _isWorking;
 
-    private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed)
+    private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed, CodeBody code)
     {
         _catalog = catalog;
-        _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax());
+        _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax(), failed, code);
         _failed = failed;
         _thread = new Thread(Run) { IsBackground = true, Name = "millrace-compress" };
     }
@@ -40,11 +40,13 @@ internal sealed class BackgroundCompressor : IDisposable
     /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off there is nothing to do.</param>
     /// <param name="options">The catalog's options.</param>
     /// <param name="failed">
-    /// Called on the compressor's thread with an unexpected error. The thread then ends, and the site is served as it is.
+    /// Called on the compressor's thread with an unexpected error. What it kept from being compressed is tried again at the next change.
     /// </param>
-    public static BackgroundCompressor Start(AssetCatalog catalog, SiteOptions options, Action<Exception> failed)
+    /// <param name="code">Makes the coded bodies; null for <see cref="BodyCoder"/>.</param>
+    public static BackgroundCompressor Start(
+        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, CodeBody? code = null)
     {
-        var compressor = new BackgroundCompressor(catalog, options, failed);
+        var compressor = new BackgroundCompressor(catalog, options, failed, code ?? BodyCoder.TryCode);
         catalog.Changed += compressor.OnChanged;
         catalog.Freed += compressor.OnFreed;
         compressor._thread.Start();
@@ -78,31 +80,32 @@ internal sealed class BackgroundCompressor : IDisposable
     private void Run()
     {
         _ = ThreadCalls.SetNiceness(Niceness);
-        try
+        PassOutcome outcome = PassOutcome.Complete;
+        while (outcome != PassOutcome.Stopped)
         {
-            PassOutcome outcome = PassOutcome.Complete;
-            while (outcome != PassOutcome.Stopped)
-            {
-                WaitForWork(isShortOfMemory: outcome == PassOutcome.NoRoom);
-                _isWorking = true;
-                outcome = _pass.Run(_stop.Token);
-                _isWorking = false;
-            }
-        }
-#pragma warning disable CA1031 // It ends the thread, is logged, and must not end the process.
-        catch (Exception error)
-#pragma warning restore CA1031
-        {
-            _failed(error);
-        }
-        finally
-        {
+            WaitForWork(isShortOfMemory: outcome == PassOutcome.NoRoom);
+            _isWorking = true;
+            outcome = _stop.IsCancellationRequested ? PassOutcome.Stopped : RunPass();
             _isWorking = false;
         }
     }
 
+    private PassOutcome RunPass()
+    {
+        try
+        {
+            return _pass.Run(_stop.Token);
+        }
+#pragma warning disable CA1031 // It is reported, and must not end the thread: the next change may be compressed.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            _failed(error);
+            return _stop.IsCancellationRequested ? PassOutcome.Stopped : PassOutcome.Complete;
+        }
+    }
+
     /// <summary>Waits for work. A signal during a pass starts the next one.</summary>
-    /// <param name="isShortOfMemory">Whether the previous pass ended because memory was short.</param>
     private void WaitForWork(bool isShortOfMemory)
     {
         lock (_monitor)

@@ -1,5 +1,4 @@
 using Millrace.Http;
-using Millrace.Interop.Files;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -9,7 +8,11 @@ namespace Millrace.StaticFiles.Compression;
 /// Compresses the files of a site that are worth it and not done yet, smallest first: small files gain most for their memory. Holds a lease
 /// only while it reads a file, so that it keeps no old snapshot alive. One thread.
 /// </summary>
-internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax)
+/// <param name="catalog">The site.</param>
+/// <param name="compressedBytesTotalMax">The memory for all variants.</param>
+/// <param name="failed">Called with an unexpected error, which is about one file: the others are compressed.</param>
+/// <param name="code">Makes the coded bodies.</param>
+internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax, Action<Exception> failed, CodeBody code)
 {
     private static readonly ContentCoding[] Codings = [ContentCoding.Brotli, ContentCoding.Gzip];
 
@@ -22,14 +25,14 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         Asset[] assets;
         try
         {
-            assets = [.. snapshot.AssetsToCompress().Where(asset => asset.Size <= BodyCoder.BytesMax)];
+            assets = [.. snapshot.AssetsToCompress().Where(static asset => asset.Size <= BodyCoder.BytesMax)
+                .OrderBy(static asset => asset.Size).ThenBy(static asset => asset.SitePath, SitePath.ByBytes)];
         }
         finally
         {
             snapshot.Release();
         }
 
-        Array.Sort(assets, BySizeThenPath);
         foreach (Asset asset in assets)
         {
             if (stop.IsCancellationRequested)
@@ -42,9 +45,18 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
                 return PassOutcome.Superseded;
             }
 
-            if (!TryCompress(asset, stop))
+            try
             {
-                return PassOutcome.NoRoom;
+                if (!TryCompress(asset, stop))
+                {
+                    return PassOutcome.NoRoom;
+                }
+            }
+#pragma warning disable CA1031 // It is reported; the file is tried again in the next pass.
+            catch (Exception error)
+#pragma warning restore CA1031
+            {
+                failed(error);
             }
         }
 
@@ -76,7 +88,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         var bodies = new List<CodedBody>(Codings.Length);
         foreach (ContentCoding coding in Codings)
         {
-            if (asset.VariantFor(coding) is null && BodyCoder.TryCode(body, coding, stop, out byte[] coded))
+            if (asset.VariantFor(coding) is null && code(body, coding, stop, out byte[] coded))
             {
                 bodies.Add(new CodedBody(coding, coded));
             }
@@ -110,40 +122,24 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
                 return true;
             }
 
-            if (asset.Descriptor != Asset.NoDescriptor)
+            if (BodySource.TryOpen(snapshot, asset, out BodySource source) != BodyOpening.Opened)
             {
-                return TryRead(asset.Descriptor, asset.State, body);
+                return false;
             }
 
-            int descriptor = snapshot.OpenOnDemand(asset, out _);
-            try
-            {
-                return descriptor >= 0 && TryRead(descriptor, asset.State, body);
-            }
-            finally
-            {
-                if (descriptor >= 0)
-                {
-                    _ = FileCalls.Close(descriptor);
-                }
-            }
+            bool isRead = FileContent.TryReadUnchanged(source.Descriptor, asset.State, body);
+            source.Close();
+            return isRead;
         }
         finally
         {
             snapshot.Release();
         }
     }
-
-    private static bool TryRead(int descriptor, in FileState expected, Span<byte> body) =>
-        FileContent.Read(descriptor, body) == body.Length
-        && FileState.Read(descriptor, out FileState after) == 0 && after == expected;
-
-    private static int BySizeThenPath(Asset left, Asset right)
-    {
-        int bySize = left.Size.CompareTo(right.Size);
-        return bySize != 0 ? bySize : left.Path.SequenceCompareTo(right.Path);
-    }
 }
+
+/// <summary>Codes a body; false if too little is gained, or it was cancelled.</summary>
+internal delegate bool CodeBody(ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded);
 
 /// <summary>The result of a pass over a site.</summary>
 internal enum PassOutcome

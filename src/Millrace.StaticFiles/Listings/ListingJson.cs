@@ -12,8 +12,6 @@ internal static class ListingJson
 {
     private const int EntryBytes = 128;
 
-    /// <param name="entries">The entries of the directory; they are sorted in place.</param>
-    /// <param name="order">The sort order.</param>
     public static byte[] Render(Span<ListingEntry> entries, ListingOrder order)
     {
         order.Sort(entries);

@@ -1,3 +1,6 @@
+using System.Diagnostics;
+using System.Globalization;
+
 namespace Millrace.StaticFiles.Listings;
 
 /// <summary>The sort order of a listing: directories first, then by a column, and equal entries by name.</summary>
@@ -90,4 +93,23 @@ internal enum SortDirection : byte
 {
     Ascending,
     Descending,
+}
+
+/// <summary>An entry of a listing.</summary>
+/// <param name="Name">The bytes of the name: any except NUL and '/'.</param>
+/// <param name="IsDirectory">Whether it is a directory.</param>
+/// <param name="Size">The size in bytes; not used for directories.</param>
+/// <param name="ModifiedAtNs">Nanoseconds since 1970.</param>
+internal readonly record struct ListingEntry(ReadOnlyMemory<byte> Name, bool IsDirectory, long Size, long ModifiedAtNs)
+{
+    public const int TimeBytes = 20;
+
+    /// <summary>Writes the modification time in ISO 8601, in UTC: "2024-12-31T23:59:59Z".</summary>
+    /// <param name="destination"><see cref="TimeBytes"/> bytes.</param>
+    public void WriteTime(Span<byte> destination)
+    {
+        DateTime time = DateTime.UnixEpoch.AddTicks(ModifiedAtNs / TimeSpan.NanosecondsPerTick);
+        bool fits = time.TryFormat(destination, out int bytes, "yyyy-MM-ddTHH:mm:ssZ", CultureInfo.InvariantCulture);
+        Debug.Assert(fits && bytes == TimeBytes, "64 bits of nanoseconds lie between the years 1677 and 2262");
+    }
 }

@@ -65,3 +65,19 @@ internal enum RequestMethod
     /// <summary>A registered method that no file supports: POST, PUT, DELETE, TRACE and others.</summary>
     Other,
 }
+
+/// <summary>Whether a request may be answered with the site's content. The default value denies: an undecided request is refused.</summary>
+internal enum AccessDecision : byte
+{
+    /// <summary>No credentials, or wrong ones: 401 with the challenge.</summary>
+    Denied,
+
+    /// <summary>Nothing is asked for, or the credentials were verified within the last minutes.</summary>
+    Granted,
+
+    /// <summary>The credentials are new and need a hash: <see cref="Access.BasicAuthentication.VerifyAsync"/>.</summary>
+    Unverified,
+
+    /// <summary>Too many requests wait for a hash, or the site is being closed: 503 with Retry-After.</summary>
+    Overloaded,
+}

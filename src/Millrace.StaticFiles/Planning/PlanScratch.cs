@@ -21,7 +21,7 @@ internal sealed class PlanScratch
     private int _fieldCount;
 
     /// <summary>Collects the paths that a plan depends on, found or not; normally null.</summary>
-    public HashSet<byte[]>? PathsAsked { get; init; }
+    public HashSet<byte[]>? LookedUpPaths { get; init; }
 
     /// <summary>Memory for ranges.</summary>
     public Span<ByteRange> Ranges => _ranges;
@@ -77,7 +77,33 @@ internal sealed class PlanScratch
 }
 
 /// <summary>A field of the response beside those of its asset and of the site's rules.</summary>
-/// <param name="Name">The field name.</param>
-/// <param name="Start">The start of its value in the plan's scratch memory.</param>
-/// <param name="Length">The length of its value in bytes.</param>
 internal readonly record struct PlanField(PlanFieldName Name, int Start, int Length);
+
+/// <summary>The fields that a plan can add.</summary>
+internal enum PlanFieldName : byte
+{
+    Allow,
+    Location,
+    ContentRange,
+    WwwAuthenticate,
+    RetryAfter,
+    Vary,
+    AccessControlAllowOrigin,
+    ContentSecurityPolicy,
+}
+
+internal static class PlanFieldNames
+{
+    public static ReadOnlySpan<byte> Text(this PlanFieldName name) => name switch
+    {
+        PlanFieldName.Allow => "Allow"u8,
+        PlanFieldName.Location => "Location"u8,
+        PlanFieldName.ContentRange => "Content-Range"u8,
+        PlanFieldName.WwwAuthenticate => "WWW-Authenticate"u8,
+        PlanFieldName.RetryAfter => "Retry-After"u8,
+        PlanFieldName.Vary => "Vary"u8,
+        PlanFieldName.AccessControlAllowOrigin => "Access-Control-Allow-Origin"u8,
+        PlanFieldName.ContentSecurityPolicy => "Content-Security-Policy"u8,
+        _ => throw new ArgumentOutOfRangeException(nameof(name), name, "No such field."),
+    };
+}

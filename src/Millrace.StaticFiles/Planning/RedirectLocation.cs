@@ -34,12 +34,8 @@ internal static class RedirectLocation
         ReadOnlySpan<byte> prefix,
         scoped ReadOnlySpan<byte> segment,
         ReadOnlySpan<byte> suffix,
-        scoped ReadOnlySpan<byte> query)
-    {
-        Span<byte> room = scratch.ValueRoom(prefix.Length + BytesMax(segment, suffix, query));
-        prefix.CopyTo(room);
-        Finish(scratch, room, prefix.Length, segment, suffix, query);
-    }
+        scoped ReadOnlySpan<byte> query) =>
+        Add(scratch, prefix, levels: 0, default, segment, suffix, query);
 
     /// <summary>
     /// Adds the Location of a path that was requested with repeated slashes: up to the root of the site, and down again with single
@@ -57,32 +53,29 @@ internal static class RedirectLocation
         scoped ReadOnlySpan<byte> directory,
         scoped ReadOnlySpan<byte> segment,
         ReadOnlySpan<byte> suffix,
+        scoped ReadOnlySpan<byte> query) =>
+        Add(scratch, default, levels, directory[1..], segment, suffix, query);
+
+    private static void Add(
+        PlanScratch scratch,
+        ReadOnlySpan<byte> prefix,
+        int levels,
+        scoped ReadOnlySpan<byte> directory,
+        scoped ReadOnlySpan<byte> segment,
+        ReadOnlySpan<byte> suffix,
         scoped ReadOnlySpan<byte> query)
     {
-        int directoryBytesMax = PercentEncoding.BytesMaxPerByte * directory.Length;
-        Span<byte> room = scratch.ValueRoom((levels * Up.Length) + directoryBytesMax + BytesMax(segment, suffix, query));
-        int written = 0;
+        int encodedBytesMax = PercentEncoding.BytesMaxPerByte * (directory.Length + segment.Length + query.Length);
+        Span<byte> room = scratch.ValueRoom(prefix.Length + (levels * Up.Length) + encodedBytesMax + suffix.Length + 1);
+        prefix.CopyTo(room);
+        int written = prefix.Length;
         for (int level = 0; level < levels; level++)
         {
             Up.CopyTo(room[written..]);
             written += Up.Length;
         }
 
-        written += PercentEncoding.Encode(directory[1..], PathBytes, room[written..]);
-        Finish(scratch, room, written, segment, suffix, query);
-    }
-
-    private static int BytesMax(scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix, scoped ReadOnlySpan<byte> query) =>
-        suffix.Length + 1 + (PercentEncoding.BytesMaxPerByte * (segment.Length + query.Length));
-
-    private static void Finish(
-        PlanScratch scratch,
-        Span<byte> room,
-        int written,
-        scoped ReadOnlySpan<byte> segment,
-        ReadOnlySpan<byte> suffix,
-        scoped ReadOnlySpan<byte> query)
-    {
+        written += PercentEncoding.Encode(directory, PathBytes, room[written..]);
         written += PercentEncoding.Encode(segment, SegmentBytes, room[written..]);
         suffix.CopyTo(room[written..]);
         written += suffix.Length;

@@ -8,15 +8,8 @@ namespace Millrace.StaticFiles.Planning;
 /// The decision how a request is answered, which a session or the middleware executes. It is on the stack, and refers to the memory of its
 /// <see cref="PlanScratch"/>; data that must outlive both (the asset) is copied out.
 /// </summary>
-internal readonly ref struct ResponsePlan
+internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fields)
 {
-    private ResponsePlan(int status, PlanBody body, FieldSet fields)
-    {
-        Status = status;
-        Body = body;
-        Fields = fields;
-    }
-
     /// <summary>The credentials are new: the caller verifies them off the reactor and plans again. No other member is valid then.</summary>
     public bool NeedsVerification { get; private init; }
 
@@ -25,12 +18,12 @@ internal readonly ref struct ResponsePlan
     /// </summary>
     public Task? Preparation { get; private init; }
 
-    public int Status { get; }
+    public int Status => status;
 
-    public PlanBody Body { get; }
+    public PlanBody Body => body;
 
     /// <summary>The fields that the site's rules set.</summary>
-    public FieldSet Fields { get; }
+    public FieldSet Fields => fields;
 
     /// <summary>The representation of a 200, 206 or 304, or the page of an error.</summary>
     public Asset? Asset { get; private init; }
@@ -49,8 +42,6 @@ internal readonly ref struct ResponsePlan
     public static ResponsePlan AwaitVerification() => new(0, PlanBody.None, FieldSet.Empty) { NeedsVerification = true };
 
     public static ResponsePlan Await(Task preparation) => new(0, PlanBody.None, FieldSet.Empty) { Preparation = preparation };
-
-    public static ResponsePlan Bare(int status, PlanBody body, FieldSet fields) => new(status, body, fields);
 
     public static ResponsePlan Whole(int status, Asset asset, FieldSet fields) => new(status, PlanBody.Asset, fields) { Asset = asset };
 
@@ -83,4 +74,66 @@ internal enum PlanBody
 
     /// <summary>The document: a directory's listing.</summary>
     Document,
+}
+
+/// <summary>The status codes that a plan chooses (RFC 9110, section 15); rules of the site may set others.</summary>
+internal static class PlanStatus
+{
+    public const int Ok = 200;
+    public const int NoContent = 204;
+    public const int PartialContent = 206;
+    public const int NotModified = 304;
+    public const int PermanentRedirect = 308;
+    public const int BadRequest = 400;
+    public const int Unauthorized = 401;
+    public const int NotFound = 404;
+    public const int MethodNotAllowed = 405;
+    public const int NotAcceptable = 406;
+    public const int PreconditionFailed = 412;
+    public const int UriTooLong = 414;
+    public const int RangeNotSatisfiable = 416;
+    public const int InternalServerError = 500;
+    public const int NotImplemented = 501;
+    public const int ServiceUnavailable = 503;
+
+    /// <summary>The status for a planned file that cannot be opened now.</summary>
+    public static int ForFailedOpen(BodyOpening opening) => opening == BodyOpening.Exhausted ? ServiceUnavailable : NotFound;
+}
+
+/// <summary>Which bytes answer a plan after its asset was opened, for any protocol.</summary>
+internal readonly record struct AssetPart(AssetState State, BodyExtent Extent, ByteRange Range)
+{
+    public static AssetPart Of(scoped in ResponsePlan plan, in BodySource source)
+    {
+        var whole = new ByteRange(0, source.Size - 1);
+        return !source.IsAsCatalogued ? new AssetPart(AssetState.Changed, BodyExtent.Whole, whole)
+            : plan.Body == PlanBody.Asset ? new AssetPart(AssetState.AsPlanned, BodyExtent.Whole, whole)
+            : plan.Ranges.Length == 1 ? new AssetPart(AssetState.AsPlanned, BodyExtent.Range, plan.Ranges[0])
+            : new AssetPart(AssetState.AsPlanned, BodyExtent.Ranges, default);
+    }
+}
+
+/// <summary>Whether the file of an asset is as planned.</summary>
+internal enum AssetState : byte
+{
+    AsPlanned,
+
+    /// <summary>
+    /// The opened file differs from the snapshot's: it is sent whole, without the validators, and the conditions and ranges that were
+    /// evaluated for the earlier version do not apply.
+    /// </summary>
+    Changed,
+}
+
+/// <summary>Which bytes of a file a head promises.</summary>
+internal enum BodyExtent : byte
+{
+    /// <summary>All bytes: the head can still be rewritten for the length that is read.</summary>
+    Whole,
+
+    /// <summary>The bytes that Content-Range names, perhaps all: no others may be sent.</summary>
+    Range,
+
+    /// <summary>Several ranges, each after its own part head.</summary>
+    Ranges,
 }

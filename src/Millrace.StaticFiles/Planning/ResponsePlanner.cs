@@ -1,3 +1,4 @@
+using System.Text;
 using Millrace.Http;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
@@ -11,9 +12,6 @@ internal sealed class ResponsePlanner(SitePolicy policy)
 {
     private static ReadOnlySpan<byte> AllowedMethods => "GET, HEAD, OPTIONS"u8;
 
-    /// <param name="request">The request; the caller has refused framing errors before.</param>
-    /// <param name="snapshot">A snapshot that the caller has leased.</param>
-    /// <param name="scratch">The memory of the plan.</param>
     public ResponsePlan Decide(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch)
     {
         scratch.Reset();
@@ -25,7 +23,7 @@ internal sealed class ResponsePlanner(SitePolicy policy)
         Span<byte> room = scratch.PathRoom(request.Path.Length);
         PathResult decoded = TargetPath.Decode(request.Path, room, out ReadOnlySpan<byte> path);
         int slashes = 0;
-        if (decoded == PathResult.EmptySegment && policy.MergeSlashes)
+        if (decoded == PathResult.EmptySegment && policy.Options.MergeSlashes)
         {
             slashes = path.Count((byte)'/');
             path = room[..TargetPath.MergeSlashes(path, room)];
@@ -50,7 +48,7 @@ internal sealed class ResponsePlanner(SitePolicy policy)
         {
             scratch.Add(PlanFieldName.Allow, AllowedMethods);
             return request.Method == RequestMethod.Other ? resolver.Error(request, PlanStatus.MethodNotAllowed)
-                : ResponsePlan.Bare(PlanStatus.NoContent, PlanBody.None, IsPreflight(request) && cors is not null
+                : new ResponsePlan(PlanStatus.NoContent, PlanBody.None, IsPreflight(request) && cors is not null
                     ? cors.Preflight
                     : snapshot.Rules.FieldsForError(path));
         }
@@ -88,4 +86,32 @@ internal sealed class ResponsePlanner(SitePolicy policy)
                 return resolver.Error(request, PlanStatus.Unauthorized);
         }
     }
+}
+
+/// <summary>The options that guide planning, with their paths as bytes.</summary>
+internal sealed class SitePolicy
+{
+    private readonly byte[]?[] _errorPages = new byte[600][];
+    private readonly byte[] _challenge;
+
+    public SitePolicy(SiteOptions options, ReadOnlySpan<byte> challenge)
+    {
+        Options = options;
+        _challenge = challenge.ToArray();
+        Fallback = options.Fallback is string fallback ? Encoding.UTF8.GetBytes(fallback) : null;
+        foreach ((int status, string path) in options.ErrorPages)
+        {
+            _errorPages[status] = Encoding.UTF8.GetBytes(path);
+        }
+    }
+
+    public SiteOptions Options { get; }
+
+    public byte[]? Fallback { get; }
+
+    /// <summary>The WWW-Authenticate field of a 401 (RFC 7617, sections 2 and 2.1).</summary>
+    public ReadOnlySpan<byte> Challenge => _challenge;
+
+    /// <summary>The path of the page for an error; empty for none.</summary>
+    public ReadOnlySpan<byte> ErrorPage(int status) => _errorPages[status];
 }

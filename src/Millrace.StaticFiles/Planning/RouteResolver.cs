@@ -55,7 +55,7 @@ internal readonly ref struct RouteResolver(
     {
         FieldSet fields = snapshot.Rules.FieldsForError(_path);
         return page is null or { IsUnreadable: true }
-            ? ResponsePlan.Bare(status, PlanBody.StatusText, fields)
+            ? new ResponsePlan(status, PlanBody.StatusText, fields)
             : ResponsePlan.Whole(status, RepresentationSelector.ForError(page, request), fields);
     }
 
@@ -64,21 +64,21 @@ internal readonly ref struct RouteResolver(
     {
         switch (Find(_path, out Asset? asset, out SiteDirectory? directory))
         {
-            case PathMatch.Asset when policy.CleanUrls && TryShorten(_path, asset!, directory!, out ReadOnlySpan<byte> name):
+            case PathMatch.Asset when policy.Options.CleanUrls && TryShorten(_path, asset!, directory!, out ReadOnlySpan<byte> name):
                 plan = name.IsEmpty ? Redirect(request, "./"u8, default, default) : Redirect(request, default, name, default);
                 return true;
             case PathMatch.Asset:
                 plan = Represent(request, asset!);
                 return true;
-            case PathMatch.DirectoryWithoutSlash when directory!.Index is not null || policy.Listing:
-                plan = Redirect(request, default, CleanUrl.LastSegment(_path), "/"u8);
+            case PathMatch.DirectoryWithoutSlash when directory!.Index is not null || policy.Options.Listing:
+                plan = Redirect(request, default, SitePath.LastSegment(_path), "/"u8);
                 return true;
-            case PathMatch.DirectoryWithoutIndex when policy.Listing:
+            case PathMatch.DirectoryWithoutIndex when policy.Options.Listing:
                 plan = List(request, directory!);
                 return true;
             default:
                 plan = default;
-                return policy.CleanUrls && TryCleanUrl(request, out plan);
+                return policy.Options.CleanUrls && TryCleanUrl(request, out plan);
         }
     }
 
@@ -96,7 +96,7 @@ internal readonly ref struct RouteResolver(
             return true;
         }
 
-        if (policy.Listing && directory is not null && _path[^1] == '/')
+        if (policy.Options.Listing && directory is not null && _path[^1] == '/')
         {
             plan = List(request, directory);
             return true;
@@ -112,10 +112,10 @@ internal readonly ref struct RouteResolver(
         if (asset is null && directory is not null)
         {
             // The index depends on more than the directory's name.
-            scratch.PathsAsked?.Add([.. path, (byte)'/']);
+            scratch.LookedUpPaths?.Add([.. path, (byte)'/']);
         }
 
-        return asset ?? directory?.Index ?? (policy.CleanUrls ? PageFor(path) : null);
+        return asset ?? directory?.Index ?? (policy.Options.CleanUrls ? PageFor(path) : null);
     }
 
     /// <summary>Whether the clean path may be used: not if another file or directory has it.</summary>
@@ -135,7 +135,7 @@ internal readonly ref struct RouteResolver(
             return false;
         }
 
-        plan = endsWithSlash ? Redirect(request, "../"u8, CleanUrl.LastSegment(bare), default) : Represent(request, page);
+        plan = endsWithSlash ? Redirect(request, "../"u8, SitePath.LastSegment(bare), default) : Represent(request, page);
         return true;
     }
 
@@ -159,7 +159,7 @@ internal readonly ref struct RouteResolver(
         {
             case RuleMatch.Redirect:
                 scratch.Add(PlanFieldName.Location, target.Location);
-                plan = ResponsePlan.Bare(target.Status, PlanBody.StatusText, rules.FieldsForRedirect(_path));
+                plan = new ResponsePlan(target.Status, PlanBody.StatusText, rules.FieldsForRedirect(_path));
                 return true;
             case RuleMatch.Rewrite when target.Status == PlanStatus.Ok:
                 // Once: rules are not applied to the target of a rule, so they cannot loop.
@@ -187,7 +187,7 @@ internal readonly ref struct RouteResolver(
             return false;
         }
 
-        bool looksLikeFile = CleanUrl.LastSegment(_path).Contains((byte)'.');
+        bool looksLikeFile = SitePath.LastSegment(_path).Contains((byte)'.');
         if (looksLikeFile)
         {
             scratch.Add(PlanFieldName.Vary, "Accept"u8);
@@ -263,7 +263,7 @@ internal readonly ref struct RouteResolver(
 
     private PathMatch Find(scoped ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)
     {
-        scratch.PathsAsked?.Add(decodedPath.ToArray());
+        scratch.LookedUpPaths?.Add(decodedPath.ToArray());
         return snapshot.TryFind(decodedPath, out asset, out directory);
     }
 
@@ -282,7 +282,7 @@ internal readonly ref struct RouteResolver(
         }
 
         // With the errors' Cache-Control: browsers store a permanent redirect indefinitely, and a directory may become a file.
-        return ResponsePlan.Bare(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
+        return new ResponsePlan(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
     }
 
     /// <summary>The directory to which a reference with this prefix leads, with both of its slashes.</summary>
@@ -290,5 +290,45 @@ internal readonly ref struct RouteResolver(
     {
         ReadOnlySpan<byte> directory = path[..(path.LastIndexOf((byte)'/') + 1)];
         return prefix.StartsWith("../"u8) ? directory[..(directory[..^1].LastIndexOf((byte)'/') + 1)] : directory;
+    }
+}
+
+/// <summary>Paths without ".html": "/about" is the URL path of "/about.html", and "/docs/" that of "/docs/index.html".</summary>
+internal static class CleanUrl
+{
+    public static ReadOnlySpan<byte> Extension => ".html"u8;
+
+    private static ReadOnlySpan<byte> IndexName => "index.html"u8;
+
+    /// <summary>
+    /// Whether a path that names an asset is longer than the asset's clean path, and the last segment of that path: empty for the index of
+    /// its directory.
+    /// </summary>
+    public static bool TryShorten(ReadOnlySpan<byte> path, Asset asset, out ReadOnlySpan<byte> name)
+    {
+        name = default;
+        // An index that was found by its directory's path has its clean path already.
+        if (path[^1] == '/' || !path.EndsWith(Extension) || !SitePath.LastSegment(path).SequenceEqual(asset.SitePath.Name))
+        {
+            return false;
+        }
+
+        ReadOnlySpan<byte> segment = SitePath.LastSegment(path);
+        name = segment.SequenceEqual(IndexName) ? default : segment[..^Extension.Length];
+        return segment.Length > Extension.Length;
+    }
+
+    /// <summary>The path of the file for a clean path; empty for the root, which has none.</summary>
+    public static ReadOnlySpan<byte> FileFor(scoped ReadOnlySpan<byte> path, PlanScratch scratch)
+    {
+        if (path.IsEmpty || path[^1] == '/')
+        {
+            return default;
+        }
+
+        Span<byte> room = scratch.TargetRoom(path.Length + Extension.Length);
+        path.CopyTo(room);
+        Extension.CopyTo(room[path.Length..]);
+        return room[..(path.Length + Extension.Length)];
     }
 }

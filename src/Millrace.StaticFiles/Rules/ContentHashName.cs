@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Buffers.Binary;
 using System.Text;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Rules;
 
@@ -82,7 +83,7 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
     /// </summary>
     public static ContentHashName Of(ReadOnlySpan<byte> path)
     {
-        ReadOnlySpan<byte> name = path[(path.LastIndexOf((byte)'/') + 1)..];
+        ReadOnlySpan<byte> name = SitePath.LastSegment(path);
         TrimSuffix(ref name, ".map"u8);
         int dot = name.LastIndexOf((byte)'.');
         if (dot <= 0)

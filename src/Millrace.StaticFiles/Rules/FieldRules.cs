@@ -1,5 +1,8 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Runtime.InteropServices;
+using System.Text;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Rules;
 
@@ -20,8 +23,10 @@ internal sealed class FieldRules
     private readonly CorsPolicy? _cors;
     private readonly Field _immutable;
     private readonly FieldSet[] _withoutRules;
-    private readonly ConcurrentDictionary<ulong[], FieldSet> _sets = new(WordsComparer.Instance);
-    private readonly ConcurrentDictionary<ulong[], FieldSet>.AlternateLookup<ReadOnlySpan<ulong>> _setsByWords;
+
+    /// <summary>The sets by the bytes of their words: a bit for each block that matches, then the use.</summary>
+    private readonly ConcurrentDictionary<byte[], FieldSet> _sets = new(BytesComparer.Instance);
+    private readonly ConcurrentDictionary<byte[], FieldSet>.AlternateLookup<ReadOnlySpan<byte>> _setsByBytes;
     private int _setCount;
 
     public FieldRules(SiteOptions options, CorsPolicy? cors, IReadOnlyList<FieldBlock> siteBlocks)
@@ -34,7 +39,7 @@ internal sealed class FieldRules
         _cors = cors;
         _immutable = options.PasswordFile is null ? CachePolicy.Immutable : CachePolicy.PrivatelyImmutable;
         _withoutRules = [.. Enum.GetValues<FieldUse>().Select(use => Compose(use, []))];
-        _setsByWords = _sets.GetAlternateLookup<ReadOnlySpan<ulong>>();
+        _setsByBytes = _sets.GetAlternateLookup<ReadOnlySpan<byte>>();
     }
 
     /// <summary>The fields of a response about a file, or without one (then <paramref name="filePath"/> is empty).</summary>
@@ -61,7 +66,7 @@ internal sealed class FieldRules
             }
         }
 
-        return _setsByWords.TryGetValue(words, out FieldSet? set) ? set : Add(use, words);
+        return _setsByBytes.TryGetValue(MemoryMarshal.AsBytes(words), out FieldSet? set) ? set : Add(use, words);
     }
 
     private FieldSet Add(FieldUse use, ReadOnlySpan<ulong> words)
@@ -73,8 +78,7 @@ internal sealed class FieldRules
         }
 
         // Of two threads that race one wins, and both get its set.
-        ulong[] key = words.ToArray();
-        FieldSet kept = _sets.GetOrAdd(key, made);
+        FieldSet kept = _sets.GetOrAdd(MemoryMarshal.AsBytes(words).ToArray(), made);
         if (ReferenceEquals(kept, made))
         {
             Interlocked.Increment(ref _setCount);
@@ -145,31 +149,10 @@ internal sealed class FieldRules
         if (!PathPattern.TryParse(pattern, PatternSyntax.Glob, out PathPattern? compiled, out RuleProblem? patternProblem)
             || problem is not null)
         {
-            problem ??= patternProblem!;
-            throw new SiteException(problem.Cause, problem.Remedy);
+            throw (problem ?? patternProblem!).ToException();
         }
 
         return new FieldBlock(compiled, [FieldEdit.OfOption(new Field(name, value))]);
-    }
-
-    private sealed class WordsComparer : IEqualityComparer<ulong[]>, IAlternateEqualityComparer<ReadOnlySpan<ulong>, ulong[]>
-    {
-        public static readonly WordsComparer Instance = new();
-
-        public bool Equals(ulong[]? left, ulong[]? right) => left.AsSpan().SequenceEqual(right);
-
-        public bool Equals(ReadOnlySpan<ulong> alternate, ulong[] other) => alternate.SequenceEqual(other);
-
-        public int GetHashCode(ulong[] words) => GetHashCode(words.AsSpan());
-
-        public int GetHashCode(ReadOnlySpan<ulong> alternate)
-        {
-            var hash = new HashCode();
-            hash.AddBytes(System.Runtime.InteropServices.MemoryMarshal.AsBytes(alternate));
-            return hash.ToHashCode();
-        }
-
-        public ulong[] Create(ReadOnlySpan<ulong> alternate) => alternate.ToArray();
     }
 }
 
@@ -190,4 +173,117 @@ internal enum FieldUse
 
     /// <summary>A redirect: its status determines how long it is valid.</summary>
     Redirect,
+}
+
+/// <summary>
+/// The fields of a response while rules edit them. Names are compared in any case; the order is that of first appearance.
+/// </summary>
+internal sealed class FieldList
+{
+    private readonly List<Field> _fields = [];
+
+    public FieldSet ToSet() => _fields.Count == 0 ? FieldSet.Empty : new FieldSet([.. _fields]);
+
+    public bool Has(string name) => IndexOf(name) >= 0;
+
+    public void Apply(FieldEdit edit)
+    {
+        int index = IndexOf(edit.Field.Name);
+        if (index < 0 || edit.Kind == FieldEditKind.Add)
+        {
+            // Only cookies of many blocks can exceed the limit: there are fewer distinct names.
+            if (edit.Kind != FieldEditKind.Remove && _fields.Count < RuleLimits.FieldsMax + SecurityPreset.Fields.Length)
+            {
+                _fields.Add(edit.Field);
+            }
+
+            return;
+        }
+
+        switch (edit.Kind)
+        {
+            case FieldEditKind.Join:
+                // Too long only if hundreds of blocks match one path: the present value stays.
+                _ = _fields[index].TryJoin(edit.Field, out Field joined);
+                _fields[index] = joined;
+                break;
+            case FieldEditKind.Replace:
+                _fields[index] = edit.Field;
+                _ = _fields.RemoveAll(field => field != edit.Field && field.Is(edit.Field.Name));
+                break;
+            default:
+                _ = _fields.RemoveAll(field => field.Is(edit.Field.Name));
+                break;
+        }
+    }
+
+    private int IndexOf(string name) => _fields.FindIndex(field => field.Is(name));
+}
+
+/// <summary>The default Cache-Control of files without a rule, by their names.</summary>
+internal static class CachePolicy
+{
+    /// <summary>
+    /// Stored, but revalidated before each use (RFC 9111, section 5.2.2.4): with entity tags this costs a 304, and an old page is never
+    /// shown.
+    /// </summary>
+    public static readonly Field Revalidated = new("Cache-Control", "no-cache");
+
+    /// <summary>A year means "forever" by convention; immutable avoids revalidation when the page is reloaded (RFC 8246).</summary>
+    public static readonly Field Immutable = new("Cache-Control", "public, max-age=31536000, immutable");
+
+    /// <summary>The same for sites with a password: shared caches must not store it (RFC 9111, section 3.5).</summary>
+    public static readonly Field PrivatelyImmutable = new("Cache-Control", "private, max-age=31536000, immutable");
+
+    /// <summary>Whether a set's field is one of these instances, and not a rule's, which may have the same value.</summary>
+    public static bool IsDefault(Field field) => field == Revalidated || field == Immutable || field == PrivatelyImmutable;
+}
+
+/// <summary>
+/// The fields that control whether and for how long a response may be stored: by all caches (RFC 9111), or by caches of a certain kind,
+/// which obey only their own field (RFC 9213, whose field names end in Cache-Control; Surrogate-Control preceded it).
+/// </summary>
+internal static class CachingFields
+{
+    private static ReadOnlySpan<byte> CacheControl => "Cache-Control"u8;
+
+    /// <inheritdoc cref="Contain(ReadOnlySpan{byte})"/>
+    public static bool Contain(string name) => Contain(Encoding.UTF8.GetBytes(name));
+
+    /// <summary>Whether a name, in any case, is one of these fields.</summary>
+    public static bool Contain(ReadOnlySpan<byte> name) =>
+        (name.Length >= CacheControl.Length && Ascii.EqualsIgnoreCase(name[^CacheControl.Length..], CacheControl))
+        || Ascii.EqualsIgnoreCase(name, "Expires"u8)
+        || Ascii.EqualsIgnoreCase(name, "Surrogate-Control"u8);
+}
+
+/// <summary>
+/// The fields of <see cref="SiteOptions.SecurityHeaders"/>, which protect a static site independently of its content.
+/// Strict-Transport-Security is not among them: it would exclude a host from plain HTTP for months, which only its owner may decide.
+/// </summary>
+internal static class SecurityPreset
+{
+    public static readonly Field[] Fields =
+    [
+        // No content sniffing: an uploaded text that looks like a script is not executed.
+        new("X-Content-Type-Options", "nosniff"),
+
+        // Other sites see the visitor's origin, not the page; http sites see nothing. The default of browsers, made explicit.
+        new("Referrer-Policy", "strict-origin-when-cross-origin"),
+
+        // Other sites may not embed the pages in a frame under their own buttons (clickjacking). For browsers without frame-ancestors; the
+        // others ignore it.
+        new("X-Frame-Options", "SAMEORIGIN"),
+
+        // frame-ancestors: as above. base-uri: injected markup cannot redirect relative links and scripts to another site. No directives
+        // for scripts, styles and images: a policy that does not know the pages would break them.
+        new("Content-Security-Policy", "frame-ancestors 'self'; base-uri 'self'"),
+
+        // A page of another site that opened a window of this one, or was opened by it, gets no reference to it. A sign-in page that
+        // replies to its opener needs same-origin-allow-popups.
+        new("Cross-Origin-Opener-Policy", "same-origin"),
+
+        // Powerful features that a static page rarely uses: nothing in it, frames included, can request them.
+        new("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    ];
 }

@@ -28,17 +28,10 @@ internal sealed class HashedNames
             return;
         }
 
-        switch (name.Alphabet)
+        HashSet<ulong> hashes = (pattern.Hashes ??= [[], [], [], [], []])[(int)name.Alphabet];
+        if (hashes.Count < OtherHashesMin)
         {
-            case HashAlphabet.Hexadecimal:
-                AddHash(ref pattern.Hexadecimal, name.Text);
-                break;
-            case HashAlphabet.Base32:
-                AddHash(ref pattern.Base32, name.Text);
-                break;
-            case HashAlphabet.Base64Url:
-                AddHash(ref pattern.Base64Url, name.Text);
-                break;
+            hashes.Add(name.Text);
         }
     }
 
@@ -57,30 +50,22 @@ internal sealed class HashedNames
     /// <summary>Directories that only one tool creates, with nothing but hashed names in them (Astro, Nuxt).</summary>
     private static bool IsBundlersDirectory(ReadOnlySpan<byte> path) => path.StartsWith("/_astro/"u8) || path.StartsWith("/_nuxt/"u8);
 
-    private static void AddHash(ref HashSet<ulong>? hashes, ulong text)
-    {
-        hashes ??= [];
-        if (hashes.Count < OtherHashesMin)
-        {
-            hashes.Add(text);
-        }
-    }
-
     private ref Pattern PatternOf(ContentHashName name) => ref name.Separator == (byte)'.' ? ref _afterDot : ref _afterHyphen;
 
     /// <summary>The statistics of the names with one separator.</summary>
     private struct Pattern
     {
-        public HashSet<ulong>? Hexadecimal;
-        public HashSet<ulong>? Base32;
-        public HashSet<ulong>? Base64Url;
+        /// <summary>Different hashes by their alphabet.</summary>
+        public HashSet<ulong>[]? Hashes;
         public bool HasOtherCapitals;
 
         public readonly bool Confirms(HashAlphabet alphabet) => alphabet switch
         {
-            HashAlphabet.Hexadecimal => Hexadecimal?.Count >= OtherHashesMin,
-            HashAlphabet.Base32 when !HasOtherCapitals && Base32?.Count >= OtherHashesMin => true,
-            _ => Base64Url?.Count >= Base64UrlHashesMin,
+            HashAlphabet.Hexadecimal => Count(HashAlphabet.Hexadecimal) >= OtherHashesMin,
+            HashAlphabet.Base32 when !HasOtherCapitals && Count(HashAlphabet.Base32) >= OtherHashesMin => true,
+            _ => Count(HashAlphabet.Base64Url) >= Base64UrlHashesMin,
         };
+
+        private readonly int Count(HashAlphabet alphabet) => Hashes?[(int)alphabet].Count ?? 0;
     }
 }

@@ -8,12 +8,10 @@ namespace Millrace.StaticFiles.Rules;
 /// A name that occurs twice in a block is joined with a comma. Of blocks that match the same path, the later one replaces a field, or
 /// appends to it if it is a list (<see cref="FieldEdit"/>).
 /// </remarks>
-internal sealed class HeadersFile
+internal sealed class HeadersFile(bool hasCors)
 {
     public const string Name = "_headers";
 
-    /// <summary>Whether the server handles CORS, which the file must not contradict.</summary>
-    private readonly bool _hasCors;
     private readonly RuleFile _file = new(Name);
     private readonly List<FieldBlock> _blocks = [];
     private readonly HashSet<string> _names = new(StringComparer.OrdinalIgnoreCase);
@@ -22,14 +20,6 @@ internal sealed class HeadersFile
     private List<FieldEdit>? _edits;
     private bool _isAfterPath;
 
-    private HeadersFile(bool hasCors)
-    {
-        _hasCors = hasCors;
-    }
-
-    /// <param name="bytes">The file.</param>
-    /// <param name="cors">The CORS options, or null.</param>
-    /// <param name="warnings">The problems, as "file:line: cause remedy".</param>
     public static IReadOnlyList<FieldBlock> Parse(ReadOnlySpan<byte> bytes, CorsOptions? cors, out IEnumerable<string> warnings)
     {
         var headers = new HeadersFile(cors is not null);
@@ -48,10 +38,7 @@ internal sealed class HeadersFile
     private RuleProblem? ReadLine(string text)
     {
         // No field name starts like a path, so indentation is ignored, as in Netlify and Cloudflare.
-        bool isPath = text[0] is '/' or '*'
-            || text.StartsWith("https://", StringComparison.OrdinalIgnoreCase)
-            || text.StartsWith("http://", StringComparison.OrdinalIgnoreCase);
-        if (isPath)
+        if (text[0] is '/' or '*' || UrlHost.StartIn(text) > 0)
         {
             _edits = null;
             _isAfterPath = true;
@@ -73,7 +60,7 @@ internal sealed class HeadersFile
     {
         if (text[0] is not ('/' or '*'))
         {
-            return new RuleProblem("Rules for a host are not supported.", "Write the path alone; give each host a root of its own.");
+            return RuleProblem.HostRule;
         }
 
         if (text[0] == '*')
@@ -111,7 +98,7 @@ internal sealed class HeadersFile
 
         string name = text[..colon].TrimEnd(' ', '\t');
         string value = text[(colon + 1)..].Trim(' ', '\t');
-        RuleProblem? problem = FieldValidation.Of(name, value) ?? (_hasCors ? FieldValidation.OfCors(name) : null);
+        RuleProblem? problem = FieldValidation.Of(name, value) ?? (hasCors ? FieldValidation.OfCors(name) : null);
         if (problem is not null)
         {
             return problem;
@@ -125,14 +112,13 @@ internal sealed class HeadersFile
 
     private RuleProblem? Join(int index, Field field)
     {
-        Field first = _edits![index].Field;
-        if (first.Value.Length + field.Value.Length >= FieldValidation.ValueCharactersMax)
+        if (!_edits![index].Field.TryJoin(field, out Field joined))
         {
             return new RuleProblem(
                 $"The values of {field.Name} are too long together.", $"Write at most {FieldValidation.ValueCharactersMax} characters.");
         }
 
-        _edits[index] = _edits[index] with { Field = new Field(first.Name, $"{first.Value}, {field.Value}") };
+        _edits[index] = _edits[index] with { Field = joined };
         return null;
     }
 

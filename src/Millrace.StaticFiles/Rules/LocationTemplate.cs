@@ -8,31 +8,18 @@ namespace Millrace.StaticFiles.Rules;
 /// The Location of a redirect, with placeholders for captures. A path stays on the site, whatever is captured; another host comes only from
 /// the rule itself, never from the request. Immutable.
 /// </summary>
-internal sealed class LocationTemplate
+internal sealed class LocationTemplate(
+    byte[] authority, TargetPart[] pathParts, TargetPart[] queryParts, TargetPart[] fragmentParts, bool hasQuery)
 {
-    private readonly byte[] _authority;
-    private readonly Part[] _path;
-    private readonly Part[] _query;
-    private readonly Part[] _fragment;
-
-    private LocationTemplate(byte[] authority, Part[] path, Part[] query, Part[] fragment, bool hasQuery)
-    {
-        _authority = authority;
-        _path = path;
-        _query = query;
-        _fragment = fragment;
-        HasQuery = hasQuery;
-    }
-
     /// <summary>Whether the target has its own query, even an empty one; otherwise the request's query is passed on.</summary>
-    public bool HasQuery { get; }
+    public bool HasQuery => hasQuery;
 
     /// <summary>Whether it leads to this site, at any host.</summary>
-    public bool IsOnSite => _authority.Length == 0;
+    public bool IsOnSite => authority.Length == 0;
 
     public static bool TryParse(
         string text,
-        IReadOnlyList<string> captureNames,
+        List<string> captureNames,
         [NotNullWhen(true)] out LocationTemplate? template,
         [NotNullWhen(false)] out RuleProblem? problem)
     {
@@ -45,11 +32,6 @@ internal sealed class LocationTemplate
         }
 
         problem = FindAuthority(text, out int authorityEnd);
-        if (problem is not null)
-        {
-            return false;
-        }
-
         string remaining = text[authorityEnd..];
         int hash = remaining.IndexOf('#', StringComparison.Ordinal);
         string fragment = hash < 0 ? "" : remaining[(hash + 1)..];
@@ -58,15 +40,17 @@ internal sealed class LocationTemplate
         string query = question < 0 ? "" : remaining[(question + 1)..];
         string path = question < 0 ? remaining : remaining[..question];
 
-        if (!TryReadParts(path, captureNames, UrlComponent.Path, out Part[] pathParts, out problem)
-            || !TryReadParts(query, captureNames, UrlComponent.Query, out Part[] queryParts, out problem)
-            || !TryReadParts(fragment, captureNames, UrlComponent.Fragment, out Part[] fragmentParts, out problem))
+        TargetPart[] ofPath = [], ofQuery = [], ofFragment = [];
+        problem ??= TargetPart.Split(path, captureNames, EncodePath, out ofPath)
+            ?? TargetPart.Split(query, captureNames, EncodeQuery, out ofQuery)
+            ?? TargetPart.Split(fragment, captureNames, EncodeQuery, out ofFragment);
+        if (problem is not null)
         {
             return false;
         }
 
-        byte[] authority = Encoding.ASCII.GetBytes(text[..authorityEnd]);
-        template = new LocationTemplate(authority, pathParts, queryParts, fragmentParts, question >= 0);
+        template = new LocationTemplate(
+            Encoding.ASCII.GetBytes(text[..authorityEnd]), ofPath, ofQuery, ofFragment, hasQuery: question >= 0);
         return true;
     }
 
@@ -84,14 +68,14 @@ internal sealed class LocationTemplate
         out ReadOnlySpan<byte> query)
     {
         var text = new UrlText(scratch);
-        text.Literal(_authority);
-        Write(ref text, _path, captures);
+        text.Literal(authority);
+        Write(ref text, pathParts, isPath: true, captures);
         int pathEnd = text.Length;
 
         text.Literal("?"u8);
         if (HasQuery)
         {
-            Write(ref text, _query, captures);
+            Write(ref text, queryParts, isPath: false, captures);
         }
         else
         {
@@ -104,10 +88,10 @@ internal sealed class LocationTemplate
         }
 
         int queryEnd = text.Length;
-        if (_fragment.Length > 0)
+        if (fragmentParts.Length > 0)
         {
             text.Literal("#"u8);
-            Write(ref text, _fragment, captures);
+            Write(ref text, fragmentParts, isPath: false, captures);
         }
 
         location = path = query = default;
@@ -117,29 +101,20 @@ internal sealed class LocationTemplate
         }
 
         ReadOnlySpan<byte> written = text.Written;
-        int doubled = IsOnSite ? DoubledSlashes(written[..pathEnd]) : 0;
+        int doubled = IsOnSite ? TargetPart.DoubledSlashes(written[..pathEnd]) : 0;
         location = written[doubled..];
-        path = written[(_authority.Length + doubled)..pathEnd];
+        path = written[(authority.Length + doubled)..pathEnd];
         query = queryEnd > pathEnd ? written[(pathEnd + 1)..queryEnd] : default;
         return true;
-    }
-
-    /// <summary>
-    /// The number of excess slashes at the start of a path: "/:splat" with "/evil.example" would be "//evil.example", another host.
-    /// </summary>
-    public static int DoubledSlashes(ReadOnlySpan<byte> path)
-    {
-        int first = path.IndexOfAnyExcept((byte)'/');
-        return (first < 0 ? path.Length : first) - 1;
     }
 
     public static RuleProblem NoTarget(string text) => new(
         $"The target '{FieldValidation.Shown(text)}' is neither a path nor an http(s) URL.",
         "Write /path for a place on this site, https://host/path for another.");
 
-    private static void Write(ref UrlText text, Part[] parts, scoped RouteCaptures captures)
+    private static void Write(ref UrlText text, TargetPart[] parts, bool isPath, scoped RouteCaptures captures)
     {
-        foreach (ref readonly Part part in parts.AsSpan())
+        foreach (ref readonly TargetPart part in parts.AsSpan())
         {
             if (part.Literal is not null)
             {
@@ -148,15 +123,15 @@ internal sealed class LocationTemplate
             }
 
             ReadOnlySpan<byte> captured = captures[part.Capture];
-            switch (captures.SourceOf(part.Capture), part.Component)
+            switch (captures.SourceOf(part.Capture), isPath)
             {
-                case (CaptureSource.Path, UrlComponent.Path):
+                case (CaptureSource.Path, true):
                     text.Path(captured);
                     break;
-                case (CaptureSource.Path, _):
+                case (CaptureSource.Path, false):
                     text.Value(captured);
                     break;
-                case (_, UrlComponent.Path):
+                case (_, true):
                     text.RawValueAsSegment(captured);
                     break;
                 default:
@@ -195,14 +170,12 @@ internal sealed class LocationTemplate
     private static RuleProblem? FindAuthority(string text, out int end)
     {
         end = 0;
-        if (text is ['/', not ('/' or '\\'), ..] or "/")
+        if (TargetPart.IsPath(text))
         {
             return null;
         }
 
-        int host = text.StartsWith("https://", StringComparison.OrdinalIgnoreCase) ? 8
-            : text.StartsWith("http://", StringComparison.OrdinalIgnoreCase) ? 7
-            : 0;
+        int host = UrlHost.StartIn(text);
         if (host == 0)
         {
             return NoTarget(text);
@@ -221,41 +194,17 @@ internal sealed class LocationTemplate
                 "Write it without user and placeholders: a request must not choose where it is sent.");
     }
 
-    private static bool TryReadParts(
-        string text,
-        IReadOnlyList<string> captureNames,
-        UrlComponent component,
-        out Part[] parts,
-        [NotNullWhen(false)] out RuleProblem? problem)
+    private static byte[] EncodePath(byte[] utf8)
     {
-        var split = new List<TargetPart>();
-        problem = TargetPart.Split(text, captureNames, split);
-        parts = [.. split.Select(part => new Part(part.Literal is null ? null : Encode(part.Literal, component), part.Capture, component))];
-        return problem is null;
-    }
-
-    private static byte[] Encode(string literal, UrlComponent component)
-    {
-        byte[] utf8 = Encoding.UTF8.GetBytes(literal);
         var text = new UrlText(new byte[3 * utf8.Length]);
-        if (component == UrlComponent.Path)
-        {
-            text.RawPath(utf8);
-        }
-        else
-        {
-            text.Query(utf8);
-        }
-
+        text.RawPath(utf8);
         return text.Written.ToArray();
     }
 
-    private readonly record struct Part(byte[]? Literal, int Capture, UrlComponent Component);
-
-    private enum UrlComponent
+    private static byte[] EncodeQuery(byte[] utf8)
     {
-        Path,
-        Query,
-        Fragment,
+        var text = new UrlText(new byte[3 * utf8.Length]);
+        text.Query(utf8);
+        return text.Written.ToArray();
     }
 }

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Millrace.Http;
 
@@ -13,7 +12,7 @@ namespace Millrace.StaticFiles.Rules;
 /// same. '?' matches one byte except '/'. <c>:name</c> matches one byte or more, to the end of its segment. Case matters, as in the file
 /// system. Percent escapes stand for their bytes, so %2A is a literal '*'.
 /// </remarks>
-internal sealed class PathPattern
+internal sealed class PathPattern(PatternPiece[] pieces, string[] captureNames)
 {
     /// <summary>The name of the capture of '*' in targets.</summary>
     public const string SplatName = "splat";
@@ -21,22 +20,11 @@ internal sealed class PathPattern
     /// <summary>A path has at most some KiB, and matching costs at most the product of both lengths.</summary>
     public const int CharactersMax = 1024;
 
-    private readonly PatternPiece[] _pieces;
-    private readonly string[] _captureNames;
-
-    internal PathPattern(PatternPiece[] pieces, string[] captureNames)
-    {
-        Debug.Assert(pieces.Length > 0);
-        _pieces = pieces;
-        _captureNames = captureNames;
-        Literal = pieces.Length == 1 ? pieces[0].Literal : null;
-    }
-
     /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
-    public byte[]? Literal { get; }
+    public byte[]? Literal { get; } = pieces.Length == 1 ? pieces[0].Literal : null;
 
     /// <summary>The names of placeholders in order, then <see cref="SplatName"/> if a route has a '*'.</summary>
-    public IReadOnlyList<string> CaptureNames => _captureNames;
+    public IReadOnlyList<string> CaptureNames => captureNames;
 
     public static bool TryParse(
         string text,
@@ -60,17 +48,17 @@ internal sealed class PathPattern
             return path.SequenceEqual(literal);
         }
 
-        if (!_pieces[0].TryMatchAt(path, 0, captures, out int at))
+        if (!pieces[0].TryMatchAt(path, 0, captures, out int at))
         {
             return false;
         }
 
-        if (_pieces.Length == 1)
+        if (pieces.Length == 1)
         {
             return at == path.Length;
         }
 
-        foreach (PatternPiece piece in _pieces.AsSpan()[1..^1])
+        foreach (PatternPiece piece in pieces.AsSpan()[1..^1])
         {
             if (!piece.TryMatchFirst(path, at, out at))
             {
@@ -78,12 +66,164 @@ internal sealed class PathPattern
             }
         }
 
-        bool matches = _pieces[^1].TryMatchLast(path, at, captures, out int start);
+        bool matches = pieces[^1].TryMatchLast(path, at, captures, out int start);
         if (matches && !captures.IsEmpty)
         {
-            captures[_captureNames.Length - 1] = TextRange.Between(at, start);
+            captures[captureNames.Length - 1] = TextRange.Between(at, start);
         }
 
         return matches;
     }
+}
+
+/// <summary>
+/// The tokens between two '*' of a pattern. From a given start there is at most one way to match it, so nothing is tried twice: a
+/// placeholder ends where its segment ends, less a known number of bytes.
+/// </summary>
+internal sealed class PatternPiece
+{
+    private readonly PatternToken[] _tokens;
+    private readonly bool _isFixed;
+
+    public PatternPiece(PatternToken[] tokens)
+    {
+        _tokens = tokens;
+        BytesMin = tokens.Sum(token => token.BytesMin);
+        _isFixed = Array.TrueForAll(tokens, token => token.Kind != PatternTokenKind.Placeholder);
+    }
+
+    public int BytesMin { get; }
+
+    /// <summary>The bytes of a piece that is a single literal; otherwise null.</summary>
+    public byte[]? Literal => _tokens switch
+    {
+        [] => [],
+        [{ Kind: PatternTokenKind.Literal } only] => only.Bytes,
+        _ => null,
+    };
+
+    /// <summary>Matches at <paramref name="start"/>, and gives the end.</summary>
+    public bool TryMatchAt(ReadOnlySpan<byte> path, int start, Span<TextRange> captures, out int end)
+    {
+        end = start;
+        foreach (ref readonly PatternToken token in _tokens.AsSpan())
+        {
+            switch (token.Kind)
+            {
+                case PatternTokenKind.Literal:
+                    if (!path[end..].StartsWith(token.Bytes))
+                    {
+                        return false;
+                    }
+
+                    end += token.Bytes.Length;
+                    break;
+                case PatternTokenKind.AnyByte:
+                    if (end == path.Length || path[end] == '/')
+                    {
+                        return false;
+                    }
+
+                    end++;
+                    break;
+                default:
+                    int slash = path[end..].IndexOf((byte)'/');
+                    int stop = (slash < 0 ? path.Length : end + slash) - token.SuffixBytes;
+                    if (stop <= end)
+                    {
+                        return false;
+                    }
+
+                    if (!captures.IsEmpty)
+                    {
+                        captures[token.Capture] = TextRange.Between(end, stop);
+                    }
+
+                    end = stop;
+                    break;
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>
+    /// Finds the first match from <paramref name="from"/> on. A later start never ends earlier (each token's end grows with its start), so
+    /// the first match leaves the most to the following pieces.
+    /// </summary>
+    public bool TryMatchFirst(ReadOnlySpan<byte> path, int from, out int end)
+    {
+        byte[] head = _tokens is [{ Kind: PatternTokenKind.Literal } first, ..] ? first.Bytes : [];
+        for (int start = from; start + BytesMin <= path.Length; start++)
+        {
+            int skipped = path[start..].IndexOf(head);
+            if (skipped < 0)
+            {
+                break;
+            }
+
+            start += skipped;
+            if (TryMatchAt(path, start, default, out end))
+            {
+                return true;
+            }
+        }
+
+        end = 0;
+        return false;
+    }
+
+    /// <summary>Matches the end of the path, with the latest start that is not before <paramref name="from"/>.</summary>
+    public bool TryMatchLast(ReadOnlySpan<byte> path, int from, Span<TextRange> captures, out int start)
+    {
+        for (start = path.Length - BytesMin; start >= from; start--)
+        {
+            if (TryMatchAt(path, start, captures, out int end) && end == path.Length)
+            {
+                return true;
+            }
+
+            if (_isFixed)
+            {
+                return false;
+            }
+        }
+
+        return false;
+    }
+}
+
+/// <summary>A step of a <see cref="PathPattern"/> between two '*': literal bytes, '?', or a placeholder.</summary>
+internal readonly struct PatternToken(PatternTokenKind kind)
+{
+    public static PatternToken AnyByte { get; } = new(PatternTokenKind.AnyByte);
+
+    public PatternTokenKind Kind => kind;
+
+    /// <summary>The bytes of a literal.</summary>
+    public byte[] Bytes { get; private init; } = [];
+
+    /// <summary>For a placeholder: how many bytes of its segment the following tokens need.</summary>
+    public int SuffixBytes { get; private init; }
+
+    /// <summary>For a placeholder: the index of its capture.</summary>
+    public int Capture { get; private init; }
+
+    public int BytesMin => Kind == PatternTokenKind.Literal ? Bytes.Length : 1;
+
+    public static PatternToken Literal(byte[] bytes) => new(PatternTokenKind.Literal) { Bytes = bytes };
+
+    public static PatternToken Placeholder(int capture, int suffixBytes) =>
+        new(PatternTokenKind.Placeholder) { Capture = capture, SuffixBytes = suffixBytes };
+}
+
+internal enum PatternTokenKind : byte
+{
+    Literal,
+
+    /// <summary>One byte except '/'.</summary>
+    AnyByte,
+
+    /// <summary>One byte or more up to the end of the segment, less what follows there.</summary>
+    Placeholder,
 }

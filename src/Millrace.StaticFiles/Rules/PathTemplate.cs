@@ -7,24 +7,16 @@ namespace Millrace.StaticFiles.Rules;
 /// The decoded path of a rewrite, with placeholders for captures. A query or fragment of the target means nothing to a file, and is left
 /// out.
 /// </summary>
-internal sealed class PathTemplate
+internal sealed class PathTemplate(TargetPart[] parts)
 {
-    private readonly Part[] _parts;
-
-    private PathTemplate(Part[] parts)
-    {
-        _parts = parts;
-    }
-
     public static bool TryParse(
         string text,
-        IReadOnlyList<string> captureNames,
+        List<string> captureNames,
         [NotNullWhen(true)] out PathTemplate? template,
         [NotNullWhen(false)] out RuleProblem? problem)
     {
         template = null;
-        problem = null;
-        if (text is not (['/', not ('/' or '\\'), ..] or "/"))
+        if (!TargetPart.IsPath(text))
         {
             problem = new RuleProblem(
                 $"The target '{FieldValidation.Shown(text)}' is not a path of this site: fetching from other hosts is not supported.",
@@ -33,28 +25,14 @@ internal sealed class PathTemplate
         }
 
         int end = text.AsSpan().IndexOfAny('?', '#');
-        var split = new List<TargetPart>();
-        problem = TargetPart.Split(end < 0 ? text : text[..end], captureNames, split);
-        if (problem is not null)
+        problem = TargetPart.Split(end < 0 ? text : text[..end], captureNames, QueryText.DecodePath, out TargetPart[] split);
+        if (Array.Exists(split, static part => part.Literal?.Contains((byte)0) == true))
         {
-            return false;
+            problem = new RuleProblem($"The target '{FieldValidation.Shown(text)}' holds a zero byte.", "Leave it out.");
         }
 
-        var parts = new List<Part>();
-        foreach (TargetPart part in split)
-        {
-            byte[]? literal = part.Literal is null ? null : Decode(part.Literal);
-            if (literal is not null && literal.AsSpan().Contains((byte)0))
-            {
-                problem = new RuleProblem($"The target '{FieldValidation.Shown(text)}' holds a zero byte.", "Leave it out.");
-                return false;
-            }
-
-            parts.Add(new Part(literal, part.Capture));
-        }
-
-        template = new PathTemplate([.. parts]);
-        return true;
+        template = problem is null ? new PathTemplate(split) : null;
+        return template is not null;
     }
 
     /// <summary>
@@ -65,7 +43,7 @@ internal sealed class PathTemplate
     {
         path = default;
         int written = 0;
-        foreach (ref readonly Part part in _parts.AsSpan())
+        foreach (ref readonly TargetPart part in parts.AsSpan())
         {
             ReadOnlySpan<byte> bytes = part.Literal ?? captures[part.Capture];
             if (bytes.Length > scratch.Length - written)
@@ -93,24 +71,73 @@ internal sealed class PathTemplate
         }
 
         path = scratch[..written];
-        path = path[LocationTemplate.DoubledSlashes(path)..];
+        path = path[TargetPart.DoubledSlashes(path)..];
         return HasDotSegment(path) ? RuleMatch.None : RuleMatch.Rewrite;
     }
 
     private static bool HasDotSegment(ReadOnlySpan<byte> path) =>
         path.IndexOf("/./"u8) >= 0 || path.IndexOf("/../"u8) >= 0 || path.EndsWith("/."u8) || path.EndsWith("/.."u8);
+}
 
-    private static byte[] Decode(string literal)
+/// <summary>A part of a rule's target: literal bytes, or a capture if <see cref="Literal"/> is null.</summary>
+internal readonly record struct TargetPart(byte[]? Literal, int Capture)
+{
+    /// <summary>
+    /// Splits a target at its placeholders. A ':' without a known name is literal, except at the start of a segment, where it is most
+    /// likely a mistyped name.
+    /// </summary>
+    public static RuleProblem? Split(string text, List<string> names, Func<byte[], byte[]> convert, out TargetPart[] parts)
     {
-        byte[] raw = Encoding.UTF8.GetBytes(literal.Replace("+", "%2B", StringComparison.Ordinal));
-        var decoded = new List<byte>(raw.Length);
-        for (int at = 0; at < raw.Length;)
+        var split = new List<TargetPart>();
+        parts = [];
+        int literal = 0;
+        for (int at = 0; at < text.Length; at++)
         {
-            decoded.Add(QueryText.NextDecoded(raw, ref at));
+            int length = text[at] == ':' ? PatternReader.NameCharactersAt(text, at) : 0;
+            if (length == 0)
+            {
+                continue;
+            }
+
+            string name = text.Substring(at + 1, length);
+            int capture = names.IndexOf(name);
+            if (capture >= 0)
+            {
+                AddLiteral(text[literal..at]);
+                split.Add(new TargetPart(null, capture));
+                at += length;
+                literal = at + 1;
+            }
+            else if (at > 0 && text[at - 1] == '/')
+            {
+                return new RuleProblem(
+                    $"The target '{FieldValidation.Shown(text)}' uses ':{FieldValidation.Shown(name)}', which the rule does not capture.",
+                    $"Capture it with ':{FieldValidation.Shown(name)}' ('*' for ':splat'), or write a literal colon as %3A.");
+            }
         }
 
-        return [.. decoded];
+        AddLiteral(text[literal..]);
+        parts = [.. split];
+        return null;
+
+        void AddLiteral(string characters)
+        {
+            if (characters.Length > 0)
+            {
+                split.Add(new TargetPart(convert(Encoding.UTF8.GetBytes(characters)), -1));
+            }
+        }
     }
 
-    private readonly record struct Part(byte[]? Literal, int Capture);
+    /// <summary>Whether a target is a path of this site. "//host" and "/\\host" lead to another host.</summary>
+    public static bool IsPath(string target) => target is ['/', not ('/' or '\\'), ..] or "/";
+
+    /// <summary>
+    /// The number of excess slashes at the start of a path: "/:splat" with "/evil.example" would be "//evil.example", another host.
+    /// </summary>
+    public static int DoubledSlashes(ReadOnlySpan<byte> path)
+    {
+        int first = path.IndexOfAnyExcept((byte)'/');
+        return (first < 0 ? path.Length : first) - 1;
+    }
 }

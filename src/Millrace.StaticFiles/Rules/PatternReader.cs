@@ -4,14 +4,14 @@ using System.Text;
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>Parses the text of a <see cref="PathPattern"/>. Single use.</summary>
-internal ref struct PatternReader
+internal ref struct PatternReader(string text, PatternSyntax syntax)
 {
     /// <summary>The characters of a placeholder's name after its first letter.</summary>
     private static readonly SearchValues<char> NameCharacters =
         SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
 
-    private readonly string _text;
-    private readonly PatternSyntax _syntax;
+    private readonly string _text = text;
+    private readonly PatternSyntax _syntax = syntax;
     private readonly List<PatternPiece> _pieces = [];
     private readonly List<string> _names = [];
     private readonly List<PatternToken> _tokens = [];
@@ -23,12 +23,6 @@ internal ref struct PatternReader
 
     /// <summary>Whether the present segment has a '*'.</summary>
     private bool _hasStar;
-
-    public PatternReader(string text, PatternSyntax syntax)
-    {
-        _text = text;
-        _syntax = syntax;
-    }
 
     /// <summary>The length of the name after the ':' at <paramref name="colon"/>; 0 if there is no placeholder.</summary>
     public static int NameCharactersAt(ReadOnlySpan<char> text, int colon)

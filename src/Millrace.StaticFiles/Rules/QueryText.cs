@@ -40,27 +40,28 @@ internal static class QueryText
     }
 
     /// <summary>Whether a raw name or value decodes to these bytes.</summary>
-    public static bool DecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded)
-    {
-        int at = 0;
-        foreach (byte expected in decoded)
-        {
-            if (at == raw.Length || NextDecoded(raw, ref at) != expected)
-            {
-                return false;
-            }
-        }
-
-        return at == raw.Length;
-    }
+    public static bool DecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded) => DecodesTo(raw, decoded, isPath: false);
 
     /// <summary>Whether an encoded path, in which '+' is literal, decodes to these bytes.</summary>
-    public static bool PathDecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded)
+    public static bool PathDecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded) => DecodesTo(raw, decoded, isPath: true);
+
+    public static byte[] DecodePath(byte[] raw)
+    {
+        var decoded = new List<byte>(raw.Length);
+        for (int at = 0; at < raw.Length;)
+        {
+            decoded.Add(raw[at] == '+' ? raw[at++] : NextDecoded(raw, ref at));
+        }
+
+        return [.. decoded];
+    }
+
+    private static bool DecodesTo(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> decoded, bool isPath)
     {
         int at = 0;
         foreach (byte expected in decoded)
         {
-            if (at == raw.Length || (raw[at] == '+' ? raw[at++] : NextDecoded(raw, ref at)) != expected)
+            if (at == raw.Length || (isPath && raw[at] == '+' ? raw[at++] : NextDecoded(raw, ref at)) != expected)
             {
                 return false;
             }

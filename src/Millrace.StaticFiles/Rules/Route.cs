@@ -1,32 +1,19 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Text;
 using Millrace.Http;
 
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>A compiled <see cref="RedirectRule"/>. Immutable; applying it allocates nothing.</summary>
-internal sealed class Route
+internal sealed class Route(
+    RedirectRule rule, PathPattern from, RequiredQuery[] requiredQuery, LocationTemplate? location, PathTemplate? path)
 {
-    private readonly PathPattern _from;
-    private readonly RequiredQuery[] _requiredQuery;
-    private readonly LocationTemplate? _location;
-    private readonly PathTemplate? _path;
+    public int Status => rule.Status;
 
-    private Route(RedirectRule rule, PathPattern from, RequiredQuery[] requiredQuery, LocationTemplate? location, PathTemplate? path)
-    {
-        _from = from;
-        _requiredQuery = requiredQuery;
-        _location = location;
-        _path = path;
-        Status = rule.Status;
-        Phase = rule.Forced ? RulePhase.BeforeFiles : RulePhase.AfterFiles;
-    }
-
-    public int Status { get; }
-
-    public RulePhase Phase { get; }
+    public RulePhase Phase => rule.Forced ? RulePhase.BeforeFiles : RulePhase.AfterFiles;
 
     /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
-    public byte[]? ExactPath => _from.Literal;
+    public byte[]? ExactPath => from.Literal;
 
     public static bool TryCompile(
         RedirectRule rule, [NotNullWhen(true)] out Route? route, [NotNullWhen(false)] out RuleProblem? problem)
@@ -60,14 +47,14 @@ internal sealed class Route
     {
         target = default;
         Span<TextRange> ranges = stackalloc TextRange[RuleLimits.CapturesMax];
-        if (!_from.TryMatch(decodedPath, ranges) || !HasRequiredQuery(query, ranges))
+        if (!from.TryMatch(decodedPath, ranges) || !HasRequiredQuery(query, ranges))
         {
             return RuleMatch.None;
         }
 
-        var captures = new RouteCaptures(decodedPath, query, ranges, _from.CaptureNames.Count);
-        return _location is not null
-            ? Redirect(_location, captures, decodedPath, query, scratch, out target)
+        var captures = new RouteCaptures(decodedPath, query, ranges, from.CaptureNames.Count);
+        return location is not null
+            ? Redirect(location, captures, decodedPath, query, scratch, out target)
             : Rewrite(captures, scratch, out target);
     }
 
@@ -81,7 +68,7 @@ internal sealed class Route
     {
         target = default;
         if (!template.TryWrite(
-            captures, query, _requiredQuery, scratch, out ReadOnlySpan<byte> location, out var newPath, out var newQuery))
+            captures, query, requiredQuery, scratch, out ReadOnlySpan<byte> location, out var newPath, out var newQuery))
         {
             return RuleMatch.TooLong;
         }
@@ -98,15 +85,15 @@ internal sealed class Route
 
     private RuleMatch Rewrite(scoped RouteCaptures captures, Span<byte> scratch, out RuleTarget target)
     {
-        ReadOnlySpan<byte> path = default;
-        RuleMatch match = _path is null ? RuleMatch.Rewrite : _path.Write(captures, scratch, out path);
-        target = match == RuleMatch.Rewrite ? new RuleTarget { Status = Status, Path = path } : default;
+        ReadOnlySpan<byte> file = default;
+        RuleMatch match = path is null ? RuleMatch.Rewrite : path.Write(captures, scratch, out file);
+        target = match == RuleMatch.Rewrite ? new RuleTarget { Status = Status, Path = file } : default;
         return match;
     }
 
     private bool HasRequiredQuery(ReadOnlySpan<byte> query, Span<TextRange> ranges)
     {
-        foreach (RequiredQuery parameter in _requiredQuery)
+        foreach (RequiredQuery parameter in requiredQuery)
         {
             if (!QueryText.TryFind(query, parameter.Name, out TextRange value))
             {
@@ -209,4 +196,58 @@ internal readonly ref struct RuleTarget
 
     /// <summary>The decoded path of the file to send. Empty for a redirect, and for a bare 404 or 410, which uses the error page.</summary>
     public ReadOnlySpan<byte> Path { get; init; }
+}
+
+/// <summary>
+/// The captures of a route in a request: the decoded path, the raw query, and the position of each capture in one of them.
+/// </summary>
+internal readonly ref struct RouteCaptures(ReadOnlySpan<byte> path, ReadOnlySpan<byte> query, ReadOnlySpan<TextRange> ranges, int inPath)
+{
+    private readonly ReadOnlySpan<byte> _path = path;
+    private readonly ReadOnlySpan<byte> _query = query;
+    private readonly ReadOnlySpan<TextRange> _ranges = ranges;
+
+    public CaptureSource SourceOf(int capture) => capture < inPath ? CaptureSource.Path : CaptureSource.Query;
+
+    public ReadOnlySpan<byte> this[int capture] => _ranges[capture].In(capture < inPath ? _path : _query);
+}
+
+internal enum CaptureSource
+{
+    /// <summary>Decoded bytes of the path.</summary>
+    Path,
+
+    /// <summary>A parameter's value, still percent-encoded.</summary>
+    Query,
+}
+
+/// <summary>A query parameter that a route requires: a name, and a value or the index of a capture.</summary>
+internal sealed class RequiredQuery(string name, string value, int capture)
+{
+    /// <summary>The <see cref="Capture"/> of a parameter that requires a fixed value.</summary>
+    public const int NoCapture = -1;
+
+    private readonly byte[] _name = Encoding.UTF8.GetBytes(name);
+    private readonly byte[] _value = Encoding.UTF8.GetBytes(value);
+
+    public ReadOnlySpan<byte> Name => _name;
+
+    /// <summary>The required value, decoded.</summary>
+    public ReadOnlySpan<byte> Value => _value;
+
+    public int Capture { get; } = capture;
+
+    /// <summary>Whether one of the required parameters has this raw name.</summary>
+    public static bool Names(ReadOnlySpan<RequiredQuery> parameters, ReadOnlySpan<byte> rawName)
+    {
+        foreach (RequiredQuery parameter in parameters)
+        {
+            if (QueryText.DecodesTo(rawName, parameter.Name))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 }

@@ -1,51 +1,40 @@
+using Millrace.StaticFiles.Snapshots;
+
 namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
 /// The rules of a site, from its options and its <c>_headers</c> and <c>_redirects</c> files: compiled once, then queried for each request
 /// on any thread without allocation. Immutable except for the interned field sets.
 /// </summary>
-internal sealed class SiteRules
+internal sealed class SiteRules(FieldRules fields, List<Route> routes, CorsPolicy? cors, IReadOnlyList<string> warnings)
 {
-    private readonly FieldRules _fields;
-    private readonly RouteTable _beforeFiles;
-    private readonly RouteTable _afterFiles;
-
-    private SiteRules(FieldRules fields, List<Route> routes, CorsPolicy? cors, IReadOnlyList<string> warnings)
-    {
-        _fields = fields;
-        _beforeFiles = new RouteTable(routes.Where(route => route.Phase == RulePhase.BeforeFiles));
-        _afterFiles = new RouteTable(routes.Where(route => route.Phase == RulePhase.AfterFiles));
-        Cors = cors;
-        Warnings = warnings;
-    }
+    private readonly RouteTable _beforeFiles = new(routes.Where(static route => route.Phase == RulePhase.BeforeFiles));
+    private readonly RouteTable _afterFiles = new(routes.Where(static route => route.Phase == RulePhase.AfterFiles));
 
     /// <summary>The problems in the site's own files, as "file:line: cause remedy".</summary>
-    public IReadOnlyList<string> Warnings { get; }
+    public IReadOnlyList<string> Warnings => warnings;
 
     /// <summary>The CORS policy; null if other origins are not allowed.</summary>
-    public CorsPolicy? Cors { get; }
+    public CorsPolicy? Cors => cors;
 
     /// <summary>
     /// Compiles the rules. Invalid options throw <see cref="SiteException"/>; an invalid line of a site's file is a warning, and the other
     /// lines apply.
     /// </summary>
-    /// <param name="options">The options.</param>
-    /// <param name="headersFile">The site's <c>_headers</c>; empty for none.</param>
-    /// <param name="redirectsFile">The site's <c>_redirects</c>; empty for none.</param>
     public static SiteRules Compile(SiteOptions options, ReadOnlySpan<byte> headersFile, ReadOnlySpan<byte> redirectsFile)
     {
-        var routes = new List<Route>();
+        var compiled = new List<Route>();
         foreach (RedirectRule rule in options.Redirects)
         {
-            routes.Add(Route.TryCompile(rule, out Route? route, out RuleProblem? problem)
+            compiled.Add(Route.TryCompile(rule, out Route? route, out RuleProblem? problem)
                 ? route
-                : throw new SiteException(problem.Cause, problem.Remedy));
+                : throw problem.ToException());
         }
 
         IReadOnlyList<FieldBlock> blocks = HeadersFile.Parse(headersFile, options.Cors, out IEnumerable<string> headersWarnings);
-        RedirectsFile.Parse(redirectsFile, routes, out IEnumerable<string> redirectsWarnings);
-        CorsPolicy? cors = options.Cors is null ? null : new CorsPolicy(options.Cors);
-        return new SiteRules(new FieldRules(options, cors, blocks), routes, cors, [.. headersWarnings, .. redirectsWarnings]);
+        RedirectsFile.Parse(redirectsFile, compiled, out IEnumerable<string> redirectsWarnings);
+        CorsPolicy? policy = options.Cors is null ? null : new CorsPolicy(options.Cors);
+        return new SiteRules(new FieldRules(options, policy, blocks), compiled, policy, [.. headersWarnings, .. redirectsWarnings]);
     }
 
     /// <summary>
@@ -56,26 +45,74 @@ internal sealed class SiteRules
     /// <param name="filePath">The file's own path; empty for generated content such as listings.</param>
     /// <param name="isHashed">Whether the file's name contains a content hash.</param>
     public FieldSet FieldsFor(ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath, bool isHashed = false) =>
-        _fields.For(isHashed ? FieldUse.HashedAsset : FieldUse.Asset, urlPath, filePath);
+        fields.For(isHashed ? FieldUse.HashedAsset : FieldUse.Asset, urlPath, filePath);
 
     /// <summary>The fields of an error: those of a file at that path, except the ones that describe the file or its storage.</summary>
-    public FieldSet FieldsForError(ReadOnlySpan<byte> urlPath) => _fields.For(FieldUse.Error, urlPath, default);
+    public FieldSet FieldsForError(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.Error, urlPath, default);
 
     /// <summary>The fields of a redirect: those of an error, without Cache-Control.</summary>
-    public FieldSet FieldsForRedirect(ReadOnlySpan<byte> urlPath) => _fields.For(FieldUse.Redirect, urlPath, default);
+    public FieldSet FieldsForRedirect(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.Redirect, urlPath, default);
 
     /// <summary>Whether a phase has any routes to match.</summary>
     public bool HasRoutes(RulePhase phase) => !RoutesOf(phase).IsEmpty;
 
-    /// <summary>Matches redirects and rewrites. The target of a rewrite must be looked up, and not matched again.</summary>
-    /// <param name="decodedPath">The path, decoded once, with its leading '/'.</param>
-    /// <param name="query">The query as sent, without '?'; empty for none.</param>
-    /// <param name="phase">Before the file lookup, or after no file was found.</param>
-    /// <param name="scratch">The memory for the target, some KiB: a target that does not fit is <see cref="RuleMatch.TooLong"/>.</param>
-    /// <param name="target">The target, in <paramref name="scratch"/>.</param>
+    /// <summary>
+    /// Matches redirects and rewrites. The target, in <paramref name="scratch"/>, is not matched again; one that does not fit is
+    /// <see cref="RuleMatch.TooLong"/>.
+    /// </summary>
     public RuleMatch Match(
         ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query, RulePhase phase, Span<byte> scratch, out RuleTarget target) =>
         RoutesOf(phase).Match(decodedPath, query, scratch, out target);
 
     private RouteTable RoutesOf(RulePhase phase) => phase == RulePhase.BeforeFiles ? _beforeFiles : _afterFiles;
+}
+
+/// <summary>
+/// The routes of one phase. The first match in their order applies. Exact routes are found by hash, so that a site that moved thousands of
+/// pages pays only for routes with wildcards.
+/// </summary>
+internal sealed class RouteTable
+{
+    private readonly Route[] _routes;
+
+    /// <summary>The indexes of the routes with wildcards, in order.</summary>
+    private readonly int[] _patterns;
+    private readonly Dictionary<byte[], int[]> _exact;
+    private readonly Dictionary<byte[], int[]>.AlternateLookup<ReadOnlySpan<byte>> _exactByPath;
+
+    public RouteTable(IEnumerable<Route> routes)
+    {
+        _routes = [.. routes];
+        _patterns = [.. Enumerable.Range(0, _routes.Length).Where(index => _routes[index].ExactPath is null)];
+        _exact = Enumerable.Range(0, _routes.Length)
+            .Where(index => _routes[index].ExactPath is not null)
+            .GroupBy(index => _routes[index].ExactPath!, BytesComparer.Instance)
+            .ToDictionary(group => group.Key, group => group.ToArray(), BytesComparer.Instance);
+        _exactByPath = _exact.GetAlternateLookup<ReadOnlySpan<byte>>();
+    }
+
+    public bool IsEmpty => _routes.Length == 0;
+
+    public RuleMatch Match(ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query, Span<byte> scratch, out RuleTarget target)
+    {
+        ReadOnlySpan<int> exact = _exactByPath.TryGetValue(decodedPath, out int[]? indexes) ? indexes : [];
+        ReadOnlySpan<int> patterns = _patterns;
+        while (!exact.IsEmpty || !patterns.IsEmpty)
+        {
+            // Merges two ascending lists.
+            bool isExactNext = !exact.IsEmpty && (patterns.IsEmpty || exact[0] < patterns[0]);
+            int index = isExactNext ? exact[0] : patterns[0];
+            exact = isExactNext ? exact[1..] : exact;
+            patterns = isExactNext ? patterns : patterns[1..];
+
+            RuleMatch match = _routes[index].Apply(decodedPath, query, scratch, out target);
+            if (match != RuleMatch.None)
+            {
+                return match;
+            }
+        }
+
+        target = default;
+        return RuleMatch.None;
+    }
 }

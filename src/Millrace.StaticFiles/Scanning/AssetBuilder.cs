@@ -71,12 +71,8 @@ internal sealed class AssetBuilder(
             }
         }
 
-        queue.Sort((left, right) =>
-        {
-            int bySize = left.File.State.Size.CompareTo(right.File.State.Size);
-            return bySize != 0 ? bySize : left.File.Path.Bytes.SequenceCompareTo(right.File.Path.Bytes);
-        });
-        foreach ((ListedDirectory directory, ListedFile file) in queue)
+        foreach ((ListedDirectory directory, ListedFile file) in
+            queue.OrderBy(static item => item.File.State.Size).ThenBy(static item => item.File.Path, SitePath.ByBytes))
         {
             if (file.Asset is null || CanImprove(file.Asset))
             {

@@ -75,7 +75,7 @@ internal sealed unsafe class AssetLoader(
 
         if (options.PrivateFiles?.Contains(state) == true)
         {
-            skipped.Note(directory, path.Bytes, SkipReason.KeptByServer);
+            skipped.Note(directory, path.Bytes, SkipReason.Private);
             return null;
         }
 
@@ -121,7 +121,7 @@ internal sealed unsafe class AssetLoader(
 
         if (IsRead(state))
         {
-            skipped.Note(directory, path.Bytes, SkipReason.KeptChanging);
+            skipped.Note(directory, path.Bytes, SkipReason.ChangedDuringRead);
         }
 
         AssetValidators validators = ValidatorsOfState(directory, path, state, checkedAtNs);

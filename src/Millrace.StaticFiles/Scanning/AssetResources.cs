@@ -55,3 +55,71 @@ internal sealed class AssetResources
         Descriptors.Return(asset.Descriptor != Asset.NoDescriptor ? 1 : 0);
     }
 }
+
+/// <summary>
+/// A resource that the live snapshots of a site share: memory or descriptors. Builds take from it one after the other; any thread can
+/// return what is freed.
+/// </summary>
+/// <param name="perSnapshotMax">The most that one snapshot may hold, including what it shares with others.</param>
+/// <param name="totalMax">The most that all live snapshots may hold; old ones live as long as their slowest client.</param>
+internal sealed class ResourceBudget(long perSnapshotMax, long totalMax)
+{
+    private long _held;
+
+    public long Held => Interlocked.Read(ref _held);
+
+    /// <summary>
+    /// Whether a snapshot that holds this much may take more. The result is valid until <see cref="Take"/>, as builds do not overlap.
+    /// </summary>
+    public bool HasRoomFor(long amount, long heldBySnapshot) =>
+        heldBySnapshot + amount <= perSnapshotMax && Held + amount <= totalMax;
+
+    public void Take(long amount)
+    {
+        long held = Interlocked.Add(ref _held, amount);
+        Debug.Assert(held <= totalMax, "a build takes no more than was available");
+    }
+
+    public void Return(long amount)
+    {
+        long held = Interlocked.Add(ref _held, -amount);
+        Debug.Assert(held >= 0, "no more is returned than was taken");
+    }
+}
+
+/// <summary>The share of each budget that the snapshot being built holds: carried-over and newly taken resources.</summary>
+internal sealed class SnapshotBudget(AssetResources resources, SiteOptions options, SnapshotTotals kept)
+{
+    private long _inMemoryBytes = kept.InMemoryBytes;
+    private long _descriptors = kept.Descriptors;
+    private long _hashedBytes = kept.HashedBytes;
+
+    public bool HasMemoryFor(long bodyBytes) => resources.Memory.HasRoomFor(BodyMemory.AllocatedBytes(bodyBytes), _inMemoryBytes);
+
+    public bool HasDescriptor => resources.Descriptors.HasRoomFor(1, _descriptors);
+
+    public bool HasHashingFor(long bodyBytes) => _hashedBytes + bodyBytes <= options.HashedBytesTotalMax;
+
+    public void TakeMemory(long bodyBytes)
+    {
+        resources.Memory.Take(BodyMemory.AllocatedBytes(bodyBytes));
+        _inMemoryBytes += BodyMemory.AllocatedBytes(bodyBytes);
+    }
+
+    public void TakeDescriptor()
+    {
+        resources.Descriptors.Take(1);
+        _descriptors++;
+    }
+
+    /// <summary>Counts hashed bytes. They are never returned: the limit is on what a build reads.</summary>
+    public void TakeHashing(long bodyBytes) => _hashedBytes += bodyBytes;
+
+    /// <summary>Carries an asset of the previous snapshot over, or with -1 undoes that.</summary>
+    public void Carry(Asset asset, int sign = 1)
+    {
+        _inMemoryBytes += sign * asset.InMemoryBytes;
+        _descriptors += sign * (asset.Descriptor != Asset.NoDescriptor ? 1 : 0);
+        _hashedBytes += sign * asset.HashedBytes;
+    }
+}

@@ -14,7 +14,7 @@ namespace Millrace.StaticFiles.Scanning;
 /// One file per body, closed as a whole: the kernel frees its pages when the last socket has released them. In one file for all bodies,
 /// freeing one would punch a hole, and within a huge page the kernel zeroes the hole even for sockets that still send it.
 /// </remarks>
-internal readonly unsafe struct BodyMemory
+internal readonly unsafe struct BodyMemory(byte* address, int pages, long bytes)
 {
     /// <summary>A cache line: no two bodies share one, and copies start aligned.</summary>
     public const int Alignment = 64;
@@ -32,20 +32,13 @@ internal readonly unsafe struct BodyMemory
 
     private static int Mappings;
 
-    private BodyMemory(byte* address, int pages, long bytes)
-    {
-        Address = address;
-        Pages = pages;
-        Bytes = bytes;
-    }
-
-    public byte* Address { get; }
+    public byte* Address => address;
 
     /// <summary>The memory file that it maps from the start; <see cref="Asset.NoDescriptor"/> for ordinary memory.</summary>
-    public int Pages { get; }
+    public int Pages => pages;
 
     /// <summary>The bytes of the body.</summary>
-    public long Bytes { get; }
+    public long Bytes => bytes;
 
     public bool HasPages => Pages != Asset.NoDescriptor;
 

@@ -33,8 +33,6 @@ internal sealed class DeferredLinks
     public bool TryTake(out DeferredLink link) => _deferred.TryDequeue(out link, out _);
 
     /// <summary>The primary path of a directory, or null if it has none.</summary>
-    /// <param name="state">The directory.</param>
-    /// <param name="isCurrent">Whether the directory is still at a path where it was.</param>
     public SitePath? PrimaryOf(in FileState state, Func<SitePath, FileState, bool> isCurrent)
     {
         foreach (SiteDirectory directory in _previous.Directories)

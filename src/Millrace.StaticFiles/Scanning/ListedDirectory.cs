@@ -4,9 +4,6 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Scanning;
 
 /// <summary>A directory while a scan reads it; becomes a <see cref="SiteDirectory"/>.</summary>
-/// <param name="path">Its path.</param>
-/// <param name="previous">The directory at that path in the previous snapshot.</param>
-/// <param name="parent">The directories that contain it.</param>
 internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, DirectoryChain? parent)
 {
     public SitePath Path { get; } = path;
@@ -60,10 +57,9 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Di
         !IsNew && Previous is { IsComplete: true, HasSymlinks: false, SkippedCount: 0, IsBelowLink: false, Aliases.Count: 0 };
 
     /// <summary>Carries over the previous entries except for the checked names.</summary>
-    /// <param name="found">The files that the checked names are now.</param>
     public void CarryOver(IEnumerable<ListedFile> found)
     {
-        var checkedNames = new HashSet<byte[]>(Names!, PathBytes.Comparer);
+        var checkedNames = new HashSet<byte[]>(Names!, BytesComparer.Instance);
         HashSet<byte[]>.AlternateLookup<ReadOnlySpan<byte>> byName = checkedNames.GetAlternateLookup<ReadOnlySpan<byte>>();
         EntryCount += Previous!.EntryCount;
         using IEnumerator<ListedFile> next = found.OrderBy(file => file.Path, SitePath.ByBytes).GetEnumerator();
@@ -113,24 +109,8 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Di
     }
 
     /// <summary>Finds a file by its name; after <see cref="Order"/>.</summary>
-    public ListedFile? Find(ReadOnlySpan<byte> name)
-    {
-        int low = 0;
-        int high = Files.Count - 1;
-        while (low <= high)
-        {
-            int middle = (low + high) / 2;
-            int order = Files[middle].Path.Name.SequenceCompareTo(name);
-            if (order == 0)
-            {
-                return Files[middle];
-            }
-
-            (low, high) = order < 0 ? (middle + 1, high) : (low, middle - 1);
-        }
-
-        return null;
-    }
+    public ListedFile? Find(ReadOnlySpan<byte> name) =>
+        SitePath.IndexOfName(Files, static file => file.Path, name) is >= 0 and int index ? Files[index] : null;
 
     /// <summary>Makes the snapshot's directory, after the files have their assets.</summary>
     public SiteDirectory Finish(IEnumerable<byte[]> indexNames)
@@ -182,4 +162,21 @@ internal sealed record DirectoryChain(FileState State, DirectoryChain? Parent)
 
         return false;
     }
+}
+
+/// <summary>A regular file that a scan met, and its asset.</summary>
+internal sealed class ListedFile(SitePath path, in FileState state)
+{
+    public SitePath Path { get; } = path;
+
+    public FileState State { get; } = state;
+
+    /// <summary>The previous snapshot's asset, if no change of this name was reported.</summary>
+    public Asset? Previous { get; init; }
+
+    /// <summary>The previous snapshot's asset, or one loaded for the next, or null if it cannot be served.</summary>
+    public Asset? Asset { get; set; }
+
+    /// <summary>Whether the asset is part of the previous snapshot and therefore fixed.</summary>
+    public bool IsCarriedOver { get; set; }
 }

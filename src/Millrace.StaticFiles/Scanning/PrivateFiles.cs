@@ -23,7 +23,7 @@ internal sealed class PrivateFiles : IDisposable
     private long _checkedAtNs;
 
     /// <summary>Adds these files. Paths that do not exist yet are checked again.</summary>
-    public void Keep(IEnumerable<string> paths)
+    public void Add(IEnumerable<string> paths)
     {
         lock (_changeLock)
         {
@@ -38,12 +38,12 @@ internal sealed class PrivateFiles : IDisposable
     }
 
     /// <summary>Replaces the set of files.</summary>
-    public void KeepOnly(IEnumerable<string> paths)
+    public void Replace(IEnumerable<string> paths)
     {
         lock (_changeLock)
         {
             _paths.Clear();
-            Keep(paths);
+            Add(paths);
             foreach ((_, _, SafeFileHandle pin) in _pinned.Where(file => !_paths.Contains(file.Path)))
             {
                 pin.Dispose();

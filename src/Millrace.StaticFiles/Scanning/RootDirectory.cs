@@ -9,7 +9,7 @@ namespace Millrace.StaticFiles.Scanning;
 /// every component, including symlinks, inside. (Opened relative to its own directory, a symlink to <c>../shared/x</c> would count as an
 /// escape.) Freed with the last snapshot that contains it; any thread may open.
 /// </summary>
-internal sealed class RootDirectory : IDisposable
+internal sealed class RootDirectory(int fd, byte[] nameZ) : IDisposable
 {
     private const ResolveFlags Confined = ResolveFlags.Beneath | ResolveFlags.NoMagicLinks;
 
@@ -18,16 +18,6 @@ internal sealed class RootDirectory : IDisposable
     /// loop.
     /// </summary>
     private const int AttemptsMax = 16;
-
-    private readonly int _fd;
-
-    private readonly byte[] _nameZ;
-
-    private RootDirectory(int fd, byte[] nameZ)
-    {
-        _fd = fd;
-        _nameZ = nameZ;
-    }
 
     /// <summary>The root's state when it was opened.</summary>
     public FileState State { get; private set; }
@@ -39,13 +29,13 @@ internal sealed class RootDirectory : IDisposable
     {
         byte[] pathZ = CString.Of(root);
         var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec };
-        int fd = Retry(FileCalls.WorkingDirectory, pathZ, how);
-        if (fd < 0)
+        int rootFd = Retry(FileCalls.WorkingDirectory, pathZ, how);
+        if (rootFd < 0)
         {
-            throw OpenError(root, -fd);
+            throw OpenError(root, -rootFd);
         }
 
-        var opened = new RootDirectory(fd, pathZ);
+        var opened = new RootDirectory(rootFd, pathZ);
         // A root that may be read but not searched opens, and then hides every file.
         int result = opened.Stat(".\0"u8, out FileState state);
         if (result < 0)
@@ -73,35 +63,35 @@ internal sealed class RootDirectory : IDisposable
     /// </summary>
     public int Stat(ReadOnlySpan<byte> relativePathZ, out FileState state)
     {
-        int fd = Open(relativePathZ, OpenFlags.Path | OpenFlags.CloseOnExec);
-        if (fd < 0)
+        int pathFd = Open(relativePathZ, OpenFlags.Path | OpenFlags.CloseOnExec);
+        if (pathFd < 0)
         {
             state = default;
-            return fd;
+            return pathFd;
         }
 
-        int result = FileState.Read(fd, out state);
-        _ = FileCalls.Close(fd);
+        int result = FileState.Read(pathFd, out state);
+        _ = FileCalls.Close(pathFd);
         return result;
     }
 
     /// <summary>The state of what the root's name leads to now, possibly another directory. 0 or -errno.</summary>
-    public int StatByName(out FileState state) => FileState.ReadPath(_nameZ, out state);
+    public int StatByName(out FileState state) => FileState.ReadPath(nameZ, out state);
 
-    public void Dispose() => _ = FileCalls.Close(_fd);
+    public void Dispose() => _ = FileCalls.Close(fd);
 
     private int Open(ReadOnlySpan<byte> relativePathZ, ulong flags) =>
-        Retry(_fd, relativePathZ, new OpenHow { Flags = flags, Resolve = Confined });
+        Retry(fd, relativePathZ, new OpenHow { Flags = flags, Resolve = Confined });
 
     private static int Retry(int directoryFd, ReadOnlySpan<byte> pathZ, in OpenHow how)
     {
-        int fd = -Errno.EAGAIN;
-        for (int i = 0; i < AttemptsMax && fd is -Errno.EAGAIN or -Errno.EINTR; i++)
+        int result = -Errno.EAGAIN;
+        for (int i = 0; i < AttemptsMax && result is -Errno.EAGAIN or -Errno.EINTR; i++)
         {
-            fd = FileCalls.OpenAt2(directoryFd, pathZ, how);
+            result = FileCalls.OpenAt2(directoryFd, pathZ, how);
         }
 
-        return fd;
+        return result;
     }
 
     private static SiteException OpenError(string root, int error) => error switch

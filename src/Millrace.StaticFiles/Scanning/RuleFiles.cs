@@ -122,7 +122,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
                 }
             }
 
-            return new RuleFile([], ReadAgain, SkipReason.KeptChanging);
+            return new RuleFile([], ReadAgain, SkipReason.ChangedDuringRead);
         }
         finally
         {

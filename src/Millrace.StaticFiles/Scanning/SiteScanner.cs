@@ -14,14 +14,7 @@ namespace Millrace.StaticFiles.Scanning;
 /// path: its own location if that is part of the site, otherwise the first symlink to it, by length and bytes of the paths. The others are
 /// aliases.
 /// </remarks>
-internal sealed partial class SiteScanner(
-    RootDirectory root,
-    SiteOptions options,
-    DirectoryTable previous,
-    SkippedEntries skipped,
-    IDirectoryObserver? observer,
-    DeferredLinks links,
-    ScanProgress? progress)
+internal sealed class SiteScanner
 {
     /// <summary>
     /// How often directories are listed again for aliases that lost their target meanwhile. If that does not suffice, the tree is changing
@@ -29,13 +22,31 @@ internal sealed partial class SiteScanner(
     /// </summary>
     private const int RepairRoundsMax = 10;
 
+    private readonly SiteOptions _options;
+    private readonly DirectoryTable _previous;
+    private readonly SkippedEntries _skipped;
+    private readonly DeferredLinks _links = new();
+    private readonly DirectoryReader _reader;
     private readonly Dictionary<SitePath, ListedDirectory> _listed = [];
     private readonly Stack<ListedDirectory> _pending = new();
     private readonly HashSet<SitePath> _removed = [];
-    private int _entryCount;
 
     /// <summary>Whether this is a partial scan: directories that are not listed are unchanged.</summary>
     private bool _isPartial;
+
+    public SiteScanner(
+        RootDirectory root,
+        SiteOptions options,
+        DirectoryTable previous,
+        SkippedEntries skipped,
+        IDirectoryObserver? observer,
+        ScanProgress? progress)
+    {
+        _options = options;
+        _previous = previous;
+        _skipped = skipped;
+        _reader = new DirectoryReader(root, options, skipped, observer, _links, progress);
+    }
 
     public IReadOnlyCollection<ListedDirectory> Listed => _listed.Values;
 
@@ -50,7 +61,7 @@ internal sealed partial class SiteScanner(
     /// <summary>Lists the whole site.</summary>
     public void ScanAll()
     {
-        Enter(new ListedDirectory(SitePath.Root, previous.Find([]), null) { IsNew = true });
+        Enter(new ListedDirectory(SitePath.Root, _previous.Find([]), null) { IsNew = true });
         Finish();
         RepairAliases();
     }
@@ -62,7 +73,7 @@ internal sealed partial class SiteScanner(
     public void ScanChanges(IReadOnlyCollection<DirectoryChange> changes)
     {
         _isPartial = true;
-        links.UsePrevious(previous);
+        _links.UsePrevious(_previous);
 
         // From the top: a directory that is listed as new lists everything below itself.
         DirectoryChange[] remaining = [.. changes.OrderBy(change => change.Path.Length)];
@@ -84,7 +95,7 @@ internal sealed partial class SiteScanner(
     /// <summary>False if it is not reached: by a symlink that is not resolved yet, or no longer.</summary>
     private bool TryEnter(DirectoryChange change)
     {
-        if (previous.Find(change.Path) is SiteDirectory known && !_listed.ContainsKey(known.SitePath))
+        if (_previous.Find(change.Path) is SiteDirectory known && !_listed.ContainsKey(known.SitePath))
         {
             if (!IsReached(known.Path))
             {
@@ -111,7 +122,16 @@ internal sealed partial class SiteScanner(
     {
         while (_pending.TryPop(out ListedDirectory? next))
         {
-            List(next);
+            int result = _reader.Read(next, out IReadOnlyList<(SitePath Path, FileState State)> subdirectories);
+            foreach ((SitePath path, FileState state) in subdirectories)
+            {
+                AddSubdirectory(next, path, state);
+            }
+
+            if (result < 0)
+            {
+                OnUnreadable(next, -result);
+            }
         }
     }
 
@@ -121,21 +141,21 @@ internal sealed partial class SiteScanner(
     /// </summary>
     private void FollowLinks()
     {
-        while (links.TryTake(out DeferredLink link))
+        while (_links.TryTake(out DeferredLink link))
         {
             if (_listed.GetValueOrDefault(link.Holder.Path) != link.Holder)
             {
                 continue;
             }
 
-            SitePath? primary = links.PrimaryOf(link.State, IsAt);
+            SitePath? primary = _links.PrimaryOf(link.State, IsAt);
             if (primary is SitePath other && !other.Equals(link.Path))
             {
                 link.Holder.Aliases.Add(new DirectoryAlias(link.Path, other, link.State));
             }
             else if (link.Holder.Chain.Contains(link.State))
             {
-                skipped.Note(link.Holder, link.Path.Bytes, SkipReason.DirectoryCycle);
+                _skipped.Note(link.Holder, link.Path.Bytes, SkipReason.DirectoryCycle);
             }
             else
             {
@@ -178,9 +198,9 @@ internal sealed partial class SiteScanner(
             };
         }
 
-        for (int i = 0; previous.HasAliases && i < previous.Directories.Length; i++)
+        for (int i = 0; _previous.HasAliases && i < _previous.Directories.Length; i++)
         {
-            SiteDirectory known = previous.Directories[i];
+            SiteDirectory known = _previous.Directories[i];
             if (known.Aliases.Count > 0 && !_removed.Contains(known.SitePath) && !_listed.ContainsKey(known.SitePath)
                 && known.Aliases.Any(IsBroken))
             {
@@ -196,11 +216,11 @@ internal sealed partial class SiteScanner(
     /// <summary>Whether a directory is part of the site under this path.</summary>
     private bool IsAt(SitePath path, FileState state) =>
         _listed.TryGetValue(path, out ListedDirectory? listed) ? listed.State.IsSameFile(state)
-        : !_removed.Contains(path) && _isPartial && previous.Find(path.Bytes) is SiteDirectory known && known.State.IsSameFile(state);
+        : !_removed.Contains(path) && _isPartial && _previous.Find(path.Bytes) is SiteDirectory known && known.State.IsSameFile(state);
 
     private void AddSubdirectory(ListedDirectory directory, SitePath path, in FileState state, bool isBelowLink = false)
     {
-        SiteDirectory? known = previous.Find(path.Bytes);
+        SiteDirectory? known = _previous.Find(path.Bytes);
         path = known?.SitePath ?? path;
         bool isSame = known is not null && known.State.IsSameFile(state);
         directory.Subdirectories.Add(path);
@@ -230,13 +250,13 @@ internal sealed partial class SiteScanner(
         if (directory.Path.IsRoot)
         {
             throw new SiteException(
-                $"The root '{options.Root}' cannot be listed: {Marshal.GetPInvokeErrorMessage(error)}.", "Check that it is still there.");
+                $"The root '{_options.Root}' cannot be listed: {Marshal.GetPInvokeErrorMessage(error)}.", "Check that it is still there.");
         }
 
         if (error is not (Errno.ENOENT or Errno.ENOTDIR or Errno.ELOOP or Errno.EXDEV))
         {
             directory.IsComplete = false;
-            skipped.Note(directory, directory.Path.Bytes, error);
+            _skipped.Note(directory, directory.Path.Bytes, error);
             return;
         }
 
@@ -246,7 +266,7 @@ internal sealed partial class SiteScanner(
         {
             listed.Subdirectories.Remove(directory.Path);
         }
-        else if (previous.Find(parent.Bytes) is SiteDirectory known)
+        else if (_previous.Find(parent.Bytes) is SiteDirectory known)
         {
             // It was listed on its own; only its parent can show what replaced it.
             ListedDirectory again = Relist(known);
@@ -295,12 +315,12 @@ internal sealed partial class SiteScanner(
         SitePath parent = SitePath.Of(path.Parent);
         return _listed.TryGetValue(parent, out ListedDirectory? listed)
             ? listed.Subdirectories.Contains(path)
-            : previous.Find(parent.Bytes) is not null && !_removed.Contains(parent);
+            : _previous.Find(parent.Bytes) is not null && !_removed.Contains(parent);
     }
 
     private void Remove(SitePath path)
     {
-        if (previous.Find(path.Bytes) is SiteDirectory directory && _removed.Add(directory.SitePath))
+        if (_previous.Find(path.Bytes) is SiteDirectory directory && _removed.Add(directory.SitePath))
         {
             _listed.Remove(directory.SitePath);
             foreach (SitePath subdirectory in directory.Subdirectories)
@@ -332,21 +352,7 @@ internal sealed partial class SiteScanner(
         }
 
         SitePath parent = SitePath.Of(path.Parent);
-        FileState state = _listed.TryGetValue(parent, out ListedDirectory? listed) ? listed.State : previous.Find(parent.Bytes)!.State;
+        FileState state = _listed.TryGetValue(parent, out ListedDirectory? listed) ? listed.State : _previous.Find(parent.Bytes)!.State;
         return new DirectoryChain(state, ChainOfParent(parent));
-    }
-
-    /// <summary>
-    /// Throws <see cref="SiteException"/> if the count exceeds the limit. A full scan checks its own count, because symlinks between
-    /// directories could keep it from ending; for a partial scan only the caller knows the entries of the other directories.
-    /// </summary>
-    public void RequireEntries(long entryCount)
-    {
-        if (entryCount > options.EntriesMax)
-        {
-            throw new SiteException(
-                $"The root '{options.Root}' has more than {options.EntriesMax} entries.",
-                $"Raise {nameof(SiteOptions.EntriesMax)}, or look for symlinks between its directories.");
-        }
     }
 }

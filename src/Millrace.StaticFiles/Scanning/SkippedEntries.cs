@@ -26,7 +26,7 @@ internal sealed class SkippedEntries
         directory.SkippedCount++;
         bool isDirectoryItself = path.SequenceEqual(directory.Path.Bytes);
         bool isTransient = reason is not (
-            SkipReason.DirectoryCycle or SkipReason.TooLarge or SkipReason.KeptChanging or SkipReason.KeptByServer
+            SkipReason.DirectoryCycle or SkipReason.TooLarge or SkipReason.ChangedDuringRead or SkipReason.Private
             or SkipReason.SizeUntrue);
         if (!isDirectoryItself && isTransient)
         {

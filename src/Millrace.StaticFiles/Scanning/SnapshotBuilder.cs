@@ -23,8 +23,7 @@ internal sealed class SnapshotBuilder(
         try
         {
             var skipped = new SkippedEntries();
-            var scan = new SiteScanner(
-                root, options, previous?.Table ?? DirectoryTable.Empty, skipped, observer, new DeferredLinks(), progress);
+            var scan = new SiteScanner(root, options, previous?.Table ?? DirectoryTable.Empty, skipped, observer, progress);
             progress?.Begin();
             scan.ScanAll();
             return Build(scan, root, previous, skipped)!;
@@ -44,7 +43,7 @@ internal sealed class SnapshotBuilder(
     public SnapshotChange? BuildChanges(SnapshotContent previous, IReadOnlyCollection<DirectoryChange> changes)
     {
         var skipped = new SkippedEntries();
-        var scan = new SiteScanner(previous.Root, options, previous.Table, skipped, observer, new DeferredLinks(), progress);
+        var scan = new SiteScanner(previous.Root, options, previous.Table, skipped, observer, progress);
         progress?.Begin();
         try
         {
@@ -60,7 +59,7 @@ internal sealed class SnapshotBuilder(
     private SnapshotChange? Build(SiteScanner scan, RootDirectory root, SnapshotContent? previous, SkippedEntries skipped)
     {
         SnapshotTotals kept = TotalsWithout(scan, previous);
-        scan.RequireEntries(kept.Entries + scan.Listed.Sum(listed => (long)listed.EntryCount));
+        DirectoryReader.RequireEntries(options, kept.Entries + scan.Listed.Sum(listed => (long)listed.EntryCount));
         var budget = new SnapshotBudget(resources, options, kept);
         using var loader = new AssetLoader(root, options, _types, budget, skipped, progress);
         using var build = new AssetBuilder(options, loader, new SiblingVerifier(root), resources, budget);
@@ -151,8 +150,5 @@ internal sealed class SnapshotBuilder(
 }
 
 /// <summary>The difference between one snapshot and the next.</summary>
-/// <param name="Next">The content of the next snapshot.</param>
-/// <param name="Dropped">The assets of the previous snapshot that it does not contain.</param>
-/// <param name="Removed">The directories of the previous snapshot that it does not contain.</param>
 internal sealed record SnapshotChange(
     SnapshotContent Next, IReadOnlyCollection<Asset> Dropped, IReadOnlyCollection<SitePath> Removed);

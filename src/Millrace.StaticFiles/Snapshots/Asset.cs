@@ -85,14 +85,10 @@ internal sealed unsafe class Asset
     /// <summary>As in the field, with quotes; empty if there is none.</summary>
     public ReadOnlySpan<byte> EntityTag => _validators.EntityTag;
 
-    /// <summary>Seconds since 1970, or <see cref="Validators.NoDate"/>.</summary>
+    /// <summary>Seconds since 1970, or <see cref="Http.Validators.NoDate"/>.</summary>
     public long LastModified => _validators.LastModified(_state);
 
-    /// <summary>Whether no other content under this name is known to have had this date.</summary>
-    public bool IsDateUnique => _validators.IsDateUnique;
-
-    /// <summary>Whether no content under this name is known to have had a later date.</summary>
-    public bool IsDateLatest => _validators.IsDateLatest;
+    public ref readonly AssetValidators Validators => ref _validators;
 
     /// <summary>Whether its date is a strong validator at the given time, in nanoseconds since 1970.</summary>
     public bool IsDateStrongAt(long nowNs) => _validators.IsDateStrongAt(nowNs, _state);
@@ -120,9 +116,6 @@ internal sealed unsafe class Asset
 
     /// <summary>The memory its body takes, alignment included.</summary>
     public long InMemoryBytes => Strategy == BodyStrategy.InMemory ? BodyMemory.AllocatedBytes(Size) : 0;
-
-    /// <summary>Whether another content is known to have had the same size and time.</summary>
-    public bool IsTimeReused => _validators.IsTimeReused;
 
     /// <summary>Whether its tag derives from its bytes.</summary>
     public bool HasTagOfContent => _validators.IsOfContent;
@@ -271,3 +264,29 @@ internal enum BodyStrategy : byte
 /// <param name="Validators">Derived from the state, or from the bytes.</param>
 internal readonly record struct LoadedFile(
     SitePath Path, ContentType Type, FileState State, long CheckedAtNs, AssetValidators Validators);
+
+/// <summary>The coded variants of an asset, at most one per coding. Immutable.</summary>
+internal sealed class VariantSet
+{
+    private readonly Asset?[] _byCoding = new Asset?[4];
+
+    public VariantSet(IEnumerable<Asset> variants)
+    {
+        Codings = CodingSet.Identity;
+        foreach (Asset variant in variants)
+        {
+            _byCoding[(int)variant.Coding] = variant;
+            Codings |= (CodingSet)(1 << (int)variant.Coding);
+        }
+    }
+
+    /// <summary>Their codings, and identity.</summary>
+    public CodingSet Codings { get; }
+
+    public Asset? For(ContentCoding coding) => _byCoding[(int)coding];
+
+    public IEnumerable<Asset> All => _byCoding.OfType<Asset>();
+
+    /// <summary>A set with more variants. Of two in the same coding, the one already here stays.</summary>
+    public VariantSet With(IEnumerable<Asset> more) => new(more.Concat(All));
+}

@@ -52,9 +52,6 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     public int SnapshotsHeld => _freeQueue.LiveCount;
 
     /// <summary>Opens and scans a root. Throws <see cref="SiteException"/> if it cannot be served.</summary>
-    /// <param name="options">What to serve, and how.</param>
-    /// <param name="observer">Notified of each directory, now and at every change.</param>
-    /// <param name="progress">Reports long scans; remains the caller's.</param>
     public static AssetCatalog Open(SiteOptions options, IDirectoryObserver? observer = null, ScanProgress? progress = null)
     {
         options.Validate();
@@ -64,16 +61,24 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// <summary>Leases the latest snapshot; the caller releases it.</summary>
     public CatalogSnapshot Acquire()
     {
-        while (true)
+        CatalogSnapshot current = CurrentUnlessDisposed();
+        while (!current.TryAcquire())
         {
-            ObjectDisposedException.ThrowIf(Volatile.Read(ref _disposed), this);
-            CatalogSnapshot current = Current;
-            // Fails only if a swap happened between the two lines; then there is a newer snapshot.
-            if (current.TryAcquire())
-            {
-                return current;
-            }
+            current = CurrentUnlessDisposed();
         }
+
+        return current;
+    }
+
+    /// <summary>Leases the latest snapshot for one request, without memory that other cores write.</summary>
+    public SnapshotLease AcquireForRequest()
+    {
+        SnapshotLease lease;
+        while (!CurrentUnlessDisposed().Requests.TryEnter(out lease))
+        {
+        }
+
+        return lease;
     }
 
     /// <summary>
@@ -86,7 +91,6 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// Rescans what changed in some directories, and what is new below them. Throws <see cref="SiteException"/> if the site cannot be
     /// served in its present state; the current snapshot then stays.
     /// </summary>
-    /// <param name="changes">At most one for each directory. Unknown directories are ignored.</param>
     public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Change(previous => _builder.BuildChanges(previous, changes));
 
     /// <summary>Adds coded variants to an asset from <see cref="CatalogSnapshot.AssetsToCompress"/>; all of them or none.</summary>
@@ -122,9 +126,15 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
                 Volatile.Write(ref _disposed, true);
                 IEnumerable<SiteDirectory> directories = _current.Content.Table.Directories.ToArray();
                 Retire(_current, [.. directories.SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
-                _current.Release();
+                _current.Requests.Supersede();
             }
         }
+    }
+
+    private CatalogSnapshot CurrentUnlessDisposed()
+    {
+        ObjectDisposedException.ThrowIf(Volatile.Read(ref _disposed), this);
+        return Current;
     }
 
     /// <summary>Reserves all <paramref name="wanted"/> descriptors, or none. The caller returns the unused ones.</summary>
@@ -157,7 +167,7 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             _freeQueue.Add(next);
             Retire(previous, change.Dropped, isRootDropped: change.Next.Root != previous.Content.Root);
             Volatile.Write(ref _current, next);
-            previous.Release();
+            previous.Requests.Supersede();
             foreach (SitePath path in change.Removed)
             {
                 _observer?.Left(path.Bytes);

@@ -1,4 +1,8 @@
+using System.Buffers.Text;
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using Millrace.Http;
 using Millrace.StaticFiles.Scanning;
 
@@ -8,7 +12,7 @@ namespace Millrace.StaticFiles.Snapshots;
 /// The validators of a representation (RFC 9110 section 8.8): an entity-tag and a date, each only as strong as the state of the file at its
 /// stat allows.
 /// </summary>
-internal readonly struct AssetValidators
+internal readonly struct AssetValidators(EntityTag tag, bool isOfContent, bool hasDate)
 {
     /// <summary>
     /// Reproducible builds (Nix, OSTree, Bazel) set every file to 0 or 1 s after 1970; such a time carries no information.
@@ -20,15 +24,7 @@ internal readonly struct AssetValidators
     /// </summary>
     private const long StrongDateAgeNs = 2_000_000_000;
 
-    private readonly EntityTag _tag;
-    private readonly bool _hasDate;
-
-    private AssetValidators(EntityTag tag, bool isOfContent, bool hasDate)
-    {
-        IsOfContent = isOfContent;
-        _tag = tag;
-        _hasDate = hasDate;
-    }
+    private readonly EntityTag _tag = tag;
 
     /// <summary>With quotes; empty if there is none.</summary>
     [UnscopedRef]
@@ -41,16 +37,12 @@ internal readonly struct AssetValidators
     public bool IsDateLatest { get; init; } = true;
 
     /// <summary>Whether the tag derives from the bytes.</summary>
-    public bool IsOfContent { get; }
+    public bool IsOfContent => isOfContent;
 
     /// <summary>Whether another content had the same size and time before, see <see cref="OfState"/>.</summary>
     public bool IsTimeReused { get; private init; }
 
     /// <summary>The validators of a file whose bytes were read.</summary>
-    /// <param name="digest">The digest of the bytes.</param>
-    /// <param name="state">The file.</param>
-    /// <param name="checkedAtNs">When its state was taken.</param>
-    /// <param name="before">The previous asset of this name, or null.</param>
     public static AssetValidators OfContent(UInt128 digest, in FileState state, long checkedAtNs, Asset? before)
     {
         AssetValidators own = With(Snapshots.EntityTag.OfContent(digest), isOfContent: true, state, checkedAtNs);
@@ -85,7 +77,7 @@ internal readonly struct AssetValidators
         bool isReused = before is not null
             && before.State.Size == state.Size
             && before.State.ModifiedAtNs == state.ModifiedAtNs
-            && (before.State != state || before.IsTimeReused);
+            && (before.State != state || before.Validators.IsTimeReused);
         bool isWeak = !state.IsSettledAt(checkedAtNs);
         EntityTag tag = state.ModifiedAtNs <= LastMeaninglessNs ? default
             : isReused ? Snapshots.EntityTag.OfReusedState(state, isWeak)
@@ -95,7 +87,7 @@ internal readonly struct AssetValidators
     }
 
     /// <summary>The validators of the same file as a variant in a coding.</summary>
-    public AssetValidators For(ContentCoding coding) => new(_tag.For(coding), IsOfContent, _hasDate)
+    public AssetValidators For(ContentCoding coding) => new(_tag.For(coding), IsOfContent, hasDate)
     {
         IsDateUnique = IsDateUnique,
         IsDateLatest = IsDateLatest,
@@ -106,10 +98,10 @@ internal readonly struct AssetValidators
     /// content is known to have been served under this name in it. A later change has another date, or is seen and becomes another asset.
     /// </summary>
     public bool IsDateStrongAt(long nowNs, in FileState state) =>
-        _hasDate && IsDateUnique && nowNs - state.ModifiedAtNs >= StrongDateAgeNs;
+        hasDate && IsDateUnique && nowNs - state.ModifiedAtNs >= StrongDateAgeNs;
 
     /// <summary>The date in seconds since 1970, or <see cref="Validators.NoDate"/>.</summary>
-    public long LastModified(in FileState state) => _hasDate ? state.ModifiedAtNs / 1_000_000_000 : Validators.NoDate;
+    public long LastModified(in FileState state) => hasDate ? state.ModifiedAtNs / 1_000_000_000 : Validators.NoDate;
 
     private static AssetValidators With(EntityTag tag, bool isOfContent, in FileState state, long checkedAtNs)
     {
@@ -129,9 +121,87 @@ internal readonly struct AssetValidators
         }
 
         long date = LastModified(state);
-        bool isLatest = before.IsDateLatest && date >= before.LastModified;
+        bool isLatest = before.Validators.IsDateLatest && date >= before.LastModified;
         return isSame && date == before.LastModified
-            ? this with { IsDateUnique = before.IsDateUnique, IsDateLatest = before.IsDateLatest }
+            ? this with { IsDateUnique = before.Validators.IsDateUnique, IsDateLatest = before.Validators.IsDateLatest }
             : this with { IsDateUnique = isLatest && date > before.LastModified, IsDateLatest = isLatest };
+    }
+}
+
+/// <summary>
+/// An entity-tag in the form of its field (RFC 9110 section 8.8.3), or none. Stored inline, as every asset has one. 22 characters code 128
+/// bits: a content digest, or, with a '-' after them, a size and time. A coding adds its letter, so that no two codings share a tag.
+/// </summary>
+internal struct EntityTag
+{
+    /// <summary>W/, two quotes, 22 characters, '-' and a letter.</summary>
+    private const int BytesMax = 28;
+
+    private TagBytes _bytes;
+    private byte _length;
+
+    [UnscopedRef]
+    public readonly ReadOnlySpan<byte> Bytes => ((ReadOnlySpan<byte>)_bytes)[.._length];
+
+    public readonly bool IsEmpty => _length == 0;
+
+    /// <summary>The strong tag of a content digest: equal bytes have equal tags, on all replicas of a site.</summary>
+    public static EntityTag OfContent(UInt128 digest) => Quote(digest, default, isWeak: false);
+
+    /// <summary>The tag of a file whose bytes were not read.</summary>
+    /// <param name="state">The file.</param>
+    /// <param name="isWeak">Whether another write of the same size could have left the same time.</param>
+    public static EntityTag OfState(in FileState state, bool isWeak) =>
+        Quote(new UInt128((ulong)state.Size, (ulong)state.ModifiedAtNs), "-"u8, isWeak);
+
+    /// <summary>
+    /// The tag if another content had this size and time before: adds inode and change time, which nobody can set back. Valid on this
+    /// machine only.
+    /// </summary>
+    public static EntityTag OfReusedState(in FileState state, bool isWeak) =>
+        Quote(new UInt128((ulong)state.Size ^ state.Inode, (ulong)(state.ModifiedAtNs ^ state.ChangedAtNs)), "-"u8, isWeak);
+
+    /// <summary>The tag of the same file as a variant in a coding.</summary>
+    public readonly EntityTag For(ContentCoding coding)
+    {
+        EntityTag tag = this;
+        if (!IsEmpty)
+        {
+            Debug.Assert(_length < BytesMax && coding != ContentCoding.Identity, "a tag gets one letter");
+            tag._bytes[_length - 1] = LetterOf(coding);
+            tag._bytes[_length] = (byte)'"';
+            tag._length++;
+        }
+
+        return tag;
+    }
+
+    private static byte LetterOf(ContentCoding coding) => coding switch
+    {
+        ContentCoding.Brotli => (byte)'b',
+        ContentCoding.Gzip => (byte)'g',
+        ContentCoding.Zstd => (byte)'z',
+        _ => throw new ArgumentOutOfRangeException(nameof(coding)),
+    };
+
+    private static EntityTag Quote(UInt128 value, ReadOnlySpan<byte> suffix, bool isWeak)
+    {
+        EntityTag tag = default;
+        Span<byte> bytes = tag._bytes;
+        ReadOnlySpan<byte> opening = isWeak ? "W/\""u8 : "\""u8;
+        opening.CopyTo(bytes);
+        int written = opening.Length;
+        written += Base64Url.EncodeToUtf8(MemoryMarshal.AsBytes(new ReadOnlySpan<UInt128>(in value)), bytes[written..]);
+        suffix.CopyTo(bytes[written..]);
+        written += suffix.Length;
+        bytes[written++] = (byte)'"';
+        tag._length = (byte)written;
+        return tag;
+    }
+
+    [InlineArray(BytesMax)]
+    private struct TagBytes
+    {
+        private byte _first;
     }
 }

@@ -1,4 +1,5 @@
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles.Snapshots;
@@ -17,34 +18,20 @@ internal enum BodyOpening
 
 /// <summary>
 /// The body of one response: its asset, the descriptor to read it from unless it is in memory, and its size by that descriptor.
-/// <see cref="Close"/> must be called exactly once. Opened with a <see cref="SnapshotLease"/>, it keeps the snapshot alive until then and
-/// belongs to the lease's thread; opened with a snapshot, the caller keeps its own lease.
+/// <see cref="Close"/> must be called exactly once. Opened with a <see cref="SiteBinding"/>, it keeps the snapshot alive until then and
+/// belongs to the binding's thread; opened with a snapshot, the caller keeps its own lease.
 /// </summary>
-internal readonly struct BodySource
+internal readonly struct BodySource(
+    CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
 {
-    private readonly SnapshotLease? _lease;
-    private readonly bool _ownsDescriptor;
-
-    private readonly long _modifiedAtNs;
-
-    private BodySource(SnapshotLease? lease, Asset asset, long size, long modifiedAtNs, int descriptor, bool ownsDescriptor)
-    {
-        _modifiedAtNs = modifiedAtNs;
-        _lease = lease;
-        Asset = asset;
-        Size = size;
-        Descriptor = descriptor;
-        _ownsDescriptor = ownsDescriptor;
-    }
-
-    public Asset Asset { get; }
+    public Asset Asset => asset;
 
     /// <summary>The size to send. For an asset that is opened on demand or large, the file's size when it was opened.</summary>
-    public long Size { get; }
+    public long Size => size;
 
-    public int Descriptor { get; }
+    public int Descriptor => descriptor;
 
-    private AssetFiles Files => FilesOf(_lease);
+    private AssetFiles Files => FilesOf(binding);
 
     /// <summary>
     /// Whether the file is still the one that the asset was made from. If not, the asset's validators do not apply to this body. For an
@@ -56,30 +43,33 @@ internal readonly struct BodySource
     public bool IsDeferred { get; private init; }
 
     /// <summary>Whether its descriptor was opened for this response alone.</summary>
-    public bool OwnsDescriptor => _ownsDescriptor;
+    public bool OwnsDescriptor => ownsDescriptor;
 
-    /// <summary>Begins a request on the asset and opens its file if the snapshot has no descriptor for it.</summary>
-    public static BodyOpening TryOpen(SnapshotLease lease, Asset asset, out BodySource source)
+    /// <summary>Opens the body of an asset of the binding's current snapshot.</summary>
+    public static BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source)
     {
-        BodyOpening opening = TryOpen(lease.Snapshot, asset, lease, out source);
+        BodyOpening opening = TryOpen(binding.Current, binding, asset, out source);
         if (opening == BodyOpening.Opened)
         {
-            lease.BeginRequest();
+            binding.BeginUse();
         }
 
         return opening;
     }
 
+    /// <summary>As the other overload, for a caller that keeps its own lease on the snapshot until the source is closed.</summary>
+    public static BodyOpening TryOpen(CatalogSnapshot leased, Asset asset, out BodySource source) =>
+        TryOpen(leased, binding: null, asset, out source);
+
     /// <summary>Whether the asset's file is opened for each response.</summary>
     public static bool IsOpenedOnDemand(Asset asset) => asset.Strategy != BodyStrategy.InMemory && asset.Descriptor == Asset.NoDescriptor;
 
-    /// <summary>
-    /// Begins a request on an asset whose file is opened later (<see cref="TryOpenDeferred"/>), assuming the catalogued state.
-    /// </summary>
-    public static BodySource Defer(SnapshotLease lease, Asset asset)
+    /// <summary>A body whose file is opened later (<see cref="TryOpenDeferred"/>), assuming the catalogued state.</summary>
+    public static BodySource Defer(SiteBinding binding, Asset asset)
     {
-        lease.BeginRequest();
-        return new BodySource(lease, asset, asset.Size, asset.ModifiedAtNs, Asset.NoDescriptor, ownsDescriptor: false)
+        binding.BeginUse();
+        return new BodySource(
+            binding.Current, binding, asset, asset.Size, asset.ModifiedAtNs, Asset.NoDescriptor, ownsDescriptor: false)
         {
             IsAsCatalogued = true,
             IsDeferred = true,
@@ -87,14 +77,10 @@ internal readonly struct BodySource
     }
 
     /// <summary>Opens the file of a deferred source. The result replaces this source: close only one of them.</summary>
-    public BodyOpening TryOpenDeferred(out BodySource opened) => TryOpen(_lease!.Snapshot, Asset, _lease, out opened);
+    public BodyOpening TryOpenDeferred(out BodySource opened) => TryOpen(snapshot, binding, asset, out opened);
 
     /// <summary>Closes the descriptor of a source that was opened in place of a deferred one; the deferred one stays.</summary>
     public void CloseFile() => Files.Close(Descriptor);
-
-    /// <summary>As the other overload, for a caller that keeps its own lease on the snapshot until the source is closed.</summary>
-    public static BodyOpening TryOpen(CatalogSnapshot leased, Asset asset, out BodySource source) =>
-        TryOpen(leased, asset, lease: null, out source);
 
     /// <summary>
     /// How the file's content changed since this source was opened, or its asset was catalogued. After the last read, this says whether the
@@ -104,63 +90,63 @@ internal readonly struct BodySource
     public BodyChange Change() => ChangeTo(Files.Stat(Descriptor, out FileState now), now);
 
     /// <summary>
-    /// As <see cref="Change()"/>, for a read whose completion was delivered to the lease's reactor in this loop iteration or before: a stat
-    /// that another response did in this iteration is reused.
+    /// As <see cref="Change()"/>, for a read whose completion was delivered to the binding's reactor in this loop iteration or before: a
+    /// stat that another response did in this iteration is reused.
     /// </summary>
-    public BodyChange Change(long iteration) => _lease is null || _ownsDescriptor
+    public BodyChange Change(long iteration) => binding is null || ownsDescriptor
         ? Change()
-        : ChangeTo(_lease.Checks.Stat(Descriptor, iteration, out FileState now), now);
+        : ChangeTo(binding.Stat(Descriptor, iteration, out FileState now), now);
 
     /// <summary>Whether the file's modification time, as of when it was opened, is at least this long ago.</summary>
-    public bool HasBeenQuietFor(TimeSpan time) => WallClock.NowNs - _modifiedAtNs >= time.Ticks * 100;
+    public bool HasBeenQuietFor(TimeSpan time) => WallClock.NowNs - modifiedAtNs >= time.Ticks * 100;
 
     /// <summary>The same source with the file's present state. It replaces this one: close only one of them.</summary>
     public BodySource Renewed() => Files.Stat(Descriptor, out FileState now) < 0
         ? this
-        : new BodySource(_lease, Asset, now.Size, now.ModifiedAtNs, Descriptor, _ownsDescriptor) { IsAsCatalogued = false };
+        : new BodySource(snapshot, binding, asset, now.Size, now.ModifiedAtNs, descriptor, ownsDescriptor);
 
     public void Close()
     {
-        if (_ownsDescriptor)
+        if (ownsDescriptor)
         {
             Files.Close(Descriptor);
         }
 
-        _lease?.EndRequest();
+        binding?.EndUse(snapshot);
     }
 
     private BodyChange ChangeTo(int statResult, in FileState now) =>
         statResult < 0 ? BodyChange.Rewritten
-        : now.Size == Size && now.ModifiedAtNs == _modifiedAtNs ? BodyChange.None
+        : now.Size == Size && now.ModifiedAtNs == modifiedAtNs ? BodyChange.None
         : now.Size > Size ? BodyChange.Grown
         : BodyChange.Rewritten;
 
-    private static AssetFiles FilesOf(SnapshotLease? lease) => lease?.Files ?? AssetFiles.System;
+    private static AssetFiles FilesOf(SiteBinding? binding) => binding?.Files ?? AssetFiles.System;
 
-    private static BodyOpening TryOpen(CatalogSnapshot snapshot, Asset asset, SnapshotLease? lease, out BodySource source)
+    private static BodyOpening TryOpen(CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, out BodySource source)
     {
         if (asset.Strategy is BodyStrategy.Streamed or BodyStrategy.SendFile && asset.Descriptor != Asset.NoDescriptor)
         {
-            return TryOpenHeld(lease, asset, out source);
+            return TryOpenHeld(snapshot, binding, asset, out source);
         }
 
         if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
         {
-            source = new BodySource(lease, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+            source = new BodySource(snapshot, binding, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
             {
                 IsAsCatalogued = true,
             };
             return BodyOpening.Opened;
         }
 
-        int descriptor = snapshot.OpenOnDemand(asset, out FileState state, FilesOf(lease));
+        int descriptor = snapshot.OpenOnDemand(asset, out FileState state, FilesOf(binding));
         if (descriptor < 0)
         {
             source = default;
             return -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
         }
 
-        source = new BodySource(lease, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
+        source = new BodySource(snapshot, binding, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
         {
             IsAsCatalogued = state == asset.State,
         };
@@ -171,15 +157,15 @@ internal readonly struct BodySource
     /// Checks a large file once more before its head is sent, to tell writes in place since it was catalogued from writes during the send.
     /// (A small file is checked after its only read.)
     /// </summary>
-    private static BodyOpening TryOpenHeld(SnapshotLease? lease, Asset asset, out BodySource source)
+    private static BodyOpening TryOpenHeld(CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, out BodySource source)
     {
         source = default;
-        if (FilesOf(lease).Stat(asset.Descriptor, out FileState now) < 0)
+        if (FilesOf(binding).Stat(asset.Descriptor, out FileState now) < 0)
         {
             return BodyOpening.Gone;
         }
 
-        source = new BodySource(lease, asset, now.Size, now.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+        source = new BodySource(snapshot, binding, asset, now.Size, now.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
         {
             IsAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs,
         };
@@ -197,4 +183,22 @@ internal enum BodyChange
 
     /// <summary>It was overwritten or truncated: the bytes read may mix two versions.</summary>
     Rewritten,
+}
+
+/// <summary>
+/// The file system operations of responses besides reads: opening an asset without a descriptor, and stat of an open descriptor. A seam:
+/// simulations replace it with a failing file system. Used on the lease owner's thread.
+/// </summary>
+internal class AssetFiles
+{
+    /// <summary>The kernel's file system.</summary>
+    public static AssetFiles System { get; } = new();
+
+    /// <summary>A descriptor to be closed with <see cref="Close"/>, or -errno.</summary>
+    public virtual int Open(RootDirectory root, ReadOnlySpan<byte> relativePathZ) => root.OpenFile(relativePathZ);
+
+    /// <summary>The state of an open file. 0 or -errno.</summary>
+    public virtual int Stat(int descriptor, out FileState state) => FileState.Read(descriptor, out state);
+
+    public virtual void Close(int descriptor) => _ = FileCalls.Close(descriptor);
 }

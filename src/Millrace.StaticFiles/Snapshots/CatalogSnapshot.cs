@@ -3,15 +3,17 @@ using System.Text;
 using Millrace.Http;
 using Millrace.Interop;
 using Millrace.Interop.Files;
+using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles.Snapshots;
 
 /// <summary>
-/// A site at one moment: its directories, assets and rules, readable by any thread that holds a lease. A reactor takes one lease per
-/// snapshot, not per request. After the last release, assets that no other live snapshot contains are freed on the thread pool, because
-/// closing ten thousand files would stall a reactor for milliseconds.
+/// A site at one moment: its directories, assets and rules, readable by any thread that holds a lease. A reactor's binding takes one lease
+/// per snapshot; requests on any thread are counted by <see cref="Requests"/>, which holds one for all of them. After the last release,
+/// assets that no other live snapshot contains are freed on the thread pool, because closing ten thousand files would stall a reactor for
+/// milliseconds.
 /// </summary>
 internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 {
@@ -19,7 +21,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     private readonly DeferredFreeQueue _freeQueue;
     private readonly TaskCompletionSource _freed = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    /// <summary>Starts at one: the builder's lease, which the catalog takes over.</summary>
+    /// <summary>Starts at one: the lease of <see cref="Requests"/>.</summary>
     private int _leases = 1;
 
     internal CatalogSnapshot(SnapshotContent content, DeferredFreeQueue freeQueue)
@@ -27,6 +29,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         Content = content;
         _table = content.Table;
         _freeQueue = freeQueue;
+        Requests = new RequestCounter(this);
         Retired.CompleteWhenFreed(_freed);
     }
 
@@ -39,9 +42,6 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     /// <summary>The native memory of its bodies, including those shared with other snapshots, without published variants.</summary>
     public long InMemoryBytes => Content.Totals.InMemoryBytes;
 
-    /// <summary>The descriptors of its assets, including shared ones, without that of its root.</summary>
-    public int DescriptorCount => Content.Totals.Descriptors;
-
     /// <summary>The entries that are not served, and why: up to a hundred of <see cref="SkippedCount"/>.</summary>
     public IReadOnlyList<SkippedEntry> Skipped => Content.Skipped.Entries;
 
@@ -52,6 +52,9 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
     /// <summary>Completes when the last lease on this and all older snapshots is released and their own assets are freed.</summary>
     public Task Freed => _freed.Task;
+
+    /// <summary>The requests of any thread. Its lease keeps the snapshot alive for as long as it is the catalog's current one.</summary>
+    internal RequestCounter Requests { get; }
 
     /// <summary>What the next snapshot is built from.</summary>
     internal SnapshotContent Content { get; }
@@ -92,11 +95,28 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         return directory is not null ? PathMatch.DirectoryWithoutSlash : PathMatch.None;
     }
 
-    /// <summary>The visible entries of a directory of this snapshot.</summary>
-    public DirectoryListing List(SiteDirectory directory)
+    /// <summary>The visible entries of a directory of this snapshot: directories first, then files, each by name.</summary>
+    public ListingEntry[] List(SiteDirectory directory)
     {
         AssertLeased();
-        return new DirectoryListing(directory, _table);
+        IEnumerable<(SitePath Path, SitePath Target)> subdirectories = directory.Subdirectories.Select(static path => (path, path))
+            .Concat(directory.Aliases.Select(static alias => (alias.Path, alias.Target)))
+            .OrderBy(static entry => entry.Item1, SitePath.ByBytes);
+        var entries = new List<ListingEntry>(directory.Subdirectories.Count + directory.Aliases.Count + directory.Assets.Length);
+        foreach ((SitePath path, SitePath target) in subdirectories)
+        {
+            if (_table.Find(target.Bytes) is SiteDirectory subdirectory)
+            {
+                entries.Add(new ListingEntry(path.NameMemory, IsDirectory: true, Size: 0, subdirectory.State.ModifiedAtNs));
+            }
+        }
+
+        foreach (Asset asset in directory.Assets)
+        {
+            entries.Add(new ListingEntry(asset.SitePath.NameMemory, IsDirectory: false, asset.Size, asset.ModifiedAtNs));
+        }
+
+        return [.. entries];
     }
 
     /// <summary>

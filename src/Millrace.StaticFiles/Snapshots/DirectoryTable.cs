@@ -83,9 +83,7 @@ internal sealed class DirectoryTable
         int aliasCount = 0;
         for (int at = 0; at < path.Length && current is not null;)
         {
-            ReadOnlySpan<byte> name = path[(at + 1)..];
-            int slash = name.IndexOf((byte)'/');
-            name = slash < 0 ? name : name[..slash];
+            ReadOnlySpan<byte> name = SitePath.FirstSegment(path[(at + 1)..]);
             at += 1 + name.Length;
             if (name.Length > SitePath.NameBytesMax)
             {

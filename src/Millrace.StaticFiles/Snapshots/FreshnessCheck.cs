@@ -42,7 +42,7 @@ internal static class FreshnessCheck
         }
 
         ReadOnlySpan<byte> remaining = decodedPath[Math.Min(bytes + 1, decodedPath.Length)..];
-        ReadOnlySpan<byte> name = NextSegment(remaining);
+        ReadOnlySpan<byte> name = SitePath.FirstSegment(remaining);
         if (!IsCurrent(directory, root) || !IsCurrent(AssetOf(directory, remaining), root))
         {
             changed = directory;
@@ -67,10 +67,6 @@ internal static class FreshnessCheck
     /// <summary>
     /// The directory of a path, or the deepest known one on it: as long as that one is unchanged, nothing appeared in it.
     /// </summary>
-    /// <param name="table">The site's directories.</param>
-    /// <param name="path">The path.</param>
-    /// <param name="aliases">Receives the aliases on the path; null if the site has none.</param>
-    /// <param name="bytes">The length of the path up to that directory.</param>
     private static SiteDirectory NearestKnown(DirectoryTable table, ReadOnlySpan<byte> path, List<AliasMatch>? aliases, out int bytes)
     {
         while (true)
@@ -94,13 +90,6 @@ internal static class FreshnessCheck
 
     private static Asset? AssetOf(SiteDirectory directory, ReadOnlySpan<byte> remaining) =>
         remaining.IsEmpty ? directory.Index : directory.Find(remaining);
-
-    /// <summary>The next segment of a path after a directory; empty for the directory itself.</summary>
-    private static ReadOnlySpan<byte> NextSegment(ReadOnlySpan<byte> remaining)
-    {
-        int slash = remaining.IndexOf((byte)'/');
-        return slash < 0 ? remaining : remaining[..slash];
-    }
 
     private static bool IsCurrent(SiteDirectory directory, RootDirectory root) =>
         directory.IsSettled && root.Stat(directory.SitePath.RelativeZ, out FileState now) == 0 && now == directory.State;

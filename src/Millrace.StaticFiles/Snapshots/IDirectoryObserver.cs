@@ -17,14 +17,27 @@ internal interface IDirectoryObserver
     void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state);
 
     /// <summary>A known directory is unchanged, and only some of its entries are about to be read.</summary>
-    /// <param name="path">Its path.</param>
     void Keeping(ReadOnlySpan<byte> path);
 
     /// <summary>An entry is a symlink, to a file, a directory or nothing.</summary>
-    /// <param name="path">The path of the symlink itself.</param>
     void MetSymlink(ReadOnlySpan<byte> path);
 
     /// <summary>A directory is no longer part of the site. Called after the swap.</summary>
-    /// <param name="path">Its path.</param>
     void Left(ReadOnlySpan<byte> path);
 }
+
+/// <summary>A catalog that can rescan changed files. Any thread; both methods return after the change is visible to all.</summary>
+internal interface IRefreshable
+{
+    /// <summary>Rescans what changed in these directories, and what is new below them, in one swap.</summary>
+    /// <param name="changes">At most one for each directory. Unknown directories are ignored.</param>
+    void Refresh(IReadOnlyCollection<DirectoryChange> changes);
+
+    /// <summary>Rescans the whole site from the root's name.</summary>
+    void Reload();
+}
+
+/// <summary>A directory that changed: entries of some names, or anything.</summary>
+/// <param name="Path">From the root with a leading '/'; the root's own is empty.</param>
+/// <param name="Names">The names whose entries appeared, changed or vanished; null if it may be anything.</param>
+internal sealed record DirectoryChange(byte[] Path, IReadOnlyCollection<byte[]>? Names = null);

@@ -11,10 +11,6 @@ internal sealed class SiteDirectory
     private readonly Asset[] _assets;
     private readonly HashIndex _byName;
 
-    /// <param name="path">Its path.</param>
-    /// <param name="state">Its state before it was listed.</param>
-    /// <param name="assets">Its files, ordered by name.</param>
-    /// <param name="subdirectories">The paths of the directories in it.</param>
     public SiteDirectory(SitePath path, in FileState state, Asset[] assets, SitePath[] subdirectories)
     {
         SitePath = path;
@@ -93,24 +89,8 @@ internal sealed class SiteDirectory
         && Aliases.Zip(other.Aliases).All(static pair => pair.First.IsSameAs(pair.Second));
 
     /// <summary>The alias of a name, or null.</summary>
-    public DirectoryAlias? FindAlias(ReadOnlySpan<byte> name)
-    {
-        int low = 0;
-        int high = Aliases.Count - 1;
-        while (low <= high)
-        {
-            int middle = (low + high) / 2;
-            int order = Aliases[middle].Path.Name.SequenceCompareTo(name);
-            if (order == 0)
-            {
-                return Aliases[middle];
-            }
-
-            (low, high) = order < 0 ? (middle + 1, high) : (low, middle - 1);
-        }
-
-        return null;
-    }
+    public DirectoryAlias? FindAlias(ReadOnlySpan<byte> name) =>
+        Snapshots.SitePath.IndexOfName(Aliases, static alias => alias.Path, name) is >= 0 and int index ? Aliases[index] : null;
 
     /// <summary>The file of a name, or null.</summary>
     public Asset? Find(ReadOnlySpan<byte> name)
@@ -133,4 +113,17 @@ internal sealed class SiteDirectory
 
         return null;
     }
+}
+
+/// <summary>
+/// A directory entry (a symlink, say) that leads to a directory of the site which is listed under another, its primary path. Immutable.
+/// </summary>
+/// <param name="Path">The entry's own path.</param>
+/// <param name="Target">The directory's primary path.</param>
+/// <param name="State">The directory when the entry was read.</param>
+internal readonly record struct DirectoryAlias(SitePath Path, SitePath Target, FileState State)
+{
+    /// <summary>Whether both lead to the same directory, whatever its entries.</summary>
+    public bool IsSameAs(in DirectoryAlias other) =>
+        Path.Equals(other.Path) && Target.Equals(other.Target) && State.IsSameFile(other.State);
 }

@@ -32,12 +32,23 @@ internal readonly struct SitePath : IEquatable<SitePath>
     public ReadOnlySpan<byte> RelativeZ => IsRoot ? ".\0"u8 : _pathZ.AsSpan(1);
 
     /// <summary>What follows the last '/'.</summary>
-    public ReadOnlySpan<byte> Name => Bytes[(Bytes.LastIndexOf((byte)'/') + 1)..];
+    public ReadOnlySpan<byte> Name => LastSegment(Bytes);
+
+    public ReadOnlyMemory<byte> NameMemory => _pathZ.AsMemory(Bytes.LastIndexOf((byte)'/') + 1, Name.Length);
 
     /// <summary>The name with a trailing zero.</summary>
     public ReadOnlySpan<byte> NameZ => _pathZ.AsSpan(Bytes.LastIndexOf((byte)'/') + 1);
 
     public bool IsRoot => _pathZ.Length == 1;
+
+    public static ReadOnlySpan<byte> LastSegment(ReadOnlySpan<byte> path) => path[(path.LastIndexOf((byte)'/') + 1)..];
+
+    /// <summary>What precedes the first '/'; all of it if there is none.</summary>
+    public static ReadOnlySpan<byte> FirstSegment(ReadOnlySpan<byte> path)
+    {
+        int slash = path.IndexOf((byte)'/');
+        return slash < 0 ? path : path[..slash];
+    }
 
     public static SitePath Of(ReadOnlySpan<byte> path)
     {
@@ -74,9 +85,51 @@ internal readonly struct SitePath : IEquatable<SitePath>
         }
     }
 
+    /// <summary>The index of a name among items ordered by the names of their paths; negative if there is none.</summary>
+    public static int IndexOfName<T>(IReadOnlyList<T> items, Func<T, SitePath> pathOf, ReadOnlySpan<byte> name)
+    {
+        int low = 0;
+        int high = items.Count - 1;
+        while (low <= high)
+        {
+            int middle = (low + high) / 2;
+            int order = pathOf(items[middle]).Name.SequenceCompareTo(name);
+            if (order == 0)
+            {
+                return middle;
+            }
+
+            (low, high) = order < 0 ? (middle + 1, high) : (low, middle - 1);
+        }
+
+        return -1;
+    }
+
     public bool Equals(SitePath other) => Bytes.SequenceEqual(other.Bytes);
 
     public override bool Equals(object? obj) => obj is SitePath other && Equals(other);
 
     public override int GetHashCode() => (int)PathHash.Of(Bytes);
+}
+
+/// <summary>Equality of byte strings; a lookup by a span allocates nothing.</summary>
+internal sealed class BytesComparer : IEqualityComparer<byte[]>, IAlternateEqualityComparer<ReadOnlySpan<byte>, byte[]>
+{
+    public static readonly BytesComparer Instance = new();
+
+    public bool Equals(byte[]? x, byte[]? y) => x.AsSpan().SequenceEqual(y);
+
+    public int GetHashCode(byte[] bytes) => GetHashCode(bytes.AsSpan());
+
+    public bool Equals(ReadOnlySpan<byte> alternate, byte[] other) => alternate.SequenceEqual(other);
+
+    public byte[] Create(ReadOnlySpan<byte> alternate) => alternate.ToArray();
+
+    /// <summary>Seeded per process, so that users who can name files cannot cause collisions.</summary>
+    public int GetHashCode(ReadOnlySpan<byte> bytes)
+    {
+        var hash = default(HashCode);
+        hash.AddBytes(bytes);
+        return hash.ToHashCode();
+    }
 }

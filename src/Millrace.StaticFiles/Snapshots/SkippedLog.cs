@@ -57,10 +57,10 @@ internal enum SkipReason
     TooLarge,
 
     /// <summary>It changed during each read, so it is not kept in memory but read per request.</summary>
-    KeptChanging,
+    ChangedDuringRead,
 
     /// <summary>A private file of the server: a key, a password file, its configuration or log, or a coded copy of one.</summary>
-    KeptByServer,
+    Private,
 
     /// <summary>Its size differs from the reported one, and its content exceeds the limit for such files.</summary>
     SizeUntrue,
@@ -70,7 +70,4 @@ internal enum SkipReason
 }
 
 /// <summary>An entry that is not served, for the log.</summary>
-/// <param name="Path">From the root; bytes that are not valid UTF-8 show as U+FFFD.</param>
-/// <param name="Reason">Why.</param>
-/// <param name="Error">The errno, 0 if there was none.</param>
 internal readonly record struct SkippedEntry(string Path, SkipReason Reason, int Error);

@@ -4,12 +4,6 @@ using Millrace.StaticFiles.Scanning;
 namespace Millrace.StaticFiles.Snapshots;
 
 /// <summary>The content of a snapshot, from which the next one is built.</summary>
-/// <param name="Root">The root, open for as long as a snapshot contains it.</param>
-/// <param name="Table">The directories.</param>
-/// <param name="Rules">Compiled from the options and the site's own files.</param>
-/// <param name="RuleFiles">The states of those files; null if the site's own rule files are ignored.</param>
-/// <param name="Skipped">The entries that are not served.</param>
-/// <param name="Totals">The totals of the table.</param>
 internal sealed record SnapshotContent(
     RootDirectory Root, DirectoryTable Table, SiteRules Rules, RuleFileStates? RuleFiles, SkippedLog Skipped, SnapshotTotals Totals)
 {

@@ -1,56 +1,88 @@
 using System.Diagnostics;
+using System.Runtime.InteropServices;
 
 namespace Millrace.StaticFiles.Snapshots;
 
-/// <summary>
-/// One reactor's lease on one snapshot, which counts the requests that use it in a plain int. Belongs to that reactor's thread. After a
-/// newer snapshot was acquired, it ends with the last request.
-/// </summary>
-/// <param name="snapshot">The leased snapshot; the lease passes to this object.</param>
-/// <param name="files">Opens and checks the snapshot's files.</param>
-internal sealed class SnapshotLease(CatalogSnapshot snapshot, AssetFiles files)
+/// <summary>One request's use of a snapshot, on any thread. <see cref="Release"/> must be called exactly once.</summary>
+internal readonly struct SnapshotLease(RequestCounter counter, int stripe)
 {
-    private StatCache? _checks;
-    private int _requestsInFlight;
-    private bool _isSuperseded;
+    public CatalogSnapshot Snapshot => counter.Snapshot;
+
+    public void Release() => counter.Exit(stripe);
+}
+
+/// <summary>
+/// Counts the requests of any thread that use a snapshot while it is current, and keeps it alive until the last of them ends. In stripes,
+/// one for each processor and each in its own cache line: two interlocked operations per request, on memory that no other core writes.
+/// </summary>
+/// <remarks>
+/// Dekker pattern: <see cref="TryEnter"/> increments its stripe, fences, reads <see cref="_isSuperseded"/>; <see cref="Supersede"/> sets
+/// that, fences, reads the stripes. One of them sees the other: an accepted request is counted, and a refused one takes its count back at
+/// once. A stripe that was zero after the fence holds no accepted request again, so reading one stripe after the other is as good as
+/// reading all at once.
+/// </remarks>
+internal sealed class RequestCounter(CatalogSnapshot snapshot)
+{
+    private readonly Stripe[] _stripes = new Stripe[Environment.ProcessorCount];
+    private volatile bool _isSuperseded;
+    private int _isReleased;
 
     public CatalogSnapshot Snapshot => snapshot;
 
-    public AssetFiles Files => files;
-
-    /// <summary>Stat results of the files whose descriptors the snapshot holds.</summary>
-    public StatCache Checks => _checks ??= new StatCache(files);
-
-    /// <summary>Begins a request that uses this snapshot. Each must be ended with <see cref="EndRequest"/>.</summary>
-    public void BeginRequest()
+    /// <summary>Begins a request; false after <see cref="Supersede"/>.</summary>
+    public bool TryEnter(out SnapshotLease lease)
     {
-        Debug.Assert(!_isSuperseded, "requests begin on the latest lease");
-        _requestsInFlight++;
+        int stripe = Thread.GetCurrentProcessorId() % _stripes.Length;
+        lease = new SnapshotLease(this, stripe);
+        Interlocked.Increment(ref _stripes[stripe].Requests);
+        if (!_isSuperseded)
+        {
+            return true;
+        }
+
+        Exit(stripe);
+        return false;
     }
 
-    /// <summary>
-    /// Ends a request after its last use of an asset: for memory and descriptors submitted to the kernel, after their last completion.
-    /// </summary>
-    public void EndRequest()
+    public void Exit(int stripe)
     {
-        _requestsInFlight--;
-        Debug.Assert(_requestsInFlight >= 0, "each request ends once");
-        ReleaseIfDone();
+        int remaining = Interlocked.Decrement(ref _stripes[stripe].Requests);
+        Debug.Assert(remaining >= 0, "each request ends once");
+        if (_isSuperseded)
+        {
+            ReleaseIfDone();
+        }
     }
 
-    /// <summary>Ends the lease: no further request begins.</summary>
+    /// <summary>No further request begins. The snapshot is released now, or with the last request.</summary>
     public void Supersede()
     {
-        Debug.Assert(!_isSuperseded, "a lease is superseded once");
         _isSuperseded = true;
+        Interlocked.MemoryBarrier();
         ReleaseIfDone();
     }
 
     private void ReleaseIfDone()
     {
-        if (_isSuperseded && _requestsInFlight == 0)
+        foreach (ref Stripe stripe in _stripes.AsSpan())
+        {
+            if (Volatile.Read(ref stripe.Requests) != 0)
+            {
+                return;
+            }
+        }
+
+        if (Interlocked.Exchange(ref _isReleased, 1) == 0)
         {
             snapshot.Release();
         }
+    }
+
+    /// <summary>Two cache lines, because processors fetch them in pairs.</summary>
+    [StructLayout(LayoutKind.Explicit, Size = 128)]
+    private struct Stripe
+    {
+        [FieldOffset(64)]
+        public int Requests;
     }
 }

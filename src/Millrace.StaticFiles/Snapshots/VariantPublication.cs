@@ -81,8 +81,6 @@ internal sealed class VariantPublication : IDisposable
 }
 
 /// <summary>The coded body of an asset.</summary>
-/// <param name="Coding">The coding; not identity.</param>
-/// <param name="Bytes">The coded bytes; the catalog copies them.</param>
 internal readonly record struct CodedBody(ContentCoding Coding, ReadOnlyMemory<byte> Bytes);
 
 /// <summary>The result of publishing variants.</summary>

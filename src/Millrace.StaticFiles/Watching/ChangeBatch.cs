@@ -29,7 +29,7 @@ internal sealed class ChangeBatch
     private const int NamesMax = 1024;
 
     /// <summary>The changed names by directory; null if anything may have changed.</summary>
-    private readonly Dictionary<byte[], HashSet<byte[]>?> _directories = new(PathBytes.Comparer);
+    private readonly Dictionary<byte[], HashSet<byte[]>?> _directories = new(BytesComparer.Instance);
     private bool _isWhole;
     private bool _isWaiting;
     private long _firstAtMs;
@@ -49,7 +49,7 @@ internal sealed class ChangeBatch
     {
         if (!_directories.TryGetValue(directoryPath, out HashSet<byte[]>? names))
         {
-            names = new HashSet<byte[]>(PathBytes.Comparer);
+            names = new HashSet<byte[]>(BytesComparer.Instance);
             _directories.Add(directoryPath, names);
         }
 

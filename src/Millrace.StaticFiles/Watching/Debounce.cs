@@ -21,9 +21,6 @@ internal sealed class Debounce : IDisposable
     private bool _isPending;
     private TimeSpan _pause = CheckAfter;
 
-    /// <param name="refresher">Used by this object only.</param>
-    /// <param name="unsettled">The files to check again now.</param>
-    /// <param name="clock">The system clock in production.</param>
     public Debounce(Refresher refresher, Func<IReadOnlyList<DirectoryChange>> unsettled, TimeProvider clock)
     {
         _refresher = refresher;

@@ -1,3 +1,4 @@
+using Millrace.Interop.Watching;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Watching;
@@ -31,7 +32,7 @@ internal sealed class DirectoryWatch(int descriptor)
             return false;
         }
 
-        _dependents ??= new Dictionary<byte[], List<DependencyWatch>>(PathBytes.Comparer);
+        _dependents ??= new Dictionary<byte[], List<DependencyWatch>>(BytesComparer.Instance);
         Dictionary<byte[], List<DependencyWatch>>.AlternateLookup<ReadOnlySpan<byte>> byName =
             _dependents.GetAlternateLookup<ReadOnlySpan<byte>>();
         if (!byName.TryGetValue(name, out byte[]? known, out List<DependencyWatch>? dependents))
@@ -73,4 +74,48 @@ internal sealed class DirectoryWatch(int descriptor)
 
     /// <summary>The dependents of any name in this directory.</summary>
     public IEnumerable<DependencyWatch> AllDependents => _dependents?.Values.SelectMany(dependents => dependents) ?? [];
+}
+
+/// <summary>
+/// Something to be rescanned when a name in some directory changes: a directory whose symlinks lead through there, or the root's own path.
+/// </summary>
+internal class DependencyWatch(WatchMask mask)
+{
+    private List<(DirectoryWatch Watch, byte[] Name)>? _dependencies;
+
+    /// <summary>The changes of a name that matter to it.</summary>
+    public WatchMask Mask => mask;
+
+    /// <summary>Depends from now on on this name in this directory.</summary>
+    public void DependOn(DirectoryWatch watch, ReadOnlySpan<byte> name)
+    {
+        if (watch.TryAddDependent(name, this, out byte[] kept))
+        {
+            _dependencies ??= [];
+            _dependencies.Add((watch, kept));
+        }
+    }
+
+    /// <summary>Removes all dependencies; reports the directories that it no longer needs.</summary>
+    public void ClearDependencies(Action<DirectoryWatch> released)
+    {
+        List<(DirectoryWatch Watch, byte[] Name)>? dependencies = _dependencies;
+        _dependencies = null;
+        foreach ((DirectoryWatch watch, byte[] name) in dependencies ?? [])
+        {
+            watch.RemoveDependent(name, this);
+            released(watch);
+        }
+    }
+}
+
+/// <summary>A directory of the site under one path, with the watch of the directory that the path led to when it was listed.</summary>
+internal sealed class WatchedDirectory(byte[] path) : DependencyWatch(WatchTable.AnyChange)
+{
+    public byte[] Path => path;
+
+    public DirectoryWatch? Watch { get; set; }
+
+    /// <summary>The number of the catalog read during which it was last listed.</summary>
+    public int LastReadNumber { get; set; }
 }

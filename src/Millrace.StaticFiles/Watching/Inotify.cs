@@ -7,17 +7,8 @@ using Millrace.Interop.Watching;
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>An inotify instance and the eventfd that wakes its reader. Owns both.</summary>
-internal sealed class Inotify : IWatchSource
+internal sealed class Inotify(int inotifyFd, int wakeFd) : IWatchSource
 {
-    private readonly int _fd;
-    private readonly int _wakeFd;
-
-    private Inotify(int fd, int wakeFd)
-    {
-        _fd = fd;
-        _wakeFd = wakeFd;
-    }
-
     /// <summary>0 or -errno.</summary>
     public static int TryCreate(out Inotify? created)
     {
@@ -28,14 +19,14 @@ internal sealed class Inotify : IWatchSource
             return fd;
         }
 
-        int wakeFd = SocketCalls.EventDescriptor();
-        if (wakeFd < 0)
+        int eventFd = SocketCalls.EventDescriptor();
+        if (eventFd < 0)
         {
             _ = SocketCalls.Close(fd);
-            return wakeFd;
+            return eventFd;
         }
 
-        created = new Inotify(fd, wakeFd);
+        created = new Inotify(fd, eventFd);
         return 0;
     }
 
@@ -50,34 +41,34 @@ internal sealed class Inotify : IWatchSource
         folder.CopyTo(pathZ);
         _ = Utf8Formatter.TryFormat(directoryFd, pathZ[folder.Length..], out int digits);
         pathZ[folder.Length + digits] = 0;
-        return WatchCalls.AddWatch(_fd, pathZ[..(folder.Length + digits + 1)], mask);
+        return WatchCalls.AddWatch(inotifyFd, pathZ[..(folder.Length + digits + 1)], mask);
     }
 
     public void Remove(int watch)
     {
-        int result = WatchCalls.RemoveWatch(_fd, watch);
+        int result = WatchCalls.RemoveWatch(inotifyFd, watch);
         // The kernel may have removed the watch just before, with its directory.
         Debug.Assert(result is 0 or -Errno.EINVAL, "a watch is ended by its number");
     }
 
     public void Wait(int timeoutMs) =>
-        Poll([Readable(_wakeFd), Readable(_fd)], timeoutMs);
+        Poll([Readable(wakeFd), Readable(inotifyFd)], timeoutMs);
 
-    public void Pause(int durationMs) => Poll([Readable(_wakeFd)], durationMs);
+    public void Pause(int durationMs) => Poll([Readable(wakeFd)], durationMs);
 
-    public void Wake() => _ = SocketCalls.SignalEvent(_wakeFd);
+    public void Wake() => _ = SocketCalls.SignalEvent(wakeFd);
 
     public int Read(Span<byte> records)
     {
-        int result = WatchCalls.Read(_fd, records);
+        int result = WatchCalls.Read(inotifyFd, records);
         ThrowUnless(result > 0 || result is -Errno.EAGAIN or -Errno.EINTR, "read", result);
         return Math.Max(result, 0);
     }
 
     public void Dispose()
     {
-        _ = SocketCalls.Close(_fd);
-        _ = SocketCalls.Close(_wakeFd);
+        _ = SocketCalls.Close(inotifyFd);
+        _ = SocketCalls.Close(wakeFd);
     }
 
     /// <summary>Polls; the first request must be that of the eventfd.</summary>
@@ -89,7 +80,7 @@ internal sealed class Inotify : IWatchSource
         if (result > 0 && requests[0].ReturnedEvents != 0)
         {
             Span<byte> count = stackalloc byte[sizeof(ulong)];
-            result = WatchCalls.Read(_wakeFd, count);
+            result = WatchCalls.Read(wakeFd, count);
             ThrowUnless(result == count.Length, "read", result);
         }
     }
@@ -103,4 +94,28 @@ internal sealed class Inotify : IWatchSource
             throw new IOException($"{call} on inotify failed: {Errno.Describe(result)}.");
         }
     }
+}
+
+/// <summary>
+/// The source of change records: the kernel, or a test double that injects faults. One thread waits and reads; any thread may add and
+/// remove, but not after <see cref="IDisposable.Dispose"/>.
+/// </summary>
+internal interface IWatchSource : IDisposable
+{
+    /// <summary>Adds a watch; the same directory gives the same watch. The watch or -errno.</summary>
+    int Add(int directoryFd, WatchMask mask);
+
+    void Remove(int watch);
+
+    /// <summary>Waits for records, for <see cref="Wake"/>, or for the timeout (a negative one is infinite).</summary>
+    void Wait(int timeoutMs);
+
+    /// <summary>Waits for the duration or for <see cref="Wake"/>; records queue up meanwhile.</summary>
+    void Pause(int durationMs);
+
+    /// <summary>Ends a wait or a pause, the current one or the next. Any thread.</summary>
+    void Wake();
+
+    /// <summary>Reads the available records: their bytes, 0 if there are none.</summary>
+    int Read(Span<byte> records);
 }

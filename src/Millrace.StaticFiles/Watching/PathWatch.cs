@@ -2,6 +2,7 @@ using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Interop.Watching;
 using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Watching;
 
@@ -70,8 +71,7 @@ internal sealed class PathWatch : IDisposable
     private bool TryTakeName(out ReadOnlySpan<byte> name)
     {
         ReadOnlySpan<byte> remaining = _remaining.AsSpan().TrimStart((byte)'/');
-        int end = remaining.IndexOf((byte)'/');
-        name = end < 0 ? remaining : remaining[..end];
+        name = SitePath.FirstSegment(remaining);
         _remaining = remaining[name.Length..].ToArray();
         return !name.IsEmpty;
     }

@@ -21,7 +21,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
     private const WatchMask AddFlags = WatchMask.OnlyDirectory | WatchMask.ExcludeUnlinked | WatchMask.Add;
 
     private readonly Dictionary<int, DirectoryWatch> _watches = [];
-    private readonly Dictionary<byte[], WatchedDirectory> _directories = new(PathBytes.Comparer);
+    private readonly Dictionary<byte[], WatchedDirectory> _directories = new(BytesComparer.Instance);
     private readonly List<DirectoryWatch> _released = [];
     private int _readNumber;
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Text;
 using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Tests.Kit;
 using Millrace.Tests.Shared;
 
@@ -26,9 +27,9 @@ public sealed class BasicAuthenticationTests : IDisposable
         using BasicAuthentication access = Open($"ann:{TestHash.Of("pass: wörd", setting)}\n");
         byte[] credentials = Credentials("ann", "pass: wörd");
 
-        Assert.Equal(CredentialDecision.Unverified, access.Decide(credentials));
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync([.. credentials]));
-        Assert.Equal(CredentialDecision.Granted, access.Decide(credentials));
+        Assert.Equal(AccessDecision.Unverified, access.Decide(credentials));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync([.. credentials]));
+        Assert.Equal(AccessDecision.Granted, access.Decide(credentials));
     }
 
     [Theory]
@@ -45,8 +46,8 @@ public sealed class BasicAuthenticationTests : IDisposable
 
         for (int i = 0; i < 2; i++)
         {
-            Assert.Equal(CredentialDecision.Unverified, access.Decide(credentials));
-            Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync([.. credentials]));
+            Assert.Equal(AccessDecision.Unverified, access.Decide(credentials));
+            Assert.Equal(AccessDecision.Denied, await access.VerifyAsync([.. credentials]));
         }
     }
 
@@ -60,7 +61,7 @@ public sealed class BasicAuthenticationTests : IDisposable
     {
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
 
-        Assert.Equal(CredentialDecision.Denied, access.Decide(Encoding.ASCII.GetBytes(authorization)));
+        Assert.Equal(AccessDecision.Denied, access.Decide(Encoding.ASCII.GetBytes(authorization)));
     }
 
     [Fact]
@@ -71,13 +72,13 @@ public sealed class BasicAuthenticationTests : IDisposable
         for (int length = 0; length < 3000; length += 7)
         {
             byte[] credentials = Credentials("ann", new string('x', length));
-            if (access.Decide(credentials) == CredentialDecision.Unverified)
+            if (access.Decide(credentials) == AccessDecision.Unverified)
             {
-                Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(credentials));
+                Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(credentials));
             }
         }
 
-        Assert.Equal(CredentialDecision.Denied, access.Decide(Credentials("ann", new string('x', 3000))));
+        Assert.Equal(AccessDecision.Denied, access.Decide(Credentials("ann", new string('x', 3000))));
     }
 
     [Fact]
@@ -107,10 +108,10 @@ public sealed class BasicAuthenticationTests : IDisposable
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
         byte[] credentials = Credentials("nobody", "secret");
 
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync([.. credentials]));
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync([.. credentials]));
-        Assert.Equal(CredentialDecision.Unverified, access.Decide(credentials));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync([.. credentials]));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync([.. credentials]));
+        Assert.Equal(AccessDecision.Unverified, access.Decide(credentials));
     }
 
     [Fact]
@@ -119,34 +120,34 @@ public sealed class BasicAuthenticationTests : IDisposable
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\nbob:{TestHash.Of("secret")}\n");
         byte[] ann = Credentials("ann", "secret");
         byte[] bob = Credentials("bob", "secret");
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync([.. ann]));
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync([.. bob]));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync([.. ann]));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync([.. bob]));
 
         File.WriteAllText(Path, $"ann:{TestHash.Of("changed")}\n");
         access.Refresh();
 
-        Assert.Equal(CredentialDecision.Unverified, access.Decide(ann));
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(ann));
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(bob));
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync(Credentials("ann", "changed")));
+        Assert.Equal(AccessDecision.Unverified, access.Decide(ann));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(ann));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(bob));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync(Credentials("ann", "changed")));
     }
 
     [Fact]
     public async Task A_file_gone_bad_is_told_of_once_and_the_users_stay()
     {
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
 
         File.WriteAllText(Path, "ann:secret\n");
         access.Refresh();
         access.Refresh();
 
         Assert.Single(_refusals);
-        Assert.Equal(CredentialDecision.Granted, access.Decide(Credentials("ann", "secret")));
+        Assert.Equal(AccessDecision.Granted, access.Decide(Credentials("ann", "secret")));
 
         File.WriteAllText(Path, $"ann:{TestHash.Of("changed")}\n");
         access.Refresh();
-        Assert.Equal(CredentialDecision.Unverified, access.Decide(Credentials("ann", "secret")));
+        Assert.Equal(AccessDecision.Unverified, access.Decide(Credentials("ann", "secret")));
         File.WriteAllText(Path, "ann:secret\n");
         access.Refresh();
         Assert.Equal(2, _refusals.Count);
@@ -158,12 +159,12 @@ public sealed class BasicAuthenticationTests : IDisposable
         File.WriteAllText(Path, $"ann:{TestHash.Of("secret")}\n");
         using BasicAuthentication access = BasicAuthentication.Open(Path, "Millrace");
         byte[] ann = Credentials("ann", "secret");
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync([.. ann]));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync([.. ann]));
 
         File.WriteAllText(Path, "");
 
         var waited = Stopwatch.StartNew();
-        while (access.Decide(ann) == CredentialDecision.Granted)
+        while (access.Decide(ann) == AccessDecision.Granted)
         {
             Assert.True(waited.Elapsed < TimeSpan.FromSeconds(30));
             await Task.Delay(50, TestContext.Current.CancellationToken);
@@ -179,7 +180,7 @@ public sealed class BasicAuthenticationTests : IDisposable
 
         _time.Advance(CredentialCache.Lifetime);
 
-        Assert.Equal(CredentialDecision.Unverified, access.Decide(ann));
+        Assert.Equal(AccessDecision.Unverified, access.Decide(ann));
     }
 
     [Fact]
@@ -189,11 +190,11 @@ public sealed class BasicAuthenticationTests : IDisposable
         TimeSpan ten = await CostAsync(access, "ann");
 
         var threads = new HashingThreads();
-        VerificationOutcome[] outcomes = await Task.WhenAll(
+        AccessDecision[] outcomes = await Task.WhenAll(
             Enumerable.Range(0, VerificationQueue.WaitingMax).Select(_ => access.VerifyAsync(Credentials("ann", "secret"))));
 
         // One for each thread at most, of 64.
-        Assert.All(outcomes, outcome => Assert.Equal(VerificationOutcome.Granted, outcome));
+        Assert.All(outcomes, outcome => Assert.Equal(AccessDecision.Granted, outcome));
         Assert.True(threads.Used() < ten, $"{threads.Used()}, and {ten} for ten");
     }
 
@@ -203,7 +204,7 @@ public sealed class BasicAuthenticationTests : IDisposable
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
         byte[] ann = Credentials("ann", "secret");
         await access.VerifyAsync([.. ann]);
-        Assert.Equal(CredentialDecision.Granted, access.Decide(ann));
+        Assert.Equal(AccessDecision.Granted, access.Decide(ann));
 
         long allocated = Allocations.OfEach(() =>
         {
@@ -231,8 +232,8 @@ public sealed class BasicAuthenticationTests : IDisposable
     {
         using BasicAuthentication access = Open("# nobody yet\n");
 
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(Credentials("ann", "")));
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(Credentials("", "")));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(Credentials("ann", "")));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(Credentials("", "")));
     }
 
     [Fact]
@@ -247,8 +248,8 @@ public sealed class BasicAuthenticationTests : IDisposable
 
         using BasicAuthentication access = BasicAuthentication.Open(Path, "Millrace");
 
-        Assert.Equal(VerificationOutcome.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(Credentials("ann", "secre")));
+        Assert.Equal(AccessDecision.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(Credentials("ann", "secre")));
     }
 
     private BasicAuthentication Open(string users)
@@ -264,11 +265,11 @@ public sealed class BasicAuthenticationTests : IDisposable
     private static async Task<TimeSpan> CostAsync(BasicAuthentication access, string user)
     {
         // The threads are there when one of them has answered.
-        Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(Credentials(user, "wrong")));
+        Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(Credentials(user, "wrong")));
         var threads = new HashingThreads();
         for (int i = 0; i < 10; i++)
         {
-            Assert.Equal(VerificationOutcome.Denied, await access.VerifyAsync(Credentials(user, $"wrong{i}")));
+            Assert.Equal(AccessDecision.Denied, await access.VerifyAsync(Credentials(user, $"wrong{i}")));
         }
 
         return threads.Used();

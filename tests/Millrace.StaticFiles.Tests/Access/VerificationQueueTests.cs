@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Planning;
 
 namespace Millrace.StaticFiles.Tests.Access;
 
@@ -19,10 +20,10 @@ public sealed class VerificationQueueTests : IDisposable
     {
         using var queue = new VerificationQueue(2, credentials => credentials[0] % 2 == 0);
 
-        VerificationOutcome[] outcomes = await Task.WhenAll(Enumerable.Range(0, 40).Select(i => queue.VerifyAsync([(byte)i])));
+        AccessDecision[] outcomes = await Task.WhenAll(Enumerable.Range(0, 40).Select(i => queue.VerifyAsync([(byte)i])));
 
         Assert.Equal(
-            Enumerable.Range(0, 40).Select(i => i % 2 == 0 ? VerificationOutcome.Granted : VerificationOutcome.Denied), outcomes);
+            Enumerable.Range(0, 40).Select(i => i % 2 == 0 ? AccessDecision.Granted : AccessDecision.Denied), outcomes);
     }
 
     [Fact]
@@ -49,41 +50,41 @@ public sealed class VerificationQueueTests : IDisposable
     public async Task When_too_many_wait_the_next_is_turned_away_at_once_and_later_ones_are_served_again()
     {
         using var queue = new VerificationQueue(1, _ => Block());
-        Task<VerificationOutcome> first = queue.VerifyAsync([1]);
+        Task<AccessDecision> first = queue.VerifyAsync([1]);
         await _started.WaitAsync(TestContext.Current.CancellationToken);
-        Task<VerificationOutcome>[] waiting = [.. Enumerable.Range(0, VerificationQueue.WaitingMax).Select(_ => queue.VerifyAsync([1]))];
+        Task<AccessDecision>[] waiting = [.. Enumerable.Range(0, VerificationQueue.WaitingMax).Select(_ => queue.VerifyAsync([1]))];
 
         byte[] credentials = [1, 2, 3];
-        Task<VerificationOutcome> refused = queue.VerifyAsync(credentials);
+        Task<AccessDecision> refused = queue.VerifyAsync(credentials);
         Assert.True(refused.IsCompleted);
-        Assert.Equal(VerificationOutcome.Overloaded, await refused);
+        Assert.Equal(AccessDecision.Overloaded, await refused);
         Assert.Equal([0, 0, 0], credentials);
 
         _released.Release(1 + VerificationQueue.WaitingMax);
-        Assert.Equal(VerificationOutcome.Granted, await first);
-        Assert.All(await Task.WhenAll(waiting), outcome => Assert.Equal(VerificationOutcome.Granted, outcome));
+        Assert.Equal(AccessDecision.Granted, await first);
+        Assert.All(await Task.WhenAll(waiting), outcome => Assert.Equal(AccessDecision.Granted, outcome));
 
         _released.Release();
-        Assert.Equal(VerificationOutcome.Granted, await queue.VerifyAsync([1]));
+        Assert.Equal(AccessDecision.Granted, await queue.VerifyAsync([1]));
     }
 
     [Fact]
     public async Task Closing_turns_away_who_waits_lets_the_one_under_way_end_and_takes_nobody_new()
     {
         var queue = new VerificationQueue(1, _ => Block());
-        Task<VerificationOutcome> first = queue.VerifyAsync([1]);
+        Task<AccessDecision> first = queue.VerifyAsync([1]);
         await _started.WaitAsync(TestContext.Current.CancellationToken);
         byte[] credentials = [1, 2, 3];
-        Task<VerificationOutcome> second = queue.VerifyAsync(credentials);
+        Task<AccessDecision> second = queue.VerifyAsync(credentials);
 
         queue.Dispose();
 
-        Assert.Equal(VerificationOutcome.Overloaded, await second);
+        Assert.Equal(AccessDecision.Overloaded, await second);
         Assert.Equal([0, 0, 0], credentials);
-        Assert.Equal(VerificationOutcome.Overloaded, await queue.VerifyAsync([1]));
+        Assert.Equal(AccessDecision.Overloaded, await queue.VerifyAsync([1]));
         Assert.False(first.IsCompleted);
         _released.Release();
-        Assert.Equal(VerificationOutcome.Granted, await first);
+        Assert.Equal(AccessDecision.Granted, await first);
     }
 
     [Fact]
@@ -92,7 +93,7 @@ public sealed class VerificationQueueTests : IDisposable
         byte[] credentials = [1, 2, 3];
         using var queue = new VerificationQueue(1, seen => seen.SequenceEqual(new byte[] { 1, 2, 3 }));
 
-        Assert.Equal(VerificationOutcome.Granted, await queue.VerifyAsync(credentials));
+        Assert.Equal(AccessDecision.Granted, await queue.VerifyAsync(credentials));
 
         // A second one by the same thread: the first has been wiped by then.
         await queue.VerifyAsync([1]);
@@ -105,7 +106,7 @@ public sealed class VerificationQueueTests : IDisposable
         using var queue = new VerificationQueue(1, credentials => credentials[0] == 1 ? throw new InvalidOperationException("broken") : true);
 
         await Assert.ThrowsAsync<InvalidOperationException>(() => queue.VerifyAsync([1]));
-        Assert.Equal(VerificationOutcome.Granted, await queue.VerifyAsync([2]));
+        Assert.Equal(AccessDecision.Granted, await queue.VerifyAsync([2]));
     }
 
     private bool Block()

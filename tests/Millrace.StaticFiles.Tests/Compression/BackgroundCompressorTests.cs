@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
 using Millrace.Http;
 using Millrace.StaticFiles.Compression;
@@ -87,7 +88,37 @@ public sealed class BackgroundCompressorTests : IDisposable
     }
 
     [Fact]
-    public async Task What_nobody_expected_is_told_and_ends_the_compressor_only()
+    public async Task A_file_that_fails_is_reported_and_tried_again_and_keeps_no_other_from_being_compressed()
+    {
+        byte[] bad = TestText.Of(1_000, seed: 1);
+        _site.File("bad.txt", bad);
+        _site.File("good.txt", TestText.Of(5_000, seed: 2));
+        bool fails = true;
+        var failures = new ConcurrentQueue<Exception>();
+        using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, failures.Enqueue, Code);
+
+        await WhenCompressedAsync(catalog, "/good.txt");
+        await TempSite.UntilAsync(() => !compressor.IsWorking);
+        Assert.Equal("no such luck", Assert.Single(failures).Message);
+
+        _site.File("later.txt", TestText.Of(5_000, seed: 3));
+        catalog.Reload();
+        await WhenCompressedAsync(catalog, "/later.txt");
+
+        Volatile.Write(ref fails, false);
+        _site.File("last.txt", TestText.Of(5_000, seed: 4));
+        catalog.Reload();
+        await WhenCompressedAsync(catalog, "/bad.txt");
+
+        bool Code(ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded) =>
+            Volatile.Read(ref fails) && body.SequenceEqual(bad)
+                ? throw new InvalidOperationException("no such luck")
+                : BodyCoder.TryCode(body, coding, stop, out coded);
+    }
+
+    [Fact]
+    public async Task What_nobody_expected_is_reported()
     {
         AssetCatalog catalog = AssetCatalog.Open(_site.Options);
         catalog.Dispose();

@@ -119,7 +119,7 @@ public sealed class CompressionPassTests : IDisposable
         _site.File("b.txt", TestText.Of(30_001, seed: 2));
         SiteOptions options = _site.Options with { CompressedBytesTotalMax = 30_000 };
         using AssetCatalog catalog = AssetCatalog.Open(options);
-        var pass = new CompressionPass(catalog, options.CompressedBytesTotalMax);
+        var pass = PassOver(catalog, options.CompressedBytesTotalMax);
         pass.Run(CancellationToken.None);
         pass.Run(CancellationToken.None);
         Assert.False(AssetAt(catalog, "/b.txt").IsPublished);
@@ -196,7 +196,7 @@ public sealed class CompressionPassTests : IDisposable
             stopper.Join();
         }
 
-        Assert.Equal(PassOutcome.Stopped, new CompressionPass(catalog, 1_000_000).Run(stop.Token));
+        Assert.Equal(PassOutcome.Stopped, PassOver(catalog, 1_000_000).Run(stop.Token));
         stopper.Join();
 
         Assert.False(AssetAt(catalog, "/a.txt").IsPublished);
@@ -223,7 +223,10 @@ public sealed class CompressionPassTests : IDisposable
     }
 
     private PassOutcome Run(AssetCatalog catalog, SiteOptions? options = null) =>
-        new CompressionPass(catalog, (options ?? _site.Options).CompressedBytesTotalMax).Run(CancellationToken.None);
+        PassOver(catalog, (options ?? _site.Options).CompressedBytesTotalMax).Run(CancellationToken.None);
+
+    private static CompressionPass PassOver(AssetCatalog catalog, long bytesMax) =>
+        new(catalog, bytesMax, error => Assert.Fail($"{error}"), BodyCoder.TryCode);
 
     private static void AssertHas(Asset asset, ContentCoding coding, byte[] body)
     {

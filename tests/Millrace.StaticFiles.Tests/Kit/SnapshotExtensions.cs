@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.Interop.Files;
+using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -29,9 +30,9 @@ internal static class SnapshotExtensions
     {
         _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);
         var names = new List<string>();
-        foreach (ListedEntry entry in snapshot.List(directory!))
+        foreach (ListingEntry entry in snapshot.List(directory!))
         {
-            names.Add(Encoding.UTF8.GetString(entry.Name) + (entry.IsDirectory ? "/" : ""));
+            names.Add(Encoding.UTF8.GetString(entry.Name.Span) + (entry.IsDirectory ? "/" : ""));
         }
 
         return names;

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Text;
+using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -102,6 +103,9 @@ internal sealed class TempSite : IDisposable
     }
 
     public AssetCatalog Open() => AssetCatalog.Open(Options);
+
+    /// <summary>A site that reads its files again only when its catalog is asked to.</summary>
+    public Site OpenUnwatched() => Site.Open(Options with { Watch = WatchMode.Off }, NullLoggerFactory.Instance);
 
     /// <summary>How many descriptors of this process point into the root: other tests that run meanwhile do not count.</summary>
     public int OpenDescriptorCount()

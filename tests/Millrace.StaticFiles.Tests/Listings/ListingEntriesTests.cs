@@ -19,11 +19,11 @@ public class ListingEntriesTests
         CatalogSnapshot snapshot = catalog.Acquire();
         Assert.Equal(PathMatch.DirectoryWithoutIndex, snapshot.TryFind("/docs/"u8, out _, out SiteDirectory? directory));
 
-        ListingEntry[] entries = ListingEntries.Of(snapshot, directory!);
+        ListingEntry[] entries = snapshot.List(directory!);
         snapshot.Release();
 
         Assert.Equal(["deep", "a.txt"], entries.Select(entry => Encoding.UTF8.GetString(entry.Name.Span)));
-        Assert.Equal([ListingEntryKind.Directory, ListingEntryKind.File], entries.Select(entry => entry.Kind));
+        Assert.Equal([true, false], entries.Select(entry => entry.IsDirectory));
         Assert.Equal(5, entries[1].Size);
         Assert.Equal(1_700_000_000_000_000_000, entries[1].ModifiedAtNs);
     }

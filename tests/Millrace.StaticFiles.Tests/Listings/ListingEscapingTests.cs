@@ -78,7 +78,7 @@ public class ListingEscapingTests
     [Fact]
     public void A_directory_ends_with_a_slash_in_text_and_link()
     {
-        ShownRow row = ShownRow.Of("a:b"u8.ToArray(), ListingEntryKind.Directory);
+        ShownRow row = ShownRow.Of("a:b"u8.ToArray(), true);
 
         Assert.Equal("./a%3Ab/", row.Reference);
         Assert.Equal("a:b/", row.Text);

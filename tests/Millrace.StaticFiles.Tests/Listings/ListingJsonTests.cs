@@ -11,8 +11,8 @@ public class ListingJsonTests
     {
         ListingEntry[] entries =
         [
-            new("a.txt"u8.ToArray(), ListingEntryKind.File, 5_368_709_120, 1_700_000_000_000_000_000),
-            new("b"u8.ToArray(), ListingEntryKind.Directory, 4096, 0),
+            new("a.txt"u8.ToArray(), false, 5_368_709_120, 1_700_000_000_000_000_000),
+            new("b"u8.ToArray(), true, 4096, 0),
         ];
 
         Assert.Equal(
@@ -28,8 +28,8 @@ public class ListingJsonTests
         string[] names = ["\"quoted\"", "back\\slash", "new\nline", "</script>", "grün 😀", "\u2028"];
         ListingEntry[] entries =
         [
-            .. names.Select(name => new ListingEntry(Encoding.UTF8.GetBytes(name), ListingEntryKind.File, 0, 0)),
-            new(new byte[] { (byte)'a', 0xff, 0xed, 0xa0, 0x80 }, ListingEntryKind.File, 0, 0),
+            .. names.Select(name => new ListingEntry(Encoding.UTF8.GetBytes(name), false, 0, 0)),
+            new(new byte[] { (byte)'a', 0xff, 0xed, 0xa0, 0x80 }, false, 0, 0),
         ];
 
         using JsonDocument json = JsonDocument.Parse(ListingJson.Render(entries, default));

@@ -59,10 +59,10 @@ public class ListingOrderTests
         }));
 
     private static ListingEntry File(string name, long size, long time) =>
-        new(Encoding.UTF8.GetBytes(name), ListingEntryKind.File, size, time);
+        new(Encoding.UTF8.GetBytes(name), false, size, time);
 
     private static ListingEntry Directory(string name, long time) =>
-        new(Encoding.UTF8.GetBytes(name), ListingEntryKind.Directory, time, time);
+        new(Encoding.UTF8.GetBytes(name), true, time, time);
 
     private static string Name(ListingEntry entry) => Encoding.UTF8.GetString(entry.Name.Span) + (entry.IsDirectory ? "/" : "");
 }

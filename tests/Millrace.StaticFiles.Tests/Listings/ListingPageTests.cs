@@ -95,9 +95,9 @@ public partial class ListingPageTests
     {
         ListingEntry[] entries =
         [
-            new("a"u8.ToArray(), ListingEntryKind.Directory, 4096, 0),
-            new("b"u8.ToArray(), ListingEntryKind.File, 1000, 0),
-            new("c"u8.ToArray(), ListingEntryKind.File, 1048, 0),
+            new("a"u8.ToArray(), true, 4096, 0),
+            new("b"u8.ToArray(), false, 1000, 0),
+            new("c"u8.ToArray(), false, 1048, 0),
         ];
 
         AssertHolds(TextOf(ListingPage.Render("/"u8, entries, default)), "<p>1 directory, 2 files, 2.0 KiB</p>");
@@ -108,7 +108,7 @@ public partial class ListingPageTests
     public void Sizes_too_large_to_add_up_are_told_as_the_largest_there_is()
     {
         ListingEntry[] entries =
-            [.. "abc"u8.ToArray().Select(name => new ListingEntry(new[] { name }, ListingEntryKind.File, long.MaxValue, 0))];
+            [.. "abc"u8.ToArray().Select(name => new ListingEntry(new[] { name }, false, long.MaxValue, 0))];
 
         AssertHolds(TextOf(ListingPage.Render("/"u8, entries, default)), "3 files, 8.0 EiB");
     }
@@ -165,7 +165,7 @@ public partial class ListingPageTests
     [
         .. Enumerable.Range(0, count).Select(i => new ListingEntry(
             Encoding.ASCII.GetBytes($"photo-{i}.jpg"),
-            i % 10 == 0 ? ListingEntryKind.Directory : ListingEntryKind.File,
+            i % 10 == 0,
             i * 1000L,
             i * 1_000_000_000L)),
     ];

@@ -17,8 +17,8 @@ internal sealed partial record ShownRow(string Reference, string Text, string Si
         return [.. body.Elements().Select(Read)];
     }
 
-    public static ShownRow Of(byte[] name, ListingEntryKind kind = ListingEntryKind.File, long size = 0, long modifiedAtNs = 0) =>
-        Assert.Single(AllOf(ListingPage.Render("/"u8, [new ListingEntry(name, kind, size, modifiedAtNs)], default)));
+    public static ShownRow Of(byte[] name, bool isDirectory = false, long size = 0, long modifiedAtNs = 0) =>
+        Assert.Single(AllOf(ListingPage.Render("/"u8, [new ListingEntry(name, isDirectory, size, modifiedAtNs)], default)));
 
     /// <summary>What a browser would ask for: the reference without its "./", decoded.</summary>
     public byte[] NameAskedFor

@@ -125,7 +125,7 @@ public sealed class CarryOverTests : IDisposable
 
         // 640 of memory and one descriptor are a version's share.
         Assert.Equal(640, catalog.Current.InMemoryBytes);
-        Assert.Equal(1, catalog.Current.DescriptorCount);
+        Assert.Equal(1, catalog.Current.Content.Totals.Descriptors);
         Assert.Equal(4, catalog.Current.AssetCount);
         Assert.Equal("\0", catalog.Current.Body("/b/new"));
     }

@@ -119,11 +119,12 @@ public sealed class DeferredFreeTests : IDisposable
             Write(i, 0);
         }
 
-        AssetCatalog catalog = _site.Open();
+        Site site = _site.OpenUnwatched();
+        AssetCatalog catalog = site.Catalog;
         var seen = new List<CatalogSnapshot> { catalog.Current };
         using var stop = new CancellationTokenSource();
         Task<int>[] readers = [.. Enumerable.Range(0, 3).Select(reader => Task.Factory.StartNew(
-            () => ReadUntil(catalog, reader, Files, stop.Token), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default))];
+            () => ReadUntil(site, reader, Files, stop.Token), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default))];
 
         for (int round = 1; round <= Rounds && !readers.Any(reader => reader.IsFaulted); round++)
         {
@@ -144,7 +145,7 @@ public sealed class DeferredFreeTests : IDisposable
 
         await stop.CancelAsync();
         int[] requests = await Task.WhenAll(readers);
-        catalog.Dispose();
+        site.Dispose();
         await Task.WhenAll(seen.Select(snapshot => snapshot.WhenFreedAsync()));
 
         Assert.All(requests, count => Assert.True(count > 0));
@@ -178,49 +179,49 @@ public sealed class DeferredFreeTests : IDisposable
         CatalogSnapshot snapshot = catalog.Acquire();
         foreach (Asset asset in snapshot.AssetsToCompress().Take(2))
         {
+            // In a coding that the site itself does not make in the background meanwhile.
             byte[] coded = asset.InMemoryBody.ToArray();
-            Assert.Equal(PublishOutcome.Published, catalog.Publish(asset, [new CodedBody(ContentCoding.Gzip, coded)]));
+            Assert.Equal(PublishOutcome.Published, catalog.Publish(asset, [new CodedBody(ContentCoding.Zstd, coded)]));
         }
 
         snapshot.Release();
     }
 
-    /// <summary>What a reactor does: adopts at the start of a turn, serves requests, some of which end many turns later.</summary>
-    private static int ReadUntil(AssetCatalog catalog, int reader, int files, CancellationToken stop)
+    /// <summary>What a reactor does: moves to the latest snapshot, serves requests, some of which end many iterations later.</summary>
+    private static int ReadUntil(Site site, int reader, int files, CancellationToken stop)
     {
-        using var adopter = new SnapshotBinding(catalog);
-        var inFlight = new Queue<(SnapshotLease Lease, Asset Asset)>();
+        using var binding = new SiteBinding(site);
+        var inFlight = new Queue<(CatalogSnapshot Snapshot, Asset Asset)>();
         int requests = 0;
         for (int iteration = 0; !stop.IsCancellationRequested; iteration++)
         {
-            adopter.AcquireLatest();
-            SnapshotLease lease = adopter.Current;
-            lease.BeginRequest();
-            Asset asset = lease.Snapshot.Asset($"/d/f{iteration % files}.txt");
-            inFlight.Enqueue((lease, asset.VariantFor(ContentCoding.Gzip) ?? asset));
+            binding.AcquireLatest();
+            binding.BeginUse();
+            Asset asset = binding.Current.Asset($"/d/f{iteration % files}.txt");
+            inFlight.Enqueue((binding.Current, asset.VariantFor(ContentCoding.Zstd) ?? asset));
             // Readers are as far behind as they are slow: their snapshots end in another order than they began.
             if (inFlight.Count > 1 + (10 * reader))
             {
-                End(inFlight.Dequeue());
+                End(binding, inFlight.Dequeue());
                 requests++;
             }
         }
 
-        while (inFlight.TryDequeue(out (SnapshotLease, Asset) left))
+        while (inFlight.TryDequeue(out (CatalogSnapshot, Asset) left))
         {
-            End(left);
+            End(binding, left);
         }
 
         return requests;
     }
 
-    private static void End((SnapshotLease Lease, Asset Asset) request)
+    private static void End(SiteBinding binding, (CatalogSnapshot Snapshot, Asset Asset) request)
     {
         string body = Encoding.ASCII.GetString(request.Asset.InMemoryBody);
         string first = body[..(body.IndexOf(']', StringComparison.Ordinal) + 1)];
         Assert.StartsWith("[", first, StringComparison.Ordinal);
         Assert.Equal(string.Concat(Enumerable.Repeat(first, 100)), body);
-        request.Lease.EndRequest();
+        binding.EndUse(request.Snapshot);
     }
 
     /// <summary>What was queued to the thread pool before has run: each of its threads takes what was there first.</summary>

@@ -119,7 +119,7 @@ public class LargeSiteTests(ITestOutputHelper output)
         int keptChanging = 0;
         for (int i = 0; i < 10; i++)
         {
-            keptChanging += catalog.Current.Skipped.Count(entry => entry.Reason == SkipReason.KeptChanging);
+            keptChanging += catalog.Current.Skipped.Count(entry => entry.Reason == SkipReason.ChangedDuringRead);
             AssertWhole(catalog.Current.Asset("/f"));
             CatalogSnapshot previous = catalog.Current;
             catalog.Reload();

@@ -1,4 +1,5 @@
 using System.Text;
+using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
 
@@ -28,11 +29,11 @@ public sealed class ListingTests : IDisposable
 
         Assert.Equal(["empty/", "sub/", "a.txt", "b.txt"], catalog.Current.Names("/d/"));
         var sizes = new List<(string, long, long)>();
-        foreach (ListedEntry entry in catalog.Current.List(directory!))
+        foreach (ListingEntry entry in catalog.Current.List(directory!))
         {
             if (entry.ModifiedAtNs < NsOf(fileTime.AddDays(1)))
             {
-                sizes.Add((Encoding.ASCII.GetString(entry.Name), entry.Size, entry.ModifiedAtNs));
+                sizes.Add((Encoding.ASCII.GetString(entry.Name.Span), entry.Size, entry.ModifiedAtNs));
             }
         }
 

@@ -135,7 +135,7 @@ public sealed class StrategyTests : IDisposable
         // 10 for all versions of the site, so 5 for one.
         using var catalog = AssetCatalog.Open(_site.Options with { CacheFileBytesMax = 0, DescriptorsMax = 10 });
 
-        Assert.Equal(5, catalog.Current.DescriptorCount);
+        Assert.Equal(5, catalog.Current.Content.Totals.Descriptors);
         Assert.Equal(5, catalog.DescriptorsHeld);
         Assert.Equal(6, _site.OpenDescriptorCount());
         for (int i = 0; i < 20; i++)

@@ -50,7 +50,7 @@ internal readonly struct BodySender
     public static BodySender Of(in BodySource source, MultipartRanges parts) => new(source, null, parts, default, BodyExtent.Ranges);
 
     /// <summary>Sends the body. A small body in memory is written at once, and the task is complete.</summary>
-    public Task RunAsync(HttpContext context, SnapshotReference lease)
+    public Task RunAsync(HttpContext context, SnapshotLease lease)
     {
         Debug.Assert(IsPending, "there is a body");
         if (!IsInMemory || Memory.Length > BlockBytes || ReplacedBody.Is(context))
@@ -93,7 +93,7 @@ internal readonly struct BodySender
         }
     }
 
-    private async Task SendAsync(HttpContext context, SnapshotReference lease, Task start)
+    private async Task SendAsync(HttpContext context, SnapshotLease lease, Task start)
     {
         try
         {
@@ -133,7 +133,7 @@ internal readonly struct BodySender
         return true;
     }
 
-    private void Close(SnapshotReference lease)
+    private void Close(SnapshotLease lease)
     {
         _source.Close();
         lease.Release();

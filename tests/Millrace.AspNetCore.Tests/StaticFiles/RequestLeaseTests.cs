@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.AspNetCore.Tests.StaticFiles;
 
 /// <summary>Leases of many threads on snapshots that are superseded under them.</summary>
-public sealed class SharedSnapshotBindingTests : IDisposable
+public sealed class RequestLeaseTests : IDisposable
 {
     private readonly SiteFolder _folder = new();
 
@@ -15,9 +15,8 @@ public sealed class SharedSnapshotBindingTests : IDisposable
     public async Task A_superseded_snapshot_lives_as_long_as_its_last_lease()
     {
         using AssetCatalog catalog = Open();
-        using var adopter = new SharedSnapshotBinding(catalog);
-        SnapshotReference first = adopter.Lease();
-        SnapshotReference second = adopter.Lease();
+        SnapshotLease first = catalog.AcquireForRequest();
+        SnapshotLease second = catalog.AcquireForRequest();
         CatalogSnapshot before = first.Snapshot;
         Assert.Same(catalog.Current, before);
 
@@ -35,7 +34,6 @@ public sealed class SharedSnapshotBindingTests : IDisposable
     public async Task A_snapshot_that_nobody_uses_goes_with_the_swap()
     {
         using AssetCatalog catalog = Open();
-        using var adopter = new SharedSnapshotBinding(catalog);
         CatalogSnapshot before = catalog.Current;
         Change(catalog);
         await before.Freed.WaitAsync(HostedApp.Limit);
@@ -45,11 +43,9 @@ public sealed class SharedSnapshotBindingTests : IDisposable
     public async Task A_lease_taken_before_the_end_outlasts_it_and_none_is_given_after()
     {
         AssetCatalog catalog = Open();
-        var adopter = new SharedSnapshotBinding(catalog);
-        SnapshotReference lease = adopter.Lease();
-        adopter.Dispose();
+        SnapshotLease lease = catalog.AcquireForRequest();
         catalog.Dispose();
-        Assert.Throws<ObjectDisposedException>(() => adopter.Lease());
+        Assert.Throws<ObjectDisposedException>(() => catalog.AcquireForRequest());
         Assert.Equal(PathMatch.Asset, lease.Snapshot.TryFind("/one.txt"u8, out _, out _));
         Task freed = lease.Snapshot.Freed;
         Assert.False(freed.IsCompleted);
@@ -62,13 +58,12 @@ public sealed class SharedSnapshotBindingTests : IDisposable
     {
         const int versions = 200;
         using AssetCatalog catalog = Open();
-        using var adopter = new SharedSnapshotBinding(catalog);
         using var stop = new CancellationTokenSource();
         Task[] readers = [.. Enumerable.Range(0, 8).Select(reader => Task.Run(async () =>
         {
             while (!stop.IsCancellationRequested)
             {
-                SnapshotReference lease = adopter.Lease();
+                SnapshotLease lease = catalog.AcquireForRequest();
                 Assert.False(lease.Snapshot.Freed.IsCompleted);
                 Assert.Equal(PathMatch.Asset, lease.Snapshot.TryFind("/one.txt"u8, out Asset? asset, out _));
                 int first = asset!.InMemoryBody[0];

@@ -4,22 +4,36 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Scanning;
 
-/// <content>Reads one directory: all its entries, or those reported as changed.</content>
-internal sealed partial class SiteScanner
+/// <summary>Reads the directories of one scan: all entries of each, or those reported as changed. One thread.</summary>
+internal sealed class DirectoryReader(
+    RootDirectory root,
+    SiteOptions options,
+    SkippedEntries skipped,
+    IDirectoryObserver? observer,
+    DeferredLinks links,
+    ScanProgress? progress)
 {
     private const int RecordsBytes = 64 * 1024;
 
     private readonly byte[] _records = new byte[RecordsBytes];
+    private readonly List<(SitePath Path, FileState State)> _subdirectories = [];
+    private int _entryCount;
 
-    private void List(ListedDirectory directory)
+    /// <summary>
+    /// Reads the entries into <paramref name="directory"/>. 0, or -errno if it cannot be listed, perhaps after some entries.
+    /// </summary>
+    /// <param name="directory">The directory.</param>
+    /// <param name="subdirectories">The directories in it that are at their own location. Valid until the next call.</param>
+    public int Read(ListedDirectory directory, out IReadOnlyList<(SitePath Path, FileState State)> subdirectories)
     {
+        _subdirectories.Clear();
+        subdirectories = _subdirectories;
         directory.CheckedAtNs = WallClock.NowNs;
         progress?.At(directory.Path, _entryCount);
         int fd = root.OpenDirectory(directory.Path.RelativeZ);
         if (fd < 0)
         {
-            OnUnreadable(directory, -fd);
-            return;
+            return fd;
         }
 
         try
@@ -30,24 +44,30 @@ internal sealed partial class SiteScanner
             directory.IsNew |= directory.Previous is SiteDirectory known && !known.State.IsSameFile(state);
             if (result == 0 && TryReadNames(directory, fd))
             {
-                return;
+                return 0;
             }
 
             directory.Names = null;
             observer?.Entering(fd, directory.Path.Bytes, state);
-            if (result == 0)
-            {
-                result = ReadEntries(directory, fd);
-            }
-
-            if (result < 0)
-            {
-                OnUnreadable(directory, -result);
-            }
+            return result == 0 ? ReadEntries(directory, fd) : result;
         }
         finally
         {
             _ = FileCalls.Close(fd);
+        }
+    }
+
+    /// <summary>
+    /// Throws <see cref="SiteException"/> if the count exceeds the limit. A full scan checks its own count, because symlinks between
+    /// directories could keep it from ending; for a partial scan only the caller knows the entries of the other directories.
+    /// </summary>
+    public static void RequireEntries(SiteOptions options, long entryCount)
+    {
+        if (entryCount > options.EntriesMax)
+        {
+            throw new SiteException(
+                $"The root '{options.Root}' has more than {options.EntriesMax} entries.",
+                $"Raise {nameof(SiteOptions.EntriesMax)}, or look for symlinks between its directories.");
         }
     }
 
@@ -84,12 +104,7 @@ internal sealed partial class SiteScanner
 
             // A write through one of several hard links is reported for that name only.
             bool isPlain = result == 0 && (state.Type == FileType.Regular ? linkCount == 1 : state.Type == FileType.Directory);
-            if (!isPlain)
-            {
-                return false;
-            }
-
-            if (options.PrivateFiles?.Contains(root, path, state) == true)
+            if (!isPlain || options.PrivateFiles?.Contains(root, path, state) == true)
             {
                 return false;
             }
@@ -168,12 +183,12 @@ internal sealed partial class SiteScanner
                 links.Defer(directory, path, state, isSymlink);
                 break;
             case FileType.Directory:
-                AddSubdirectory(directory, path, state);
+                _subdirectories.Add((path, state));
                 break;
             case FileType.Regular when options.SiteFiles && RuleFiles.IsName(path):
                 break;
             case FileType.Regular when options.PrivateFiles?.Contains(root, path, state) == true:
-                skipped.Note(directory, path.Bytes, SkipReason.KeptByServer);
+                skipped.Note(directory, path.Bytes, SkipReason.Private);
                 break;
             case FileType.Regular:
                 directory.Files.Add(new ListedFile(path, state));
@@ -192,6 +207,6 @@ internal sealed partial class SiteScanner
     private void CountEntry(ListedDirectory directory)
     {
         directory.EntryCount++;
-        RequireEntries(++_entryCount);
+        RequireEntries(options, ++_entryCount);
     }
 }

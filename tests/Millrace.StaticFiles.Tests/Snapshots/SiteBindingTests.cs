@@ -4,7 +4,7 @@ using Millrace.StaticFiles.Tests.Kit;
 namespace Millrace.StaticFiles.Tests.Snapshots;
 
 /// <summary>How long a snapshot lives, and what becomes of what it owned.</summary>
-public sealed class SnapshotReferenceTests : IDisposable
+public sealed class SiteBindingTests : IDisposable
 {
     private readonly TempSite _site = TempSite.InMemory();
 
@@ -66,39 +66,69 @@ public sealed class SnapshotReferenceTests : IDisposable
     public async Task An_adoption_ends_with_its_last_request()
     {
         _site.File("f.txt", "first");
-        using AssetCatalog catalog = _site.Open();
-        using var adopter = new SnapshotBinding(catalog);
-        SnapshotLease lease = adopter.Current;
-        lease.BeginRequest();
-        lease.BeginRequest();
+        using Site site = _site.OpenUnwatched();
+        using var binding = new SiteBinding(site);
+        CatalogSnapshot first = binding.Current;
+        binding.BeginUse();
+        binding.BeginUse();
 
-        adopter.AcquireLatest();
-        Assert.Same(lease, adopter.Current);
-        catalog.Reload();
-        Assert.Same(lease, adopter.Current);
-        adopter.AcquireLatest();
+        binding.AcquireLatest();
+        Assert.Same(first, binding.Current);
+        site.Catalog.Reload();
+        Assert.Same(first, binding.Current);
+        binding.AcquireLatest();
 
-        Assert.NotSame(lease, adopter.Current);
-        Assert.Same(catalog.Current, adopter.Current.Snapshot);
-        lease.EndRequest();
-        Assert.True(lease.Snapshot.TryAcquire());
-        lease.Snapshot.Release();
-        lease.EndRequest();
-        await lease.Snapshot.WhenFreedAsync();
+        Assert.NotSame(first, binding.Current);
+        Assert.Same(site.Catalog.Current, binding.Current);
+        binding.EndUse(first);
+        Assert.True(first.TryAcquire());
+        first.Release();
+        binding.EndUse(first);
+        await first.WhenFreedAsync();
         Assert.Equal(1, _site.OpenDescriptorCount());
     }
 
     [Fact]
     public async Task An_adoption_without_requests_ends_at_once()
     {
-        using AssetCatalog catalog = _site.Open();
-        using var adopter = new SnapshotBinding(catalog);
-        CatalogSnapshot first = adopter.Current.Snapshot;
+        using Site site = _site.OpenUnwatched();
+        using var binding = new SiteBinding(site);
+        CatalogSnapshot first = binding.Current;
 
-        catalog.Reload();
-        adopter.AcquireLatest();
+        site.Catalog.Reload();
+        binding.AcquireLatest();
 
         await first.WhenFreedAsync();
+    }
+
+    [Fact]
+    public async Task Bodies_of_several_snapshots_end_in_any_order_also_after_the_binding()
+    {
+        using Site site = _site.OpenUnwatched();
+        var binding = new SiteBinding(site);
+        var seen = new List<CatalogSnapshot>();
+        for (int i = 0; i < 4; i++)
+        {
+            seen.Add(binding.Current);
+            binding.BeginUse();
+            site.Catalog.Reload();
+            binding.AcquireLatest();
+        }
+
+        seen.Add(binding.Current);
+        binding.BeginUse();
+        binding.Dispose();
+        binding.Dispose();
+        site.Catalog.Reload();
+        foreach (int index in (int[])[2, 0, 4, 3, 1])
+        {
+            Assert.True(seen[index].TryAcquire());
+            seen[index].Release();
+            binding.EndUse(seen[index]);
+            Assert.False(seen[index].TryAcquire());
+        }
+
+        await Task.WhenAll(seen.Select(static snapshot => snapshot.WhenFreedAsync()));
     }
 
     [Fact]
@@ -117,7 +147,7 @@ public sealed class SnapshotReferenceTests : IDisposable
 
         // Two versions have their full share; the third and fourth find nothing left, and still serve everything from the files.
         Assert.Equal([640, 640, 0], leased.Select(snapshot => snapshot.InMemoryBytes));
-        Assert.Equal([10, 10, 0], leased.Select(snapshot => snapshot.DescriptorCount));
+        Assert.Equal([10, 10, 0], leased.Select(snapshot => snapshot.Content.Totals.Descriptors));
         Assert.Equal(1280, catalog.InMemoryBytesHeld);
         Assert.Equal(20, catalog.DescriptorsHeld);
         Assert.Equal(new string('\x3', 64), catalog.Current.Body("/small0"));
@@ -130,7 +160,7 @@ public sealed class SnapshotReferenceTests : IDisposable
 
         catalog.Reload();
         Assert.Equal(640, catalog.Current.InMemoryBytes);
-        Assert.Equal(10, catalog.Current.DescriptorCount);
+        Assert.Equal(10, catalog.Current.Content.Totals.Descriptors);
 
         void WriteAll(byte version)
         {
