@@ -27,7 +27,7 @@ internal static class RefusedSession
 
         if (result.Refusal == HeadRefusal.VersionNotSupported && ConnectionPreface.Match(connection.Input) != PrefaceMatch.No)
         {
-            Http2Session.Refuse(connection);
+            Http2Lifecycle.Refuse(connection);
             return;
         }
 

@@ -1,63 +1,82 @@
 using System.Diagnostics;
+using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Http1;
 
 namespace Millrace.HttpServer.Http2;
 
-/// <content>Processes received frames (RFC 9113, sections 4 to 6).</content>
-internal sealed partial class Http2Session
+/// <summary>
+/// Reads the frames of one connection (RFC 9113, sections 4 to 6), and applies each to what it is about. Reactor thread only.
+/// </summary>
+internal sealed class Http2FrameReader(
+    Connection connection,
+    SessionReactorState reactorState,
+    Http2Lifecycle lifecycle,
+    FieldBlockReader blocks,
+    Http2Streams streams,
+    SendQueue queue,
+    Http2ResponseWriter responses,
+    Http2Requests requests,
+    TokenBucket overheadFrames)
 {
+    /// <summary>Frames processed before the session checks whether other connections should continue: one request has fewer.</summary>
+    private const int FramesPerCheck = 8;
+
     /// <summary>A DATA frame below this size costs more than it brings, unless it is the last.</summary>
     private const int TinyDataBytes = 64;
 
     /// <summary>SETTINGS bytes charged as one frame: ten settings, each of which may change the windows of all streams.</summary>
     private const int SettingsBytesPerFrame = 10 * Setting.Size;
 
-    private TokenBucket _overheadFrames;
-    private TokenBucket _resets;
-    private bool _hasInputEnded;
-
-    /// <summary>Whether no frames are processed because the client does not take the output that it causes.</summary>
-    private bool _isInputPaused;
+    private bool _hasPreface;
+    private long _frameBeganAtMs;
 
     /// <summary>How many body bytes the client may send on all streams.</summary>
-    private int _receiveWindow = DefaultWindowBytes;
+    private int _receiveWindow = SendQueue.DefaultWindowBytes;
+
+    /// <summary>Whether no frames are processed because the client does not take the output that it causes.</summary>
+    public bool IsPaused { get; private set; }
+
+    /// <summary>When a partly received frame, or field block, must be complete; <see cref="long.MaxValue"/> if there is none.</summary>
+    public long DueMs => Math.Min(
+        blocks.DueMs, _frameBeganAtMs != 0 ? _frameBeganAtMs + (long)reactorState.Limits.Head.TotalMilliseconds : long.MaxValue);
 
     /// <summary>Processes the frames in the input; true if there may be more for another iteration.</summary>
-    private bool Receive()
+    public bool Receive()
     {
         for (int taken = 1; ; taken++)
         {
-            if (IsOver || UpdateInputPause() || !TryTake())
+            if (lifecycle.IsOver || UpdatePause() || !TryTake())
             {
                 return false;
             }
 
-            if (taken % FramesPerCheck == 0 && _connection.Reactor.Budget.IsSliceOver)
+            if (taken % FramesPerCheck == 0 && connection.Reactor.Budget.IsSliceOver)
             {
                 return true;
             }
         }
     }
 
-    private bool UpdateInputPause()
+    private bool UpdatePause()
     {
-        bool wasPaused = _isInputPaused;
-        _isInputPaused = _connection.UnsentBytes > 2 * _reactorState.Limits.UnsentBytesMax || ExchangeRecorder.IsFull(_connection);
-        if (wasPaused && !_isInputPaused)
+        bool wasPaused = IsPaused;
+        IsPaused = connection.UnsentBytes > 2 * reactorState.Limits.UnsentBytesMax || ExchangeRecorder.IsFull(connection);
+        if (wasPaused && !IsPaused)
         {
             // Timeouts of a partly received frame or block restart, because the input was not read meanwhile.
-            _frameBeganAtMs = _frameBeganAtMs == 0 ? 0 : NowMs;
-            _blockBeganAtMs = NowMs;
+            _frameBeganAtMs = _frameBeganAtMs == 0 ? 0 : reactorState.NowMs;
+            blocks.RestartTime();
         }
 
-        return _isInputPaused;
+        return IsPaused;
     }
 
     private bool TryTake()
     {
-        ReadOnlySpan<byte> input = _connection.Input;
-        if (_phase == SessionPhase.Preface && !_hasPreface)
+        ReadOnlySpan<byte> input = connection.Input;
+        if (!_hasPreface)
         {
             return TryTakePreface(input);
         }
@@ -78,7 +97,7 @@ internal sealed partial class Http2Session
 
         if (!fault.IsNone && fault.Scope == FaultScope.Connection)
         {
-            Fail(fault.Error);
+            lifecycle.Fail(fault.Error);
             return false;
         }
 
@@ -89,16 +108,21 @@ internal sealed partial class Http2Session
         }
 
         _frameBeganAtMs = 0;
-        if (!fault.IsNone)
+        if (fault.IsNone)
         {
-            Reset(header.StreamId, fault.Error);
-        }
-        else
-        {
-            Take(header, input[FrameHeader.Size..bytes]);
+            fault = Take(header, input[FrameHeader.Size..bytes]);
         }
 
-        _connection.Consume(bytes);
+        if (!fault.IsNone && fault.Scope == FaultScope.Stream)
+        {
+            streams.Reset(header.StreamId, fault.Error);
+        }
+        else if (!fault.IsNone)
+        {
+            lifecycle.Fail(fault.Error);
+        }
+
+        connection.Consume(bytes);
         return true;
     }
 
@@ -107,13 +131,13 @@ internal sealed partial class Http2Session
         switch (ConnectionPreface.Match(input))
         {
             case PrefaceMatch.Whole:
-                _connection.Consume(ConnectionPreface.Size);
+                connection.Consume(ConnectionPreface.Size);
                 _hasPreface = true;
                 return true;
             case PrefaceMatch.Partial:
                 return NeedsMore(input);
             default:
-                Fail(Http2Error.ProtocolError);
+                lifecycle.Fail(Http2Error.ProtocolError);
                 return false;
         }
     }
@@ -123,7 +147,7 @@ internal sealed partial class Http2Session
     {
         if (!input.IsEmpty && _frameBeganAtMs == 0)
         {
-            _frameBeganAtMs = NowMs;
+            _frameBeganAtMs = reactorState.NowMs;
         }
 
         return false;
@@ -132,45 +156,59 @@ internal sealed partial class Http2Session
     /// <summary>Checks that the first frame is SETTINGS (section 3.4), and that a field block is not interrupted (section 4.3).</summary>
     private Http2Fault CheckOrder(in FrameHeader header)
     {
-        bool isFitting = _phase == SessionPhase.Preface
+        bool isFitting = lifecycle.IsInPreface
             ? header.Type == FrameType.Settings && !header.Has(FrameFlags.Ack)
-            : _blockStreamId == 0
+            : blocks.StreamId == 0
                 ? header.Type != FrameType.Continuation
-                : header.Type == FrameType.Continuation && header.StreamId == _blockStreamId;
+                : header.Type == FrameType.Continuation && header.StreamId == blocks.StreamId;
         return isFitting ? default : Http2Fault.OfConnection(Http2Error.ProtocolError);
     }
 
-    private void Take(in FrameHeader header, ReadOnlySpan<byte> payload)
+    private Http2Fault Take(in FrameHeader header, ReadOnlySpan<byte> payload) => header.Type switch
     {
-        Http2Fault fault = header.Type switch
+        FrameType.Data => TakeData(header, payload),
+        FrameType.Headers => TakeHeaders(header, payload),
+        FrameType.Continuation => TakeContinuation(header, payload),
+        FrameType.RstStream => TakeReset(header, payload),
+        FrameType.WindowUpdate => TakeWindowUpdate(header, payload),
+        _ => TakeOverhead(header, payload),
+    };
+
+    private Http2Fault TakeHeaders(in FrameHeader header, ReadOnlySpan<byte> payload)
+    {
+        if (!FramePayload.TryHeaders(header, payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault))
         {
-            FrameType.Data => TakeData(header, payload),
-            FrameType.Headers => TakeHeaders(header, payload),
-            FrameType.Continuation => TakeContinuation(header, payload),
-            FrameType.RstStream => TakeReset(header, payload),
-            FrameType.WindowUpdate => TakeWindowUpdate(header, payload),
-            _ => TakeOverhead(header, payload),
-        };
-        if (fault.IsNone || IsOver)
-        {
-            return;
+            return fault;
         }
 
-        if (fault.Scope == FaultScope.Connection)
+        // Section 5.1.1: a client's streams have odd numbers.
+        return (header.StreamId & 1) == 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError)
+            : header.Has(FrameFlags.EndHeaders) ? requests.TakeBlock(header.StreamId, header.Flags, fragment)
+            : blocks.Begin(header, fragment);
+    }
+
+    private Http2Fault TakeContinuation(in FrameHeader header, ReadOnlySpan<byte> payload)
+    {
+        if (!FramePayload.TryContinuation(header, payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault))
         {
-            Fail(fault.Error);
+            return fault;
         }
-        else
+
+        fault = blocks.Add(fragment);
+        if (fault.IsNone && header.Has(FrameFlags.EndHeaders))
         {
-            Reset(header.StreamId, fault.Error);
+            fault = requests.TakeBlock(blocks.End(), blocks.Flags, blocks.Bytes);
+            blocks.Return();
         }
+
+        return fault;
     }
 
     /// <summary>Processes frames that ask for no resource.</summary>
     private Http2Fault TakeOverhead(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
         int cost = header.Type == FrameType.Settings ? 1 + (header.Length / SettingsBytesPerFrame) : 1;
-        if (!_overheadFrames.TrySpend(cost, NowMs))
+        if (!overheadFrames.TrySpend(cost, reactorState.NowMs))
         {
             return Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
         }
@@ -205,37 +243,25 @@ internal sealed partial class Http2Session
 
         if (header.Has(FrameFlags.Ack))
         {
-            _settingsSentAtMs = 0;
-            _decoder.OnSettingsAcknowledged();
+            lifecycle.OnSettingsAcknowledged();
+            blocks.OnSettingsAcknowledged();
             return default;
         }
 
-        _phase = _phase == SessionPhase.Preface ? SessionPhase.Serving : _phase;
+        lifecycle.OnSettings();
         foreach (Setting setting in settings)
         {
-            fault = setting.Id switch
+            if (setting.Id == SettingId.HeaderTableSize)
             {
-                SettingId.InitialWindowSize => SetInitialWindow((int)setting.Value),
-                SettingId.HeaderTableSize => SetTable(setting.Value),
-                _ => default,
-            };
-            if (!fault.IsNone)
+                responses.SetTable(setting.Value);
+            }
+            else if (setting.Id == SettingId.InitialWindowSize && queue.SetInitialWindow((int)setting.Value) is { IsNone: false } excess)
             {
-                return fault;
+                return excess;
             }
         }
 
-        _connection.Advance(FrameWriter.SettingsAck(_connection.GetSpan(FrameWriter.SettingsAckBytes)));
-        return default;
-    }
-
-    /// <summary>
-    /// The encoder uses no dynamic table; a client that reduces the table size gets one update, in the next block (RFC 7541, section 4.2).
-    /// </summary>
-    private Http2Fault SetTable(uint bytes)
-    {
-        _owesTableUpdate |= bytes < _tableBytes;
-        _tableBytes = bytes;
+        connection.Advance(FrameWriter.SettingsAck(connection.GetSpan(FrameWriter.SettingsAckBytes)));
         return default;
     }
 
@@ -246,14 +272,13 @@ internal sealed partial class Http2Session
             return fault;
         }
 
-        if (!header.Has(FrameFlags.Ack))
+        if (header.Has(FrameFlags.Ack))
         {
-            _connection.Advance(FrameWriter.PingAck(_connection.GetSpan(FrameWriter.PingBytes), opaque));
+            lifecycle.OnPingAcknowledged(opaque);
         }
-        else if (opaque.SequenceEqual(DrainPing))
+        else
         {
-            // Everything that the client sent before it received the GOAWAY has arrived by now.
-            EndDrainNotice();
+            connection.Advance(FrameWriter.PingAck(connection.GetSpan(FrameWriter.PingBytes), opaque));
         }
 
         return default;
@@ -268,9 +293,9 @@ internal sealed partial class Http2Session
         }
 
         bool isLast = header.Has(FrameFlags.EndStream);
-        Http2Stream? stream = _streams.Find(header.StreamId);
+        Http2Stream? stream = streams.Find(header.StreamId);
         bool isOverhead = data.Length < TinyDataBytes && !(isLast && stream is not null);
-        if (isOverhead && !_overheadFrames.TrySpend(1, NowMs))
+        if (isOverhead && !overheadFrames.TrySpend(1, reactorState.NowMs))
         {
             return Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
         }
@@ -278,16 +303,10 @@ internal sealed partial class Http2Session
         // The whole frame counts, whatever happens to its stream (section 6.9). Data is dropped at once, so the window is restored at once,
         // and no client can send more than the limit.
         Debug.Assert(header.Length <= _receiveWindow, "half a window is more than a frame");
-        _receiveWindow -= header.Length;
-        if (_receiveWindow < DefaultWindowBytes / 2)
-        {
-            GrowWindow(streamId: 0, DefaultWindowBytes - _receiveWindow);
-            _receiveWindow = DefaultWindowBytes;
-        }
-
+        _receiveWindow = Restore(_receiveWindow - header.Length, streamId: 0);
         if (stream is null)
         {
-            return FaultOfClosed(header.StreamId);
+            return streams.FaultOfClosed(header.StreamId);
         }
 
         return stream.IsReceived
@@ -304,10 +323,10 @@ internal sealed partial class Http2Session
 
         stream.ReceiveWindow -= frameBytes;
         stream.ReceivedBytes += dataBytes;
-        stream.ReceivedAtMs = NowMs;
+        stream.ReceivedAtMs = reactorState.NowMs;
         if (isLast)
         {
-            return EndRequest(stream);
+            return streams.EndRequest(stream);
         }
 
         if (stream.IsBodyAbandoned)
@@ -322,21 +341,30 @@ internal sealed partial class Http2Session
         }
 
         // Beyond the skip limit the window stays closed; the stream ends after its response.
-        if (stream.ReceivedBytes > _reactorState.Limits.SkippedBodyBytesMax)
+        if (stream.ReceivedBytes > reactorState.Limits.SkippedBodyBytesMax)
         {
-            AbandonBody(stream);
+            streams.AbandonBody(stream);
         }
-        else if (stream.ReceiveWindow < DefaultWindowBytes / 2)
+        else
         {
-            GrowWindow(stream.Id, DefaultWindowBytes - stream.ReceiveWindow);
-            stream.ReceiveWindow = DefaultWindowBytes;
+            stream.ReceiveWindow = Restore(stream.ReceiveWindow, stream.Id);
         }
 
         return default;
     }
 
-    private void GrowWindow(int streamId, int bytes) => _connection.Advance(
-        FrameWriter.WindowUpdate(_connection.GetSpan(FrameWriter.WindowUpdateBytes), streamId, bytes));
+    /// <summary>Opens a window for the client again after half of it is used; returns its size.</summary>
+    private int Restore(int window, int streamId)
+    {
+        if (window >= SendQueue.DefaultWindowBytes / 2)
+        {
+            return window;
+        }
+
+        Span<byte> room = connection.GetSpan(FrameWriter.WindowUpdateBytes);
+        connection.Advance(FrameWriter.WindowUpdate(room, streamId, SendQueue.DefaultWindowBytes - window));
+        return SendQueue.DefaultWindowBytes;
+    }
 
     private Http2Fault TakeReset(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
@@ -345,26 +373,21 @@ internal sealed partial class Http2Session
             return fault;
         }
 
-        if (_streams.Find(header.StreamId) is Http2Stream stream)
-        {
-            Close(stream);
-            return _resets.TrySpend(1, NowMs) ? default : Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
-        }
-
         // The reset of a closed stream crossed the server's end of the stream.
-        return !_overheadFrames.TrySpend(1, NowMs) ? Http2Fault.OfConnection(Http2Error.EnhanceYourCalm)
-            : IsIdle(header.StreamId) ? Http2Fault.OfConnection(Http2Error.ProtocolError)
+        return streams.Find(header.StreamId) is Http2Stream stream ? streams.OnReset(stream)
+            : !overheadFrames.TrySpend(1, reactorState.NowMs) ? Http2Fault.OfConnection(Http2Error.EnhanceYourCalm)
+            : streams.IsIdle(header.StreamId) ? Http2Fault.OfConnection(Http2Error.ProtocolError)
             : default;
     }
 
     private Http2Fault TakeWindowUpdate(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        if (!_overheadFrames.TrySpend(1, NowMs))
+        if (!overheadFrames.TrySpend(1, reactorState.NowMs))
         {
             return Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
         }
 
-        if (header.StreamId != 0 && IsIdle(header.StreamId))
+        if (header.StreamId != 0 && streams.IsIdle(header.StreamId))
         {
             return Http2Fault.OfConnection(Http2Error.ProtocolError);
         }
@@ -374,15 +397,11 @@ internal sealed partial class Http2Session
             return fault;
         }
 
-        return header.StreamId == 0 ? GrowConnectionWindow(increment)
-            : _streams.Find(header.StreamId) is Http2Stream stream ? GrowStreamWindow(stream, increment)
+        return header.StreamId == 0 ? queue.GrowConnectionWindow(increment)
+            : streams.Find(header.StreamId) is Http2Stream stream ? queue.GrowStreamWindow(stream, increment)
             : default;
     }
 
-    /// <summary>
-    /// Applies a PRIORITY_UPDATE (RFC 9218, section 7.1). Priorities that precede their requests are kept for as many requests as may be
-    /// open.
-    /// </summary>
     private Http2Fault TakePriorityUpdate(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
         if (!FramePayload.TryPriorityUpdate(header, payload, out int streamId, out ReadOnlySpan<byte> value, out Http2Fault fault))
@@ -396,34 +415,15 @@ internal sealed partial class Http2Session
         }
 
         StreamPriority priority = StreamPriority.Parse(value);
-        if (_streams.Find(streamId) is Http2Stream stream)
+        if (streams.Find(streamId) is Http2Stream stream)
         {
-            Prioritize(stream, priority);
+            queue.Prioritize(stream, priority);
         }
-        else if (IsIdle(streamId))
+        else if (streams.IsIdle(streamId))
         {
-            _earlyPriorities ??= new (int, StreamPriority)[_limits.StreamsMax];
-            _earlyPriorities[(streamId >> 1) % _earlyPriorities.Length] = (streamId, priority);
+            requests.Prioritize(streamId, priority);
         }
 
         return default;
     }
-
-    /// <summary>
-    /// Whether the client has not opened this stream yet. Streams with even numbers would be the server's, which opens none.
-    /// </summary>
-    private bool IsIdle(int streamId) => (streamId & 1) == 0 || streamId > _history.LastId;
-
-    /// <summary>The error for a frame whose stream is no longer there (section 5.1).</summary>
-    private Http2Fault FaultOfClosed(int streamId) =>
-        IsIdle(streamId) ? Http2Fault.OfConnection(Http2Error.ProtocolError)
-        : MayBeLate(streamId) ? default
-        : Http2Fault.OfStream(Http2Error.StreamClosed);
-
-    /// <summary>
-    /// Whether a frame for a closed stream may have been sent before the client knew of the stream's end, or of the connection's. No clock
-    /// can bound that delay (section 5.1).
-    /// </summary>
-    private bool MayBeLate(int streamId) =>
-        streamId > _lastServedId || _history.Of(streamId) is StreamOutcome.Reset or StreamOutcome.Forgotten;
 }
