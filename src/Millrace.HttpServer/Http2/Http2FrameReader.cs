@@ -169,7 +169,7 @@ internal sealed class Http2FrameReader(
         FrameType.Data => TakeData(header, payload),
         FrameType.Headers => TakeHeaders(header, payload),
         FrameType.Continuation => TakeContinuation(header, payload),
-        FrameType.RstStream => TakeReset(header, payload),
+        FrameType.RstStream => TakeReset(header.StreamId),
         FrameType.WindowUpdate => TakeWindowUpdate(header, payload),
         _ => TakeOverhead(header, payload),
     };
@@ -187,14 +187,9 @@ internal sealed class Http2FrameReader(
             : blocks.Begin(header, fragment);
     }
 
-    private Http2Fault TakeContinuation(in FrameHeader header, ReadOnlySpan<byte> payload)
+    private Http2Fault TakeContinuation(in FrameHeader header, ReadOnlySpan<byte> fragment)
     {
-        if (!FramePayload.TryContinuation(header, payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault))
-        {
-            return fault;
-        }
-
-        fault = blocks.Add(fragment);
+        Http2Fault fault = blocks.Add(fragment);
         if (fault.IsNone && header.Has(FrameFlags.EndHeaders))
         {
             fault = requests.TakeBlock(blocks.End(), blocks.Flags, blocks.Bytes);
@@ -213,25 +208,15 @@ internal sealed class Http2FrameReader(
             return Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
         }
 
-        switch (header.Type)
+        // PRIORITY is deprecated (section 5.3.2). GOAWAY only announces that the client opens no more streams; the open ones are still
+        // answered. Unknown types are ignored (section 5.5).
+        return header.Type switch
         {
-            case FrameType.Settings:
-                return TakeSettings(header, payload);
-            case FrameType.Ping:
-                return TakePing(header, payload);
-            case FrameType.PriorityUpdate:
-                return TakePriorityUpdate(header, payload);
-            case FrameType.Priority:
-                _ = FramePayload.TryPriority(header, payload, out Http2Fault fault);
-                return fault;
-            case FrameType.GoAway:
-                // GOAWAY only announces that the client opens no more streams; the open ones are still answered.
-                _ = FramePayload.TryGoAway(header, payload, out _, out _, out fault);
-                return fault;
-            default:
-                // Section 5.5: unknown types are ignored.
-                return default;
-        }
+            FrameType.Settings => TakeSettings(header, payload),
+            FrameType.Ping => TakePing(header, payload),
+            FrameType.PriorityUpdate => TakePriorityUpdate(header, payload),
+            _ => default,
+        };
     }
 
     private Http2Fault TakeSettings(in FrameHeader header, ReadOnlySpan<byte> payload)
@@ -265,13 +250,8 @@ internal sealed class Http2FrameReader(
         return default;
     }
 
-    private Http2Fault TakePing(in FrameHeader header, ReadOnlySpan<byte> payload)
+    private Http2Fault TakePing(in FrameHeader header, ReadOnlySpan<byte> opaque)
     {
-        if (!FramePayload.TryPing(header, payload, out ReadOnlySpan<byte> opaque, out Http2Fault fault))
-        {
-            return fault;
-        }
-
         if (header.Has(FrameFlags.Ack))
         {
             lifecycle.OnPingAcknowledged(opaque);
@@ -366,19 +346,11 @@ internal sealed class Http2FrameReader(
         return SendQueue.DefaultWindowBytes;
     }
 
-    private Http2Fault TakeReset(in FrameHeader header, ReadOnlySpan<byte> payload)
-    {
-        if (!FramePayload.TryRstStream(header, payload, out _, out Http2Fault fault))
-        {
-            return fault;
-        }
-
-        // The reset of a closed stream crossed the server's end of the stream.
-        return streams.Find(header.StreamId) is Http2Stream stream ? streams.OnReset(stream)
-            : !overheadFrames.TrySpend(1, reactorState.NowMs) ? Http2Fault.OfConnection(Http2Error.EnhanceYourCalm)
-            : streams.IsIdle(header.StreamId) ? Http2Fault.OfConnection(Http2Error.ProtocolError)
-            : default;
-    }
+    /// <summary>The reset of a closed stream crossed the server's end of the stream.</summary>
+    private Http2Fault TakeReset(int streamId) => streams.Find(streamId) is Http2Stream stream ? streams.OnReset(stream)
+        : !overheadFrames.TrySpend(1, reactorState.NowMs) ? Http2Fault.OfConnection(Http2Error.EnhanceYourCalm)
+        : streams.IsIdle(streamId) ? Http2Fault.OfConnection(Http2Error.ProtocolError)
+        : default;
 
     private Http2Fault TakeWindowUpdate(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
