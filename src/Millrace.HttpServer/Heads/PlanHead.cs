@@ -12,7 +12,32 @@ internal static class PlanHead
     /// </summary>
     private const int OwnBytesMax = AssetHeadLines.BytesMax + 512;
 
+    /// <summary>Enough for the head of every error that no plan decides on.</summary>
+    public const int ErrorBytesMax = 512;
+
+    /// <summary>For a plan whose own fields are copied: the reactor's scratch holds another plan by then.</summary>
+    public static PlanScratch NoScratch { get; } = new();
+
     private static ReadOnlySpan<byte> PlainText => "text/plain; charset=utf-8"u8;
+
+    /// <summary>The body of an error, for human readers: "404 Not Found\r\n" from "HTTP/1.1 404 Not Found\r\n".</summary>
+    public static ReadOnlySpan<byte> ErrorBodyOf(int status) => StatusLine.Of(status)["HTTP/1.1 ".Length..];
+
+    /// <summary>Writes the head of an error that no plan decides on, such as a refused head or a file that cannot be opened.</summary>
+    public static void WriteError<TWriter>(ref TWriter writer, int status)
+        where TWriter : IHeadWriter, allows ref struct
+    {
+        writer.Status(status);
+        if (status == 503)
+        {
+            writer.Field("Retry-After"u8, "1"u8);
+        }
+
+        // The error of one request says nothing about the next one.
+        writer.Field("Cache-Control"u8, "no-store"u8);
+        writer.Field("Content-Type"u8, PlainText);
+        writer.ContentLength(ErrorBodyOf(status).Length);
+    }
 
     /// <summary>The room that suffices for the head of a plan.</summary>
     public static int BytesMax<TWriter>(scoped in ResponsePlan plan, PlanScratch scratch)
@@ -170,7 +195,7 @@ internal static class PlanHead
 /// <param name="contentType">Its type if it differs from that of the asset or the plan; empty otherwise.</param>
 internal readonly ref struct BodyDescription(long bytes, ReadOnlySpan<byte> contentType = default)
 {
-    /// <summary>The length is unknown until the body ends. Valid only with HTTP/2, which frames bodies itself.</summary>
+    /// <summary>The length is unknown until the body ends. Frames or chunks then say where it ends.</summary>
     public const long UnknownBytes = -1;
 
     public long Bytes { get; } = bytes;

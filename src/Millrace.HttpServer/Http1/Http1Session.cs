@@ -1,7 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Bodies;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -28,10 +28,10 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     /// </summary>
     private const int ResponsesPerCheck = 4;
 
+    private readonly ResponseBody _response = new(connection, reactorState);
     private WaitingFor _waitingFor;
     private long _idleEndsAtMs;
     private BodySkip _body;
-    private BodySender _send;
     private Task? _preparation;
     private HttpExchange? _exchange = firstExchange;
     private AuthenticationResult _authentication;
@@ -112,7 +112,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
                     break;
                 case Next.SendBody:
-                    bool isSent = await _send.RunAsync(connection);
+                    bool isSent = await _response.SendAsync();
                     ExchangeRecorder.End(connection, ref _exchange);
                     if (!isSent || !_keepAlive)
                     {
@@ -301,9 +301,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
         if (status == plan.Status)
         {
-            var response = new ResponseWriter(
-                connection, reactorState, head.Version, ConnectionLine(head.Version), includesBody, _exchange);
-            status = response.Begin(plan, lease, out _send);
+            var response = new ResponseWriter(connection, reactorState, _response, head.Version, _keepAlive, includesBody, _exchange);
+            status = response.Begin(plan, lease);
         }
 
         if (status != plan.Status)
@@ -311,7 +310,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             WriteError(status, includesBody, head.Version);
         }
 
-        if (_send.IsPending)
+        if (_response.IsPending)
         {
             return Next.SendBody;
         }
@@ -376,15 +375,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         }
     }
 
-    private void WriteError(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) =>
-        ErrorResponse.Write(connection, status, reactorState.DateLine, ConnectionLine(version), includesBody, _exchange);
-
-    private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
-    {
-        (true, HttpVersion.Http11) => default,
-        (true, _) => "Connection: keep-alive\r\n"u8,
-        _ => "Connection: close\r\n"u8,
-    };
+    private void WriteError(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) => ResponseWriter.WriteError(
+        connection, reactorState, status, ResponseWriter.ConnectionLine(version, _keepAlive), includesBody, _exchange);
 
     /// <summary>Sets the deadline when a wait of this kind begins; bytes that arrive during the wait do not extend it.</summary>
     private void WaitFor(WaitingFor what, TimeSpan most)

@@ -29,71 +29,11 @@ internal sealed class Http2ResponseWriter(
         _tableBytes = bytes;
     }
 
-    /// <summary>
-    /// Begins a response. Returns a status other than the plan's, with nothing written, if the file cannot be opened now.
-    /// </summary>
+    /// <summary>Begins a response: see <see cref="PlannedResponse.Begin"/>.</summary>
     public int Respond(Http2Stream stream, scoped in ResponsePlan plan, SnapshotLease lease, bool includesBody)
     {
-        switch (plan.Body)
-        {
-            case PlanBody.Asset:
-            case PlanBody.Ranges:
-                return RespondAsset(stream, plan, lease, includesBody);
-            case PlanBody.Document:
-                RespondBytes(stream, plan, plan.Document!.Bytes, plan.Document.Bytes, includesBody);
-                return plan.Status;
-            case PlanBody.StatusText:
-                RespondBytes(stream, plan, ErrorHead.BodyOf(plan.Status), retained: null, includesBody);
-                return plan.Status;
-            default:
-                RespondBytes(stream, plan, default, retained: null, includesBody);
-                return plan.Status;
-        }
-    }
-
-    private int RespondAsset(Http2Stream stream, scoped in ResponsePlan plan, SnapshotLease lease, bool includesBody)
-    {
-        BodyOpening opening = BodyOpening.Opened;
-        BodySource source;
-        if (includesBody && BodySource.IsOpenedOnDemand(plan.Asset!))
-        {
-            // The file is opened when its first byte may be sent.
-            source = BodySource.Defer(lease, plan.Asset!);
-        }
-        else
-        {
-            opening = BodySource.TryOpen(lease, plan.Asset!, out source);
-        }
-
-        if (opening != BodyOpening.Opened)
-        {
-            return RespondWithoutFile(stream, plan, opening, includesBody);
-        }
-
-        AssetPart part = AssetPart.Of(plan, source);
-        if (part.Extent == BodyExtent.Ranges)
-        {
-            RespondMultipart(stream, plan, source, includesBody);
-        }
-        else
-        {
-            RespondSinglePart(stream, plan, source, part, includesBody);
-        }
-
-        return plan.Status;
-    }
-
-    /// <summary>An error keeps its status and fields if only its page cannot be opened.</summary>
-    private int RespondWithoutFile(Http2Stream stream, scoped in ResponsePlan plan, BodyOpening opening, bool includesBody)
-    {
-        if (plan.Status >= 400)
-        {
-            ResponsePlan bare = ResponsePlan.Bare(plan.Status, PlanBody.StatusText, plan.Fields);
-            RespondBytes(stream, bare, ErrorHead.BodyOf(plan.Status), retained: null, includesBody);
-            return plan.Status;
-        }
-
-        return PlanStatus.ForFailedOpen(opening);
+        var response = new StreamResponse(this, stream, includesBody);
+        return response.Begin(plan, lease);
     }
 
     /// <summary>Answers if a file that was to be opened with its first byte cannot be opened, as if it had been opened at once.</summary>
@@ -103,16 +43,23 @@ internal sealed class Http2ResponseWriter(
         stream.Body.Release();
         stream.Head.Release();
         reactorState.Scratch.Reset();
-        int status = RespondWithoutFile(stream, bare, opening, includesBody: true);
+        var response = new StreamResponse(this, stream, includesBody: true);
+        int status = response.BeginWithoutFile(bare, opening);
         if (status != bare.Status)
         {
             RespondError(stream, status, includesBody: true);
         }
     }
 
-    private void RespondSinglePart(
+    private void RespondAsset(
         Http2Stream stream, scoped in ResponsePlan plan, in BodySource source, in AssetPart part, bool includesBody)
     {
+        if (part.Extent == BodyExtent.Ranges)
+        {
+            RespondMultipart(stream, plan, source, includesBody);
+            return;
+        }
+
         (long first, long bytes) = (part.Range.First, part.Range.Length);
         if (!includesBody || bytes == 0)
         {
@@ -182,19 +129,19 @@ internal sealed class Http2ResponseWriter(
         EndWith(stream, hasBody ? body : default, retained);
     }
 
-    /// <summary>Refuses a request for lack of memory, without a body if it would have to wait: a refused request must hold nothing.</summary>
+    /// <summary>Refuses a request for lack of memory. A body that would have to wait is left out: the request must hold nothing.</summary>
     public void RespondOverloaded(Http2Stream stream, bool includesBody) =>
-        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, ErrorHead.BodyOf(503).Length));
+        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlanHead.ErrorBodyOf(503).Length));
 
     /// <summary>Writes an error that no plan decides on.</summary>
     public void RespondError(Http2Stream stream, int status, bool includesBody)
     {
-        Span<byte> room = BeginHead(ErrorHead.BytesMax, out int update);
+        Span<byte> room = BeginHead(PlanHead.ErrorBytesMax, out int update);
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
-        ErrorHead.Write(ref writer, status, date: default);
+        PlanHead.WriteError(ref writer, status);
         stream.Exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
         EndHead(ref writer, room, update, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
-        EndWith(stream, includesBody ? ErrorHead.BodyOf(status) : default, retained: null);
+        EndWith(stream, includesBody ? PlanHead.ErrorBodyOf(status) : default, retained: null);
     }
 
     private void EndWith(Http2Stream stream, ReadOnlySpan<byte> body, byte[]? retained)
@@ -296,5 +243,27 @@ internal sealed class Http2ResponseWriter(
             FrameFlags end = bytes == block.Length ? FrameFlags.EndHeaders : FrameFlags.None;
             FrameWriter.ContinuationHeader(connection.GetSpan(FrameHeader.Size), bytes, end, streamId);
         }
+    }
+
+    /// <summary>The response of one stream.</summary>
+    private readonly struct StreamResponse(Http2ResponseWriter writer, Http2Stream stream, bool includesBody) : IPlanWriter
+    {
+        public BodyOpening TryOpen(SnapshotLease lease, Asset asset, out BodySource source)
+        {
+            if (!includesBody || !BodySource.IsOpenedOnDemand(asset))
+            {
+                return BodySource.TryOpen(lease, asset, out source);
+            }
+
+            // The file is opened when its first byte may be sent.
+            source = BodySource.Defer(lease, asset);
+            return BodyOpening.Opened;
+        }
+
+        public void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part) =>
+            writer.RespondAsset(stream, plan, source, part, includesBody);
+
+        public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained) =>
+            writer.RespondBytes(stream, plan, body, retained, includesBody);
     }
 }

@@ -7,7 +7,7 @@ using Millrace.HttpServer.Http1;
 namespace Millrace.HttpServer.Http2;
 
 /// <summary>
-/// The streams of one connection (RFC 9113, section 5.1), open and closed, and the only place that opens and ends them. Reactor thread only.
+/// The streams of one connection (RFC 9113, section 5.1), and the only place that opens and ends them. Reactor thread only.
 /// </summary>
 internal sealed class Http2Streams(
     Connection connection,
