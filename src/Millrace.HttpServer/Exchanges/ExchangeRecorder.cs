@@ -66,26 +66,14 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
         pending.Add(exchange);
     }
 
-    /// <summary>Records an HTTP/1.1 request that is in the connection's input and is answered next.</summary>
-    public void Record(Connection connection, HttpExchange exchange, RequestHead head)
+    /// <summary>
+    /// Records an HTTP/1.1 request that is in the connection's input and is answered next, or what is there of one that is not complete.
+    /// </summary>
+    public void Record(Connection connection, HttpExchange exchange, RequestHead head, bool isComplete)
     {
-        exchange.Protocol = ExchangeProtocols.Of(head.Version);
-        exchange.Take(head, connection.Input);
+        exchange.Protocol = isComplete ? ExchangeProtocols.Of(head.Version) : exchange.Protocol;
+        exchange.Take(head, connection.Input, isRefused: !isComplete);
         Add(connection, exchange);
-    }
-
-    /// <summary>Records a request that may be incomplete or refused.</summary>
-    public void Record(Connection connection, HttpExchange exchange, RequestHead head, HeadResult result)
-    {
-        if (result.IsComplete)
-        {
-            Record(connection, exchange, head);
-        }
-        else
-        {
-            exchange.TakeRefused(head, connection.Input);
-            Add(connection, exchange);
-        }
     }
 
     /// <summary>

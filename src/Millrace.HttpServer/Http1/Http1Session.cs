@@ -10,11 +10,9 @@ namespace Millrace.HttpServer.Http1;
 
 /// <summary>
 /// Serves HTTP/1.1 on one connection (RFC 9112): parses, plans and answers requests in order, as many as the input holds, and sends their
-/// responses together. It awaits only input, files, and clients that read too slowly. Reactor thread only.
+/// responses together. It awaits only input, files, and clients that read too slowly. The caller may have begun the first exchange. Reactor
+/// thread only.
 /// </summary>
-/// <param name="connection">The connection.</param>
-/// <param name="reactorState">The state of the connection's reactor.</param>
-/// <param name="firstExchange">The record of the first exchange, if the caller has begun it.</param>
 internal sealed class Http1Session(Connection connection, SessionReactorState reactorState, HttpExchange? firstExchange = null)
 {
     /// <summary>
@@ -282,7 +280,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             return Next.Prepare;
         }
 
-        reactorState.Recorder?.Record(connection, _exchange!, head);
+        reactorState.Recorder?.Record(connection, _exchange!, head, isComplete: true);
         _preparation = null;
         _isPrepared = false;
         _isRevalidated = false;
@@ -352,7 +350,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     private Next Refuse(int status, RequestHead head, HeadResult result)
     {
         _keepAlive = false;
-        reactorState.Recorder?.Record(connection, _exchange!, head, result);
+        reactorState.Recorder?.Record(connection, _exchange!, head, result.IsComplete);
         WriteError(status, includesBody: head.Method != Method.Head);
         ExchangeRecorder.End(connection, ref _exchange);
         return Next.End;
@@ -367,7 +365,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             {
                 // Other sessions have parsed into the shared head since.
                 HeadResult parsed = RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits);
-                recorder.Record(connection, _exchange!, reactorState.Head, parsed);
+                recorder.Record(connection, _exchange!, reactorState.Head, parsed.IsComplete);
             }
 
             WriteError(408, includesBody: true);

@@ -28,9 +28,6 @@ internal static class RedirectSession
 
     private static ReadOnlySpan<byte> ConnectionLine => "Connection: close\r\n"u8;
 
-    /// <param name="connection">The connection.</param>
-    /// <param name="reactorState">The state of its reactor.</param>
-    /// <param name="port">The HTTPS port.</param>
     public static async Task RunAsync(Connection connection, SessionReactorState reactorState, int port)
     {
         connection.SetReadRate(reactorState.Limits.ReceiveBytesPerSecond, reactorState.Limits.ReceiveStall, reactorState.Limits.Head);
@@ -58,7 +55,7 @@ internal static class RedirectSession
             return;
         }
 
-        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result);
+        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result.IsComplete);
         if (result.IsIncomplete)
         {
             Refuse(connection, reactorState, 408, includesBody: true, exchange);

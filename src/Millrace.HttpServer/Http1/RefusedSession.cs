@@ -33,7 +33,7 @@ internal static class RefusedSession
 
         int status = result.IsRefused ? HeadRefusals.StatusOf(result.Refusal) : 503;
         bool includesBody = reactorState.Head.Method != Method.Head;
-        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result);
+        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result.IsComplete);
         ResponseWriter.WriteError(connection, reactorState, status, "Connection: close\r\n"u8, includesBody, exchange);
         ExchangeRecorder.End(connection, ref exchange);
     }

@@ -9,14 +9,10 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer.Http1;
 
-/// <summary>Executes a plan over HTTP/1.1: writes the head, and as much of the body as needs no wait.</summary>
-/// <param name="connection">The connection whose output is written to.</param>
-/// <param name="reactorState">The state of its reactor.</param>
-/// <param name="remaining">Takes over the body that remains to be sent.</param>
-/// <param name="version">The request's version.</param>
-/// <param name="keepAlive">Whether the connection stays open.</param>
-/// <param name="includesBody">False for HEAD.</param>
-/// <param name="exchange">The record to update; null if there is no observer.</param>
+/// <summary>
+/// Executes a plan over HTTP/1.1: writes the head, and as much of the body as needs no wait; a <see cref="ResponseBody"/> takes over the
+/// rest.
+/// </summary>
 internal readonly ref struct ResponseWriter(
     Connection connection,
     SessionReactorState reactorState,

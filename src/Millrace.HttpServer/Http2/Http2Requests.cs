@@ -139,7 +139,13 @@ internal sealed class Http2Requests(
             timeouts.Restart();
         }
 
-        stream.Exchange = BeginExchange(head, fields.Bytes, refusal);
+        if (reactorState.Recorder?.Begin(connection) is { } exchange)
+        {
+            exchange.Protocol = ExchangeProtocol.Http2;
+            exchange.Take(head, fields.Bytes, isRefused: refusal != FieldsRefusal.None);
+            stream.Exchange = exchange;
+        }
+
         if (refusal != FieldsRefusal.None)
         {
             responses.RespondError(stream, FieldsRefusals.StatusOf(refusal), includesBody: head.Method != Method.Head);
@@ -154,27 +160,6 @@ internal sealed class Http2Requests(
         }
 
         return default;
-    }
-
-    private HttpExchange? BeginExchange(RequestHead head, ReadOnlySpan<byte> bytes, FieldsRefusal refusal)
-    {
-        HttpExchange? exchange = reactorState.Recorder?.Begin(connection);
-        if (exchange is null)
-        {
-            return null;
-        }
-
-        exchange.Protocol = ExchangeProtocol.Http2;
-        if (refusal == FieldsRefusal.None)
-        {
-            exchange.Take(head, bytes);
-        }
-        else
-        {
-            exchange.TakeRefused(head, bytes);
-        }
-
-        return exchange;
     }
 
     /// <summary>An earlier PRIORITY_UPDATE takes precedence over the request's own field (RFC 9218, section 7).</summary>

@@ -116,11 +116,7 @@ internal sealed class Http2ResponseWriter(
         streams.EndResponse(stream);
     }
 
-    /// <param name="stream">The stream of the response.</param>
-    /// <param name="plan">The planned response.</param>
-    /// <param name="body">The whole body.</param>
-    /// <param name="retained">The same bytes if they never change; null to copy the body if it has to wait.</param>
-    /// <param name="includesBody">False for HEAD.</param>
+    /// <summary>See <see cref="IPlanWriter.WriteBytes"/>.</summary>
     private void RespondBytes(Http2Stream stream, scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained, bool includesBody)
     {
         bool hasBody = includesBody && body.Length > 0;
