@@ -4,9 +4,8 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Reads the payloads of complete frames that a client sent, RFC 9113 section 6. Each reader also checks the header (see <see
-/// cref="FrameRules"/>), except for the length limit. If it returns false, the fault says what must end, and its other results have no
-/// meaning.
+/// Reads the payloads of complete frames whose headers <see cref="FrameRules"/> has passed, RFC 9113 section 6. If a reader returns false,
+/// the fault says what must end, and its other results have no meaning.
 /// </summary>
 internal static class FramePayload
 {
@@ -21,37 +20,11 @@ internal static class FramePayload
     public static bool TryHeaders(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault)
         => TryUnpad(header, FrameType.Headers, payload, FrameRules.PriorityFieldBytes(header), out fragment, out fault);
 
-    /// <summary>The field block fragment of a CONTINUATION frame, which is all of its payload.</summary>
-    public static bool TryContinuation(
-        in FrameHeader header,
-        ReadOnlySpan<byte> payload,
-        out ReadOnlySpan<byte> fragment,
-        out Http2Fault fault)
-    {
-        fragment = payload;
-        return Passes(header, FrameType.Continuation, payload, out fault);
-    }
-
-    /// <summary>A PRIORITY frame: only checks whether it is valid.</summary>
-    public static bool TryPriority(in FrameHeader header, ReadOnlySpan<byte> payload, out Http2Fault fault)
-        => Passes(header, FrameType.Priority, payload, out fault);
-
-    public static bool TryRstStream(in FrameHeader header, ReadOnlySpan<byte> payload, out Http2Error error, out Http2Fault fault)
-    {
-        bool passes = Passes(header, FrameType.RstStream, payload, out fault);
-        error = passes ? (Http2Error)BinaryPrimitives.ReadUInt32BigEndian(payload) : default;
-        return passes;
-    }
-
     /// <summary>The parameters of a SETTINGS frame, all checked before the first is returned; none for an acknowledgement.</summary>
     public static bool TrySettings(in FrameHeader header, ReadOnlySpan<byte> payload, out SettingList settings, out Http2Fault fault)
     {
-        settings = default;
-        if (!Passes(header, FrameType.Settings, payload, out fault))
-        {
-            return false;
-        }
-
+        AssertIsJudged(header, FrameType.Settings, payload);
+        fault = default;
         settings = new SettingList(payload);
         foreach (Setting setting in settings)
         {
@@ -65,42 +38,15 @@ internal static class FramePayload
         return true;
     }
 
-    /// <summary>The eight bytes of a PING, which must be sent back unless it is an acknowledgement.</summary>
-    public static bool TryPing(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> opaque, out Http2Fault fault)
-    {
-        opaque = payload;
-        return Passes(header, FrameType.Ping, payload, out fault);
-    }
-
-    public static bool TryGoAway(
-        in FrameHeader header,
-        ReadOnlySpan<byte> payload,
-        out int lastStreamId,
-        out Http2Error error,
-        out Http2Fault fault)
-    {
-        bool passes = Passes(header, FrameType.GoAway, payload, out fault);
-        lastStreamId = passes ? BinaryPrimitives.ReadInt32BigEndian(payload) & int.MaxValue : 0;
-        error = passes ? (Http2Error)BinaryPrimitives.ReadUInt32BigEndian(payload[4..]) : default;
-        return passes;
-    }
-
     /// <summary>The increment of a window; at least 1. The session checks whether the window can grow so far.</summary>
     public static bool TryWindowUpdate(in FrameHeader header, ReadOnlySpan<byte> payload, out int increment, out Http2Fault fault)
     {
-        increment = 0;
-        if (!Passes(header, FrameType.WindowUpdate, payload, out fault))
-        {
-            return false;
-        }
-
+        AssertIsJudged(header, FrameType.WindowUpdate, payload);
         increment = BinaryPrimitives.ReadInt32BigEndian(payload) & int.MaxValue;
-        if (increment == 0)
-        {
-            fault = new Http2Fault(Http2Error.ProtocolError, header.StreamId == 0 ? FaultScope.Connection : FaultScope.Stream);
-        }
-
-        return increment != 0;
+        fault = increment != 0 ? default
+            : header.StreamId == 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError)
+            : Http2Fault.OfStream(Http2Error.ProtocolError);
+        return fault.IsNone;
     }
 
     /// <summary>
@@ -114,21 +60,11 @@ internal static class FramePayload
         out ReadOnlySpan<byte> priority,
         out Http2Fault fault)
     {
-        prioritizedStreamId = 0;
-        priority = default;
-        if (!Passes(header, FrameType.PriorityUpdate, payload, out fault))
-        {
-            return false;
-        }
-
+        AssertIsJudged(header, FrameType.PriorityUpdate, payload);
         prioritizedStreamId = BinaryPrimitives.ReadInt32BigEndian(payload) & int.MaxValue;
         priority = payload[FrameRules.PrioritizedBytes..];
-        if (prioritizedStreamId == 0)
-        {
-            fault = Http2Fault.OfConnection(Http2Error.ProtocolError);
-        }
-
-        return prioritizedStreamId != 0;
+        fault = prioritizedStreamId == 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError) : default;
+        return fault.IsNone;
     }
 
     private static bool TryUnpad(
@@ -139,29 +75,16 @@ internal static class FramePayload
         out ReadOnlySpan<byte> content,
         out Http2Fault fault)
     {
-        content = default;
-        if (!Passes(header, type, payload, out fault))
-        {
-            return false;
-        }
-
+        AssertIsJudged(header, type, payload);
         int paddingBytes = header.Has(FrameFlags.Padded) ? payload[0] : 0;
         int start = FrameRules.PadLengthBytes(header) + fieldBytes;
         int contentBytes = payload.Length - start - paddingBytes;
-        if (contentBytes < 0)
-        {
-            fault = Http2Fault.OfConnection(Http2Error.ProtocolError);
-            return false;
-        }
-
-        content = payload.Slice(start, contentBytes);
-        return true;
-    }
-
-    private static bool Passes(in FrameHeader header, FrameType type, ReadOnlySpan<byte> payload, out Http2Fault fault)
-    {
-        Debug.Assert(header.Type == type && header.Length == payload.Length);
-        fault = FrameRules.Judge(header);
+        content = contentBytes < 0 ? default : payload.Slice(start, contentBytes);
+        fault = contentBytes < 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError) : default;
         return fault.IsNone;
     }
+
+    [Conditional("DEBUG")]
+    private static void AssertIsJudged(in FrameHeader header, FrameType type, ReadOnlySpan<byte> payload) =>
+        Debug.Assert(header.Type == type && header.Length == payload.Length && FrameRules.Judge(header).IsNone);
 }

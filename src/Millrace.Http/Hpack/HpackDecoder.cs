@@ -206,3 +206,26 @@ internal enum HpackResult : byte
     /// <summary>Its fields exceed the caller's limit; it was not decoded to its end.</summary>
     TooLarge,
 }
+
+/// <summary>
+/// Receives the fields of a block from <see cref="HpackDecoder"/>. A sink that refuses must remember that and drop the following fields:
+/// the block is always decoded to its end, or the decoder's table would differ from the encoder's.
+/// </summary>
+internal interface IHpackSink
+{
+    /// <param name="name">The name as sent. Name and value are valid only during the call.</param>
+    /// <param name="value">The value.</param>
+    /// <param name="sensitivity">Whether the field must not be indexed when it is sent on.</param>
+    /// <param name="staticIndex">The first entry of the static table with this name, if the encoder used one; otherwise 0.</param>
+    void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex);
+}
+
+/// <summary>
+/// Discards the fields of blocks that are not needed: those of a refused or reset stream still change the table (RFC 9113 section 4.3).
+/// </summary>
+internal readonly struct DroppedFields : IHpackSink
+{
+    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)
+    {
+    }
+}

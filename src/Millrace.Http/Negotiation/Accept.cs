@@ -21,3 +21,82 @@ internal static class Accept
     public static bool NamesHtml(ReadOnlySpan<byte> value)
         => MediaPreference.Find(value, "text"u8, "html"u8) is { Precision: >= MediaPrecision.NamedWithParameters, Weight: > 0 };
 }
+
+/// <summary>The weight that Accept gives a media type, and the precision of the range that gave it. 0 if it is not listed.</summary>
+internal readonly record struct MediaPreference(MediaPrecision Precision, int Weight)
+{
+    /// <summary>Finds <c>type/subtype</c>, both in lower case. Of ranges with the same precision the lower weight applies.</summary>
+    public static MediaPreference Find(ReadOnlySpan<byte> accept, ReadOnlySpan<byte> type, ReadOnlySpan<byte> subtype)
+    {
+        var found = default(MediaPreference);
+        foreach (ReadOnlySpan<byte> element in new QuotedList(accept, (byte)','))
+        {
+            MediaPreference other = Read(element, type, subtype);
+            if (other.Precision > found.Precision
+                || (other.Precision == found.Precision && other.Weight < found.Weight))
+            {
+                found = other;
+            }
+        }
+
+        return found;
+    }
+
+    private static MediaPreference Read(ReadOnlySpan<byte> element, ReadOnlySpan<byte> type, ReadOnlySpan<byte> subtype)
+    {
+        var parts = new QuotedList(element, (byte)';');
+        parts.MoveNext();
+        MediaPrecision precision = Compare(parts.Current, type, subtype);
+        int weight = Http.Weight.Max;
+        while (precision != MediaPrecision.None && parts.MoveNext())
+        {
+            // At any position, a parameter named q is the weight (RFC 9110 section 12.5.1).
+            if (!Http.Weight.IsWeight(parts.Current))
+            {
+                precision = precision == MediaPrecision.Named && !parts.Current.IsEmpty ? MediaPrecision.NamedWithParameters : precision;
+            }
+            else if (!Http.Weight.TryRead(parts.Current, out weight))
+            {
+                return default;
+            }
+        }
+
+        return precision == MediaPrecision.None ? default : new MediaPreference(precision, weight);
+    }
+
+    private static MediaPrecision Compare(ReadOnlySpan<byte> range, ReadOnlySpan<byte> type, ReadOnlySpan<byte> subtype)
+    {
+        int slash = range.IndexOf((byte)'/');
+        if (slash < 0)
+        {
+            return MediaPrecision.None;
+        }
+
+        ReadOnlySpan<byte> family = range[..slash];
+        ReadOnlySpan<byte> name = range[(slash + 1)..];
+        bool isAnyName = name.SequenceEqual("*"u8);
+        return isAnyName && family.SequenceEqual("*"u8) ? MediaPrecision.Any
+            : !Words.EqualsIgnoreCase(family, type) ? MediaPrecision.None
+            : isAnyName ? MediaPrecision.Family
+            : Words.EqualsIgnoreCase(name, subtype) ? MediaPrecision.Named
+            : MediaPrecision.None;
+    }
+}
+
+/// <summary>How precisely a media range matches a type; the most precise range applies (RFC 9110 section 12.5.1).</summary>
+internal enum MediaPrecision
+{
+    None,
+
+    /// <summary><c>*/*</c></summary>
+    Any,
+
+    /// <summary><c>text/*</c></summary>
+    Family,
+
+    /// <summary><c>text/html;level=1</c>: a variant of the type, so the type itself takes precedence if it is listed, too.</summary>
+    NamedWithParameters,
+
+    /// <summary><c>text/html</c></summary>
+    Named,
+}

@@ -1,3 +1,6 @@
+using System.Buffers.Text;
+using System.Diagnostics;
+using System.Security.Cryptography;
 using System.Text;
 
 namespace Millrace.Http;
@@ -59,5 +62,76 @@ internal sealed class MultipartRanges
             .. contentRange[..contentRangeBytes],
             .. "\r\n\r\n"u8,
         ];
+    }
+}
+
+/// <summary>
+/// Makes the boundaries of multipart bodies (RFC 2046, section 5.1.1): random, so that no file can contain one on purpose, and new for each
+/// response. One per thread.
+/// </summary>
+internal sealed class Boundary
+{
+    public const int Bytes = 32;
+
+    private const int CounterBytes = 16;
+
+    /// <summary>Characters of six bits in HPACK's code (RFC 7541, appendix B), so that the length of a head does not vary.</summary>
+    private const string Digits = "3456789bdfghlmnp";
+
+    private readonly byte[] _text = new byte[Bytes];
+    private ulong _next;
+
+    public Boundary() => Encoding.ASCII.GetBytes(RandomNumberGenerator.GetString(Digits, Bytes - CounterBytes), _text);
+
+    /// <summary>The text of a new boundary, which the caller owns.</summary>
+    public byte[] Next()
+    {
+        bool formatted = Utf8Formatter.TryFormat(_next++, _text.AsSpan(Bytes - CounterBytes), out int count, new('x', CounterBytes));
+        Debug.Assert(formatted && count == CounterBytes);
+        return _text.AsSpan().ToArray();
+    }
+}
+
+/// <summary>Writes values of Content-Range (RFC 9110 section 14.4). The destination has room for <see cref="MaxBytes"/>.</summary>
+internal static class ContentRange
+{
+    /// <summary>"bytes ", three numbers of at most 19 digits, '-' and '/'.</summary>
+    public const int MaxBytes = 6 + 19 + 1 + 19 + 1 + 19;
+
+    /// <summary>The value for a part or a 206: <c>bytes 0-4/10</c>. Returns its length.</summary>
+    public static int Write(Span<byte> destination, in ByteRange range, long size)
+    {
+        Debug.Assert(range.First >= 0 && range.First <= range.Last && range.Last < size);
+        int written = WriteUnit(destination);
+        written += WriteNumber(destination[written..], range.First);
+        destination[written++] = (byte)'-';
+        written += WriteNumber(destination[written..], range.Last);
+        return written + WriteSize(destination[written..], size);
+    }
+
+    /// <summary>The value for a 416: <c>bytes */10</c>. Returns its length.</summary>
+    public static int WriteUnsatisfied(Span<byte> destination, long size)
+    {
+        int written = WriteUnit(destination);
+        destination[written++] = (byte)'*';
+        return written + WriteSize(destination[written..], size);
+    }
+
+    private static int WriteUnit(Span<byte> destination)
+    {
+        "bytes "u8.CopyTo(destination);
+        return "bytes "u8.Length;
+    }
+
+    private static int WriteSize(Span<byte> destination, long size)
+    {
+        destination[0] = (byte)'/';
+        return 1 + WriteNumber(destination[1..], size);
+    }
+
+    private static int WriteNumber(Span<byte> destination, long number)
+    {
+        bool formatted = Utf8Formatter.TryFormat(number, destination, out int written);
+        return formatted ? written : throw new ArgumentException($"A Content-Range takes up to {MaxBytes} bytes.", nameof(destination));
     }
 }

@@ -11,7 +11,7 @@ namespace Millrace.Http;
 /// The room needed is <see cref="FieldBytes"/> for each field, <see cref="ContentLengthBytesMax"/>, the status line's own length,
 /// and <see cref="EndBytes"/>.
 /// </remarks>
-internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter
+internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter<ResponseHeadWriter>
 {
     /// <summary>"Content-Length: ", the 19 digits of the largest long, CRLF.</summary>
     public const int ContentLengthBytesMax = 16 + 19 + 2;
@@ -24,6 +24,8 @@ internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter
     private ResponseHeadResult _result;
 
     public static HeadCoding Coding => HeadCoding.Http1;
+
+    public static ResponseHeadWriter Over(Span<byte> destination) => new(destination);
 
     /// <summary>The bytes written so far.</summary>
     public readonly int Written => _written;
@@ -129,4 +131,32 @@ internal enum ResponseHeadResult : byte
 
     /// <summary>A name or value contains invalid bytes; a CR or LF there could inject fields or a whole response.</summary>
     UnsafeField,
+}
+
+/// <summary>
+/// Writes the fields of a response's head in one coding. It stops at the first error, which <see cref="Finish"/> returns. It is an
+/// interface so that the content of a head is written once; generic code over it is compiled for each coding.
+/// </summary>
+internal interface IHeadWriter<TSelf>
+    where TSelf : IHeadWriter<TSelf>, allows ref struct
+{
+    static abstract HeadCoding Coding { get; }
+
+    static abstract TSelf Over(Span<byte> destination);
+
+    /// <summary>The bytes written so far.</summary>
+    int Written { get; }
+
+    /// <summary>Must be first.</summary>
+    void Status(int status);
+
+    void Field(scoped ReadOnlySpan<byte> name, scoped ReadOnlySpan<byte> value);
+
+    void ContentLength(long bytes);
+
+    /// <summary>Copies fields that were prepared and validated before in the same coding.</summary>
+    void Lines(scoped ReadOnlySpan<byte> lines);
+
+    /// <summary>Ends the head. Unless the result is Ok, nothing of it may be sent and its length is 0.</summary>
+    ResponseHeadResult Finish(out int bytes);
 }

@@ -66,26 +66,14 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
         pending.Add(exchange);
     }
 
-    /// <summary>Records an HTTP/1.1 request that is in the connection's input and is answered next.</summary>
-    public void Record(Connection connection, HttpExchange exchange, RequestHead head)
+    /// <summary>
+    /// Records an HTTP/1.1 request that is in the connection's input and is answered next, or what is there of one that is not complete.
+    /// </summary>
+    public void Record(Connection connection, HttpExchange exchange, RequestHead head, bool isComplete)
     {
-        exchange.Protocol = ExchangeProtocols.Of(head.Version);
-        exchange.Take(head, connection.Input);
+        exchange.Protocol = isComplete ? ExchangeProtocols.Of(head.Version) : exchange.Protocol;
+        exchange.Take(head, connection.Input, isRefused: !isComplete);
         Add(connection, exchange);
-    }
-
-    /// <summary>Records a request that may be incomplete or refused.</summary>
-    public void Record(Connection connection, HttpExchange exchange, RequestHead head, HeadResult result)
-    {
-        if (result.IsComplete)
-        {
-            Record(connection, exchange, head);
-        }
-        else
-        {
-            exchange.TakeRefused(head, connection.Input);
-            Add(connection, exchange);
-        }
     }
 
     /// <summary>
@@ -128,4 +116,26 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
             _pending.Push(pending);
         }
     }
+}
+
+/// <summary>The HTTP version of a request.</summary>
+internal enum ExchangeProtocol : byte
+{
+    Http10,
+    Http11,
+    Http2,
+}
+
+/// <summary>The names of the versions.</summary>
+internal static class ExchangeProtocols
+{
+    public static ExchangeProtocol Of(HttpVersion version) =>
+        version == HttpVersion.Http10 ? ExchangeProtocol.Http10 : ExchangeProtocol.Http11;
+
+    public static ReadOnlySpan<byte> NameOf(ExchangeProtocol protocol) => protocol switch
+    {
+        ExchangeProtocol.Http10 => "HTTP/1.0"u8,
+        ExchangeProtocol.Http11 => "HTTP/1.1"u8,
+        _ => "HTTP/2.0"u8,
+    };
 }

@@ -45,26 +45,21 @@ internal struct ExchangeStrings
         _written = 0;
     }
 
-    public void Take(RequestHead head, ReadOnlySpan<byte> bytes)
+    /// <summary>Copies the parts of a head, or what is there of one that is refused or incomplete.</summary>
+    public void Take(RequestHead head, ReadOnlySpan<byte> bytes, bool isRefused)
     {
         Clear();
-        Add(ExchangePart.Method, head.MethodText.In(bytes));
-        Add(ExchangePart.Target, head.Target.Text.In(bytes));
-        Add(ExchangePart.MalformedLine, default);
-        Add(ExchangePart.Host, head.Authority.In(bytes));
-        TakeFields(head, bytes);
-    }
-
-    /// <summary>Copies the parts of a refused head, whose Host may be the reason for the refusal.</summary>
-    public void TakeRefused(RequestHead head, ReadOnlySpan<byte> bytes)
-    {
-        Clear();
-        bool hasLine = !head.MethodText.IsEmpty && !head.Target.Text.IsEmpty;
+        bool hasLine = !isRefused || (!head.MethodText.IsEmpty && !head.Target.Text.IsEmpty);
         Add(ExchangePart.Method, hasLine ? head.MethodText.In(bytes) : default);
         Add(ExchangePart.Target, hasLine ? head.Target.Text.In(bytes) : default);
         Add(ExchangePart.MalformedLine, hasLine ? default : FirstLine(bytes));
-        Add(ExchangePart.Host, head.TryGet(FieldName.Host, out TextRange host) ? host.In(bytes) : default);
-        TakeFields(head, bytes);
+
+        // Of a refused head, whose Host may be the reason for the refusal, the authority is not known.
+        Add(ExchangePart.Host, isRefused ? First(head, bytes, FieldName.Host) : head.Authority.In(bytes));
+        Add(ExchangePart.Referer, First(head, bytes, FieldName.Referer));
+        Add(ExchangePart.UserAgent, First(head, bytes, FieldName.UserAgent));
+        AddList(ExchangePart.ForwardedFor, head, bytes, FieldName.XForwardedFor);
+        AddList(ExchangePart.Forwarded, head, bytes, FieldName.Forwarded);
     }
 
     public void Trim()
@@ -74,14 +69,6 @@ internal struct ExchangeStrings
             _bytes = null;
             Clear();
         }
-    }
-
-    private void TakeFields(RequestHead head, ReadOnlySpan<byte> bytes)
-    {
-        Add(ExchangePart.Referer, First(head, bytes, FieldName.Referer));
-        Add(ExchangePart.UserAgent, First(head, bytes, FieldName.UserAgent));
-        AddList(ExchangePart.ForwardedFor, head, bytes, FieldName.XForwardedFor);
-        AddList(ExchangePart.Forwarded, head, bytes, FieldName.Forwarded);
     }
 
     private static ReadOnlySpan<byte> First(RequestHead head, ReadOnlySpan<byte> bytes, FieldName name) =>

@@ -107,17 +107,10 @@ internal sealed class HttpExchange
         EndsAt = NoEnd;
     }
 
-    /// <summary>Copies the parts of a parsed request.</summary>
-    internal void Take(RequestHead head, ReadOnlySpan<byte> bytes)
+    /// <summary>Copies the parts of a request, or what is there of one that is refused or incomplete.</summary>
+    internal void Take(RequestHead head, ReadOnlySpan<byte> bytes, bool isRefused)
     {
-        _text.Take(head, bytes);
-        CountHeld();
-    }
-
-    /// <summary>Copies what is there of a refused or incomplete request.</summary>
-    internal void TakeRefused(RequestHead head, ReadOnlySpan<byte> bytes)
-    {
-        _text.TakeRefused(head, bytes);
+        _text.Take(head, bytes, isRefused);
         CountHeld();
     }
 

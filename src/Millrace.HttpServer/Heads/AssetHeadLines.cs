@@ -39,7 +39,7 @@ internal readonly struct AssetHeadLines
     private int TextBytes => _lines.Length - (Starts * StartBytes);
 
     public static AssetHeadLines Of<TWriter>(Asset asset)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         bool isHttp1 = TWriter.Coding == HeadCoding.Http1;
         if ((isHttp1 ? asset.Http1Fields : asset.Http2Fields) is byte[] made)
@@ -47,7 +47,7 @@ internal readonly struct AssetHeadLines
             return new AssetHeadLines(made);
         }
 
-        byte[] lines = isHttp1 ? MakeLines(asset) : MakeBlock(asset);
+        byte[] lines = Make<TWriter>(asset);
 
         // Not cached for a file that is opened for each request: formatting takes a tenth of the time of the open.
         if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
@@ -65,23 +65,11 @@ internal readonly struct AssetHeadLines
         return new AssetHeadLines(lines);
     }
 
-    private static byte[] MakeLines(Asset asset)
+    private static byte[] Make<TWriter>(Asset asset)
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         Span<byte> room = stackalloc byte[BytesMax];
-        var writer = new ResponseHeadWriter(room);
-        return Make(asset, ref writer, room);
-    }
-
-    private static byte[] MakeBlock(Asset asset)
-    {
-        Span<byte> room = stackalloc byte[BytesMax];
-        var writer = new FieldBlockWriter(room);
-        return Make(asset, ref writer, room);
-    }
-
-    private static byte[] Make<TWriter>(Asset asset, ref TWriter writer, ReadOnlySpan<byte> room)
-        where TWriter : IHeadWriter, allows ref struct
-    {
+        TWriter writer = TWriter.Over(room);
         Span<ushort> starts = stackalloc ushort[Starts];
         writer.Status(200);
         starts[0] = (ushort)writer.Written;
@@ -122,7 +110,7 @@ internal readonly struct AssetHeadLines
     }
 
     private static void WriteValidators<TWriter>(ref TWriter writer, Asset asset)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         if (!asset.EntityTag.IsEmpty)
         {

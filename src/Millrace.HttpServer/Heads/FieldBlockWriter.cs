@@ -8,12 +8,14 @@ namespace Millrace.HttpServer.Heads;
 /// Writes a response's head as an HTTP/2 field block, with representations that use no dynamic table: the block is valid on every
 /// connection.
 /// </summary>
-internal ref struct FieldBlockWriter(Span<byte> destination) : IHeadWriter
+internal ref struct FieldBlockWriter(Span<byte> destination) : IHeadWriter<FieldBlockWriter>
 {
     private readonly Span<byte> _destination = destination;
     private ResponseHeadResult _result;
 
     public static HeadCoding Coding => HeadCoding.Hpack;
+
+    public static FieldBlockWriter Over(Span<byte> destination) => new(destination);
 
     public int Written { readonly get; private set; }
 

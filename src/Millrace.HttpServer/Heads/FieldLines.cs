@@ -27,7 +27,7 @@ internal sealed class FieldLines
 
     /// <summary>Callable on any thread: two threads that race create two equal values, and one is dropped.</summary>
     public static FieldLines Of<TWriter>(FieldSet fields)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         bool isHttp1 = TWriter.Coding == HeadCoding.Http1;
         if ((isHttp1 ? fields.Http1Lines : fields.Http2Lines) is FieldLines made)
@@ -35,7 +35,7 @@ internal sealed class FieldLines
             return made;
         }
 
-        FieldLines lines = Make(fields, TWriter.Coding);
+        FieldLines lines = Make<TWriter>(fields);
         if (isHttp1)
         {
             fields.Http1Lines = lines;
@@ -48,47 +48,32 @@ internal sealed class FieldLines
         return lines;
     }
 
-    private static FieldLines Make(FieldSet fields, HeadCoding coding)
+    private static FieldLines Make<TWriter>(FieldSet fields)
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         var lines = new List<byte>();
         byte[] contentType = [];
         foreach (Field field in fields.Fields)
         {
+            byte[] room = new byte[field.Name.Length + field.Value.Length + BytesMaxBesides];
+            TWriter writer = TWriter.Over(room);
+            writer.Field(field.NameBytes, field.ValueBytes);
+            byte[] line = room[..writer.Written];
+            if (writer.Finish(out _) != ResponseHeadResult.Ok)
+            {
+                throw new InvalidOperationException($"The rule field {field.Name} cannot be written.");
+            }
+
             if (field == fields.ContentType)
             {
-                contentType = LineOf(field, coding);
+                contentType = line;
             }
             else
             {
-                lines.AddRange(LineOf(field, coding));
+                lines.AddRange(line);
             }
         }
 
         return new FieldLines([.. lines], contentType);
-    }
-
-    private static byte[] LineOf(Field field, HeadCoding coding)
-    {
-        byte[] room = new byte[field.Name.Length + field.Value.Length + BytesMaxBesides];
-        if (coding == HeadCoding.Http1)
-        {
-            var writer = new ResponseHeadWriter(room);
-            return LineOf(field, ref writer, room);
-        }
-        else
-        {
-            var writer = new FieldBlockWriter(room);
-            return LineOf(field, ref writer, room);
-        }
-    }
-
-    private static byte[] LineOf<TWriter>(Field field, ref TWriter writer, byte[] room)
-        where TWriter : IHeadWriter, allows ref struct
-    {
-        writer.Field(field.NameBytes, field.ValueBytes);
-        int bytes = writer.Written;
-        return writer.Finish(out _) == ResponseHeadResult.Ok
-            ? room[..bytes]
-            : throw new InvalidOperationException($"The rule field {field.Name} cannot be written.");
     }
 }

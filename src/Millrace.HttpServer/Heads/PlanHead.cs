@@ -12,11 +12,36 @@ internal static class PlanHead
     /// </summary>
     private const int OwnBytesMax = AssetHeadLines.BytesMax + 512;
 
+    /// <summary>Enough for the head of every error that no plan decides on.</summary>
+    public const int ErrorBytesMax = 512;
+
+    /// <summary>For a plan whose own fields are copied: the reactor's scratch holds another plan by then.</summary>
+    public static PlanScratch NoScratch { get; } = new();
+
     private static ReadOnlySpan<byte> PlainText => "text/plain; charset=utf-8"u8;
+
+    /// <summary>The body of an error, for human readers: "404 Not Found\r\n" from "HTTP/1.1 404 Not Found\r\n".</summary>
+    public static ReadOnlySpan<byte> ErrorBodyOf(int status) => StatusLine.Of(status)["HTTP/1.1 ".Length..];
+
+    /// <summary>Writes the head of an error that no plan decides on, such as a refused head or a file that cannot be opened.</summary>
+    public static void WriteError<TWriter>(ref TWriter writer, int status)
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
+    {
+        writer.Status(status);
+        if (status == 503)
+        {
+            writer.Field("Retry-After"u8, "1"u8);
+        }
+
+        // The error of one request says nothing about the next one.
+        writer.Field("Cache-Control"u8, "no-store"u8);
+        writer.Field("Content-Type"u8, PlainText);
+        writer.ContentLength(ErrorBodyOf(status).Length);
+    }
 
     /// <summary>The room that suffices for the head of a plan.</summary>
     public static int BytesMax<TWriter>(scoped in ResponsePlan plan, PlanScratch scratch)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         FieldLines fields = FieldLines.Of<TWriter>(plan.Fields);
         int bytes = OwnBytesMax + fields.Lines.Length + fields.ContentType.Length;
@@ -33,14 +58,9 @@ internal static class PlanHead
         state == AssetState.Changed && planned < 400 ? PlanStatus.Ok : planned;
 
     /// <summary>Writes the fields about the response; the caller adds those about the message (Date, Connection).</summary>
-    /// <param name="writer">The writer, with room for <see cref="BytesMax"/>.</param>
-    /// <param name="plan">The planned response.</param>
-    /// <param name="scratch">The plan's own fields.</param>
-    /// <param name="state">Whether the asset is sent as planned.</param>
-    /// <param name="body">The body's length and, if it differs from the asset's, its type.</param>
     public static void Write<TWriter>(
         ref TWriter writer, scoped in ResponsePlan plan, PlanScratch scratch, AssetState state, in BodyDescription body)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         WriteShared(ref writer, plan, state, body);
         WriteOwn(ref writer, plan, scratch, state);
@@ -48,7 +68,7 @@ internal static class PlanHead
 
     /// <summary>Writes what the responses with the same asset and rules have in common.</summary>
     public static void WriteShared<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         FieldLines fields = FieldLines.Of<TWriter>(plan.Fields);
         if (plan.Status == PlanStatus.Ok && plan.Body == PlanBody.Asset && fields.ContentType.IsEmpty && state == AssetState.AsPlanned)
@@ -65,7 +85,7 @@ internal static class PlanHead
 
     /// <summary>Writes the plan's own fields.</summary>
     public static void WriteOwn<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, PlanScratch scratch, AssetState state)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         foreach (PlanField field in scratch.Fields)
         {
@@ -82,7 +102,7 @@ internal static class PlanHead
     /// another: no validators, no caching.
     /// </summary>
     public static void WriteUncertain<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, in BodyDescription body)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         WriteAbout(ref writer, plan, AssetState.Changed, body, FieldLines.Of<TWriter>(plan.Fields).ContentType);
         foreach (Field field in plan.Fields.Fields)
@@ -98,7 +118,7 @@ internal static class PlanHead
 
     private static void WriteAbout<TWriter>(
         ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, ReadOnlySpan<byte> ruledType)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         bool hasChanged = state == AssetState.Changed;
         writer.Status(StatusOf(plan.Status, state));
@@ -141,7 +161,7 @@ internal static class PlanHead
     }
 
     private static void WriteAssetLines<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, bool hasChanged)
-        where TWriter : IHeadWriter, allows ref struct
+        where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         AssetHeadLines head = AssetHeadLines.Of<TWriter>(plan.Asset!);
         bool isAboutAsset = plan.IsAboutAsset && !hasChanged;
@@ -170,7 +190,7 @@ internal static class PlanHead
 /// <param name="contentType">Its type if it differs from that of the asset or the plan; empty otherwise.</param>
 internal readonly ref struct BodyDescription(long bytes, ReadOnlySpan<byte> contentType = default)
 {
-    /// <summary>The length is unknown until the body ends. Valid only with HTTP/2, which frames bodies itself.</summary>
+    /// <summary>The length is unknown until the body ends. Frames or chunks then say where it ends.</summary>
     public const long UnknownBytes = -1;
 
     public long Bytes { get; } = bytes;

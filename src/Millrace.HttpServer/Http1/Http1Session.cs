@@ -1,7 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Bodies;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -10,11 +10,9 @@ namespace Millrace.HttpServer.Http1;
 
 /// <summary>
 /// Serves HTTP/1.1 on one connection (RFC 9112): parses, plans and answers requests in order, as many as the input holds, and sends their
-/// responses together. It awaits only input, files, and clients that read too slowly. Reactor thread only.
+/// responses together. It awaits only input, files, and clients that read too slowly. The caller may have begun the first exchange. Reactor
+/// thread only.
 /// </summary>
-/// <param name="connection">The connection.</param>
-/// <param name="reactorState">The state of the connection's reactor.</param>
-/// <param name="firstExchange">The record of the first exchange, if the caller has begun it.</param>
 internal sealed class Http1Session(Connection connection, SessionReactorState reactorState, HttpExchange? firstExchange = null)
 {
     /// <summary>
@@ -28,10 +26,10 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     /// </summary>
     private const int ResponsesPerCheck = 4;
 
+    private readonly ResponseBody _response = new(connection, reactorState);
     private WaitingFor _waitingFor;
     private long _idleEndsAtMs;
     private BodySkip _body;
-    private BodySender _send;
     private Task? _preparation;
     private HttpExchange? _exchange = firstExchange;
     private AuthenticationResult _authentication;
@@ -112,7 +110,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
                     break;
                 case Next.SendBody:
-                    bool isSent = await _send.RunAsync(connection);
+                    bool isSent = await _response.SendAsync();
                     ExchangeRecorder.End(connection, ref _exchange);
                     if (!isSent || !_keepAlive)
                     {
@@ -282,7 +280,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             return Next.Prepare;
         }
 
-        reactorState.Recorder?.Record(connection, _exchange!, head);
+        reactorState.Recorder?.Record(connection, _exchange!, head, isComplete: true);
         _preparation = null;
         _isPrepared = false;
         _isRevalidated = false;
@@ -301,9 +299,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
         if (status == plan.Status)
         {
-            var response = new ResponseWriter(
-                connection, reactorState, head.Version, ConnectionLine(head.Version), includesBody, _exchange);
-            status = response.Begin(plan, binding, out _send);
+            var response = new ResponseWriter(connection, reactorState, _response, head.Version, _keepAlive, includesBody, _exchange);
+            status = response.Begin(plan, binding);
         }
 
         if (status != plan.Status)
@@ -311,7 +308,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             WriteError(status, includesBody, head.Version);
         }
 
-        if (_send.IsPending)
+        if (_response.IsPending)
         {
             return Next.SendBody;
         }
@@ -353,7 +350,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     private Next Refuse(int status, RequestHead head, HeadResult result)
     {
         _keepAlive = false;
-        reactorState.Recorder?.Record(connection, _exchange!, head, result);
+        reactorState.Recorder?.Record(connection, _exchange!, head, result.IsComplete);
         WriteError(status, includesBody: head.Method != Method.Head);
         ExchangeRecorder.End(connection, ref _exchange);
         return Next.End;
@@ -368,7 +365,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             {
                 // Other sessions have parsed into the shared head since.
                 HeadResult parsed = RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits);
-                recorder.Record(connection, _exchange!, reactorState.Head, parsed);
+                recorder.Record(connection, _exchange!, reactorState.Head, parsed.IsComplete);
             }
 
             WriteError(408, includesBody: true);
@@ -376,15 +373,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         }
     }
 
-    private void WriteError(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) =>
-        ErrorResponse.Write(connection, status, reactorState.DateLine, ConnectionLine(version), includesBody, _exchange);
-
-    private ReadOnlySpan<byte> ConnectionLine(HttpVersion version) => (_keepAlive, version) switch
-    {
-        (true, HttpVersion.Http11) => default,
-        (true, _) => "Connection: keep-alive\r\n"u8,
-        _ => "Connection: close\r\n"u8,
-    };
+    private void WriteError(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) => ResponseWriter.WriteError(
+        connection, reactorState, status, ResponseWriter.ConnectionLine(version, _keepAlive), includesBody, _exchange);
 
     /// <summary>Sets the deadline when a wait of this kind begins; bytes that arrive during the wait do not extend it.</summary>
     private void WaitFor(WaitingFor what, TimeSpan most)

@@ -28,9 +28,6 @@ internal static class RedirectSession
 
     private static ReadOnlySpan<byte> ConnectionLine => "Connection: close\r\n"u8;
 
-    /// <param name="connection">The connection.</param>
-    /// <param name="reactorState">The state of its reactor.</param>
-    /// <param name="port">The HTTPS port.</param>
     public static async Task RunAsync(Connection connection, SessionReactorState reactorState, int port)
     {
         connection.SetReadRate(reactorState.Limits.ReceiveBytesPerSecond, reactorState.Limits.ReceiveStall, reactorState.Limits.Head);
@@ -58,7 +55,7 @@ internal static class RedirectSession
             return;
         }
 
-        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result);
+        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result.IsComplete);
         if (result.IsIncomplete)
         {
             Refuse(connection, reactorState, 408, includesBody: true, exchange);
@@ -110,7 +107,7 @@ internal static class RedirectSession
 
     private static void Refuse(
         Connection connection, SessionReactorState reactorState, int status, bool includesBody, HttpExchange? exchange) =>
-        ErrorResponse.Write(connection, status, reactorState.DateLine, ConnectionLine, includesBody, exchange);
+        ResponseWriter.WriteError(connection, reactorState, status, ConnectionLine, includesBody, exchange);
 
     private static void Redirect(
         Connection connection, SessionReactorState reactorState, ReadOnlySpan<byte> location, HttpExchange? exchange)
@@ -118,18 +115,10 @@ internal static class RedirectSession
         const int Status = 308;
         var writer = new ResponseHeadWriter(connection.GetSpan(OwnBytesMax + location.Length));
         writer.Status(Status);
-        writer.Lines(reactorState.DateLine);
-        writer.Lines(ConnectionLine);
         writer.Field("Location"u8, location);
         writer.ContentLength(0);
-        ResponseHeadResult result = writer.Finish(out int bytes);
-        if (result != ResponseHeadResult.Ok)
-        {
-            throw new InvalidOperationException($"The response head cannot be written: {result}.");
-        }
-
+        connection.Advance(ResponseWriter.Finish(ref writer, reactorState, ConnectionLine));
         exchange?.SetResponse(Status, ResponseBodySource.None);
-        connection.Advance(bytes);
         exchange?.BeginBody(connection.WrittenBytes);
     }
 }

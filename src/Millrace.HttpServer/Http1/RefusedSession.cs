@@ -27,14 +27,14 @@ internal static class RefusedSession
 
         if (result.Refusal == HeadRefusal.VersionNotSupported && ConnectionPreface.Match(connection.Input) != PrefaceMatch.No)
         {
-            Http2Session.Refuse(connection);
+            Http2Lifecycle.Refuse(connection);
             return;
         }
 
         int status = result.IsRefused ? HeadRefusals.StatusOf(result.Refusal) : 503;
         bool includesBody = reactorState.Head.Method != Method.Head;
-        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result);
-        ErrorResponse.Write(connection, status, reactorState.DateLine, "Connection: close\r\n"u8, includesBody, exchange);
+        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result.IsComplete);
+        ResponseWriter.WriteError(connection, reactorState, status, "Connection: close\r\n"u8, includesBody, exchange);
         ExchangeRecorder.End(connection, ref exchange);
     }
 

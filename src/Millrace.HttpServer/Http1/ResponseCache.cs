@@ -1,4 +1,3 @@
-using Millrace.HttpServer.Bodies;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 
@@ -23,7 +22,7 @@ internal sealed class ResponseCache : IDisposable
 
     /// <summary>Whether responses with the whole asset are cached: they would be copied otherwise, and are not small.</summary>
     public static bool IsCacheable(Asset asset) =>
-        asset.Strategy == BodyStrategy.InMemory && asset.Size is >= BodyBytesMin and <= BodySender.CopiedBytesMax;
+        asset.Strategy == BodyStrategy.InMemory && asset.Size is >= BodyBytesMin and <= ResponseWriter.CopiedBytesMax;
 
     /// <summary>
     /// Finds the cached response. If it is not <see cref="CachedResponse.IsWritten"/>, the caller writes it. Null for the first request

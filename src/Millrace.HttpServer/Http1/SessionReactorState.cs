@@ -227,3 +227,6 @@ internal sealed class SessionReactorState : IDisposable
         _ => RequestMethod.Other,
     };
 }
+
+/// <summary>The result of verifying a request's credentials, and the verifier that gave it; null if they were not verified.</summary>
+internal readonly record struct AuthenticationResult(BasicAuthentication? Verifier, AccessDecision Decision);

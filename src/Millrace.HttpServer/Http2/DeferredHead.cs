@@ -34,10 +34,8 @@ internal sealed class DeferredHead
     public BodyExtent Extent => _part.Extent;
 
     /// <summary>The room that suffices for the head.</summary>
-    public int BytesMax => PlanHead.BytesMax<FieldBlockWriter>(ResponsePlan.Whole(_status, _asset!, _fields), NoScratch) + _ownBytes;
-
-    /// <summary>Used instead of the reactor's scratch, which holds another plan by then.</summary>
-    private static PlanScratch NoScratch { get; } = new();
+    public int BytesMax =>
+        PlanHead.BytesMax<FieldBlockWriter>(ResponsePlan.Whole(_status, _asset!, _fields), PlanHead.NoScratch) + _ownBytes;
 
     public void Hold(scoped in ResponsePlan plan, PlanScratch scratch, in AssetPart part)
     {

@@ -1,5 +1,4 @@
 using Millrace.Engine;
-using Millrace.Engine.Loop;
 using Millrace.Http;
 using Millrace.HttpServer.Http1;
 
@@ -11,35 +10,42 @@ namespace Millrace.HttpServer.Http2;
 /// read, room in the output, a deadline. The output of one pass is one send.
 /// </summary>
 /// <remarks>
+/// The session owns these, each of which knows those before it:
+/// <code>
+/// Http2Lifecycle       the phases, GOAWAY, the end
+/// SendQueue            the client's windows, which stream sends next, read-ahead
+/// Http2Streams         opens and ends streams
+/// Http2ResponseWriter  plans to heads, and bodies in the queue
+/// ResponseScheduler    bodies to DATA frames; file reads
+/// StreamTimeouts       clients that let streams make no progress
+/// FieldBlockReader     field blocks, HPACK
+/// Http2Requests        field blocks to plans
+/// Http2FrameReader     frames
+/// </code>
 /// What one connection can hold is limited: streams by <see cref="Http2Limits.StreamsMax"/>, unsent output by <see
 /// cref="HttpServerLimits.UnsentBytesMax"/> for data and twice that for all other frames (beyond it, no frame is read), chunks of files by
-/// <see cref="ReadAheadBytesMax"/>. Nothing is allocated for a request once streams and buffers exist. Reactor thread only.
+/// <see cref="SendQueue"/>. Nothing is allocated for a request once streams and buffers exist. Reactor thread only.
 /// </remarks>
-internal sealed partial class Http2Session
+internal sealed class Http2Session
 {
-    /// <summary>Frames processed before the session checks whether other connections should continue: one request has fewer.</summary>
-    private const int FramesPerCheck = 8;
-
-    /// <summary>DATA frames, 16 KiB each, sent before the same check.</summary>
-    private const int DataFramesPerCheck = 2;
-
-    /// <summary>The memory of this object with its tables and its async state, without streams.</summary>
+    /// <summary>The memory of this object with its members and its async state, without streams.</summary>
     private const int HeldBytes = 4 * 1024;
 
     private readonly Connection _connection;
     private readonly SessionReactorState _reactorState;
-    private readonly Func<ReadOnlySpan<byte>, bool>? _isCovered;
-    private readonly Http2Limits _limits;
-    private readonly StreamTable _streams = new();
-    private readonly StreamHistory _history = new();
-    private readonly ReadyQueue _ready = new();
-    private readonly ReactorSignal<bool> _event = new();
+    private readonly SessionEvent _event = new();
     private readonly PendingWait<ReadOutcome> _input;
     private readonly PendingWait<FlushOutcome> _room;
-    private bool _hasEvent;
+    private readonly Http2Lifecycle _lifecycle;
+    private readonly SendQueue _queue;
+    private readonly Http2Streams _streams;
+    private readonly ResponseScheduler _scheduler;
+    private readonly StreamTimeouts _timeouts;
+    private readonly FieldBlockReader _blocks;
+    private readonly Http2Requests _requests;
+    private readonly Http2FrameReader _frames;
     private ReadOutcome _outcome = ReadOutcome.Data;
-    private SessionPhase _phase;
-    private int _readsInFlight;
+    private bool _hasInputEnded;
 
     /// <param name="connection">The connection, with the whole preface in its input or none of it.</param>
     /// <param name="reactorState">The state of its reactor.</param>
@@ -47,20 +53,27 @@ internal sealed partial class Http2Session
     public Http2Session(Connection connection, SessionReactorState reactorState, Func<ReadOnlySpan<byte>, bool>? isCovered = null)
     {
         _connection = connection;
-        _isCovered = isCovered;
         _reactorState = reactorState;
-        _limits = reactorState.Limits.Http2;
-        _resets = new TokenBucket(_limits.ResetsMax, _limits.ResetsPerSecond);
-        _overheadFrames = new TokenBucket(_limits.OverheadFramesMax, _limits.OverheadFramesPerSecond);
-        double stallMs = Math.Min(reactorState.Limits.ReceiveStall.TotalMilliseconds, connection.Reactor.WriteStallMs);
-        _checkMs = Math.Max(1, (long)stallMs / 4);
         _input = new PendingWait<ReadOutcome>(OnInput);
         _room = new PendingWait<FlushOutcome>(OnRoom);
+        Http2Limits limits = reactorState.Limits.Http2;
+        var overheadFrames = new TokenBucket(limits.OverheadFramesMax, limits.OverheadFramesPerSecond);
+        var history = new StreamHistory();
+        var table = new StreamTable();
+        _lifecycle = new Http2Lifecycle(connection, reactorState, history);
+        _queue = new SendQueue(connection, reactorState, table, overheadFrames);
+        _streams = new Http2Streams(connection, reactorState, _lifecycle, history, table, _queue, _event, overheadFrames);
+        var responses = new Http2ResponseWriter(connection, reactorState, _queue, _streams);
+        _scheduler = new ResponseScheduler(connection, _streams, _queue, responses);
+        _timeouts = new StreamTimeouts(connection, reactorState, _lifecycle, _streams, _queue);
+        _blocks = new FieldBlockReader(connection, reactorState);
+        _requests = new Http2Requests(
+            connection, reactorState, _lifecycle, _blocks, _streams, responses, _timeouts, _event, overheadFrames, isCovered);
+        _frames = new Http2FrameReader(
+            connection, reactorState, _lifecycle, _blocks, _streams, _queue, responses, _requests, overheadFrames);
     }
 
     private long NowMs => _reactorState.NowMs;
-
-    private bool IsOver => _phase >= SessionPhase.Over;
 
     /// <summary>Serves the connection until it should close; the engine then sends the remaining output and lingers.</summary>
     public async Task RunAsync()
@@ -68,13 +81,13 @@ internal sealed partial class Http2Session
         _connection.HoldState(HeldBytes);
         try
         {
-            WriteSettings();
+            _lifecycle.Begin();
             while (true)
             {
-                bool hasMore = Receive();
-                hasMore |= Send();
+                bool hasMore = _frames.Receive();
+                hasMore |= !_lifecycle.IsOver && _scheduler.Send();
                 _connection.Flush();
-                if (IsOver || (!hasMore && IsDone()))
+                if (_lifecycle.IsOver || (!hasMore && IsDone()))
                 {
                     return;
                 }
@@ -86,14 +99,16 @@ internal sealed partial class Http2Session
                 }
                 else
                 {
-                    await NextEventAsync();
+                    WaitForRoom();
+                    WaitForInput();
+                    await _event.WaitAsync();
                 }
 
                 TakeOutcome();
-                TakeReads();
-                if (_preparations > 0)
+                _scheduler.TakeReads();
+                if (_streams.Preparations > 0)
                 {
-                    await PlanPreparedAsync();
+                    await _requests.PlanPreparedAsync();
                 }
             }
         }
@@ -103,54 +118,15 @@ internal sealed partial class Http2Session
         }
     }
 
-    /// <summary>Writes the server's preface: its SETTINGS.</summary>
-    private void WriteSettings()
-    {
-        ReadOnlySpan<Setting> settings =
-        [
-            new(SettingId.MaxConcurrentStreams, (uint)_limits.StreamsMax),
-            new(SettingId.MaxHeaderListSize, (uint)_reactorState.HeadLimits.HeadBytesMax),
-            new(SettingId.NoRfc7540Priorities, 1),
-        ];
-        _connection.Advance(FrameWriter.Settings(_connection.GetSpan(FrameWriter.SettingsBytes(settings.Length)), settings));
-        _beganAtMs = _settingsSentAtMs = _idleSinceMs = NowMs;
-    }
-
     /// <summary>Whether nothing remains: the client has closed its side or knows that the server does, and no stream can go on.</summary>
     private bool IsDone() =>
-        (_phase == SessionPhase.Draining && _streams.Count == 0)
-        || (_hasInputEnded && !_isInputPaused && _ready.IsEmpty && _readsInFlight == 0 && _preparations == 0);
-
-    /// <summary>Waits for the next event.</summary>
-    private ValueTask<bool> NextEventAsync()
-    {
-        WaitForRoom();
-        WaitForInput();
-        if (_hasEvent)
-        {
-            _hasEvent = false;
-            return new ValueTask<bool>(true);
-        }
-
-        return _event.Begin();
-    }
-
-    private void Notify()
-    {
-        if (_event.IsPending)
-        {
-            _event.Complete(true);
-        }
-        else
-        {
-            _hasEvent = true;
-        }
-    }
+        (_lifecycle.IsDraining && _streams.Count == 0)
+        || (_hasInputEnded && !_frames.IsPaused && _queue.IsEmpty && _streams.ReadsInFlight == 0 && _streams.Preparations == 0);
 
     /// <summary>Waits for input, unless the client does not take the output.</summary>
     private void WaitForInput()
     {
-        if (_hasInputEnded || _isInputPaused)
+        if (_hasInputEnded || _frames.IsPaused)
         {
             return;
         }
@@ -158,23 +134,22 @@ internal sealed partial class Http2Session
         _connection.SetReadDeadline(NextDeadlineMs());
         if (!_input.IsOpen)
         {
-            bool mayDrain = _phase == SessionPhase.Serving;
-            _input.Begin(mayDrain ? _connection.ReadIdleAsync() : _connection.ReadAsync());
+            _input.Begin(_lifecycle.IsServing ? _connection.ReadIdleAsync() : _connection.ReadAsync());
         }
     }
 
     private void OnInput()
     {
         _outcome = _input.Take();
-        Notify();
+        _event.Set();
     }
 
     /// <summary>Processes the result of a wait for input, other than input.</summary>
     private void TakeOutcome()
     {
-        if (_reactorState.IsDraining && _phase == SessionPhase.Serving)
+        if (_reactorState.IsDraining && _lifecycle.IsServing)
         {
-            BeginDrain();
+            _lifecycle.BeginDrain();
         }
 
         switch (_outcome)
@@ -186,7 +161,7 @@ internal sealed partial class Http2Session
                 _hasInputEnded = true;
                 break;
             case ReadOutcome.Reset:
-                _phase = SessionPhase.Over;
+                _lifecycle.End();
                 break;
         }
 
@@ -197,8 +172,8 @@ internal sealed partial class Http2Session
     private void WaitForRoom()
     {
         // If many small responses pause the input, and not their bytes, wait for half of those.
-        long most = Math.Min(_reactorState.Limits.UnsentBytesMax, _isInputPaused ? _connection.UnsentBytes : long.MaxValue) / 2;
-        if (_room.IsOpen || _connection.UnsentBytes <= most || (_ready.IsEmpty && !_isInputPaused))
+        long most = Math.Min(_reactorState.Limits.UnsentBytesMax, _frames.IsPaused ? _connection.UnsentBytes : long.MaxValue) / 2;
+        if (_room.IsOpen || _connection.UnsentBytes <= most || (_queue.IsEmpty && !_frames.IsPaused))
         {
             return;
         }
@@ -210,45 +185,72 @@ internal sealed partial class Http2Session
     {
         if (_room.Take() == FlushOutcome.Closed)
         {
-            _phase = SessionPhase.Over;
+            _lifecycle.End();
         }
 
-        Notify();
+        _event.Set();
+    }
+
+    /// <summary>The next time at which the session must check its deadlines.</summary>
+    private long NextDeadlineMs()
+    {
+        long at = _streams.Count == 0 ? _streams.IdleSinceMs + _reactorState.KeepAliveMs : _timeouts.DueMs;
+        at = Math.Min(Math.Min(at, _frames.DueMs), _lifecycle.PrefaceDueMs);
+        return Math.Min(Math.Min(at, _lifecycle.SettingsDueMs), _lifecycle.NoticeEndsAtMs);
+    }
+
+    /// <summary>Checks the deadlines of a client that sends without a pause: then no wait for input times out.</summary>
+    private void CheckDeadlinesIfDue()
+    {
+        if (NowMs >= NextDeadlineMs())
+        {
+            CheckDeadlines();
+        }
+    }
+
+    private void CheckDeadlines()
+    {
+        long now = NowMs;
+        if (now >= _lifecycle.SettingsDueMs)
+        {
+            _lifecycle.Fail(Http2Error.SettingsTimeout);
+        }
+        else if (now >= Math.Min(_lifecycle.PrefaceDueMs, _frames.DueMs))
+        {
+            _lifecycle.Fail(Http2Error.EnhanceYourCalm);
+        }
+        else if (_streams.Count == 0 && now >= _streams.IdleSinceMs + _reactorState.KeepAliveMs)
+        {
+            if (_connection.UnsentBytes > 0)
+            {
+                // A client that still receives the last response is not idle.
+                _streams.IdleSinceMs = now;
+            }
+            else
+            {
+                _lifecycle.Fail(Http2Error.NoError);
+            }
+        }
+
+        if (now >= _lifecycle.NoticeEndsAtMs)
+        {
+            _lifecycle.EndNotice();
+        }
+
+        _timeouts.CheckIfDue();
     }
 
     /// <summary>Releases everything, after the kernel has finished its reads.</summary>
     private async ValueTask ReleaseAsync()
     {
-        _phase = SessionPhase.Over;
-        while (_streams.Count > 0)
+        _lifecycle.End();
+        _streams.CloseAll();
+        while (_streams.ReadsInFlight > 0)
         {
-            Close(_streams.All[0]);
+            await _event.WaitAsync();
         }
 
-        while (_readsInFlight > 0)
-        {
-            _hasEvent = false;
-            await _event.Begin();
-        }
-
-        ReturnBlock();
-        _connection.HoldState(-HeldBytes - (_holdsTable ? TableBytes : 0));
-    }
-
-    private enum SessionPhase : byte
-    {
-        /// <summary>The client's preface is not complete: its bytes, and the SETTINGS after them.</summary>
-        Preface,
-
-        Serving,
-
-        /// <summary>The client is notified that the connection will end, and may have requests in transit.</summary>
-        Noticed,
-
-        /// <summary>The client knows which requests are the last; the connection ends after them.</summary>
-        Draining,
-
-        /// <summary>Nothing remains to be done.</summary>
-        Over,
+        _blocks.Release();
+        _connection.HoldState(-HeldBytes);
     }
 }

@@ -26,10 +26,10 @@ internal sealed class Http2Stream
     private Connection? _connection;
     private int _heldBytes;
 
-    public Http2Stream() => Read = new PendingWait<int>(() => Session!.OnRead(this));
+    public Http2Stream() => Read = new PendingWait<int>(() => Streams!.OnRead(this));
 
     /// <summary>Null for a stream that is not in use.</summary>
-    public Http2Session? Session { get; private set; }
+    public Http2Streams? Streams { get; private set; }
 
     public int Id { get; private set; }
 
@@ -120,11 +120,11 @@ internal sealed class Http2Stream
 
     public bool WantsToShare => Priority.Delivery == Delivery.Incremental || SentBytes >= UnsharedBytesMax;
 
-    public void Begin(Http2Session session, Connection? connection, int id, StreamPriority priority, long sendWindow)
+    public void Begin(Http2Streams streams, Connection? connection, int id, StreamPriority priority, long sendWindow)
     {
         _connection = connection;
         Hold(OwnBytes);
-        Session = session;
+        Streams = streams;
         Id = id;
         Priority = priority;
         SendWindow = sendWindow;
@@ -156,7 +156,7 @@ internal sealed class Http2Stream
         Head.Release();
         Hold(-_heldBytes);
         _connection = null;
-        Session = null;
+        Streams = null;
         Preparation = null;
         Exchange = null;
         State = SendState.Idle;

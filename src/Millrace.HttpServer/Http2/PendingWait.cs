@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Millrace.Engine.Loop;
 
 namespace Millrace.HttpServer.Http2;
 
@@ -47,5 +48,35 @@ internal sealed class PendingWait<T>
     {
         IsOpen = false;
         _over();
+    }
+}
+
+/// <summary>Wakes the loop of a session, which waits for any of several things. Reactor thread only.</summary>
+internal sealed class SessionEvent
+{
+    private readonly ReactorSignal<bool> _signal = new();
+    private bool _isSet;
+
+    public ValueTask<bool> WaitAsync()
+    {
+        if (!_isSet)
+        {
+            return _signal.Begin();
+        }
+
+        _isSet = false;
+        return new ValueTask<bool>(true);
+    }
+
+    public void Set()
+    {
+        if (_signal.IsPending)
+        {
+            _signal.Complete(true);
+        }
+        else
+        {
+            _isSet = true;
+        }
     }
 }

@@ -5,7 +5,7 @@ namespace Millrace.HttpServer.Http2;
 /// </summary>
 /// <param name="capacity">The size of a burst, and the initial number of tokens.</param>
 /// <param name="perSecond">The refill rate.</param>
-internal struct TokenBucket(int capacity, int perSecond)
+internal sealed class TokenBucket(int capacity, int perSecond)
 {
     private long _tokens = capacity * 1000L;
     private long _atMs;

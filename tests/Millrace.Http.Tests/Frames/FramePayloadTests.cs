@@ -58,48 +58,6 @@ public class FramePayloadTests
         Assert.Equal(Protocol, fault);
     }
 
-    [Fact]
-    public void A_continuation_has_neither_padding_nor_priority()
-    {
-        FrameHeader header = Header(FrameType.Continuation, [1, 2], (FrameFlags)0xFF, streamId: 1);
-        Assert.True(FramePayload.TryContinuation(header, [1, 2], out var fragment, out _));
-        Assert.Equal(2, fragment.Length);
-    }
-
-    [Fact]
-    public void An_error_code_is_read_known_or_not()
-    {
-        Assert.True(FramePayload.TryRstStream(Header(FrameType.RstStream, new byte[4], default, 1), [0, 0, 0, 8], out var error, out _));
-        Assert.Equal(Http2Error.Cancel, error);
-        Assert.True(FramePayload.TryRstStream(Header(FrameType.RstStream, new byte[4], default, 1), [0xFF, 0, 0, 8], out error, out _));
-        Assert.Equal((Http2Error)0xFF000008, error);
-    }
-
-    [Fact]
-    public void A_priority_says_nothing_that_is_heard()
-    {
-        Assert.True(FramePayload.TryPriority(Header(FrameType.Priority, new byte[5], default, 1), [0, 0, 0, 1, 9], out _));
-        Assert.False(FramePayload.TryPriority(Header(FrameType.Priority, new byte[4], default, 1), [0, 0, 0, 1], out Http2Fault fault));
-        Assert.Equal(Http2Fault.OfStream(Http2Error.FrameSizeError), fault);
-    }
-
-    [Fact]
-    public void The_bytes_of_a_ping_are_given()
-    {
-        byte[] opaque = [1, 2, 3, 4, 5, 6, 7, 8];
-        Assert.True(FramePayload.TryPing(Header(FrameType.Ping, opaque, FrameFlags.Ack, 0), opaque, out var read, out _));
-        Assert.Equal(opaque, read.ToArray());
-    }
-
-    [Fact]
-    public void A_goaway_names_a_stream_and_an_error_whatever_it_says_for_people()
-    {
-        byte[] payload = [0x80, 0, 0, 5, 0, 0, 0, 0x0B, (byte)'!', (byte)'!'];
-        FrameHeader header = Header(FrameType.GoAway, payload, default, 0);
-        Assert.True(FramePayload.TryGoAway(header, payload, out int lastStreamId, out Http2Error error, out _));
-        Assert.Equal((5, Http2Error.EnhanceYourCalm), (lastStreamId, error));
-    }
-
     // Section 6.9: an increment of 0 is a stream error of type PROTOCOL_ERROR, and on the connection's window a connection error.
     [Theory]
     [InlineData(0, FaultScope.Connection)]

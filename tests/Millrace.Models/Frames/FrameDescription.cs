@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using Millrace.Http;
 
 namespace Millrace.Models;
@@ -24,19 +25,18 @@ internal static class FrameDescription
             case FrameType.Headers:
                 return FramePayload.TryHeaders(header, payload, out data, out fault) ? $"headers {Latin1.Text(data)}" : Text(fault);
             case FrameType.Continuation:
-                return FramePayload.TryContinuation(header, payload, out data, out fault) ? $"more {Latin1.Text(data)}" : Text(fault);
+                return $"more {Latin1.Text(payload)}";
             case FrameType.Priority:
-                return FramePayload.TryPriority(header, payload, out fault) ? "priority" : Text(fault);
+                return "priority";
             case FrameType.RstStream:
-                return FramePayload.TryRstStream(header, payload, out Http2Error error, out fault) ? $"reset {(uint)error}" : Text(fault);
+                return $"reset {BinaryPrimitives.ReadUInt32BigEndian(payload)}";
             case FrameType.Settings:
                 return FramePayload.TrySettings(header, payload, out SettingList list, out fault) ? $"settings{Text(list)}" : Text(fault);
             case FrameType.Ping:
-                return FramePayload.TryPing(header, payload, out data, out fault) ? $"ping {Latin1.Text(data)}" : Text(fault);
+                return $"ping {Latin1.Text(payload)}";
             case FrameType.GoAway:
-                return FramePayload.TryGoAway(header, payload, out int last, out error, out fault)
-                    ? $"goaway {last} {(uint)error}"
-                    : Text(fault);
+                int last = BinaryPrimitives.ReadInt32BigEndian(payload) & int.MaxValue;
+                return $"goaway {last} {BinaryPrimitives.ReadUInt32BigEndian(payload[4..])}";
             case FrameType.WindowUpdate:
                 return FramePayload.TryWindowUpdate(header, payload, out int increment, out fault) ? $"window {increment}" : Text(fault);
             case FrameType.PriorityUpdate:

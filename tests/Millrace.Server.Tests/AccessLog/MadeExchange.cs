@@ -20,11 +20,11 @@ internal static class MadeExchange
         if (result.IsComplete)
         {
             exchange.Protocol = ExchangeProtocols.Of(parsed.Version);
-            exchange.Take(parsed, head);
+            exchange.Take(parsed, head, isRefused: false);
         }
         else
         {
-            exchange.TakeRefused(parsed, head);
+            exchange.Take(parsed, head, isRefused: true);
         }
 
         exchange.SetResponse(status, bodyBytes > 0 ? ResponseBodySource.Text : ResponseBodySource.None);

@@ -1,13 +1,18 @@
+using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
+using Millrace.HttpServer.Http1;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer.Http2;
 
-/// <content>Executes plans: writes heads, and the bodies that can be sent at once.</content>
-internal sealed partial class Http2Session
+/// <summary>
+/// Executes plans over HTTP/2: writes heads, and the bodies that can be sent at once; the others are queued. Reactor thread only.
+/// </summary>
+internal sealed class Http2ResponseWriter(
+    Connection connection, SessionReactorState reactorState, SendQueue queue, Http2Streams streams)
 {
     /// <summary>Accounted for each of several ranges until it is sent.</summary>
     private const int PartBytes = 256;
@@ -16,75 +21,45 @@ internal sealed partial class Http2Session
     private uint _tableBytes = HpackDecoder.DefaultTableBytes;
 
     /// <summary>
-    /// Begins a response. Returns a status other than the plan's, with nothing written, if the file cannot be opened now.
+    /// The encoder uses no dynamic table; a client that reduces the table size gets one update, in the next block (RFC 7541, section 4.2).
     /// </summary>
-    private int Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
+    public void SetTable(uint bytes)
     {
-        switch (plan.Body)
+        _owesTableUpdate |= bytes < _tableBytes;
+        _tableBytes = bytes;
+    }
+
+    /// <summary>Begins a response: see <see cref="PlannedResponse.Begin"/>.</summary>
+    public int Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
+    {
+        var response = new StreamResponse(this, stream, includesBody);
+        return response.Begin(plan, binding);
+    }
+
+    /// <summary>Answers if a file that was to be opened with its first byte cannot be opened, as if it had been opened at once.</summary>
+    public void RespondUnopened(Http2Stream stream, BodyOpening opening)
+    {
+        ResponsePlan bare = new ResponsePlan(stream.Head.Status, PlanBody.StatusText, stream.Head.Fields);
+        stream.Body.Release();
+        stream.Head.Release();
+        reactorState.Scratch.Reset();
+        var response = new StreamResponse(this, stream, includesBody: true);
+        int status = response.BeginWithoutFile(bare, opening);
+        if (status != bare.Status)
         {
-            case PlanBody.Asset:
-            case PlanBody.Ranges:
-                return RespondAsset(stream, plan, binding, includesBody);
-            case PlanBody.Document:
-                RespondBytes(stream, plan, plan.Document!.Bytes, plan.Document.Bytes, includesBody);
-                return plan.Status;
-            case PlanBody.StatusText:
-                RespondBytes(stream, plan, ErrorHead.BodyOf(plan.Status), retained: null, includesBody);
-                return plan.Status;
-            default:
-                RespondBytes(stream, plan, default, retained: null, includesBody);
-                return plan.Status;
+            RespondError(stream, status, includesBody: true);
         }
     }
 
-    private int RespondAsset(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
+    private void RespondAsset(
+        Http2Stream stream, scoped in ResponsePlan plan, in BodySource source, in AssetPart part, bool includesBody)
     {
-        BodyOpening opening = BodyOpening.Opened;
-        BodySource source;
-        if (includesBody && BodySource.IsOpenedOnDemand(plan.Asset!))
-        {
-            // The file is opened when its first byte may be sent.
-            source = BodySource.Defer(binding, plan.Asset!);
-        }
-        else
-        {
-            opening = BodySource.TryOpen(binding, plan.Asset!, out source);
-        }
-
-        if (opening != BodyOpening.Opened)
-        {
-            return RespondWithoutFile(stream, plan, opening, includesBody);
-        }
-
-        AssetPart part = AssetPart.Of(plan, source);
         if (part.Extent == BodyExtent.Ranges)
         {
             RespondMultipart(stream, plan, source, includesBody);
-        }
-        else
-        {
-            RespondSinglePart(stream, plan, source, part, includesBody);
+            return;
         }
 
-        return plan.Status;
-    }
-
-    /// <summary>An error keeps its status and fields if only its page cannot be opened.</summary>
-    private int RespondWithoutFile(Http2Stream stream, scoped in ResponsePlan plan, BodyOpening opening, bool includesBody)
-    {
-        if (plan.Status >= 400)
-        {
-            ResponsePlan bare = new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields);
-            RespondBytes(stream, bare, ErrorHead.BodyOf(plan.Status), retained: null, includesBody);
-            return plan.Status;
-        }
-
-        return PlanStatus.ForFailedOpen(opening);
-    }
-
-    private void RespondSinglePart(
-        Http2Stream stream, scoped in ResponsePlan plan, in BodySource source, in AssetPart part, bool includesBody)
-    {
         (long first, long bytes) = (part.Range.First, part.Range.Length);
         if (!includesBody || bytes == 0)
         {
@@ -97,28 +72,28 @@ internal sealed partial class Http2Session
         if (source.Asset.Strategy != BodyStrategy.InMemory)
         {
             // The head is certain only when the first bytes have been read.
-            stream.Head.Hold(plan, _reactorState.Scratch, part);
+            stream.Head.Hold(plan, reactorState.Scratch, part);
             stream.Hold(stream.Head.OwnBytes);
-            Enqueue(stream);
+            queue.Enqueue(stream);
             return;
         }
 
         WriteHead(stream, plan, part.State, new BodyDescription(bytes), FrameFlags.None);
-        if (CanSendAtOnce(stream, bytes))
+        if (queue.CanSendAtOnce(stream, bytes))
         {
-            WriteAtOnce(stream, source.Asset.InMemoryBody.Slice((int)first, (int)bytes));
+            queue.SendAtOnce(stream, source.Asset.InMemoryBody.Slice((int)first, (int)bytes));
             stream.Body.Release();
-            EndResponse(stream);
+            streams.EndResponse(stream);
         }
         else
         {
-            Enqueue(stream);
+            queue.Enqueue(stream);
         }
     }
 
     private void RespondMultipart(Http2Stream stream, scoped in ResponsePlan plan, in BodySource source, bool includesBody)
     {
-        MultipartRanges parts = _reactorState.PartsOf(plan, source.Size);
+        MultipartRanges parts = reactorState.PartsOf(plan, source.Size);
         var description = new BodyDescription(parts.Bytes, parts.ContentType);
         if (!includesBody)
         {
@@ -129,7 +104,7 @@ internal sealed partial class Http2Session
         stream.Body.Begin(source, parts);
         stream.Hold(parts.Count * PartBytes);
         WriteHead(stream, plan, AssetState.AsPlanned, description, FrameFlags.None);
-        Enqueue(stream);
+        queue.Enqueue(stream);
     }
 
     /// <summary>Sends the head alone. The source is not read: the plan and the description have what is needed.</summary>
@@ -138,14 +113,10 @@ internal sealed partial class Http2Session
     {
         source.Close();
         WriteHead(stream, plan, state, description, FrameFlags.EndStream);
-        EndResponse(stream);
+        streams.EndResponse(stream);
     }
 
-    /// <param name="stream">The stream of the response.</param>
-    /// <param name="plan">The planned response.</param>
-    /// <param name="body">The whole body.</param>
-    /// <param name="retained">The same bytes if they never change; null to copy the body if it has to wait.</param>
-    /// <param name="includesBody">False for HEAD.</param>
+    /// <summary>See <see cref="IPlanWriter.WriteBytes"/>.</summary>
     private void RespondBytes(Http2Stream stream, scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained, bool includesBody)
     {
         bool hasBody = includesBody && body.Length > 0;
@@ -154,46 +125,50 @@ internal sealed partial class Http2Session
         EndWith(stream, hasBody ? body : default, retained);
     }
 
+    /// <summary>Refuses a request for lack of memory. A body that would have to wait is left out: the request must hold nothing.</summary>
+    public void RespondOverloaded(Http2Stream stream, bool includesBody) =>
+        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlanHead.ErrorBodyOf(503).Length));
+
     /// <summary>Writes an error that no plan decides on.</summary>
-    private void RespondError(Http2Stream stream, int status, bool includesBody)
+    public void RespondError(Http2Stream stream, int status, bool includesBody)
     {
-        Span<byte> room = BeginHead(ErrorHead.BytesMax, out int update);
+        Span<byte> room = BeginHead(PlanHead.ErrorBytesMax, out int update);
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
-        ErrorHead.Write(ref writer, status, date: default);
+        PlanHead.WriteError(ref writer, status);
         stream.Exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
         EndHead(ref writer, room, update, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
-        EndWith(stream, includesBody ? ErrorHead.BodyOf(status) : default, retained: null);
+        EndWith(stream, includesBody ? PlanHead.ErrorBodyOf(status) : default, retained: null);
     }
 
     private void EndWith(Http2Stream stream, ReadOnlySpan<byte> body, byte[]? retained)
     {
-        if (!body.IsEmpty && !CanSendAtOnce(stream, body.Length))
+        if (!body.IsEmpty && !queue.CanSendAtOnce(stream, body.Length))
         {
             stream.Body.BeginText(retained ?? body.ToArray());
             stream.Hold(retained is null ? body.Length : 0);
-            Enqueue(stream);
+            queue.Enqueue(stream);
             return;
         }
 
         if (!body.IsEmpty)
         {
-            WriteAtOnce(stream, body);
+            queue.SendAtOnce(stream, body);
         }
 
-        EndResponse(stream);
+        streams.EndResponse(stream);
     }
 
     private void WriteHead(Http2Stream stream, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, FrameFlags flags)
     {
-        Span<byte> room = BeginHead(PlanHead.BytesMax<FieldBlockWriter>(plan, _reactorState.Scratch), out int update);
+        Span<byte> room = BeginHead(PlanHead.BytesMax<FieldBlockWriter>(plan, reactorState.Scratch), out int update);
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
-        PlanHead.Write(ref writer, plan, _reactorState.Scratch, state, body);
+        PlanHead.Write(ref writer, plan, reactorState.Scratch, state, body);
         stream.Exchange?.SetResponse(plan, state, includesBody: (flags & FrameFlags.EndStream) == 0);
         EndHead(ref writer, room, update, stream, flags);
     }
 
     /// <summary>Writes a head that was deferred until the first bytes of its body were read.</summary>
-    private void WriteDeferredHead(Http2Stream stream, FrameFlags flags)
+    public void WriteDeferredHead(Http2Stream stream, FrameFlags flags)
     {
         Span<byte> room = BeginHead(stream.Head.BytesMax, out int update);
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
@@ -216,14 +191,14 @@ internal sealed partial class Http2Session
     /// <summary>Reserves room for a head after its frame header, and writes a pending table size update.</summary>
     private Span<byte> BeginHead(int blockBytesMax, out int update)
     {
-        Span<byte> room = _connection.GetSpan(FrameHeader.Size + HpackEncoder.TableSizeUpdateBytesMax + blockBytesMax);
+        Span<byte> room = connection.GetSpan(FrameHeader.Size + HpackEncoder.TableSizeUpdateBytesMax + blockBytesMax);
         update = _owesTableUpdate ? HpackEncoder.WriteTableSizeUpdate(room[FrameHeader.Size..], tableBytes: 0) : 0;
         return room;
     }
 
     private void EndHead(ref FieldBlockWriter writer, Span<byte> room, int update, Http2Stream stream, FrameFlags flags)
     {
-        writer.Lines(_reactorState.DateBlock);
+        writer.Lines(reactorState.DateBlock);
         ResponseHeadResult result = writer.Finish(out int bytes);
         if (result != ResponseHeadResult.Ok)
         {
@@ -235,25 +210,25 @@ internal sealed partial class Http2Session
         if (bytes <= FrameHeader.DefaultLengthMax)
         {
             FrameWriter.HeadersHeader(room, bytes, flags | FrameFlags.EndHeaders, stream.Id);
-            _connection.Advance(FrameHeader.Size + bytes);
+            connection.Advance(FrameHeader.Size + bytes);
         }
         else
         {
             WriteInPieces(room.Slice(FrameHeader.Size, bytes).ToArray(), stream.Id, flags);
         }
 
-        stream.EndsAt = _connection.WrittenBytes;
+        stream.EndsAt = connection.WrittenBytes;
     }
 
     /// <summary>Splits a block that is larger than a frame, which only long fields of rules cause; it allocates.</summary>
     private void WriteInPieces(ReadOnlySpan<byte> block, int streamId, FrameFlags flags)
     {
-        FrameWriter.HeadersHeader(_connection.GetSpan(FrameHeader.Size), FrameHeader.DefaultLengthMax, flags, streamId);
+        FrameWriter.HeadersHeader(connection.GetSpan(FrameHeader.Size), FrameHeader.DefaultLengthMax, flags, streamId);
         while (true)
         {
-            _connection.Advance(FrameHeader.Size);
+            connection.Advance(FrameHeader.Size);
             int bytes = Math.Min(block.Length, FrameHeader.DefaultLengthMax);
-            _connection.Write(block[..bytes]);
+            connection.Write(block[..bytes]);
             block = block[bytes..];
             if (block.IsEmpty)
             {
@@ -262,24 +237,29 @@ internal sealed partial class Http2Session
 
             bytes = Math.Min(block.Length, FrameHeader.DefaultLengthMax);
             FrameFlags end = bytes == block.Length ? FrameFlags.EndHeaders : FrameFlags.None;
-            FrameWriter.ContinuationHeader(_connection.GetSpan(FrameHeader.Size), bytes, end, streamId);
+            FrameWriter.ContinuationHeader(connection.GetSpan(FrameHeader.Size), bytes, end, streamId);
         }
     }
 
-    /// <summary>Whether a body need not queue: it fits one frame, no stream is queued before it, and all windows have room.</summary>
-    private bool CanSendAtOnce(Http2Stream stream, long bytes) =>
-        bytes <= DataBytesMax && bytes <= stream.SendWindow && bytes <= _sendWindow
-        && _ready.IsEmpty && _connection.UnsentBytes < _reactorState.Limits.UnsentBytesMax;
-
-    private void WriteAtOnce(Http2Stream stream, ReadOnlySpan<byte> body)
+    /// <summary>The response of one stream.</summary>
+    private readonly struct StreamResponse(Http2ResponseWriter writer, Http2Stream stream, bool includesBody) : IPlanWriter
     {
-        FrameWriter.DataHeader(_connection.GetSpan(FrameHeader.Size), body.Length, FrameFlags.EndStream, stream.Id);
-        _connection.Advance(FrameHeader.Size);
-        _connection.Write(body);
-        _sendWindow -= body.Length;
-        _sentBytes += body.Length;
-        EarnUpdates(body.Length);
-        _dataEndsAt = _connection.WrittenBytes;
-        stream.Exchange?.AddBody(body.Length, _dataEndsAt);
+        public BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source)
+        {
+            if (!includesBody || !BodySource.IsOpenedOnDemand(asset))
+            {
+                return BodySource.TryOpen(binding, asset, out source);
+            }
+
+            // The file is opened when its first byte may be sent.
+            source = BodySource.Defer(binding, asset);
+            return BodyOpening.Opened;
+        }
+
+        public void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part) =>
+            writer.RespondAsset(stream, plan, source, part, includesBody);
+
+        public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained) =>
+            writer.RespondBytes(stream, plan, body, retained, includesBody);
     }
 }

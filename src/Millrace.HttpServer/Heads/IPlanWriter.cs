@@ -1,0 +1,67 @@
+using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.HttpServer.Heads;
+
+/// <summary>Writes the response to a plan in one protocol.</summary>
+internal interface IPlanWriter
+{
+    /// <summary>Opens the file of an asset, unless it is opened later.</summary>
+    BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source);
+
+    /// <summary>Writes a response with an asset. Takes ownership of the source.</summary>
+    void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part);
+
+    /// <param name="plan">The planned response.</param>
+    /// <param name="body">The whole body.</param>
+    /// <param name="retained">The same bytes if they never change; null to copy the body if it has to wait.</param>
+    void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained);
+}
+
+/// <summary>Chooses what the response to a plan consists of, for all protocols.</summary>
+internal static class PlannedResponse
+{
+    /// <summary>
+    /// Begins a response. Returns a status other than the plan's, with nothing written, if its file cannot be opened now: an error that no
+    /// plan decides on is due.
+    /// </summary>
+    public static int Begin<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, SiteBinding binding)
+        where TWriter : struct, IPlanWriter, allows ref struct
+    {
+        switch (plan.Body)
+        {
+            case PlanBody.Asset:
+            case PlanBody.Ranges:
+                BodyOpening opening = writer.TryOpen(binding, plan.Asset!, out BodySource source);
+                if (opening != BodyOpening.Opened)
+                {
+                    return writer.BeginWithoutFile(plan, opening);
+                }
+
+                writer.WriteAsset(plan, source, AssetPart.Of(plan, source));
+                break;
+            case PlanBody.Document:
+                writer.WriteBytes(plan, plan.Document!.Bytes, plan.Document.Bytes);
+                break;
+            default:
+                writer.WriteBytes(plan, plan.Body == PlanBody.StatusText ? PlanHead.ErrorBodyOf(plan.Status) : default, retained: null);
+                break;
+        }
+
+        return plan.Status;
+    }
+
+    /// <summary>An error keeps its status and fields if only its page cannot be opened.</summary>
+    public static int BeginWithoutFile<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, BodyOpening opening)
+        where TWriter : struct, IPlanWriter, allows ref struct
+    {
+        if (plan.Status < 400)
+        {
+            return PlanStatus.ForFailedOpen(opening);
+        }
+
+        writer.WriteBytes(
+            new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields), PlanHead.ErrorBodyOf(plan.Status), retained: null);
+        return plan.Status;
+    }
+}
