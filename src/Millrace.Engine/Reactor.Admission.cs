@@ -154,13 +154,13 @@ public sealed partial class Reactor
         long average = account.Bytes / Math.Max(1, account.Connections);
         for (int remaining = Connections.Slots; remaining > 0; remaining--)
         {
-            if (NextInScan() is not { } connection || !connection.IsOf(account) || connection.HeldBytes < average)
+            if (NextInScan() is not { } connection || !connection.IsOf(account) || connection.Holdings.Bytes < average)
             {
                 continue;
             }
 
             NoteStarved();
-            connection.Shed();
+            connection.Ending.Shed();
             if (++resets == resetsMax || account.Bytes <= downToBytes)
             {
                 break;
@@ -192,11 +192,11 @@ public sealed partial class Reactor
         Connection? candidate = null;
         for (int remaining = Math.Min(SlotsPerScan, Connections.Slots); remaining > 0; remaining--)
         {
-            if (NextInScan() is { } connection && connection.IsOf(largest) && (!servedOnly || connection.IsServed))
+            if (NextInScan() is { } connection && connection.IsOf(largest) && (!servedOnly || connection.Holdings.AreServed))
             {
                 if (connection.IsIdle)
                 {
-                    connection.ShedIdle();
+                    connection.Ending.ShedIdle();
                     return true;
                 }
 
@@ -211,7 +211,7 @@ public sealed partial class Reactor
 
         Counters.Shed++;
         _limiter.Report(Log, NowMs);
-        candidate.Shed();
+        candidate.Ending.Shed();
         return true;
     }
 
@@ -249,7 +249,7 @@ public sealed partial class Reactor
         {
             if (NextInScan() is { } connection && connection.IsOf(largest) && connection.IsIdle)
             {
-                connection.ShedIdle();
+                connection.Ending.ShedIdle();
                 ended++;
             }
         }

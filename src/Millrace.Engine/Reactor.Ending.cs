@@ -29,7 +29,7 @@ public sealed partial class Reactor
 
         foreach (Connection connection in Connections.InUse())
         {
-            connection.OnDrain();
+            connection.Reader.OnDrain();
         }
     }
 
@@ -56,7 +56,7 @@ public sealed partial class Reactor
             GiveGrace();
             foreach (Connection connection in Connections.InUse())
             {
-                connection.EndAtDeadline();
+                connection.Ending.EndAtDeadline();
             }
 
             Operations.Close();
@@ -90,7 +90,7 @@ public sealed partial class Reactor
 
         foreach (Connection connection in Connections.InUse())
         {
-            connection.AbandonFileRead();
+            connection.Abandon();
         }
 
         Operations.Abandon();

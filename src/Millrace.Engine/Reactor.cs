@@ -343,13 +343,13 @@ public sealed partial class Reactor
         switch (token.Kind)
         {
             case OperationKind.Receive:
-                Connections.Find(token)?.OnReceived(completion);
+                Connections.Find(token)?.Receiver.OnReceived(completion);
                 break;
             case OperationKind.Send:
-                Connections.Find(token)?.OnSent(completion);
+                Connections.Find(token)?.Sender.OnSent(completion);
                 break;
             case OperationKind.FileRead:
-                Connections.Find(token)?.OnFileRead(completion);
+                Connections.Find(token)?.FileReader.OnRead(completion);
                 break;
             case OperationKind.Accept:
                 _acceptors[token.Slot]?.OnAccepted(completion);
@@ -376,7 +376,7 @@ public sealed partial class Reactor
         foreach (int slot in _expired)
         {
             Heartbeat.Beat();
-            Connections.At(slot).OnTimer(NowMs);
+            Connections.At(slot).Timers.OnTimer(NowMs);
         }
 
         _expired.Clear();
@@ -413,7 +413,7 @@ public sealed partial class Reactor
     {
         for (int count = Math.Min(_awaitingBuffer.Count, Backend.ReceiveBufferCount); count > 0; count--)
         {
-            _awaitingBuffer.Dequeue().RetryStarved();
+            _awaitingBuffer.Dequeue().Receiver.RetryStarved();
         }
     }
 

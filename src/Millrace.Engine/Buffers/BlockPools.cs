@@ -76,7 +76,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     private void CheckRoom(int bytes, Connection? holder)
     {
         long beyond = LentBytes + bytes - _bytesMax;
-        if (beyond > 0 && (beyond > reservedBytes || holder is { HoldsLittle: false }))
+        if (beyond > 0 && (beyond > reservedBytes || holder is { Holdings.AreLittle: false }))
         {
             throw new InsufficientMemoryException($"Connections hold {LentBytes:N0} bytes; the limit is {_bytesMax:N0}.");
         }

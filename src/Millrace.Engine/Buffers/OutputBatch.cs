@@ -265,7 +265,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         foreach (Block block in _blocks)
         {
             _pools.Return(block);
-            Holder?.HoldLent(-block.Bytes);
+            Holder?.Holdings.HoldLent(-block.Bytes);
         }
 
         Holder = null;
@@ -308,7 +308,7 @@ internal sealed unsafe class OutputBatch : IDisposable
     {
         Block block = _pools.Rent(Math.Max(sizeHint, BlockPools.ResponseBytes), Holder);
         _blocks.Add(block);
-        Holder?.HoldLent(block.Bytes);
+        Holder?.Holdings.HoldLent(block.Bytes);
         _next = block.Address;
         _limit = block.Address + block.Bytes;
         _lastVectorIsOpen = false;

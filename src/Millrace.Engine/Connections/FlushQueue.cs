@@ -25,10 +25,10 @@ internal sealed class FlushQueue(LoopHeartbeat heartbeat)
         for (int i = 0; i < _connections.Count; i++)
         {
             Connection connection = _connections[i];
-            if (budget.TrySend(connection.BytesToSend))
+            if (budget.TrySend(connection.Writer.Bytes))
             {
                 heartbeat.Beat();
-                connection.SendFlushed();
+                connection.Sender.SendFlushed();
             }
             else
             {

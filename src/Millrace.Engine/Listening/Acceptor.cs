@@ -18,7 +18,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private const int RoomMadeMs = 10;
 
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly OwnershipGate _socket = new();
+    private OwnershipGate _socket;
     private readonly LogRateLimiter _pauseLines = new();
     private bool _isArmed;
     private bool _isStopping;

@@ -28,7 +28,7 @@ internal static class InMemoryBody
     public static async ValueTask<bool> SendPartAsync(Connection connection, BodySource source, long first, long bytes)
     {
         // A filter's output is the connection's own memory: limit it as for a body that is read.
-        long mostAtOnce = connection.HasFilters ? StreamedBody.ChunkBytes : bytes;
+        long mostAtOnce = connection.Filters.IsEmpty ? bytes : StreamedBody.ChunkBytes;
         for (long sent = 0; sent < bytes; sent += mostAtOnce)
         {
             Reference(connection, source, first + sent, Math.Min(mostAtOnce, bytes - sent));

@@ -41,14 +41,14 @@ internal static class StreamedBody
         Connection connection, BodySource source, long first, long bytes, UnflushedHead? head = null)
     {
         long end = first + bytes;
-        long pagesEnd = MaySendPages(source) ? end - connection.CopiedBytesAfterFilePages : first;
+        long pagesEnd = MaySendPages(source) ? end - connection.FilePages.CopiedBytesAfter : first;
         long pagesEndAt = -1;
         for (long offset = first; offset < end;)
         {
-            if (connection.TakesFilePages(source.Descriptor, offset, pagesEnd - offset))
+            if (connection.FilePages.TakesFile(source.Descriptor, offset, pagesEnd - offset))
             {
                 head = null;
-                long sent = await connection.SendFilePagesAsync(source.Descriptor, offset, pagesEnd - offset);
+                long sent = await connection.FilePages.SendFileAsync(source.Descriptor, offset, pagesEnd - offset);
                 if (sent < 0)
                 {
                     return false;
@@ -61,7 +61,7 @@ internal static class StreamedBody
             }
 
             int wanted = (int)Math.Min(ChunkBytes, end - offset);
-            if (offset + wanted == end && pagesEndAt >= 0 && !await connection.AcknowledgedAsync(pagesEndAt))
+            if (offset + wanted == end && pagesEndAt >= 0 && !await connection.FilePages.AcknowledgedAsync(pagesEndAt))
             {
                 connection.Abort();
                 return false;

@@ -296,7 +296,7 @@ internal sealed partial class Http2Session
     private bool IsClientReading()
     {
         long before = _acknowledgedBytes;
-        _acknowledgedBytes = Math.Max(before, Math.Min(_connection.AcknowledgedBytes(), _dataEndsAt));
+        _acknowledgedBytes = Math.Max(before, Math.Min(_connection.Sender.AcknowledgedBytes(), _dataEndsAt));
         long bytes = _acknowledgedBytes - before;
         long ms = NowMs - _lastCheckMs;
         _lastCheckMs = NowMs;
