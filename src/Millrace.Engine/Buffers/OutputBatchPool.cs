@@ -1,16 +1,13 @@
 namespace Millrace.Engine.Buffers;
 
-/// <summary>A reactor's free output batches. Last returned, first lent. Reactor thread only.</summary>
+/// <summary>A reactor's free output batches. Reactor thread only.</summary>
 /// <param name="pools">The source of their blocks.</param>
 internal sealed class OutputBatchPool(BlockPools pools) : ITrimmable, IDisposable
 {
     /// <summary>Further ones, left from a peak, are freed at once.</summary>
     private const int BatchesKept = 1_024;
 
-    private readonly Stack<OutputBatch> _free = new();
-
-    /// <summary>How many batches have been free all the time since the last <see cref="Trim"/>.</summary>
-    private int _unused;
+    private readonly FreeStack<OutputBatch> _free = new();
 
     /// <summary>Batches that connections hold.</summary>
     public int Lent { get; private set; }
@@ -22,15 +19,7 @@ internal sealed class OutputBatchPool(BlockPools pools) : ITrimmable, IDisposabl
     public OutputBatch Rent(Connection holder)
     {
         Lent++;
-        if (_free.TryPop(out OutputBatch? batch))
-        {
-            _unused = Math.Min(_unused, _free.Count);
-        }
-        else
-        {
-            batch = new OutputBatch(pools);
-        }
-
+        OutputBatch batch = _free.TryPop(out OutputBatch? free) ? free : new OutputBatch(pools);
         batch.Holder = holder;
         return batch;
     }
@@ -51,12 +40,10 @@ internal sealed class OutputBatchPool(BlockPools pools) : ITrimmable, IDisposabl
 
     public void Trim(bool all)
     {
-        for (int count = all ? _free.Count : _unused; count > 0; count--)
+        foreach (OutputBatch batch in _free.Trim(all))
         {
-            _free.Pop().Dispose();
+            batch.Dispose();
         }
-
-        _unused = _free.Count;
     }
 
     public void Dispose() => Trim(all: true);

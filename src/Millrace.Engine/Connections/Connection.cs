@@ -476,7 +476,7 @@ public sealed class Connection
         Generation = (Generation + 1) & OperationToken.GenerationMask;
         MoveTo(ConnectionPhase.Free);
         Reset();
-        Reactor.Release(this, Holdings.Lease);
+        Reactor.Admission.Release(this, Holdings.Lease);
     }
 
     /// <summary>The state of a new peer.</summary>

@@ -70,7 +70,7 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     /// <summary>See <see cref="Connection.TryHoldFile"/>.</summary>
     public bool TryHoldFile(int descriptor)
     {
-        bool mayHold = reactor.Descriptors.MayOpen(descriptor, _account!.OpenFiles) || reactor.TryMakeRoomForFile(_account);
+        bool mayHold = reactor.Descriptors.MayOpen(descriptor, _account!.OpenFiles) || reactor.Admission.TryMakeRoomForFile(_account);
         HoldFiles(mayHold ? 1 : 0);
         return mayHold;
     }
@@ -84,7 +84,7 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     public bool TryActAs(ClientAddress? client, ListenerContext listener)
     {
         MoveTo(reactor.Accounts.Open(client));
-        Lease = reactor.Identify(Lease, client, listener);
+        Lease = reactor.Admission.Identify(Lease, client, listener);
         return Lease.Admission != AdmissionResult.TurnedAway;
     }
 

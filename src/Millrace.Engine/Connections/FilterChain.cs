@@ -160,7 +160,7 @@ internal sealed class FilterChain(Connection connection)
         connection.Reader.DropBorrowed();
         if (error is OutOfMemoryException)
         {
-            connection.Reactor.NoteStarved();
+            connection.Reactor.Admission.NoteStarved();
         }
         else
         {

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
+using Millrace.Engine.Loop;
 
 namespace Millrace.Engine.Connections;
 
@@ -69,7 +70,7 @@ internal sealed class HandlerRunner
     {
         // A placeholder while the handler starts: without it, an end in its synchronous part would free the slot under it.
         _task = Task.CompletedTask;
-        ExecutionContext? callers = _connection.Reactor.LeaveContext();
+        ExecutionContext? callers = _connection.Reactor.Context.Leave();
         try
         {
             _isHeld = _wantsIdle = filters is not null && _connection.Filters.Create(filters);
@@ -84,7 +85,7 @@ internal sealed class HandlerRunner
             _task = Task.FromException(error);
         }
 
-        Reactor.ReturnTo(callers);
+        AmbientContext.ReturnTo(callers);
         if (_task.IsCompleted)
         {
             OnEnded();
@@ -173,7 +174,7 @@ internal sealed class HandlerRunner
     {
         if (error is OutOfMemoryException)
         {
-            _connection.Reactor.NoteStarved();
+            _connection.Reactor.Admission.NoteStarved();
         }
         else
         {

@@ -94,7 +94,7 @@ internal sealed class SocketReceiver(Connection connection)
             return;
         }
 
-        if (connection.Reactor.HasStarved)
+        if (connection.Reactor.Loop.HasStarved)
         {
             WaitForBuffer();
         }
@@ -245,7 +245,7 @@ internal sealed class SocketReceiver(Connection connection)
         if (!IsStarved)
         {
             IsStarved = true;
-            connection.Reactor.QueueStarved(connection);
+            connection.Reactor.Loop.QueueStarved(connection);
         }
     }
 }

@@ -95,7 +95,7 @@ internal sealed class SocketSender(Connection connection)
         if (_batch is null && !_isQueued)
         {
             _isQueued = true;
-            connection.Reactor.QueueFlush(connection);
+            connection.Reactor.Loop.QueueFlush(connection);
         }
     }
 

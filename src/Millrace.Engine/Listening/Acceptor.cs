@@ -100,7 +100,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     {
         _isStopping = true;
         DueMs = long.MaxValue;
-        reactor.Forget(this);
+        reactor.Acceptors.Remove(this);
         _stopped.TrySetResult();
     }
 
@@ -158,7 +158,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private void Pause(int errno)
     {
         // An immediate retry would spin: a similar server logged 1.7 million lines a second here.
-        bool hasRoomSoon = errno == Errno.EMFILE && reactor.MakeRoomForAccepts();
+        bool hasRoomSoon = errno == Errno.EMFILE && reactor.Admission.MakeRoomForAccepts();
         DueMs = reactor.NowMs + (hasRoomSoon ? RoomMadeMs : (long)reactor.Limits.AcceptPause.TotalMilliseconds);
         // Limited, as at the descriptor limit each descriptor that is freed and used again would log a line.
         if (_pauseLines.Admits(reactor.NowMs))
@@ -189,7 +189,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         }
 
         reactor.Backend.CloseSocket(socket);
-        reactor.Forget(this);
+        reactor.Acceptors.Remove(this);
         _stopped.TrySetResult();
     }
 

@@ -44,7 +44,7 @@ internal sealed class DelayOperation(Reactor reactor) : ReactorOperation(reactor
             if (isOver)
             {
                 _core.Reset();
-                Reactor.KeepSpare(this);
+                Reactor.Operations.Return(this);
             }
         }
     }

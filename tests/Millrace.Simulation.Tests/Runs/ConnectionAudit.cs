@@ -66,11 +66,11 @@ internal static class ConnectionAudit
     private static string? CheckWaits(Connection connection)
     {
         bool isReceiving = connection.Receiver.IsArmed
-            || (connection.Receiver.IsStarved && ConnectionState.AwaitingBuffer(connection.Reactor).Contains(connection));
+            || (connection.Receiver.IsStarved && ConnectionState.AwaitingBuffer(connection.Reactor.Loop).Contains(connection));
         bool isSending = connection.IsReadingFile
             || connection.Sender.IsInFlight
             || (!connection.Sender.IsIdle && connection.Timers.IsSendDelayed)
-            || ConnectionState.Flushed(ConnectionState.Flushes(connection.Reactor)).Contains(connection);
+            || ConnectionState.Flushed(ConnectionState.Flushes(connection.Reactor.Loop)).Contains(connection);
         // Of a read into its own memory only the handler knows whose it is.
         bool mayBeReadingFiles = connection.Reactor.Operations.Count > 0;
         bool isReading = connection.Reader.IsWaitingOrIdle;

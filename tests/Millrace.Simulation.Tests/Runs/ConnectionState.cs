@@ -9,10 +9,10 @@ namespace Millrace.Simulation.Tests.Runs;
 internal static class ConnectionState
 {
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_awaitingBuffer")]
-    public static extern ref Queue<Connection> AwaitingBuffer(Reactor reactor);
+    public static extern ref Queue<Connection> AwaitingBuffer(ReactorLoop loop);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_flushes")]
-    public static extern ref FlushQueue Flushes(Reactor reactor);
+    public static extern ref FlushQueue Flushes(ReactorLoop loop);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_connections")]
     public static extern ref List<Connection> Flushed(FlushQueue flushes);

@@ -328,7 +328,8 @@ internal sealed class SimulationRun : IScheduled
         };
         ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, AdmissionResult.Refused);
         var core = new ListenerContext(Nowhere, Booked(handler, AdmissionResult.Served), chain, refused) { TakesPages = _world.Shape.TakesPages };
-        _acceptors.Add(_reactors[0].Accept(Kernel.Open(listener), core, _reactors.Length == 1 ? _reactors[0].Acquire : Deal));
+        Action<int, ListenerContext> serve = _reactors.Length == 1 ? _reactors[0].Admission.Acquire : Deal;
+        _acceptors.Add(_reactors[0].Acceptors.Add(Kernel.Open(listener), core, serve));
     }
 
     private ConnectionHandler Booked(ConnectionHandler handler, AdmissionResult admission) => connection =>

@@ -1,10 +1,12 @@
 using Millrace.Engine.Accounting;
-using Millrace.Engine.Listening;
 
-namespace Millrace.Engine;
+namespace Millrace.Engine.Listening;
 
-/// <content>Admission: accepted sockets become connections within the limits.</content>
-public sealed partial class Reactor
+/// <summary>
+/// Decides which accepted sockets a reactor serves, and which of its connections end when memory or descriptors are short: those of the
+/// client that holds most. Reactor thread.
+/// </summary>
+internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter limiter)
 {
     /// <summary>Connections reset in one pass to free memory; further ones wait for the next completion.</summary>
     private const int ResetsPerPass = 256;
@@ -15,130 +17,112 @@ public sealed partial class Reactor
     /// <summary>Pause after a pass that found nothing to reset.</summary>
     private const int ReliefPauseMs = 10;
 
-    private static readonly Action<object?> EndIdle = static reactor => ((Reactor)reactor!).TryEndIdle();
+    private static readonly Action<object?> EndIdle = static admission => ((ConnectionAdmission)admission!).TryEndIdle();
 
-    private readonly ConnectionLimiter _limiter;
     private long _reliefAtMs;
     private int _scanSlot;
 
-    /// <summary>Starts accepting on a listening socket.</summary>
-    internal Acceptor Accept(int socket, ListenerContext listener, Action<int, ListenerContext> deal)
-    {
-        AssertReactorThread();
-        int slot = _acceptors.IndexOf(null);
-        if (slot < 0)
-        {
-            slot = _acceptors.Count;
-            _acceptors.Add(null);
-        }
-
-        var acceptor = new Acceptor(this, slot, socket, listener, deal);
-        _acceptors[slot] = acceptor;
-        acceptor.Arm();
-        return acceptor;
-    }
-
-    /// <summary>Drops an acceptor that has stopped.</summary>
-    internal void Forget(Acceptor acceptor) => _acceptors[acceptor.Slot] = null;
+    /// <summary>All reactors of the group; empty without a group.</summary>
+    public IReadOnlyList<Reactor> GroupReactors { get; set; } = [];
 
     /// <summary>
     /// Takes ownership of a connected socket and serves it. At a limit the newest connection is turned away: by the listener's refusal
     /// handler where there is one, otherwise by a reset.
     /// </summary>
-    internal void Acquire(int socket, ListenerContext listener)
+    public void Acquire(int socket, ListenerContext listener)
     {
-        AssertReactorThread();
-        Counters.Accepted++;
+        reactor.AssertReactorThread();
+        reactor.Counters.Accepted++;
         ClientAddress? peer = PeerOf(socket, listener);
-        ClientAddress? counted = _limiter.CountsClients ? peer : null;
-        ClientAccount account = Accounts.Open(peer);
+        ClientAddress? counted = limiter.CountsClients ? peer : null;
+        ClientAccount account = reactor.Accounts.Open(peer);
         // After the drain deadline nothing would end the connection: existing ones have been reset.
-        bool isRefused = peer is not null && Accounts.IsToRefuse(account);
-        bool mayEnter = _giveUpAtMs == long.MaxValue && !isRefused && _limiter.HasRoomFor(counted) && HasDescriptorFor(socket, account);
-        ConnectionLease lease = mayEnter ? _limiter.Enter(counted) : default;
-        if (mayEnter && lease.Admission == AdmissionResult.TurnedAway && _limiter.IsFull
+        bool isRefused = peer is not null && reactor.Accounts.IsToRefuse(account);
+        bool mayEnter = !reactor.Shutdown.HasReset && !isRefused && limiter.HasRoomFor(counted) && HasDescriptorFor(socket, account);
+        ConnectionLease lease = mayEnter ? limiter.Enter(counted) : default;
+        if (mayEnter && lease.Admission == AdmissionResult.TurnedAway && limiter.IsFull
             && TryMakeRoom(account, mayBeOwn: false, servedOnly: true))
         {
-            lease = _limiter.EnterReplacing(counted);
+            lease = limiter.EnterReplacing(counted);
         }
 
         if (lease.Admission == AdmissionResult.Served)
         {
-            Connections.Rent().Open(socket, listener, listener.Handler, lease, account);
+            reactor.Connections.Rent().Open(socket, listener, listener.Handler, lease, account);
             return;
         }
 
-        if (!IsDraining)
+        if (!reactor.IsDraining)
         {
-            _limiter.Report(Log, NowMs);
+            limiter.Report(reactor.Log, reactor.NowMs);
             // A refusal holds a descriptor for a while.
-            lease = listener.Refusal is null || Descriptors.IsReserved(socket) ? lease : _limiter.EnterRefused();
+            lease = listener.Refusal is null || reactor.Descriptors.IsReserved(socket) ? lease : limiter.EnterRefused();
         }
 
         if (lease.Admission == AdmissionResult.Refused)
         {
-            Counters.Refused++;
-            Connections.Rent().Open(socket, listener, listener.Refusal!, lease, account);
+            reactor.Counters.Refused++;
+            reactor.Connections.Rent().Open(socket, listener, listener.Refusal!, lease, account);
             return;
         }
 
-        Accounts.Close(account);
-        Counters.Shed++;
-        Backend.ResetOnClose(socket);
-        Backend.CloseSocket(socket);
+        reactor.Accounts.Close(account);
+        reactor.Counters.Shed++;
+        reactor.Backend.ResetOnClose(socket);
+        reactor.Backend.CloseSocket(socket);
     }
 
     /// <summary>
     /// Counts an admitted connection for its client, which became known only now (PROXY protocol). At that client's limit it is refused, as
     /// it would have been on accept.
     /// </summary>
-    internal ConnectionLease Identify(ConnectionLease lease, ClientAddress? client, ListenerContext listener)
+    public ConnectionLease Identify(ConnectionLease lease, ClientAddress? client, ListenerContext listener)
     {
-        if (lease.Admission != AdmissionResult.Served || client is null || !_limiter.CountsClients)
+        if (lease.Admission != AdmissionResult.Served || client is null || !limiter.CountsClients)
         {
             return lease;
         }
 
-        if (_limiter.TryCount(client.Value))
+        if (limiter.TryCount(client.Value))
         {
             return lease with { Client = client };
         }
 
-        _limiter.Leave(lease);
-        _limiter.Report(Log, NowMs);
-        ConnectionLease refused = listener.Refusal is null ? default : _limiter.EnterRefused();
-        Counters.Refused += refused.Admission == AdmissionResult.Refused ? 1 : 0;
-        Counters.Shed += refused.Admission == AdmissionResult.Refused ? 0 : 1;
+        limiter.Leave(lease);
+        limiter.Report(reactor.Log, reactor.NowMs);
+        ConnectionLease refused = listener.Refusal is null ? default : limiter.EnterRefused();
+        reactor.Counters.Refused += refused.Admission == AdmissionResult.Refused ? 1 : 0;
+        reactor.Counters.Shed += refused.Admission == AdmissionResult.Refused ? 0 : 1;
         return refused;
     }
 
-    /// <summary>Returns a closed connection's lease and object.</summary>
-    internal void Release(Connection connection, ConnectionLease lease)
+    /// <summary>Takes back a closed connection and its lease.</summary>
+    public void Release(Connection connection, ConnectionLease lease)
     {
-        _limiter.Leave(lease);
-        Connections.Return(connection);
+        limiter.Leave(lease);
+        reactor.Connections.Return(connection);
     }
 
     /// <summary>
     /// Beyond the memory limit, resets connections of the largest holders, large ones first, until there is room. Called between two
     /// callbacks only: a reset runs the connection's handler.
     /// </summary>
-    private void RelieveMemory()
+    public void RelieveMemory()
     {
-        if (Accounts.ExcessBytes <= 0 || NowMs < _reliefAtMs)
+        if (reactor.Accounts.ExcessBytes <= 0 || reactor.NowMs < _reliefAtMs)
         {
             return;
         }
 
         int resets = 0;
-        for (long remaining = Accounts.ReliefBytes; remaining > 0 && resets < ResetsPerPass; remaining = Accounts.ReliefBytes)
+        while (reactor.Accounts.ReliefBytes is > 0 and long remaining && resets < ResetsPerPass)
         {
-            ClientAccount largest = Accounts.LargestByBytes(out long secondBytes);
+            ClientAccount largest = reactor.Accounts.LargestByBytes(out long secondBytes);
             int before = resets;
             resets += Reset(largest, Math.Max(secondBytes, largest.Bytes - remaining), ResetsPerPass - resets);
             if (resets == before)
             {
-                _reliefAtMs = NowMs + ReliefPauseMs;
+                _reliefAtMs = reactor.NowMs + ReliefPauseMs;
                 break;
             }
         }
@@ -152,7 +136,7 @@ public sealed partial class Reactor
     {
         int resets = 0;
         long average = account.Bytes / Math.Max(1, account.Connections);
-        for (int remaining = Connections.Slots; remaining > 0; remaining--)
+        for (int remaining = reactor.Connections.Slots; remaining > 0; remaining--)
         {
             if (NextInScan() is not { } connection || !connection.IsOf(account) || connection.Holdings.Bytes < average)
             {
@@ -174,7 +158,9 @@ public sealed partial class Reactor
     /// Whether a new connection may keep its descriptor. For a reserved descriptor another connection is ended, where possible.
     /// </summary>
     private bool HasDescriptorFor(int socket, ClientAccount account) =>
-        !Descriptors.IsReserved(socket) || TryMakeRoom(account, mayBeOwn: true) || Descriptors.MayKeep(socket, account.Connections);
+        !reactor.Descriptors.IsReserved(socket)
+        || TryMakeRoom(account, mayBeOwn: true)
+        || reactor.Descriptors.MayKeep(socket, account.Connections);
 
     /// <summary>
     /// Ends one connection of the client that holds most, an idle one if there is one. If that client is the new connection's own, only an
@@ -190,7 +176,7 @@ public sealed partial class Reactor
         }
 
         Connection? candidate = null;
-        for (int remaining = Math.Min(SlotsPerScan, Connections.Slots); remaining > 0; remaining--)
+        for (int remaining = Math.Min(SlotsPerScan, reactor.Connections.Slots); remaining > 0; remaining--)
         {
             if (NextInScan() is { } connection && connection.IsOf(largest) && (!servedOnly || connection.Holdings.AreServed))
             {
@@ -209,20 +195,17 @@ public sealed partial class Reactor
             return false;
         }
 
-        Counters.Shed++;
-        _limiter.Report(Log, NowMs);
+        reactor.Counters.Shed++;
+        limiter.Report(reactor.Log, reactor.NowMs);
         candidate.Ending.Shed();
         return true;
     }
-
-    /// <summary>All reactors of the group; empty without a group.</summary>
-    internal IReadOnlyList<Reactor> GroupReactors { get; set; } = [];
 
     /// <summary>
     /// Called when accept finds no descriptor; the waiting peer is not known. Ends idle connections, on other reactors if this one has none
     /// (false then).
     /// </summary>
-    internal bool MakeRoomForAccepts()
+    public bool MakeRoomForAccepts()
     {
         if (TryEndIdle())
         {
@@ -231,9 +214,9 @@ public sealed partial class Reactor
 
         foreach (Reactor other in GroupReactors)
         {
-            if (other != this)
+            if (other != reactor)
             {
-                other.Post(EndIdle, other);
+                other.Post(EndIdle, other.Admission);
             }
         }
 
@@ -243,9 +226,9 @@ public sealed partial class Reactor
     /// <summary>Ends idle connections of the client that holds most, up to the size of the reserve.</summary>
     private bool TryEndIdle()
     {
-        ClientAccount largest = Accounts.LargestByDescriptors();
+        ClientAccount largest = reactor.Accounts.LargestByDescriptors();
         int ended = 0;
-        for (int remaining = Connections.Slots; remaining > 0 && ended < Descriptors.Count; remaining--)
+        for (int remaining = reactor.Connections.Slots; remaining > 0 && ended < reactor.Descriptors.Count; remaining--)
         {
             if (NextInScan() is { } connection && connection.IsOf(largest) && connection.IsIdle)
             {
@@ -260,26 +243,26 @@ public sealed partial class Reactor
     /// <summary>The next slot of a round-robin scan, in use or not.</summary>
     private Connection? NextInScan()
     {
-        _scanSlot = _scanSlot + 1 < Connections.Slots ? _scanSlot + 1 : 0;
-        return Connections.PeekAt(_scanSlot);
+        _scanSlot = _scanSlot + 1 < reactor.Connections.Slots ? _scanSlot + 1 : 0;
+        return reactor.Connections.PeekAt(_scanSlot);
     }
 
     /// <summary>
     /// Whether a client with few open files may use a reserved descriptor for one more, for which a connection of the client that holds
     /// most is ended. That is deferred: a reset runs the connection's handler.
     /// </summary>
-    internal bool TryMakeRoomForFile(ClientAccount account)
+    public bool TryMakeRoomForFile(ClientAccount account)
     {
-        if (!Descriptors.AreFewFiles(account.OpenFiles) || !AnotherHoldsMost(account, out _))
+        if (!reactor.Descriptors.AreFewFiles(account.OpenFiles) || !AnotherHoldsMost(account, out _))
         {
             return false;
         }
 
-        Defer(
+        reactor.Defer(
             static state =>
             {
-                (Reactor reactor, ClientAccount account) = ((Reactor, ClientAccount))state!;
-                reactor.TryMakeRoom(account, mayBeOwn: false);
+                (ConnectionAdmission admission, ClientAccount account) = ((ConnectionAdmission, ClientAccount))state!;
+                admission.TryMakeRoom(account, mayBeOwn: false);
             },
             (this, account));
         return true;
@@ -288,22 +271,22 @@ public sealed partial class Reactor
     /// <summary>Whether another client holds most, and more than twice this one's connections.</summary>
     private bool AnotherHoldsMost(ClientAccount account, out ClientAccount largest)
     {
-        largest = Accounts.LargestByDescriptors();
+        largest = reactor.Accounts.LargestByDescriptors();
         return largest != account && largest.Connections > 2 * account.Connections;
     }
 
     /// <summary>Counts a connection that is reset for lack of memory.</summary>
-    internal void NoteStarved()
+    public void NoteStarved()
     {
-        Counters.Starved++;
-        _limiter.Report(Log, NowMs);
+        reactor.Counters.Starved++;
+        limiter.Report(reactor.Log, reactor.NowMs);
     }
 
     /// <summary>Counts a request that is refused because the reactor is overloaded.</summary>
-    internal void NoteRefused()
+    public void NoteRefused()
     {
-        Counters.Refused++;
-        _limiter.Report(Log, NowMs);
+        reactor.Counters.Refused++;
+        limiter.Report(reactor.Log, reactor.NowMs);
     }
 
     /// <summary>The peer's address by getpeername; null where clients have none, or where a proxy reports it later.</summary>
@@ -315,7 +298,7 @@ public sealed partial class Reactor
         }
 
         Span<byte> address = stackalloc byte[ClientAddress.SocketAddressBytesMax];
-        int bytes = Backend.PeerAddress(socket, address);
+        int bytes = reactor.Backend.PeerAddress(socket, address);
         return bytes < 0 ? null : ClientAddress.Of(address[..Math.Min(bytes, address.Length)]);
     }
 }
