@@ -1,13 +1,18 @@
 using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.InteropServices;
+using Millrace.Interop.Epoll;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Backends.Epoll;
 
-/// <summary>A backend's sockets by descriptor, and the descriptor of each operation.</summary>
-internal sealed class EpollSockets
+/// <summary>A backend's sockets by descriptor, their registrations with epoll, and the descriptor of each operation.</summary>
+internal sealed class EpollSockets(int epoll)
 {
     private const int AtStart = 64;
+
+    private const EpollEventMask IncomingMask =
+        EpollEventMask.Readable | EpollEventMask.PeerHangUp | EpollEventMask.Priority | EpollEventMask.EdgeTriggered;
 
     private EpollSocket[] _sockets = NewSockets(AtStart);
     private readonly int[][] _fdBySlot = [.. Enum.GetValues<OperationKind>().Select(static _ => Array.Empty<int>())];
@@ -26,12 +31,50 @@ internal sealed class EpollSockets
     /// <summary>Whether an event is for the present socket with this descriptor.</summary>
     public bool IsPresent(int fd, ushort generation) => fd < _sockets.Length && _sockets[fd].Generation == generation;
 
+    /// <summary>Registers a socket, for what it receives or accepts.</summary>
+    public int Watch(ref EpollSocket socket, int fd, EpollSocketState kind)
+    {
+        if (kind == EpollSocketState.Listening)
+        {
+            // accept4 has no flag for not blocking; receives and sends have one, so that connections need not be changed.
+            int result = SocketCalls.SetNonBlocking(fd);
+            if (result < 0)
+            {
+                return result;
+            }
+        }
+
+        return Add(ref socket, fd, IncomingMask, kind);
+    }
+
+    /// <summary>Registered for good with the first send that did not fit: responses that always fit need no edge.</summary>
+    public int WatchForWriting(ref EpollSocket socket, int fd)
+    {
+        const EpollEventMask Mask = IncomingMask | EpollEventMask.Writable;
+        int result = socket.Has(EpollSocketState.Watched)
+            ? EpollCalls.Modify(epoll, fd, Mask, DataOf(socket, fd))
+            : Add(ref socket, fd, Mask, EpollSocketState.None);
+        if (result >= 0)
+        {
+            socket.State |= EpollSocketState.WatchedForWriting;
+        }
+
+        return result;
+    }
+
     /// <summary>The descriptor is about to be closed.</summary>
     public void Forget(int fd)
     {
         if (fd < _sockets.Length)
         {
             ref EpollSocket socket = ref _sockets[fd];
+            if (socket.Has(EpollSocketState.Listening))
+            {
+                // The kernel removes a closed socket by itself; but a listening socket may be shared with the process that bound it, and be
+                // taken over again.
+                _ = EpollCalls.Remove(epoll, fd);
+            }
+
             Debug.Assert(!socket.IsArmed && socket.Send < 0, "A socket was closed under an operation.");
             socket = new EpollSocket { Send = -1, Generation = (ushort)(socket.Generation + 1) };
         }
@@ -54,6 +97,26 @@ internal sealed class EpollSockets
     {
         int[] fds = _fdBySlot[(int)token.Kind];
         return token.Slot < fds.Length ? fds[token.Slot] : 0;
+    }
+
+    private int Add(ref EpollSocket socket, int fd, EpollEventMask mask, EpollSocketState kind)
+    {
+        int result = EpollCalls.Add(epoll, fd, mask, DataOf(socket, fd));
+        if (result >= 0)
+        {
+            socket.State |= EpollSocketState.Watched | kind | (IsTcp(fd) ? EpollSocketState.ShortReceiveEmpties : EpollSocketState.None);
+        }
+
+        return result;
+    }
+
+    private static ulong DataOf(in EpollSocket socket, int fd) => ((ulong)socket.Generation << 32) | (uint)fd;
+
+    private static bool IsTcp(int socket)
+    {
+        Span<byte> family = stackalloc byte[sizeof(int)];
+        _ = SocketCalls.GetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.Domain, family);
+        return BitConverter.ToInt32(family) is AddressFamilyNumber.InterNetwork or AddressFamilyNumber.InterNetworkV6;
     }
 
     private void Grow(int fd)
