@@ -22,6 +22,12 @@ namespace Millrace.Engine;
 /// </summary>
 public sealed class Reactor
 {
+    // Who owns what:
+    //   Loop.Mailbox              any thread
+    //   Heartbeat, Counters       reactor; read by any thread
+    //   CallbackOwner             reactor; read by the watchdog
+    //   IsHeldUp                  watchdog; read by any thread
+    //   all else                  reactor, while it runs
     private readonly Thread _thread;
     private readonly Func<Backend> _createBackend;
     private readonly CoreAffinity? _pins;
@@ -30,8 +36,12 @@ public sealed class Reactor
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private long _faultsReported;
-    private volatile ICallbackOwner? _callbackOwner;
-    private volatile bool _isHeldUp;
+
+    /// <summary>Owner of the running callback, where known.</summary>
+    internal volatile ICallbackOwner? CallbackOwner;
+
+    /// <summary>Whether one callback has blocked the reactor for long.</summary>
+    internal volatile bool IsHeldUp;
 
     /// <param name="index">Its index in the group.</param>
     /// <param name="limits">The limits; <see cref="Limits.BufferBytes"/> is this reactor's share.</param>
@@ -151,20 +161,6 @@ public sealed class Reactor
     /// <summary>The kernel's thread id, once the thread has started.</summary>
     internal int ThreadId { get; private set; }
 
-    /// <summary>Owner of the running callback, where known. Written by the reactor's thread, read by any.</summary>
-    internal ICallbackOwner? CallbackOwner
-    {
-        get => _callbackOwner;
-        set => _callbackOwner = value;
-    }
-
-    /// <summary>Whether one callback has blocked the reactor for long. Written by the watchdog, read by any thread.</summary>
-    internal bool IsHeldUp
-    {
-        get => _isHeldUp;
-        set => _isHeldUp = value;
-    }
-
     /// <summary>
     /// Connects to an IP address or a unix socket and gives the connection to a handler, as a listener does with accepted ones: it belongs
     /// to this reactor and ends when the handler has returned. It does not count for the limits on client connections
@@ -261,7 +257,7 @@ public sealed class Reactor
     /// </summary>
     internal void PostMovable(Action<object?> continuation, object? state)
     {
-        if (_isHeldUp)
+        if (IsHeldUp)
         {
             ThreadPool.UnsafeQueueUserWorkItem(continuation, state, preferLocal: false);
         }

@@ -10,10 +10,8 @@ internal sealed class ConnectionEndPoints(Connection connection)
     private EndPoint? _remote;
     private EndPoint? _local;
 
-    /// <summary>See <see cref="Connection.RemoteEndPoint"/>.</summary>
     public EndPoint? Remote => !IsOpen ? null : _remote ?? SocketEndPoint.OfPeer(connection.Descriptor, Listener.EndPoint);
 
-    /// <summary>See <see cref="Connection.LocalEndPoint"/>.</summary>
     public EndPoint? Local => !IsOpen ? null
         : _local ?? (Listener.IsOneAddress ? Listener.EndPoint : SocketEndPoint.OfSocket(connection.Descriptor, Listener.EndPoint));
 
@@ -37,7 +35,6 @@ internal sealed class ConnectionEndPoints(Connection connection)
         AreProxied = false;
     }
 
-    /// <summary>See <see cref="Connection.KeepRemoteEndPoint"/>.</summary>
     public EndPoint? KeepRemote() =>
         _remote ??= SocketEndPoint.Unmapped(Remote) ?? (Listener.EndPoint as UnixDomainSocketEndPoint);
 

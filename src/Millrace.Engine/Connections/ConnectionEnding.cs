@@ -226,22 +226,18 @@ internal sealed class ConnectionEnding(Connection connection)
             return;
         }
 
-        if (connection.Receiver.IsArmed)
-        {
-            connection.Receiver.SubmitCancel();
-        }
-
-        if (connection.Sender.IsInFlight && !connection.Sender.IsNoticeAwaited)
-        {
-            connection.Sender.SubmitCancel();
-        }
-
-        if (connection.IsReadingFile)
-        {
-            connection.FileReader.SubmitCancel();
-        }
-
+        CancelIf(connection.Receiver.IsArmed, OperationKind.Receive);
+        CancelIf(connection.Sender.IsInFlight && !connection.Sender.IsNoticeAwaited, OperationKind.Send);
+        CancelIf(connection.IsReadingFile, OperationKind.FileRead);
         CancelAgainMs = _cancelRetry.NextMs(connection.Reactor.NowMs);
         connection.Timers.WakeAt(CancelAgainMs);
+    }
+
+    private void CancelIf(bool isInFlight, OperationKind kind)
+    {
+        if (isInFlight)
+        {
+            connection.Backend.SubmitCancel(connection.Token(kind));
+        }
     }
 }

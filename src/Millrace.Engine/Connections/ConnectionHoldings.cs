@@ -67,7 +67,6 @@ internal sealed class ConnectionHoldings(Reactor reactor)
         _account!.Bytes += bytes;
     }
 
-    /// <summary>See <see cref="Connection.TryHoldFile"/>.</summary>
     public bool TryHoldFile(int descriptor)
     {
         bool mayHold = reactor.Descriptors.MayOpen(descriptor, _account!.OpenFiles) || reactor.Admission.TryMakeRoomForFile(_account);

@@ -92,7 +92,6 @@ internal sealed class ConnectionTimers(Connection connection)
         return connection.Phase == ConnectionPhase.Lingering ? Math.Min(nearest, LingerDeadlineMs) : nearest;
     }
 
-    /// <summary>See <see cref="Connection.SetReadDeadline(TimeSpan)"/>.</summary>
     public void SetReadDeadline(long atMs)
     {
         _readCheckMs = long.MaxValue;
@@ -103,7 +102,6 @@ internal sealed class ConnectionTimers(Connection connection)
         }
     }
 
-    /// <summary>See <see cref="Connection.SetReadRate"/>.</summary>
     public void SetReadRate(int bytesPerSecond, TimeSpan window)
     {
         _readRate ??= new TransferRateLimit();

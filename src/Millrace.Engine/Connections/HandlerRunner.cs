@@ -96,7 +96,6 @@ internal sealed class HandlerRunner
         }
     }
 
-    /// <summary>See <see cref="Connection.WaitIdle"/>.</summary>
     public void WaitIdle(long untilMs)
     {
         _connection.AssertUsable();

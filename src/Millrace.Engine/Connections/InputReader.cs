@@ -46,7 +46,6 @@ internal sealed class InputReader(Connection connection)
         HasConsumed = false;
     }
 
-    /// <summary>See <see cref="Connection.ReadAsync"/> and <see cref="Connection.ReadIdleAsync"/>.</summary>
     public ValueTask<ReadOutcome> ReadAsync(bool idle)
     {
         connection.AssertUsable();

@@ -105,8 +105,6 @@ internal sealed class OutputFileReader(Connection connection)
         connection.Progress();
     }
 
-    public void SubmitCancel() => connection.Backend.SubmitCancel(connection.Token(OperationKind.FileRead));
-
     /// <summary>
     /// The reactor ends while the read is outstanding: the handler's wait fails. The kernel still owns the memory, which stays as it is.
     /// </summary>

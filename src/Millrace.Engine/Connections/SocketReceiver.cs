@@ -120,11 +120,9 @@ internal sealed class SocketReceiver(Connection connection)
         if (IsArmed && !_isCancelled)
         {
             _isCancelled = true;
-            SubmitCancel();
+            connection.Backend.SubmitCancel(connection.Token(OperationKind.Receive));
         }
     }
-
-    public void SubmitCancel() => connection.Backend.SubmitCancel(connection.Token(OperationKind.Receive));
 
     /// <summary>From now on input is discarded, up to a limit.</summary>
     public void BeginDiscard() => _discardBytesLeft = connection.Limits.LingerBytes;

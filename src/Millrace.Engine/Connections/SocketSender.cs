@@ -65,10 +65,8 @@ internal sealed class SocketSender(Connection connection)
 
     public FilePageSender Pages => _pages ??= new FilePageSender(connection);
 
-    /// <summary>See <see cref="Connection.WrittenBytes"/>.</summary>
     public long WrittenBytes => _takenBytes + connection.Writer.Bytes;
 
-    /// <summary>See <see cref="Connection.TransferredBytes"/>.</summary>
     public long TransferredBytes => _takenBytes - PlainBytesOf(UnsentBytes);
 
     /// <summary>Whether the connection only has to close after the batch that is about to be sent.</summary>
@@ -228,8 +226,6 @@ internal sealed class SocketSender(Connection connection)
 
         connection.Progress();
     }
-
-    public void SubmitCancel() => connection.Backend.SubmitCancel(connection.Token(OperationKind.Send));
 
     /// <summary>The output is lost: drops what the kernel does not hold.</summary>
     public void Break()

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using Millrace.Engine.Backends;
-using Millrace.Engine.Connections;
 
 namespace Millrace.Engine.Loop;
 
@@ -14,10 +13,14 @@ internal sealed class ReactorLoop
 
     private readonly Reactor _reactor;
     private readonly Action? _onIdle;
-    private readonly FlushQueue _flushes;
-    private readonly YieldQueue _yielded;
-    private readonly Queue<Connection> _awaitingBuffer = new();
     private readonly List<(Action<object?> Action, object? State)> _deferred = [];
+
+    /// <summary>Connections that flushed output in this iteration, in order.</summary>
+    private readonly List<Connection> _flushes = [];
+
+    /// <summary>Continuations of handlers that yielded, in order.</summary>
+    private readonly Queue<Action> _yielded = new();
+    private readonly Queue<Connection> _awaitingBuffer = new();
     private readonly List<int> _expired = [];
 
     /// <param name="reactor">The reactor.</param>
@@ -26,8 +29,6 @@ internal sealed class ReactorLoop
     {
         _reactor = reactor;
         _onIdle = onIdle;
-        _flushes = new FlushQueue(reactor.Heartbeat);
-        _yielded = new YieldQueue(BeginPost);
         Mailbox = new Mailbox(WakeUp, BeginPost);
     }
 
@@ -37,11 +38,10 @@ internal sealed class ReactorLoop
     /// <summary>Whether connections wait for a receive buffer.</summary>
     public bool HasStarved => _awaitingBuffer.Count > 0;
 
-    /// <summary>See <see cref="Reactor.Defer"/>.</summary>
     public void Defer(Action<object?> action, object? state) => _deferred.Add((action, state));
 
     /// <summary>Runs a continuation in a later iteration, after those postponed before.</summary>
-    public void Postpone(Action continuation) => _yielded.Add(continuation);
+    public void Postpone(Action continuation) => _yielded.Enqueue(continuation);
 
     /// <summary>Sends what a connection has flushed at the end of the iteration.</summary>
     public void QueueFlush(Connection connection) => _flushes.Add(connection);
@@ -65,7 +65,12 @@ internal sealed class ReactorLoop
         // The last iteration's continuations still run, so that no awaiter hangs.
         RunDeferred();
         _reactor.Heartbeat.BeginWait();
-        _yielded.MoveTo(Mailbox);
+        // The mailbox runs them even when closed, so that their awaiters learn it.
+        while (_yielded.TryDequeue(out Action? continuation))
+        {
+            Mailbox.PostContinuation(static continuation => ((Action)continuation!)(), continuation);
+        }
+
         Close();
     }
 
@@ -83,7 +88,7 @@ internal sealed class ReactorLoop
 
         RunTimers();
         RunDeferred();
-        _flushes.Send(_reactor.Budget);
+        SendFlushes();
         _reactor.Admission.RelieveMemory();
         if (_reactor.Shutdown.IsDone())
         {
@@ -118,7 +123,7 @@ internal sealed class ReactorLoop
 
         if (yielded > 0)
         {
-            _yielded.RunFor(yielded, _reactor.Budget);
+            RunYielded(yielded);
             _reactor.Context.Clear();
         }
 
@@ -189,6 +194,44 @@ internal sealed class ReactorLoop
         }
 
         _deferred.Clear();
+    }
+
+    /// <summary>
+    /// Small sends all go out at the end of the iteration; large ones as far as its byte budget goes, the others first in the next one.
+    /// </summary>
+    private void SendFlushes()
+    {
+        int kept = 0;
+        _reactor.Budget.BeginSends();
+        // By index: the completion of a flush may queue another.
+        for (int i = 0; i < _flushes.Count; i++)
+        {
+            Connection connection = _flushes[i];
+            if (_reactor.Budget.TrySend(connection.Writer.Bytes))
+            {
+                _reactor.Heartbeat.Beat();
+                connection.Sender.SendFlushed();
+            }
+            else
+            {
+                _flushes[kept++] = connection;
+            }
+        }
+
+        _flushes.RemoveRange(kept, _flushes.Count - kept);
+    }
+
+    /// <summary>Runs those that have waited longest, for the time of one phase, and at least one of those before the iteration.</summary>
+    private void RunYielded(int most)
+    {
+        _reactor.Budget.BeginPhase(IterationBudget.PhaseTicks);
+        do
+        {
+            BeginPost();
+            _reactor.Budget.BeginSlice(waiting: _yielded.Count - 1);
+            _yielded.Dequeue()();
+        }
+        while (--most > 0 && !_reactor.Budget.IsPhaseOver);
     }
 
     /// <summary>The iteration's buffers are returned: retries as many waiting receives as there are buffers, in order of arrival.</summary>

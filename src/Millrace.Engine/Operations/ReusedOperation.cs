@@ -2,7 +2,9 @@ using System.Threading.Tasks.Sources;
 
 namespace Millrace.Engine.Operations;
 
-/// <summary>An operation that is awaited and reused: its object is free again after its awaiter has read the result. Reactor thread.</summary>
+/// <summary>
+/// An operation that is awaited and reused: its object is free again after its awaiter has read the result. Reactor thread.
+/// </summary>
 internal abstract class ReusedOperation(Reactor reactor) : ReactorOperation(reactor), IValueTaskSource, IValueTaskSource<int>
 {
     private ManualResetValueTaskSourceCore<int> _core;

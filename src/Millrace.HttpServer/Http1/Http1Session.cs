@@ -342,7 +342,9 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     /// The preface counts only as the first bytes of a connection.
     /// </summary>
     private PrefaceMatch MatchPreface(HeadResult result, ReadOnlySpan<byte> input) =>
-        result.Refusal == HeadRefusal.VersionNotSupported && !connection.Reader.HasConsumed ? ConnectionPreface.Match(input) : PrefaceMatch.No;
+        result.Refusal == HeadRefusal.VersionNotSupported && !connection.Reader.HasConsumed
+            ? ConnectionPreface.Match(input)
+            : PrefaceMatch.No;
 
     private Next ReadMore()
     {

@@ -70,7 +70,7 @@ internal static class ConnectionAudit
         bool isSending = connection.IsReadingFile
             || connection.Sender.IsInFlight
             || (!connection.Sender.IsIdle && connection.Timers.IsSendDelayed)
-            || ConnectionState.Flushed(ConnectionState.Flushes(connection.Reactor.Loop)).Contains(connection);
+            || ConnectionState.Flushes(connection.Reactor.Loop).Contains(connection);
         // Of a read into its own memory only the handler knows whose it is.
         bool mayBeReadingFiles = connection.Reactor.Operations.Count > 0;
         bool isReading = connection.Reader.IsWaitingOrIdle;

@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using Millrace.Engine;
-using Millrace.Engine.Connections;
 using Millrace.Engine.Loop;
 
 namespace Millrace.Simulation.Tests.Runs;
@@ -12,10 +11,7 @@ internal static class ConnectionState
     public static extern ref Queue<Connection> AwaitingBuffer(ReactorLoop loop);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_flushes")]
-    public static extern ref FlushQueue Flushes(ReactorLoop loop);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_connections")]
-    public static extern ref List<Connection> Flushed(FlushQueue flushes);
+    public static extern ref List<Connection> Flushes(ReactorLoop loop);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_bucket")]
     public static extern ref int[] Buckets(TimerWheel wheel);
