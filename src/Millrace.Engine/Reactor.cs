@@ -1,7 +1,10 @@
-using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Accounting;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
+using Millrace.Engine.Connecting;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Diagnostics;
 using Millrace.Engine.Listening;
@@ -17,27 +20,28 @@ namespace Millrace.Engine;
 /// actions, sends what was flushed, enters the kernel once, and dispatches the completions, each of which runs its handler inline. Only the
 /// reactor's thread touches what the reactor owns; other threads use <see cref="Post"/>.
 /// </summary>
-public sealed partial class Reactor
+public sealed class Reactor
 {
-    /// <summary>Three weeks: the longest wait that both backends' calls accept. The loop then waits again.</summary>
-    private const long LongestWaitMs = int.MaxValue;
-
+    // Who owns what:
+    //   Loop.Mailbox              any thread
+    //   Heartbeat, Counters       reactor; read by any thread
+    //   CallbackOwner             reactor; read by the watchdog
+    //   IsHeldUp                  watchdog; read by any thread
+    //   all else                  reactor, while it runs
     private readonly Thread _thread;
     private readonly Func<Backend> _createBackend;
     private readonly CoreAffinity? _pins;
-    private readonly Mailbox _mailbox;
     private readonly string _group;
-    private readonly List<Acceptor?> _acceptors = [];
-    private readonly FlushQueue _flushes;
-    private readonly List<(Action<object?> Action, object? State)> _deferred = [];
-    private readonly Queue<Connection> _awaitingBuffer = new();
-    private readonly YieldQueue _yielded;
-    private readonly Action? _onIdle;
-    private readonly List<int> _expired = [];
     private readonly LogRateLimiter _faultLogLimiter = new();
-    private long _faultsReported;
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private long _faultsReported;
+
+    /// <summary>Owner of the running callback, where known.</summary>
+    internal volatile ICallbackOwner? CallbackOwner;
+
+    /// <summary>Whether one callback has blocked the reactor for long.</summary>
+    internal volatile bool IsHeldUp;
 
     /// <param name="index">Its index in the group.</param>
     /// <param name="limits">The limits; <see cref="Limits.BufferBytes"/> is this reactor's share.</param>
@@ -59,7 +63,6 @@ public sealed partial class Reactor
         CoreAffinity? pins = null,
         Action? onIdle = null)
     {
-        _onIdle = onIdle;
         Index = index;
         _group = group;
         Limits = limits;
@@ -67,14 +70,14 @@ public sealed partial class Reactor
         Pools = new BlockPools(limits.BufferBytes, reservedBytes: limits.BufferBytes / 8);
         Batches = new OutputBatchPool(Pools);
         Accounts = new ClientAccounts(Pools, limits.BufferBytes);
-        _limiter = limiter ?? new ConnectionLimiter(limits);
+        Admission = new ConnectionAdmission(this, limiter ?? new ConnectionLimiter(limits));
+        Acceptors = new AcceptorTable(this);
+        Shutdown = new ReactorShutdown(this);
         WriteStallMs = (long)limits.WriteStall.TotalMilliseconds;
         _createBackend = createBackend;
         _pins = pins;
         Heartbeat = heartbeat ?? new LoopHeartbeat();
-        _flushes = new FlushQueue(Heartbeat);
-        _mailbox = new Mailbox(WakeUp, BeginPost);
-        _yielded = new YieldQueue(BeginPost);
+        Loop = new ReactorLoop(this, onIdle);
         Connections = new ConnectionTable(this);
         _thread = new Thread(Run) { IsBackground = true, Name = $"{group.ToLowerInvariant()}-{index}" };
     }
@@ -92,7 +95,7 @@ public sealed partial class Reactor
     /// <summary>
     /// Whether the group is stopping: handlers should finish what they are doing and end their connections. Reactor thread.
     /// </summary>
-    public bool IsDraining { get; private set; }
+    public bool IsDraining => Shutdown.HasBegun;
 
     /// <summary>
     /// Whether memory for connections is running out: handlers should refuse new work, so that work in progress can finish. Reactor thread.
@@ -100,7 +103,7 @@ public sealed partial class Reactor
     public bool IsOverloaded => Accounts.IsShort;
 
     /// <summary>Whether the reactor has ended: posted actions no longer run. Any thread.</summary>
-    public bool HasEnded => _mailbox.IsClosed;
+    public bool HasEnded => Loop.Mailbox.IsClosed;
 
     /// <inheritdoc cref="MemoryTrimmer.IsIdle"/>
     internal bool IsIdle => MemoryTrimmer.IsIdle;
@@ -124,6 +127,18 @@ public sealed partial class Reactor
 
     internal ConnectionTable Connections { get; }
 
+    internal ConnectionAdmission Admission { get; }
+
+    internal AcceptorTable Acceptors { get; }
+
+    internal ReactorShutdown Shutdown { get; }
+
+    internal ReactorLoop Loop { get; }
+
+    internal AmbientContext Context { get; } = new();
+
+    internal OperationTable Operations { get; private set; } = null!;
+
     /// <summary>Gives back memory kept for the next peak when no peak comes.</summary>
     internal MemoryTrimmer MemoryTrimmer { get; } = new();
 
@@ -136,7 +151,157 @@ public sealed partial class Reactor
     internal long WriteStallMs { get; }
 
     /// <summary>Monotonic milliseconds, read once per iteration.</summary>
-    internal long NowMs { get; private set; }
+    internal long NowMs { get; set; }
+
+    /// <summary>The current time; <see cref="NowMs"/> is that of the iteration's start.</summary>
+    internal long ClockMs => Backend.NowMs;
+
+    internal LoopHeartbeat Heartbeat { get; }
+
+    /// <summary>The kernel's thread id, once the thread has started.</summary>
+    internal int ThreadId { get; private set; }
+
+    /// <summary>
+    /// Connects to an IP address or a unix socket and gives the connection to a handler, as a listener does with accepted ones: it belongs
+    /// to this reactor and ends when the handler has returned. It does not count for the limits on client connections
+    /// (<see cref="Limits.Connections"/>). Completes, on the reactor's thread, when the handler has run as far as its first wait. Reactor
+    /// thread.
+    /// </summary>
+    /// <param name="endPoint">The address. Resolve names first.</param>
+    /// <param name="handler">Serves the connection from its first byte to its last.</param>
+    /// <param name="cancellation">Cancels the attempt.</param>
+    /// <exception cref="SocketException">
+    /// The attempt failed, or took longer than <see cref="Limits.ConnectTimeout"/> (<see cref="SocketError.TimedOut"/>); the message names
+    /// cause and remedy.
+    /// </exception>
+    /// <exception cref="OperationCanceledException">It was cancelled, or the reactor stops.</exception>
+    /// <exception cref="NotSupportedException">The address is of a kind that cannot be connected to.</exception>
+    /// <exception cref="InvalidOperationException">The caller is not on the reactor's thread.</exception>
+    public Task ConnectAsync(EndPoint endPoint, ConnectionHandler handler, CancellationToken cancellation = default) =>
+        ConnectAsync(endPoint, handler, ConnectSettings.Of(Limits), cancellation);
+
+    /// <summary>The same with another time limit; <see cref="Timeout.InfiniteTimeSpan"/>: as long as the kernel tries.</summary>
+    /// <inheritdoc cref="ConnectAsync(EndPoint, ConnectionHandler, CancellationToken)"/>
+    public Task ConnectAsync(
+        EndPoint endPoint, ConnectionHandler handler, TimeSpan timeout, CancellationToken cancellation = default)
+    {
+        TimeLimit.Require(timeout);
+        return ConnectAsync(endPoint, handler, ConnectSettings.Of(Limits) with { Timeout = timeout }, cancellation);
+    }
+
+    internal Task ConnectAsync(EndPoint endPoint, ConnectionHandler handler, ConnectSettings settings, CancellationToken cancellation) =>
+        ConnectOperation.ConnectAsync(this, endPoint, handler, settings, cancellation);
+
+    /// <summary>
+    /// Waits, as <see cref="Task.Delay(TimeSpan)"/> does, but continues in the reactor's loop and allocates nothing; it completes up to 8
+    /// ms late. Await it once. Reactor thread.
+    /// </summary>
+    /// <param name="time">How long; <see cref="Timeout.InfiniteTimeSpan"/>: until cancelled.</param>
+    /// <param name="cancellation">Ends it early.</param>
+    /// <exception cref="OperationCanceledException">It was cancelled, or the reactor reached its drain deadline.</exception>
+    /// <exception cref="InvalidOperationException">The caller is not on the reactor's thread.</exception>
+    public ValueTask Delay(TimeSpan time, CancellationToken cancellation = default)
+    {
+        AssertReactorThread();
+        TimeLimit.Require(time);
+        return Operations.RentDelay().Begin(TimeLimit.After(ClockMs, time), cancellation);
+    }
+
+    /// <summary>
+    /// Reads from a file as an operation on the reactor's ring, without a thread that waits for the disk. Returns the number of bytes read:
+    /// fewer than requested only before the end of the file, 0 at the end. The kernel owns the memory until completion, also after a
+    /// cancellation. Await it once; allocates nothing. Reactor thread.
+    /// </summary>
+    /// <param name="file">Kept open while it is read.</param>
+    /// <param name="destination">Where the bytes go.</param>
+    /// <param name="offset">The position in the file.</param>
+    /// <param name="cancellation">Cancels the read, unless the disk has begun it.</param>
+    /// <exception cref="IOException">The file cannot be read; its HResult is the error number.</exception>
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    /// <exception cref="OperationCanceledException">It was cancelled, or the reactor stops.</exception>
+    /// <exception cref="InvalidOperationException">The caller is not on the reactor's thread.</exception>
+    public ValueTask<int> ReadFileAsync(
+        SafeFileHandle file, Memory<byte> destination, long offset, CancellationToken cancellation = default)
+    {
+        AssertReactorThread();
+        ArgumentNullException.ThrowIfNull(file);
+        ArgumentOutOfRangeException.ThrowIfNegative(offset);
+        return Operations.RentRead().Begin(file, destination, offset, cancellation);
+    }
+
+    /// <summary>The same by descriptor into native memory. The caller owns both and keeps them until the read has ended.</summary>
+    internal unsafe ValueTask<int> ReadDescriptorAsync(int file, byte* destination, int bytes, long offset)
+    {
+        AssertReactorThread();
+        return Operations.RentRead().Begin(file, destination, bytes, offset);
+    }
+
+    /// <summary>
+    /// Runs an action on the reactor's thread, in order of posting; never, if the reactor has ended. The action must not throw, and starts
+    /// without ambient values (<see cref="AsyncLocal{T}"/>). Any thread.
+    /// </summary>
+    public void Post(Action<object?> action, object? state)
+    {
+        ArgumentNullException.ThrowIfNull(action);
+        Loop.Mailbox.Post(action, state);
+    }
+
+    /// <summary>
+    /// As <see cref="Post"/>, but runs on the thread pool if the reactor has ended, so that no awaiter hangs. Any thread.
+    /// </summary>
+    internal void PostContinuation(Action<object?> continuation, object? state) => Loop.Mailbox.PostContinuation(continuation, state);
+
+    /// <summary>
+    /// Runs a continuation that does not touch the reactor's state: on the reactor, or on the thread pool while the reactor is blocked or
+    /// has ended. Any thread.
+    /// </summary>
+    internal void PostMovable(Action<object?> continuation, object? state)
+    {
+        if (IsHeldUp)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(continuation, state, preferLocal: false);
+        }
+        else
+        {
+            Loop.Mailbox.PostMovable(continuation, state);
+        }
+    }
+
+    /// <summary>
+    /// As <see cref="PostMovable"/>, but after the present callback, so that its caller has seen what it returned. If the callback blocks
+    /// the reactor, it runs earlier, at the watchdog's next check. Reactor thread.
+    /// </summary>
+    internal void PostAfterCallback(Action<object?> continuation, object? state)
+    {
+        AssertReactorThread();
+        Loop.Mailbox.PostMovable(continuation, state);
+    }
+
+    /// <summary>
+    /// Moves continuations of <see cref="PostMovable"/> to the thread pool. Called repeatedly while the reactor is blocked: a post may have
+    /// been in progress the first time. Any thread.
+    /// </summary>
+    internal void HandOver() => Loop.Mailbox.MoveToPool();
+
+    /// <summary>
+    /// Switches to the reactor's thread: <c>await connection.Reactor.SwitchTo();</c>. If the reactor has ended, the await throws
+    /// <see cref="ObjectDisposedException"/> on the thread pool. Any thread.
+    /// </summary>
+    public ReactorAwaitable SwitchTo() => new(this);
+
+    /// <summary>Lets a handler with much to do continue in the next loop iteration, after all other connections. Reactor thread.</summary>
+    public YieldAwaitable Yield()
+    {
+        AssertReactorThread();
+        return new YieldAwaitable(this);
+    }
+
+    /// <summary>Runs a continuation in a later iteration, after those postponed before.</summary>
+    internal void Postpone(Action continuation)
+    {
+        AssertReactorThread();
+        Loop.Postpone(continuation);
+    }
 
     /// <summary>
     /// Runs an action at the end of this iteration, after its completions and before flushed output is sent: output of several events of an
@@ -145,7 +310,7 @@ public sealed partial class Reactor
     internal void Defer(Action<object?> action, object? state)
     {
         AssertReactorThread();
-        _deferred.Add((action, state));
+        Loop.Defer(action, state);
     }
 
     /// <summary>Throws on other threads, in Release builds too: a race on a connection would mix bytes.</summary>
@@ -171,7 +336,7 @@ public sealed partial class Reactor
         Post(static state =>
         {
             var (reactor, drain) = ((Reactor, TimeSpan))state!;
-            reactor.BeginDrain(drain);
+            reactor.Shutdown.Begin(drain);
         }, (this, drain));
         return _ended.Task;
     }
@@ -192,21 +357,13 @@ public sealed partial class Reactor
         }
     }
 
-    internal void QueueFlush(Connection connection) => _flushes.Add(connection);
-
-    /// <summary>Whether connections wait for a receive buffer.</summary>
-    internal bool HasStarved => _awaitingBuffer.Count > 0;
-
-    internal void QueueStarved(Connection connection)
-    {
-        Counters.ReceivesStarved++;
-        _awaitingBuffer.Enqueue(connection);
-    }
+    /// <summary>Counts a request that is refused because the reactor is overloaded.</summary>
+    internal void NoteRefused() => Admission.NoteRefused();
 
     private void Run()
     {
         Current = this;
-        _ownContext = ExecutionContext.Capture();
+        Context.Capture();
         ThreadId = ThreadCalls.GetId();
         // Pin before the ring is created: its memory belongs to the NUMA node that touches it first.
         _pins?.Pin(Index);
@@ -218,7 +375,7 @@ public sealed partial class Reactor
         catch (Exception error)
 #pragma warning restore CA1031
         {
-            _mailbox.Close(Abandon);
+            Loop.Close();
             _started.SetException(error);
             return;
         }
@@ -226,18 +383,8 @@ public sealed partial class Reactor
         _started.SetResult();
         try
         {
-            Heartbeat.EndWait();
-            while (RunIteration())
-            {
-            }
-
-            AbandonWaits();
-            // The last iteration's continuations still run, so that no awaiter hangs.
-            RunDeferred();
-            Heartbeat.BeginWait();
-            _yielded.MoveTo(_mailbox);
-            _mailbox.Close(Abandon);
-            TearDown();
+            Loop.Run();
+            Shutdown.TearDown();
         }
 #pragma warning disable CA1031 // A failed reactor ends the process: a partly working server that looks healthy is worse than none.
         catch (Exception error)
@@ -263,7 +410,7 @@ public sealed partial class Reactor
             NowMs = backend.NowMs;
             Timers = new TimerWheel(NowMs);
             Budget = new IterationBudget(backend);
-            Operations = new OperationTable(NowMs);
+            Operations = new OperationTable(this, NowMs);
         }
         catch
         {
@@ -279,174 +426,9 @@ public sealed partial class Reactor
     }
 
     /// <summary>Names the posted action that threw, if one did.</summary>
-    private string WhereItFailed() => _mailbox.Running is { Method: var method }
+    private string WhereItFailed() => Loop.Mailbox.Running is { Method: var method }
         ? $" in an action that was posted to it ({method.DeclaringType?.Name}.{method.Name})"
         : "";
-
-    /// <summary>One loop iteration; false when the reactor has ended, which is checked before the wait.</summary>
-    private bool RunIteration()
-    {
-        if (_mailbox.IsAnnounced)
-        {
-            Counters.Posts += _mailbox.Drain();
-            ReturnTo(_ownContext);
-        }
-
-        RunTimers();
-        RunDeferred();
-        _flushes.Send(Budget);
-        RelieveMemory();
-        if (IsDrained())
-        {
-            return false;
-        }
-
-        Heartbeat.BeginWait();
-        // Dekker pattern: the poster enqueues, fences (in the mailbox), and reads IsWaiting; the loop sets IsWaiting, fences, and reads the
-        // queue. One of them sees the other.
-        Interlocked.MemoryBarrier();
-        int yielded = _yielded.Count;
-        bool isBusy = _mailbox.IsAnnounced || _deferred.Count > 0 || HasStarved || yielded > 0 || _flushes.Count > 0;
-        ReadOnlySpan<Completion> completions = Backend.Poll(isBusy ? 0 : WaitMs());
-        Heartbeat.EndWait();
-        NowMs = Backend.NowMs;
-        Counters.Iterations++;
-        Counters.Completions += completions.Length;
-        Budget.BeginPhase(IterationBudget.PhaseTicks);
-        for (int i = 0; i < completions.Length; i++)
-        {
-            Prefetch(completions, i);
-            Heartbeat.Beat();
-            Budget.BeginSlice(waiting: _yielded.Count + completions.Length - i - 1);
-            Dispatch(completions[i]);
-            RelieveMemory();
-        }
-
-        if (completions.Length > 0)
-        {
-            MemoryTrimmer.Arm(NowMs);
-        }
-
-        if (yielded > 0)
-        {
-            _yielded.RunFor(yielded, Budget);
-            ReturnTo(_ownContext);
-        }
-
-        RetryAllStarved();
-        return true;
-    }
-
-    private void Dispatch(in Completion completion)
-    {
-        OperationToken token = completion.Token;
-        switch (token.Kind)
-        {
-            case OperationKind.Receive:
-                Connections.Find(token)?.OnReceived(completion);
-                break;
-            case OperationKind.Send:
-                Connections.Find(token)?.OnSent(completion);
-                break;
-            case OperationKind.FileRead:
-                Connections.Find(token)?.OnFileRead(completion);
-                break;
-            case OperationKind.Accept:
-                _acceptors[token.Slot]?.OnAccepted(completion);
-                break;
-            case OperationKind.Connect or OperationKind.FileReadOperation:
-                Operations.Find(token)?.OnCompleted(completion);
-                break;
-            case OperationKind.Cancel:
-                // The cancelled operation reports its own end; CancelRetry repeats a cancel that had no effect.
-                break;
-            default:
-                throw new UnreachableException($"A completion of kind {token.Kind} is not expected.");
-        }
-
-        if (completion.HasBuffer)
-        {
-            Backend.ReturnBuffer(completion.BufferId);
-        }
-    }
-
-    private void RunTimers()
-    {
-        Timers.Advance(NowMs, _expired);
-        foreach (int slot in _expired)
-        {
-            Heartbeat.Beat();
-            Connections.At(slot).OnTimer(NowMs);
-        }
-
-        _expired.Clear();
-        Operations.RunDue(NowMs);
-        if (MemoryTrimmer.RunDue(NowMs, Counters.Completions))
-        {
-            _onIdle?.Invoke();
-        }
-
-        foreach (Acceptor? acceptor in _acceptors)
-        {
-            if (NowMs >= acceptor?.DueMs)
-            {
-                acceptor.OnDue();
-            }
-        }
-    }
-
-    private void RunDeferred()
-    {
-        // By index: an action may defer another (a flush, say), which belongs to this iteration too.
-        for (int i = 0; i < _deferred.Count; i++)
-        {
-            (Action<object?> action, object? state) = _deferred[i];
-            Heartbeat.Beat();
-            action(state);
-        }
-
-        _deferred.Clear();
-    }
-
-    /// <summary>The iteration's buffers are returned: retries as many waiting receives as there are buffers, in order of arrival.</summary>
-    private void RetryAllStarved()
-    {
-        for (int count = Math.Min(_awaitingBuffer.Count, Backend.ReceiveBufferCount); count > 0; count--)
-        {
-            _awaitingBuffer.Dequeue().RetryStarved();
-        }
-    }
-
-    private long WaitMs()
-    {
-        long wait = Earlier(Earlier(Timers.WaitMs(NowMs), Operations.NextDueMs(NowMs)), MemoryTrimmer.DueMs);
-        foreach (Acceptor? acceptor in _acceptors)
-        {
-            wait = Earlier(wait, acceptor?.DueMs ?? TimeLimit.Never);
-        }
-
-        return Earlier(Earlier(wait, _abortAtMs), _giveUpAtMs);
-    }
-
-    private long Earlier(long waitMs, long atMs)
-    {
-        if (atMs == long.MaxValue)
-        {
-            return waitMs;
-        }
-
-        long until = Math.Clamp(atMs - NowMs, 0, LongestWaitMs);
-        return waitMs < 0 ? until : Math.Min(waitMs, until);
-    }
-
-    /// <summary>Wakes the loop if it waits; an awake loop reads the mailbox before its next wait. Any thread.</summary>
-    private void WakeUp()
-    {
-        if (Heartbeat.IsWaiting)
-        {
-            Backend.Wake();
-        }
-    }
 
     private static void ThrowWrongThread() => throw new InvalidOperationException(
         "A connection may be used on its reactor's thread only: call 'await connection.Reactor.SwitchTo()' first.");

@@ -51,7 +51,7 @@ public sealed class ReactorGroup : IAsyncDisposable
             _reactors[i] = new Reactor(i, limits, log, MakeBackend, limiter, heartbeat, options.Name, pins, options.OnIdle);
         }
 
-        Array.ForEach(_reactors, reactor => reactor.GroupReactors = _reactors);
+        Array.ForEach(_reactors, reactor => reactor.Admission.GroupReactors = _reactors);
         _balancer = new ConnectionBalancer(_reactors);
         _watchdog = wakeEvent is null ? null : new StallWatchdog(_reactors, _balancer, log, wakeEvent);
         Log = log;
@@ -317,7 +317,8 @@ public sealed class ReactorGroup : IAsyncDisposable
             {
                 Reactor reactor = _reactors[(first + i) % _reactors.Length];
                 await reactor.SwitchTo();
-                acceptors.Add((reactor, reactor.Accept(sockets[i], context, isSharded ? reactor.Acquire : _balancer.Distribute)));
+                Action<int, ListenerContext> serve = isSharded ? reactor.Admission.Acquire : _balancer.Distribute;
+                acceptors.Add((reactor, reactor.Acceptors.Add(sockets[i], context, serve)));
             }
         }
         catch

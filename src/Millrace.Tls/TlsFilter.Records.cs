@@ -166,7 +166,7 @@ internal sealed unsafe partial class TlsFilter
         }
         else if (_pending is not null)
         {
-            Connection.SendFromFilter();
+            Connection.Filters.RequestSend();
         }
     }
 
@@ -269,7 +269,7 @@ internal sealed unsafe partial class TlsFilter
         {
             // Out of memory. The connection cannot be ended in the middle of its send, so the deadline ends it.
             NoteFailure($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}");
-            Connection.SetFilterDeadline(Connection.Reactor.NowMs);
+            Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs);
             return;
         }
 

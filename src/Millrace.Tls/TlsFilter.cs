@@ -58,7 +58,7 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         _terminator = terminator;
         _reactorState = terminator.ReactorStateOf(connection.Reactor);
         _hasQuota = terminator.Quota?.TryTake() != false;
-        connection.SetFilterDeadline(connection.Reactor.NowMs + (_hasQuota ? terminator.HandshakeMs : 0));
+        connection.Timers.SetFilterDeadline(connection.Reactor.NowMs + (_hasQuota ? terminator.HandshakeMs : 0));
     }
 
     /// <summary>Twice what browsers send, with a post-quantum key share.</summary>
@@ -126,7 +126,7 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         _isWaiting = false;
         if (_phase == Phase.Handshake && Connection.Phase == ConnectionPhase.Serving)
         {
-            Connection.Continue(this);
+            Connection.Filters.Continue(this);
         }
     }
 
@@ -143,7 +143,7 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
     public void Evict()
     {
         _isEvicted = true;
-        Connection.SetFilterDeadline(Connection.Reactor.NowMs);
+        Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs);
     }
 
     public override void DeadlineReached()
@@ -156,7 +156,7 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         }
         else if (_phase == Phase.Failed)
         {
-            Connection.EndFromFilter();
+            Connection.Ending.EndFromFilter();
         }
     }
 
@@ -382,7 +382,7 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         _phase = Phase.Established;
         Count(SessionBytes);
         LeaveHalfOpen();
-        Connection.SetFilterDeadline(long.MaxValue);
+        Connection.Timers.SetFilterDeadline(long.MaxValue);
         ReleaseCertificates();
         ReturnQuota();
         _terminator.Counters.Done(LibSsl.SSL_session_reused(_ssl) == 1);
@@ -396,10 +396,10 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         NoteFailure(reason);
         if (_pending is not null)
         {
-            Connection.SendFromFilter();
+            Connection.Filters.RequestSend();
         }
 
-        Connection.EndFromFilter();
+        Connection.Ending.EndFromFilter();
         if (isHandshake)
         {
             // The alert is in the connection's output, and its close may take time.

@@ -22,23 +22,23 @@ public static class TlsListening
     }
 
     /// <summary>Whether a connection uses TLS. Reactor thread.</summary>
-    internal static bool IsTls(this Connection connection) => connection.FindFilter<TlsFilter>() is not null;
+    internal static bool IsTls(this Connection connection) => connection.Filters.Find<TlsFilter>() is not null;
 
     /// <summary>The hosts of a connection's certificate; null without TLS. Reactor thread.</summary>
     internal static CertificateNames? GetCertificateNames(this Connection connection) =>
-        connection.FindFilter<TlsFilter>()?.CertificateNames;
+        connection.Filters.Find<TlsFilter>()?.CertificateNames;
 
     /// <summary>The negotiated parameters; null for a connection without TLS. Reactor thread.</summary>
     public static TlsSession? GetTlsSession(this Connection connection)
     {
         ArgumentNullException.ThrowIfNull(connection);
-        return connection.FindFilter<TlsFilter>()?.DescribeSession();
+        return connection.Filters.Find<TlsFilter>()?.DescribeSession();
     }
 
     /// <summary>The protocol negotiated by ALPN, at no cost; null for a client without ALPN, or without TLS. Reactor thread.</summary>
     public static string? GetApplicationProtocol(this Connection connection)
     {
         ArgumentNullException.ThrowIfNull(connection);
-        return connection.FindFilter<TlsFilter>()?.ApplicationProtocol;
+        return connection.Filters.Find<TlsFilter>()?.ApplicationProtocol;
     }
 }

@@ -23,7 +23,7 @@ public class LateLeaseTests
         // Nobody would end this one any more, and the reactor would stop with its memory in use.
         await script.Reactor.AskAsync(() =>
         {
-            script.Reactor.Acquire(socket: 6, new(new IPEndPoint(IPAddress.Loopback, 1), _ => handlerMayReturn.Task, null));
+            script.Reactor.Admission.Acquire(socket: 6, new(new IPEndPoint(IPAddress.Loopback, 1), _ => handlerMayReturn.Task, null));
             return true;
         });
 

@@ -6,9 +6,8 @@ namespace Millrace.Engine.Buffers;
 
 /// <summary>
 /// A reactor's native memory in three block sizes: 4 KiB for input that arrives in pieces, 32 KiB for responses, 256 KiB for chunks of
-/// large bodies (small enough to stay in the L2 cache between file and socket). Larger blocks are allocated and freed each time. Last
-/// returned, first lent: that block is still in the cache, and the bottom of the stack shows which blocks are not needed. Reactor thread
-/// only.
+/// large bodies (small enough to stay in the L2 cache between file and socket). Larger blocks are allocated and freed each time. Reactor
+/// thread only.
 /// </summary>
 /// <param name="bytesMax">Limit of bytes lent at one time; 0: none.</param>
 /// <param name="reservedBytes">
@@ -34,10 +33,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     /// <summary>All free blocks together are kept up to this fraction of the limit.</summary>
     private const int KeptDivisor = 8;
 
-    private readonly Stack<nint>[] _free = [new(), new(), new()];
-
-    /// <summary>How many blocks of each size have been free all the time since the last <see cref="Trim"/>.</summary>
-    private readonly int[] _unused = new int[Sizes.Length];
+    private readonly FreeStack<nint>[] _free = [new(), new(), new()];
     private readonly BlockLeakDetector _leakDetector = new("block");
 
     private readonly long _bytesMax = bytesMax > 0 ? bytesMax : long.MaxValue;
@@ -76,7 +72,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     private void CheckRoom(int bytes, Connection? holder)
     {
         long beyond = LentBytes + bytes - _bytesMax;
-        if (beyond > 0 && (beyond > reservedBytes || holder is { HoldsLittle: false }))
+        if (beyond > 0 && (beyond > reservedBytes || holder is { Holdings.AreLittle: false }))
         {
             throw new InsufficientMemoryException($"Connections hold {LentBytes:N0} bytes; the limit is {_bytesMax:N0}.");
         }
@@ -110,7 +106,6 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
             return Allocate(bytes);
         }
 
-        _unused[size] = Math.Min(_unused[size], _free[size].Count);
         return (byte*)free;
     }
 
@@ -118,12 +113,10 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     {
         for (int i = 0; i < Sizes.Length; i++)
         {
-            for (int count = all ? _free[i].Count : _unused[i]; count > 0; count--)
+            foreach (nint address in _free[i].Trim(all))
             {
-                Free((byte*)_free[i].Pop(), Sizes[i].Bytes);
+                Free((byte*)address, Sizes[i].Bytes);
             }
-
-            _unused[i] = _free[i].Count;
         }
     }
 
@@ -155,14 +148,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     public void Dispose()
     {
         _leakDetector.ReportOutstanding();
-        for (int i = 0; i < Sizes.Length; i++)
-        {
-            while (_free[i].TryPop(out nint address))
-            {
-                Free((byte*)address, Sizes[i].Bytes);
-            }
-        }
-
+        Trim(all: true);
         Debug.Assert(Lent > 0 || HeldBytes == 0, "Native memory remains although all of it was returned.");
     }
 

@@ -1,5 +1,12 @@
 namespace Millrace.Engine.Buffers;
 
+/// <summary>Keeps free memory for reuse and can give it back. Reactor thread.</summary>
+internal interface ITrimmable
+{
+    /// <summary>Gives back what was not needed since the last call, or all that is not in use.</summary>
+    void Trim(bool all);
+}
+
 /// <summary>
 /// Gives back memory that a reactor keeps for the next peak: every few seconds what was not needed meanwhile, and all that is free once
 /// traffic has nearly ended. While there is nothing to give back it is never due, so that it does not wake an idle process. Reactor thread

@@ -1,10 +1,13 @@
+using System.Globalization;
 using System.Net;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Loop;
 using Millrace.Engine.Operations;
 using Millrace.Interop;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Connecting;
 
@@ -41,6 +44,20 @@ internal sealed class ConnectOperation : ReactorOperation
         address.CopyTo(_address);
     }
 
+    /// <inheritdoc cref="Reactor.ConnectAsync(EndPoint, ConnectionHandler, CancellationToken)"/>
+    public static async Task ConnectAsync(
+        Reactor reactor, EndPoint endPoint, ConnectionHandler handler, ConnectSettings settings, CancellationToken cancellation)
+    {
+        reactor.AssertReactorThread();
+        ArgumentNullException.ThrowIfNull(endPoint);
+        ArgumentNullException.ThrowIfNull(handler);
+        var context = new ListenerContext(endPoint, handler, filters: null) { IsOneAddress = false, TakesPages = false };
+        int socket = ConnectSocket.Open(endPoint, settings);
+        socket = await Create(reactor, socket, endPoint, settings.Timeout).Begin(cancellation);
+        var lease = new ConnectionLease(AdmissionResult.Outbound, null);
+        reactor.Connections.Rent().Open(socket, context, handler, lease, reactor.Accounts.OpenOutbound());
+    }
+
     /// <summary>The connected socket.</summary>
     public ValueTask<int> Begin(CancellationToken cancellation)
     {
@@ -52,6 +69,20 @@ internal sealed class ConnectOperation : ReactorOperation
 
         Submit();
         return _connected.Begin();
+    }
+
+    /// <summary>Creates the attempt, which owns the socket and closes it on failure; closes the socket if that throws.</summary>
+    private static ConnectOperation Create(Reactor reactor, int socket, EndPoint endPoint, TimeSpan timeout)
+    {
+        try
+        {
+            return new ConnectOperation(reactor, endPoint, socket, timeout);
+        }
+        catch
+        {
+            reactor.Backend.CloseSocket(socket);
+            throw;
+        }
     }
 
     public override void OnCompleted(in Completion completion)
@@ -143,4 +174,85 @@ internal sealed class ConnectOperation : ReactorOperation
         Leave();
         _connected.Fail(error);
     }
+}
+
+/// <summary>The settings of one connect.</summary>
+/// <param name="Timeout">The time limit; <see cref="System.Threading.Timeout.InfiniteTimeSpan"/>: as long as the kernel tries.</param>
+/// <param name="NoDelay">Whether small pieces are sent at once (TCP_NODELAY).</param>
+/// <param name="KernelUnsentBytes">See <see cref="Limits.KernelUnsentBytes"/>.</param>
+internal sealed record ConnectSettings(TimeSpan Timeout, bool NoDelay, int KernelUnsentBytes)
+{
+    public static ConnectSettings Of(Limits limits) => new(limits.ConnectTimeout, NoDelay: true, limits.KernelUnsentBytes);
+}
+
+/// <summary>Creates the sockets that connect.</summary>
+internal static class ConnectSocket
+{
+    /// <summary>Opens a socket of the address's family with its options; the caller closes it.</summary>
+    /// <exception cref="NotSupportedException">The address is of a kind that cannot be connected to.</exception>
+    /// <exception cref="SocketException">No socket is available.</exception>
+    public static int Open(EndPoint endPoint, ConnectSettings settings)
+    {
+        if (endPoint is not (IPEndPoint or UnixDomainSocketEndPoint))
+        {
+            throw new NotSupportedException(
+                $"{endPoint} cannot be connected to: give an IPv4, IPv6 or unix socket address (resolve a name first).");
+        }
+
+        int socket = SocketCalls.Socket(SocketEndPoint.Family(endPoint), SocketTypeNumber.Stream);
+        if (socket < 0)
+        {
+            throw ConnectErrors.Of(endPoint, -socket);
+        }
+
+        if (endPoint is IPEndPoint)
+        {
+            // Both options affect only timing: if they are refused, the connection still works.
+            _ = SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NoDelay, settings.NoDelay ? 1 : 0);
+            _ = SocketCalls.SetOption(socket, SocketOptionNumber.LevelTcp, SocketOptionNumber.NotSentLowWater, settings.KernelUnsentBytes);
+        }
+
+        return socket;
+    }
+}
+
+/// <summary>
+/// Creates the exceptions of failed connects: those that a <see cref="Socket"/> throws, so that one handler suits both, with a message that
+/// names cause and remedy.
+/// </summary>
+internal static class ConnectErrors
+{
+    public static SocketException Of(EndPoint endPoint, int errno)
+    {
+        (SocketError error, string? remedy) = errno switch
+        {
+            Errno.ECONNREFUSED => (SocketError.ConnectionRefused, "nothing listens there, start the server or correct the address"),
+            Errno.ETIMEDOUT => (SocketError.TimedOut, "the host is down, or a firewall drops what is sent to it"),
+            Errno.ENETUNREACH => (SocketError.NetworkUnreachable, "there is no route, check 'ip route'"),
+            Errno.EHOSTUNREACH => (SocketError.HostUnreachable, "the host is down, or a firewall refuses it"),
+            Errno.EHOSTDOWN => (SocketError.HostDown, null),
+            Errno.ENETDOWN => (SocketError.NetworkDown, "check 'ip link'"),
+            Errno.ECONNRESET => (SocketError.ConnectionReset, "it listens, but reset the connection"),
+            Errno.ECONNABORTED => (SocketError.ConnectionAborted, null),
+            Errno.ENOENT => (SocketError.AddressNotAvailable, "the socket does not exist, start the server or correct the path"),
+            Errno.EACCES or Errno.EPERM => (SocketError.AccessDenied, "a firewall, or the permissions of the socket's file, forbid it"),
+            Errno.EADDRNOTAVAIL => (SocketError.AddressNotAvailable,
+                "the address does not exist, or no port is free, reuse connections or widen net.ipv4.ip_local_port_range"),
+            Errno.EAFNOSUPPORT => (SocketError.AddressFamilyNotSupported, "this machine does not support the address family"),
+            Errno.EMFILE or Errno.ENFILE => (SocketError.TooManyOpenSockets, Advice.Descriptors),
+            Errno.ENOBUFS or Errno.ENOMEM => (SocketError.NoBufferSpaceAvailable, "the kernel has no memory for it"),
+            Errno.EINVAL => (SocketError.InvalidArgument, null),
+            _ => (SocketError.SocketError, null),
+        };
+        return Refusal(error, endPoint, remedy is null ? Errno.Describe(errno) : $"{Errno.Describe(errno)}, {remedy}");
+    }
+
+    public static SocketException TimedOut(EndPoint endPoint, TimeSpan timeout)
+    {
+        string seconds = timeout.TotalSeconds.ToString("0.###", CultureInfo.InvariantCulture);
+        return Refusal(SocketError.TimedOut, endPoint, $"it did not respond within {seconds} s");
+    }
+
+    private static SocketException Refusal(SocketError error, EndPoint endPoint, string reason) =>
+        new((int)error, $"{endPoint} cannot be connected to: {reason}.");
 }

@@ -1,25 +1,12 @@
 namespace Millrace.Engine.Connections;
 
-/// <summary>How a connection's input ended.</summary>
-internal enum ReceiveEnd : byte
-{
-    /// <summary>Not yet.</summary>
-    None,
-
-    /// <summary>By the peer's FIN.</summary>
-    Finished,
-
-    /// <summary>By a reset, an error or an abort.</summary>
-    Reset,
-}
-
-/// <summary>The phases of a connection, in order. A connection only moves down the list.</summary>
+/// <summary>The phases of a connection, in order. <see cref="ConnectionPhases.MayBecome"/> is the table of its transitions.</summary>
 internal enum ConnectionPhase : byte
 {
     /// <summary>The slot is free.</summary>
     Free,
 
-    /// <summary>The handler runs.</summary>
+    /// <summary>The handler runs, or the connection is idle.</summary>
     Serving,
 
     /// <summary>The handler has returned; what it wrote is still being sent.</summary>
@@ -33,4 +20,18 @@ internal enum ConnectionPhase : byte
 
     /// <summary>The socket is closed; waiting for the handler to return and for zero-copy notices.</summary>
     Closed,
+}
+
+/// <summary>The transitions between phases.</summary>
+internal static class ConnectionPhases
+{
+    public static bool MayBecome(this ConnectionPhase phase, ConnectionPhase next) => phase switch
+    {
+        ConnectionPhase.Free => next is ConnectionPhase.Serving,
+        ConnectionPhase.Serving => next is ConnectionPhase.Flushing or ConnectionPhase.Closing,
+        ConnectionPhase.Flushing => next is ConnectionPhase.Lingering or ConnectionPhase.Closing,
+        ConnectionPhase.Lingering => next is ConnectionPhase.Closing,
+        ConnectionPhase.Closing => next is ConnectionPhase.Closed,
+        _ => next is ConnectionPhase.Free,
+    };
 }

@@ -57,12 +57,12 @@ internal abstract class ConnectionFilter
     {
     }
 
-    /// <summary>The deadline of <see cref="Connection.SetFilterDeadline"/> has passed, and the connection is still being served.</summary>
+    /// <summary>The deadline of <see cref="ConnectionTimers.SetFilterDeadline"/> has passed, and the connection is being served.</summary>
     public virtual void DeadlineReached()
     {
     }
 
-    /// <summary>Runs deferred work; called through <see cref="Connection.Continue"/>, which handles its exceptions.</summary>
+    /// <summary>Runs deferred work; called through <see cref="FilterChain.Continue"/>, which handles its exceptions.</summary>
     public virtual void Continue()
     {
     }
@@ -86,15 +86,15 @@ internal abstract class ConnectionFilter
         }
         else
         {
-            Connection.AcceptInput(bytes);
+            Connection.Reader.TakeFromFilter(bytes);
         }
     }
 
     /// <summary>Ends the input by this filter's own protocol, possibly before the socket's end.</summary>
-    protected void PassInEnd(ReceiveEnd end) => Connection.EndInputFromFilter(Inner is null ? end : Inner.PassEnd(end));
+    protected void PassInEnd(ReceiveEnd end) => Connection.Filters.EndInput(Inner is null ? end : Inner.PassEnd(end));
 
     /// <summary>Runs the handler that was held back.</summary>
-    protected void StartHandler() => Connection.StartHandler();
+    protected void StartHandler() => Connection.Handler.StartHeld();
 
     internal ReceiveEnd PassEnd(ReceiveEnd end)
     {

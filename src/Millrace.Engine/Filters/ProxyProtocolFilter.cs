@@ -51,11 +51,11 @@ internal sealed class ProxyProtocolFilter : ConnectionFilter
     private void BeginDeadline(Connection connection)
     {
         long nowMs = connection.Reactor.NowMs;
-        long innerMs = connection.FilterDeadlineMs;
+        long innerMs = connection.Timers.FilterDeadlineMs;
         _innerMs = innerMs == long.MaxValue ? long.MaxValue : Math.Max(0, innerMs - nowMs);
         if (_innerMs > 0)
         {
-            connection.SetFilterDeadline(nowMs + _policy.PrefaceMs);
+            connection.Timers.SetFilterDeadline(nowMs + _policy.PrefaceMs);
         }
     }
 
@@ -116,11 +116,11 @@ internal sealed class ProxyProtocolFilter : ConnectionFilter
     private void Leave(ProxyHeader header, ReadOnlySpan<byte> remaining)
     {
         _isOver = true;
-        Connection.SetFilterDeadline(_innerMs == long.MaxValue ? long.MaxValue : Connection.Reactor.NowMs + _innerMs);
+        Connection.Timers.SetFilterDeadline(_innerMs == long.MaxValue ? long.MaxValue : Connection.Reactor.NowMs + _innerMs);
         Connection connection = Connection;
         ConnectionFilter? inner = Inner;
-        connection.RemoveOutermost(this, remaining.Length);
-        if (header.Status == ProxyHeaderStatus.Announced && !connection.TryActAs(header.Source!, header.Destination!))
+        connection.Filters.RemoveOutermost(this, remaining.Length);
+        if (header.Status == ProxyHeaderStatus.Announced && !connection.EndPoints.TryAnnounce(header.Source!, header.Destination!))
         {
             connection.Abort();
         }
@@ -130,11 +130,11 @@ internal sealed class ProxyProtocolFilter : ConnectionFilter
         }
         else if (remaining.IsEmpty)
         {
-            connection.StartHandler();
+            connection.Handler.StartHeld();
         }
         else
         {
-            connection.AcceptInput(remaining);
+            connection.Reader.TakeFromFilter(remaining);
         }
     }
 }

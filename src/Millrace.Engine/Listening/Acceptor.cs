@@ -18,7 +18,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private const int RoomMadeMs = 10;
 
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly OwnershipGate _socket = new();
+    private OwnershipGate _socket;
     private readonly LogRateLimiter _pauseLines = new();
     private bool _isArmed;
     private bool _isStopping;
@@ -100,7 +100,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     {
         _isStopping = true;
         DueMs = long.MaxValue;
-        reactor.Forget(this);
+        reactor.Acceptors.Remove(this);
         _stopped.TrySetResult();
     }
 
@@ -158,7 +158,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
     private void Pause(int errno)
     {
         // An immediate retry would spin: a similar server logged 1.7 million lines a second here.
-        bool hasRoomSoon = errno == Errno.EMFILE && reactor.MakeRoomForAccepts();
+        bool hasRoomSoon = errno == Errno.EMFILE && reactor.Admission.MakeRoomForAccepts();
         DueMs = reactor.NowMs + (hasRoomSoon ? RoomMadeMs : (long)reactor.Limits.AcceptPause.TotalMilliseconds);
         // Limited, as at the descriptor limit each descriptor that is freed and used again would log a line.
         if (_pauseLines.Admits(reactor.NowMs))
@@ -189,7 +189,7 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
         }
 
         reactor.Backend.CloseSocket(socket);
-        reactor.Forget(this);
+        reactor.Acceptors.Remove(this);
         _stopped.TrySetResult();
     }
 
@@ -207,6 +207,80 @@ internal sealed class Acceptor(Reactor reactor, int slot, int socket, ListenerCo
             {
                 return;
             }
+        }
+    }
+}
+
+/// <summary>A reactor's acceptors by slot. Reactor thread.</summary>
+internal sealed class AcceptorTable(Reactor reactor)
+{
+    private readonly List<Acceptor?> _slots = [];
+
+    public bool IsEmpty => _slots.TrueForAll(static acceptor => acceptor is null);
+
+    /// <summary>When <see cref="RunDue"/> may have something to do; <see cref="long.MaxValue"/> for never.</summary>
+    public long NextDueMs
+    {
+        get
+        {
+            long next = long.MaxValue;
+            foreach (Acceptor? acceptor in _slots)
+            {
+                next = Math.Min(next, acceptor?.DueMs ?? long.MaxValue);
+            }
+
+            return next;
+        }
+    }
+
+    /// <summary>Starts accepting on a listening socket.</summary>
+    public Acceptor Add(int socket, ListenerContext listener, Action<int, ListenerContext> serve)
+    {
+        reactor.AssertReactorThread();
+        int slot = _slots.IndexOf(null);
+        if (slot < 0)
+        {
+            slot = _slots.Count;
+            _slots.Add(null);
+        }
+
+        var acceptor = new Acceptor(reactor, slot, socket, listener, serve);
+        _slots[slot] = acceptor;
+        acceptor.Arm();
+        return acceptor;
+    }
+
+    /// <summary>Drops an acceptor that has stopped.</summary>
+    public void Remove(Acceptor acceptor) => _slots[acceptor.Slot] = null;
+
+    public Acceptor? Find(OperationToken token) => _slots[token.Slot];
+
+    public void RunDue(long nowMs)
+    {
+        foreach (Acceptor? acceptor in _slots)
+        {
+            if (nowMs >= acceptor?.DueMs)
+            {
+                acceptor.OnDue();
+            }
+        }
+    }
+
+    public void Stop()
+    {
+        // By index: an acceptor that stops at once removes itself.
+        for (int i = 0; i < _slots.Count; i++)
+        {
+            _slots[i]?.Stop();
+        }
+    }
+
+    /// <summary>The reactor ends while the kernel still uses their sockets.</summary>
+    public void Abandon()
+    {
+        for (int i = 0; i < _slots.Count; i++)
+        {
+            _slots[i]?.Abandon();
         }
     }
 }

@@ -33,7 +33,7 @@ internal sealed class ConnectionBalancer(IReadOnlyList<Reactor> reactors)
         Reactor reactor = Next();
         if (reactor.IsReactorThread)
         {
-            reactor.Acquire(socket, listener);
+            reactor.Admission.Acquire(socket, listener);
             return;
         }
 
@@ -43,7 +43,7 @@ internal sealed class ConnectionBalancer(IReadOnlyList<Reactor> reactors)
                 var (reactor, socket, listener) = ((Reactor, int, ListenerContext))state!;
                 if (reactor.IsReactorThread)
                 {
-                    reactor.Acquire(socket, listener);
+                    reactor.Admission.Acquire(socket, listener);
                 }
                 else
                 {

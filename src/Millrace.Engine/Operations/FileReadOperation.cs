@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Threading.Tasks.Sources;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Backends;
 using Millrace.Interop;
@@ -8,14 +7,13 @@ namespace Millrace.Engine.Operations;
 
 /// <summary>
 /// A file read into the caller's memory, which stays pinned, and the file open, until the kernel has completed; or into native memory by a
-/// descriptor, both of which the caller keeps valid. The object is reused after its awaiter has read the result. Reactor thread.
+/// descriptor, both of which the caller keeps valid. Reactor thread.
 /// </summary>
-internal sealed unsafe class FileReadOperation(Reactor reactor) : ReactorOperation(reactor), IValueTaskSource<int>
+internal sealed unsafe class FileReadOperation(Reactor reactor) : ReusedOperation(reactor)
 {
     /// <summary>For EINTR and EAGAIN; a file that is never ready, such as an empty pipe, fails in the end.</summary>
     public const int AttemptsMax = 16;
 
-    private ManualResetValueTaskSourceCore<int> _core;
     private SafeFileHandle? _file;
     private MemoryHandle _pin;
     private int _descriptor;
@@ -56,7 +54,7 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReactorOperati
         _destination = destination;
         (_descriptor, _bytes, _offset, _attempts, _end) = (file, bytes, offset, 0, null);
         Submit();
-        return new ValueTask<int>(this, _core.Version);
+        return new ValueTask<int>(this, Version);
     }
 
     public override void OnCompleted(in Completion completion)
@@ -81,11 +79,11 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReactorOperati
         Leave();
         if (error is null)
         {
-            _core.SetResult(result);
+            Complete(result);
         }
         else
         {
-            _core.SetException(error);
+            Fail(error);
         }
     }
 
@@ -106,30 +104,7 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReactorOperati
         Reactor.Operations.WakeAt(this, _cancelRetry.NextMs(Reactor.NowMs));
     }
 
-    int IValueTaskSource<int>.GetResult(short token)
-    {
-        // Throws for a second read of the result: the object may have been reused by then.
-        bool isOver = _core.GetStatus(token) != ValueTaskSourceStatus.Pending;
-        try
-        {
-            return _core.GetResult(token);
-        }
-        finally
-        {
-            if (isOver)
-            {
-                _core.Reset();
-                Reactor.KeepSpare(this);
-            }
-        }
-    }
-
-    ValueTaskSourceStatus IValueTaskSource<int>.GetStatus(short token) => _core.GetStatus(token);
-
-    void IValueTaskSource<int>.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-        // On the reactor it continues inline, whatever context there is.
-        _core.OnCompleted(continuation, state, token, flags & ~ValueTaskSourceOnCompletedFlags.UseSchedulingContext);
+    protected override void Return() => Reactor.Operations.Return(this);
 
     private void ReleaseMemory()
     {
@@ -141,4 +116,19 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReactorOperati
 
     private void Submit() =>
         Reactor.Backend.SubmitRead(Token(OperationKind.FileReadOperation), _descriptor, _destination, _bytes, _offset);
+}
+
+/// <summary>
+/// Creates the exceptions of failed file reads. Their HResult is the kernel's error number, positive, as in the runtime's own. Any thread.
+/// </summary>
+internal static class FileReadErrors
+{
+    /// <param name="result">What the kernel returned: -errno.</param>
+    public static IOException Of(int result) => new($"Reading a file failed: {Errno.Describe(result)}.", -result);
+
+    /// <summary>The connection is broken, so the bytes could not be sent.</summary>
+    public static IOException Broken() => new("The connection is broken; the file was not read.", Errno.ECANCELED);
+
+    /// <summary>The reactor ended before the kernel completed the read.</summary>
+    public static IOException Unanswered() => new("The reactor ended before the file was read.", Errno.ECANCELED);
 }

@@ -13,6 +13,12 @@ internal sealed class OperationTable
     /// <summary>4 ms: the resolution of the kernel's coarse clock, which advances by ticks (CONFIG_HZ=250).</summary>
     private const int TickBits = 2;
 
+    /// <summary>Finished operation objects kept for reuse; those of a larger peak go to the collector.</summary>
+    private const int SparesKept = 1_024;
+
+    private readonly Reactor _reactor;
+    private readonly Stack<DelayOperation> _spareDelays = new();
+    private readonly Stack<FileReadOperation> _spareReads = new();
     private readonly List<ReactorOperation?> _slots = [];
     private readonly List<uint> _generations = [];
     private readonly Stack<int> _free = new();
@@ -22,14 +28,25 @@ internal sealed class OperationTable
     private long _lastNumber;
     private bool _isClosed;
 
-    public OperationTable(long nowMs)
+    public OperationTable(Reactor reactor, long nowMs)
     {
+        _reactor = reactor;
         _wheel = new TimerWheel(nowMs, TickBits);
         _byTime = (one, other) => TimeOf(one).CompareTo(TimeOf(other));
     }
 
     /// <summary>Operations in progress.</summary>
     public int Count { get; private set; }
+
+    public DelayOperation RentDelay() => _spareDelays.TryPop(out DelayOperation? spare) ? spare : new DelayOperation(_reactor);
+
+    public FileReadOperation RentRead() => _spareReads.TryPop(out FileReadOperation? spare) ? spare : new FileReadOperation(_reactor);
+
+    /// <summary>Keeps a finished operation for reuse, unless its result was read on another thread.</summary>
+    public void Return(DelayOperation delay) => Keep(_spareDelays, delay);
+
+    /// <inheritdoc cref="Return(DelayOperation)"/>
+    public void Return(FileReadOperation read) => Keep(_spareReads, read);
 
     /// <summary>False after <see cref="Close"/>.</summary>
     public bool TryAdd(ReactorOperation operation)
@@ -130,6 +147,14 @@ internal sealed class OperationTable
         for (int slot = 0; slot < _slots.Count; slot++)
         {
             _slots[slot]?.Abandon();
+        }
+    }
+
+    private void Keep<T>(Stack<T> spares, T spare)
+    {
+        if (_reactor.IsReactorThread && spares.Count < SparesKept)
+        {
+            spares.Push(spare);
         }
     }
 

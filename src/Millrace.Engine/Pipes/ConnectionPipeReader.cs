@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.IO.Pipelines;
 using System.Runtime.CompilerServices;
 using Millrace.Engine.Buffers;
@@ -33,7 +34,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
     public override bool TryRead(out ReadResult result)
     {
         connection.Reactor.AssertReactorThread();
-        connection.AssertServing(_generation);
+        connection.Handler.AssertRunning(_generation);
         if (_isCompleted || _isReading)
         {
             throw new InvalidOperationException(_isCompleted
@@ -48,15 +49,15 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
             return true;
         }
 
-        if (connection.HasUnseenInput && connection.InputEnd != ReceiveEnd.Reset)
+        if (connection.Reader.HasUnseen && connection.Reader.End != ReceiveEnd.Reset)
         {
             result = Show(isCanceled: false);
             return true;
         }
 
-        if (connection.InputEnd != ReceiveEnd.None)
+        if (connection.Reader.End != ReceiveEnd.None)
         {
-            result = Translate(connection.InputEnd == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
+            result = Translate(connection.Reader.End == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset);
             return true;
         }
 
@@ -73,7 +74,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
             throw new InvalidOperationException("There is no read to advance from.");
         }
 
-        connection.AssertServing(_generation);
+        connection.Handler.AssertRunning(_generation);
 
         long consumedBytes = _shown.Slice(_shown.Start, consumed).Length;
         long examinedBytes = _shown.Slice(_shown.Start, examined).Length;
@@ -83,7 +84,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         }
 
         EndReading();
-        connection.AdvanceInput((int)consumedBytes, (int)examinedBytes);
+        connection.Reader.Advance((int)consumedBytes, (int)examinedBytes);
     }
 
     public override void CancelPendingRead()
@@ -102,7 +103,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         _isCompleted = true;
         bool isHolding = _isReading;
         EndReading();
-        if (!connection.IsServing(_generation))
+        if (!connection.Handler.IsRunningFor(_generation))
         {
             // Completing after the end is harmless, and happens when a stream is disposed of.
             return;
@@ -110,7 +111,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
         if (isHolding)
         {
-            connection.AdvanceInput(0, 0);
+            connection.Reader.Advance(0, 0);
         }
 
         if (exception is not null)
@@ -123,7 +124,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
     private async ValueTask<ReadResult> WaitAsync(CancellationToken cancellationToken)
     {
         ReadOutcome outcome;
-        int seen = connection.SeenBytes;
+        int seen = connection.Reader.SeenBytes;
         await using (cancellationToken.UnsafeRegister(static state => ((ConnectionPipeReader)state!).CancelPendingRead(), this))
         {
             outcome = await connection.ReadAsync();
@@ -134,10 +135,10 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
         if (_cancelRequested)
         {
             _cancelRequested = false;
-            if (connection.IsServing(_generation))
+            if (connection.Handler.IsRunningFor(_generation))
             {
                 // Bytes may have ended the wait before the cancellation: they are for the next read.
-                connection.MarkSeen(seen);
+                connection.Reader.SeenBytes = seen;
             }
 
             cancellationToken.ThrowIfCancellationRequested();
@@ -151,7 +152,7 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
     {
         if (_cancelRequested && connection.Generation == _generation)
         {
-            connection.TryEndRead(ReadOutcome.Data);
+            connection.Reader.TryEndWait(ReadOutcome.Data);
         }
     }
 
@@ -164,19 +165,55 @@ internal sealed class ConnectionPipeReader(Connection connection) : PipeReader
 
     private unsafe ReadResult Show(bool isCanceled)
     {
-        connection.AssertServing(_generation);
-        ref InputBuffer input = ref connection.InputMemory;
-        connection.OwnInput();
+        connection.Handler.AssertRunning(_generation);
+        ref InputBuffer input = ref connection.Reader.Buffer;
+        connection.Reader.Own();
         input.Hold();
         _isReading = true;
-        connection.MarkSeen();
+        connection.Reader.MarkSeen();
         _shown = new ReadOnlySequence<byte>(_memory.PointAt(input.Address, input.Count));
-        return new ReadResult(_shown, isCanceled, isCompleted: connection.InputEnd == ReceiveEnd.Finished);
+        return new ReadResult(_shown, isCanceled, isCompleted: connection.Reader.End == ReceiveEnd.Finished);
     }
 
     private void EndReading()
     {
         _isReading = false;
         _shown = default;
+    }
+}
+
+/// <summary>
+/// Exposes native memory as <see cref="Memory{T}"/>. Owns nothing; it is pointed to each new piece, as the pipes' contract forbids the use
+/// of earlier ones.
+/// </summary>
+internal sealed unsafe class NativeMemoryManager : MemoryManager<byte>
+{
+    private byte* _address;
+    private int _bytes;
+
+    public Memory<byte> PointAt(byte* address, int bytes)
+    {
+        Debug.Assert(bytes >= 0);
+        _address = address;
+        _bytes = bytes;
+        return Memory;
+    }
+
+    public override Span<byte> GetSpan() => new(_address, _bytes);
+
+    /// <summary>Native memory does not move.</summary>
+    public override MemoryHandle Pin(int elementIndex = 0)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(elementIndex);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(elementIndex, _bytes);
+        return new MemoryHandle(_address + elementIndex);
+    }
+
+    public override void Unpin()
+    {
+    }
+
+    protected override void Dispose(bool disposing)
+    {
     }
 }

@@ -34,8 +34,8 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     {
         get
         {
-            connection.AssertServing(_generation);
-            return connection.UnflushedBytes;
+            connection.Handler.AssertRunning(_generation);
+            return connection.Writer.UnflushedBytes;
         }
     }
 
@@ -64,7 +64,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
 
     public override void Advance(int bytes)
     {
-        connection.AssertServing(_generation);
+        connection.Handler.AssertRunning(_generation);
         if (!_usesBuffer)
         {
             connection.Advance(bytes);
@@ -115,7 +115,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
         }
 
         _buffer = [];
-        if (!connection.IsServing(_generation))
+        if (!connection.Handler.IsRunningFor(_generation))
         {
             // As for a reader.
             return;
@@ -158,7 +158,7 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
     {
         if (_cancelRequested && connection.Generation == _generation)
         {
-            connection.TryEndFlush();
+            connection.Writer.TryEndFlush();
         }
     }
 
@@ -169,6 +169,6 @@ internal sealed class ConnectionPipeWriter(Connection connection) : PipeWriter
             throw new InvalidOperationException("Writing is not allowed after the writer was completed.");
         }
 
-        connection.AssertServing(_generation);
+        connection.Handler.AssertRunning(_generation);
     }
 }

@@ -96,7 +96,7 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
     /// <summary>Ends the record of an HTTP/2 response, which is written among others, and takes ownership of it.</summary>
     public void End(Connection connection, HttpExchange exchange, ResponseEnd end)
     {
-        exchange.End(connection.WrittenBytes, connection.HasLostOutput ? ResponseEnd.Cut : end);
+        exchange.End(connection.WrittenBytes, connection.Writer.IsLost ? ResponseEnd.Cut : end);
         Add(connection, exchange);
         connection.Observer?.OnTransferred(connection);
     }

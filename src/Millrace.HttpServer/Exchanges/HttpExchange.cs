@@ -168,7 +168,7 @@ internal sealed class HttpExchange
         long at = connection.WrittenBytes;
         _bodyBytes = at - _bodyBeginsAt;
         _bodyEndsAt = at;
-        End(at, connection.HasLostOutput ? ResponseEnd.Cut : ResponseEnd.Whole);
+        End(at, connection.Writer.IsLost ? ResponseEnd.Cut : ResponseEnd.Whole);
     }
 
     /// <summary>Ends the response at this position of the connection's output.</summary>

@@ -293,7 +293,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         {
             // After "close" a client must not send more (RFC 9112, section 9.6), and HTTP/1.0 has one request a connection (RFC 1945,
             // section 1.3). Other methods may have a body that is not announced.
-            connection.NoteLastRequest();
+            connection.Ending.NoteLastRequest();
         }
 
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
@@ -339,7 +339,9 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     /// The preface counts only as the first bytes of a connection.
     /// </summary>
     private PrefaceMatch MatchPreface(HeadResult result, ReadOnlySpan<byte> input) =>
-        result.Refusal == HeadRefusal.VersionNotSupported && !connection.HasConsumed ? ConnectionPreface.Match(input) : PrefaceMatch.No;
+        result.Refusal == HeadRefusal.VersionNotSupported && !connection.Reader.HasConsumed
+            ? ConnectionPreface.Match(input)
+            : PrefaceMatch.No;
 
     private Next ReadMore()
     {

@@ -226,14 +226,14 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
         // Pages of a file that was written recently are not sent: a writer can change pages in the socket, but not a copy.
         bool maySendPages = _source.Asset.Strategy == BodyStrategy.SendFile && _source.HasBeenQuietFor(PagesQuiet);
         long end = first + bytes;
-        long pagesEnd = maySendPages ? end - connection.CopiedBytesAfterFilePages : first;
+        long pagesEnd = maySendPages ? end - connection.FilePages.CopiedBytesAfter : first;
         long pagesEndAt = -1;
         for (long offset = first; offset < end;)
         {
-            if (connection.TakesFilePages(_source.Descriptor, offset, pagesEnd - offset))
+            if (connection.FilePages.TakesFile(_source.Descriptor, offset, pagesEnd - offset))
             {
                 isAfterHead = false;
-                long sent = await connection.SendFilePagesAsync(_source.Descriptor, offset, pagesEnd - offset);
+                long sent = await connection.FilePages.SendFileAsync(_source.Descriptor, offset, pagesEnd - offset);
                 if (sent < 0)
                 {
                     return false;
@@ -246,7 +246,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
             }
 
             int wanted = (int)Math.Min(ChunkBytes, end - offset);
-            if (offset + wanted == end && pagesEndAt >= 0 && !await connection.AcknowledgedAsync(pagesEndAt))
+            if (offset + wanted == end && pagesEndAt >= 0 && !await connection.FilePages.AcknowledgedAsync(pagesEndAt))
             {
                 return Abort();
             }

@@ -134,7 +134,7 @@ internal readonly ref struct ResponseWriter(
         if (source.Asset.Strategy == BodyStrategy.SingleRead)
         {
             // This head may be retracted, so it must not be sent together with earlier flushed output.
-            connection.SendFlushedNow();
+            connection.Writer.SendFlushedNow();
         }
 
         long bytes = includesBody ? part.Range.Length : 0;
@@ -181,7 +181,7 @@ internal readonly ref struct ResponseWriter(
     {
         Asset asset = source.Asset;
         bool isUsual = plan.Status == PlanStatus.Ok && part.Extent == BodyExtent.Whole && part.State == AssetState.AsPlanned
-            && includesBody && _connectionLine.IsEmpty && reactorState.Scratch.Fields.IsEmpty && connection.UnflushedBytes == 0;
+            && includesBody && _connectionLine.IsEmpty && reactorState.Scratch.Fields.IsEmpty && connection.Writer.UnflushedBytes == 0;
         if (!isUsual || !ResponseCache.IsCacheable(asset))
         {
             return false;

@@ -94,7 +94,7 @@ internal sealed class StreamTimeouts(
     private bool IsClientReading()
     {
         long before = _acknowledgedBytes;
-        _acknowledgedBytes = Math.Max(before, Math.Min(connection.AcknowledgedBytes(), queue.DataEndsAt));
+        _acknowledgedBytes = Math.Max(before, Math.Min(connection.Sender.AcknowledgedBytes(), queue.DataEndsAt));
         long bytes = _acknowledgedBytes - before;
         long ms = reactorState.NowMs - _lastCheckMs;
         _lastCheckMs = reactorState.NowMs;

@@ -27,5 +27,5 @@ internal sealed class TrustedPeers(ProxyOptions options)
     /// terminated TLS.
     /// </summary>
     public bool CarriesHttps(Connection connection) =>
-        connection.IsTls() || connection.IsProxied || Trusts(connection.KeepRemoteEndPoint());
+        connection.IsTls() || connection.EndPoints.AreProxied || Trusts(connection.KeepRemoteEndPoint());
 }

@@ -192,7 +192,7 @@ public class DirectSendTests
         /// <summary>That is armed.</summary>
         public Submission Receive { get; private set; } = null!;
 
-        public string? Fault => _connection.Fault;
+        public string? Fault => _connection.Ending.Fault;
 
         public static async Task<Served> ConnectAsync(
             Script script, int socket, Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = null)
@@ -203,7 +203,7 @@ public class DirectSendTests
         }
 
         public Task<long> SendDirectAsync(ReadOnlySequence<byte> bytes) =>
-            Task.Run(() => _connection.SendDirect(bytes)).Within();
+            Task.Run(() => _connection.DirectSender.Send(bytes)).Within();
 
         public Task<Task<ReadOutcome>> BeginReadAsync() => script.Reactor.AskAsync(() => _connection.ReadAsync().AsTask());
 

@@ -34,8 +34,8 @@ public sealed class FilePagesTests : EngineTest, IDisposable
             for (int i = 0; i < 5; i++)
             {
                 connection.Write("head|"u8);
-                Assert.True(connection.TakesFilePages(Descriptor, i, Bytes - i));
-                Assert.Equal(Bytes - i, await connection.SendFilePagesAsync(Descriptor, i, Bytes - i));
+                Assert.True(connection.FilePages.TakesFile(Descriptor, i, Bytes - i));
+                Assert.Equal(Bytes - i, await connection.FilePages.SendFileAsync(Descriptor, i, Bytes - i));
                 Assert.Equal((i + 1) * 5 + SentBy(i), connection.WrittenBytes);
                 Assert.Equal(connection.WrittenBytes, connection.TransferredBytes);
             }
@@ -67,10 +67,10 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         bool takes = true;
         Listener listener = await ServeAsync(async connection =>
         {
-            takes = connection.TakesFilePages(Descriptor, 0, Bytes);
+            takes = connection.FilePages.TakesFile(Descriptor, 0, Bytes);
             for (long offset = 0; offset < Bytes;)
             {
-                offset += await connection.SendFilePagesAsync(Descriptor, offset, Bytes - offset);
+                offset += await connection.FilePages.SendFileAsync(Descriptor, offset, Bytes - offset);
                 offset += offset < Bytes ? await connection.ReadFileAsync(Descriptor, offset, 100_000) : 0;
             }
 
@@ -96,9 +96,9 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         Listener listener = await ServeAsync(async connection =>
         {
             _file.SetLength(2_000_000);
-            Assert.Equal(1_999_000, await connection.SendFilePagesAsync(Descriptor, 1_000, Bytes));
-            Assert.Equal(0, await connection.SendFilePagesAsync(Descriptor, 2_000_000, 500_000));
-            Assert.False(connection.TakesFilePages(Descriptor, 2_000_000, 4_000_000));
+            Assert.Equal(1_999_000, await connection.FilePages.SendFileAsync(Descriptor, 1_000, Bytes));
+            Assert.Equal(0, await connection.FilePages.SendFileAsync(Descriptor, 2_000_000, 500_000));
+            Assert.False(connection.FilePages.TakesFile(Descriptor, 2_000_000, 4_000_000));
         });
         Client client = await ConnectAsync(listener);
         byte[] all = await client.ReceiveToEndAsync();
@@ -117,7 +117,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
             long last;
             do
             {
-                last = await connection.SendFilePagesAsync(Descriptor, 0, Bytes);
+                last = await connection.FilePages.SendFileAsync(Descriptor, 0, Bytes);
             }
             while (last == Bytes);
             sent.SetResult(last);
@@ -136,8 +136,8 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         var outcome = new TaskCompletionSource<bool>();
         Listener listener = await ServeAsync(async connection =>
         {
-            Assert.Equal(200_000, await connection.SendFilePagesAsync(Descriptor, 0, 200_000));
-            ValueTask<bool> acknowledged = connection.AcknowledgedAsync(connection.WrittenBytes);
+            Assert.Equal(200_000, await connection.FilePages.SendFileAsync(Descriptor, 0, 200_000));
+            ValueTask<bool> acknowledged = connection.FilePages.AcknowledgedAsync(connection.WrittenBytes);
             waiting.SetResult();
             Assert.False(acknowledged.IsCompleted);
             outcome.SetResult(await acknowledged);
@@ -161,7 +161,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         Listener listener = await ServeAsync(
             connection =>
             {
-                said.SetResult((connection.TakesFilePages(Descriptor, 0, Bytes), connection.CopiedBytesAfterFilePages));
+                said.SetResult((connection.FilePages.TakesFile(Descriptor, 0, Bytes), connection.FilePages.CopiedBytesAfter));
                 return Task.CompletedTask;
             },
             filters: static _ => [new Filters.XorFilter()]);

@@ -124,7 +124,7 @@ public class LastRequestTests
     private static async Task ResponseLastAsync(Connection connection)
     {
         await connection.ReadAsync();
-        connection.NoteLastRequest();
+        connection.Ending.NoteLastRequest();
         connection.Consume(Request.Length);
         connection.Write(Response);
     }

@@ -105,7 +105,7 @@ public class MissedCancelTests
     {
         await using Script script = await Script.StartAsync();
         var core = new ListenerContext(Script.Nowhere, static _ => Task.CompletedTask, null) { Owner = SocketOwner.Another };
-        Acceptor acceptor = await script.Reactor.AskAsync(() => script.Reactor.Accept(7, core, script.Reactor.Acquire));
+        Acceptor acceptor = await script.Reactor.AskAsync(() => script.Reactor.Acceptors.Add(7, core, script.Reactor.Admission.Acquire));
         Submission accept = await script.Kernel.ExpectAsync("accept");
         script.Reactor.Post(_ => acceptor.Stop(), null);
         await script.Kernel.ExpectAsync("cancel");

@@ -164,9 +164,9 @@ public sealed class ScriptedFilePagesTests : IDisposable
         {
             taken.SetResult(
             [
-                connection.TakesFilePages(Descriptor, 0, 1_000),
-                connection.TakesFilePages(Descriptor, 0, 1_000),
-                connection.TakesFilePages(Descriptor, 0, 999),
+                connection.FilePages.TakesFile(Descriptor, 0, 1_000),
+                connection.FilePages.TakesFile(Descriptor, 0, 1_000),
+                connection.FilePages.TakesFile(Descriptor, 0, 999),
             ]);
             return Task.CompletedTask;
         });
@@ -240,11 +240,11 @@ public sealed class ScriptedFilePagesTests : IDisposable
         var outcome = new TaskCompletionSource<bool>();
         Submission receive = await script.ConnectAsync(7, async connection =>
         {
-            Assert.Equal(1_000, await connection.SendFilePagesAsync(Descriptor, 0, 1_000));
+            Assert.Equal(1_000, await connection.FilePages.SendFileAsync(Descriptor, 0, 1_000));
             long pagesEndAt = connection.WrittenBytes;
             connection.Write(new byte[30_000]);
             await connection.FlushAsync();
-            outcome.SetResult(await connection.AcknowledgedAsync(pagesEndAt));
+            outcome.SetResult(await connection.FilePages.AcknowledgedAsync(pagesEndAt));
         });
         await script.Kernel.ExpectAsync("send file");
         Submission send = await script.Kernel.ExpectAsync("send");
@@ -267,7 +267,7 @@ public sealed class ScriptedFilePagesTests : IDisposable
     private Task<Submission> ConnectAsync(Script script) => script.ConnectAsync(7, async connection =>
     {
         connection.Write("head"u8);
-        long sent = await connection.SendFilePagesAsync(Descriptor, 100, Bytes - 100);
+        long sent = await connection.FilePages.SendFileAsync(Descriptor, 100, Bytes - 100);
         Written = connection.WrittenBytes;
         _sent.SetResult(sent);
     });

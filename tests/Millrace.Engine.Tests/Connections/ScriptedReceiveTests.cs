@@ -21,9 +21,9 @@ public class ScriptedReceiveTests
             string? fault = "none yet";
             Submission receive = await script.ConnectAsync(7, async connection =>
             {
-                Assert.Null(connection.Fault);
+                Assert.Null(connection.Ending.Fault);
                 await connection.ReadAsync();
-                fault = connection.Fault;
+                fault = connection.Ending.Fault;
             });
             script.Kernel.Complete(receive, -errno);
             await script.ExpectClosedAsync(7);

@@ -255,8 +255,8 @@ public class FilterDeedTests : EngineTest
         Listener listener = await ServeAsync(
             connection =>
             {
-                bool hasBoth = connection.FindFilter<ObedientFilter>() is not null && connection.FindFilter<XorFilter>() is not null;
-                seen.SetResult((hasBoth, connection.FindFilter<PrefaceFilter>() is null, connection.FindFilter<SplittingFilter>() is null));
+                bool hasBoth = connection.Filters.Find<ObedientFilter>() is not null && connection.Filters.Find<XorFilter>() is not null;
+                seen.SetResult((hasBoth, connection.Filters.Find<PrefaceFilter>() is null, connection.Filters.Find<SplittingFilter>() is null));
                 return Task.CompletedTask;
             },
             filters: static _ => [new ObedientFilter(), new XorFilter()]);

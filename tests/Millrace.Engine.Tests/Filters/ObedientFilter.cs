@@ -36,13 +36,13 @@ internal sealed class ObedientFilter(bool holds = false) : ConnectionFilter
                     Fail("[failed]");
                     break;
                 case 'T':
-                    Connection.SetFilterDeadline(Connection.Reactor.NowMs + 20);
+                    Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs + 20);
                     break;
                 case 'K':
                     _keepsEnd = true;
                     break;
                 case 'C':
-                    Connection.Continue(this);
+                    Connection.Filters.Continue(this);
                     break;
                 default:
                     PassIn([next]);
@@ -58,7 +58,7 @@ internal sealed class ObedientFilter(bool holds = false) : ConnectionFilter
             return end;
         }
 
-        Connection.SetFilterDeadline(Connection.Reactor.NowMs + 20);
+        Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs + 20);
         return ReceiveEnd.None;
     }
 
@@ -99,13 +99,13 @@ internal sealed class ObedientFilter(bool holds = false) : ConnectionFilter
     private void Say(string word)
     {
         _words.Append(word);
-        Connection.SendFromFilter();
+        Connection.Filters.RequestSend();
     }
 
     private void Fail(string word)
     {
         _hasFailed = true;
         Say(word);
-        Connection.EndFromFilter();
+        Connection.Ending.EndFromFilter();
     }
 }

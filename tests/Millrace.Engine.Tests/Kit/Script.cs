@@ -39,7 +39,7 @@ internal sealed class Script : IAsyncDisposable
         var core = new ListenerContext(endPoint ?? Nowhere, handler, filters);
         await Reactor.AskAsync(() =>
         {
-            Reactor.Acquire(socket, core);
+            Reactor.Admission.Acquire(socket, core);
             return true;
         });
         return await Kernel.ExpectAsync("receive");
@@ -49,7 +49,7 @@ internal sealed class Script : IAsyncDisposable
     public async Task<Submission> ListenAsync(int socket, ConnectionHandler handler)
     {
         var core = new ListenerContext(Nowhere, handler, filters: null);
-        await Reactor.AskAsync(() => Reactor.Accept(socket, core, Reactor.Acquire));
+        await Reactor.AskAsync(() => Reactor.Acceptors.Add(socket, core, Reactor.Admission.Acquire));
         return await Kernel.ExpectAsync("accept");
     }
 

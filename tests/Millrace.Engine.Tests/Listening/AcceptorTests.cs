@@ -79,7 +79,7 @@ public class AcceptorTests
         await using Script script = await Script.StartAsync();
         var dealt = new List<int>();
         Acceptor acceptor = await script.Reactor.AskAsync(
-            () => script.Reactor.Accept((int)listening.SafeHandle.DangerousGetHandle(), Core, (socket, _) => dealt.Add(socket)));
+            () => script.Reactor.Acceptors.Add((int)listening.SafeHandle.DangerousGetHandle(), Core, (socket, _) => dealt.Add(socket)));
         Submission accept = await script.Kernel.ExpectAsync("accept");
         var clients = new List<Client>();
         for (int i = 0; i < 3; i++)
@@ -116,7 +116,7 @@ public class AcceptorTests
         Submission first = await script.ConnectAsync(7, Handlers.EchoAsync);
         await script.Reactor.AskAsync(() =>
         {
-            script.Reactor.Acquire(8, Core);
+            script.Reactor.Admission.Acquire(8, Core);
             return true;
         });
         Assert.Equal(8, (await script.Kernel.ExpectAsync("reset")).Socket);
@@ -127,7 +127,7 @@ public class AcceptorTests
     }
 
     private static Task<Acceptor> ListenAsync(Script script) =>
-        script.Reactor.AskAsync(() => script.Reactor.Accept(ListenSocket, Core, script.Reactor.Acquire));
+        script.Reactor.AskAsync(() => script.Reactor.Acceptors.Add(ListenSocket, Core, script.Reactor.Admission.Acquire));
 
     private static async Task StopAsync(Script script, Acceptor acceptor, Submission accept)
     {

@@ -61,7 +61,7 @@ public class ClosedListenerTests : EngineTest
     {
         await using Script script = await Script.StartAsync();
         var core = new ListenerContext(Script.Nowhere, Handlers.EchoAsync, filters: null);
-        Acceptor acceptor = await script.Reactor.AskAsync(() => script.Reactor.Accept(7, core, script.Reactor.Acquire));
+        Acceptor acceptor = await script.Reactor.AskAsync(() => script.Reactor.Acceptors.Add(7, core, script.Reactor.Admission.Acquire));
         await script.Kernel.ExpectAsync("accept");
         await EndsInVain.StopAsync(script);
         await acceptor.Stopped.Within();

@@ -11,7 +11,9 @@ public class OwnershipGateTests
         var claim = new OwnershipGate();
         Assert.True(claim.TryUse());
         Assert.False(claim.TryEnd());
+        Assert.True(claim.IsWanted);
         Assert.True(claim.GiveBack());
+        Assert.False(claim.TryUse());
         Assert.True(claim.TryEnd());
         Assert.False(claim.TryUse());
     }

@@ -31,9 +31,9 @@ internal static class ConnectionAudit
     {
         ReadOnlySpan<(OperationKind Kind, bool IsBelieved)> beliefs =
         [
-            (OperationKind.Receive, ConnectionState.ReceiveArmed(connection)),
-            (OperationKind.Send, ConnectionState.SendInFlight(connection)),
-            (OperationKind.FileRead, ConnectionState.FileReadInFlight(connection)),
+            (OperationKind.Receive, connection.Receiver.IsArmed),
+            (OperationKind.Send, connection.Sender.IsInFlight),
+            (OperationKind.FileRead, connection.IsReadingFile),
         ];
         int count = 0;
         foreach ((OperationKind kind, bool isBelieved) in beliefs)
@@ -46,13 +46,13 @@ internal static class ConnectionAudit
             }
         }
 
-        int believed = ConnectionState.OperationsInFlight(connection);
+        int believed = connection.OperationsInFlight;
         return believed == count ? null : $"it counts {believed} operations in flight, and there are {count}";
     }
 
     private static string? CheckTimer(Connection connection)
     {
-        long deadlineMs = ConnectionState.NearestDeadline(connection);
+        long deadlineMs = connection.Timers.NearestDeadlineMs();
         if (deadlineMs == long.MaxValue)
         {
             return null;
@@ -60,21 +60,21 @@ internal static class ConnectionAudit
 
         int[] buckets = ConnectionState.Buckets(connection.Reactor.Timers);
         bool isScheduled = connection.Slot < buckets.Length && buckets[connection.Slot] >= 0;
-        return isScheduled && ConnectionState.TimerMs(connection) <= deadlineMs ? null : "its next deadline has no timer";
+        return isScheduled && connection.Timers.TimerMs <= deadlineMs ? null : "its next deadline has no timer";
     }
 
     private static string? CheckWaits(Connection connection)
     {
-        bool isReceiving = ConnectionState.ReceiveArmed(connection)
-            || (ConnectionState.IsStarved(connection) && ConnectionState.AwaitingBuffer(connection.Reactor).Contains(connection));
-        bool isSending = ConnectionState.FileReadInFlight(connection)
-            || ConnectionState.SendInFlight(connection)
-            || (ConnectionState.Sending(connection) is not null && ConnectionState.SendRetryMs(connection) != long.MaxValue)
-            || ConnectionState.Flushed(ConnectionState.Flushes(connection.Reactor)).Contains(connection);
+        bool isReceiving = connection.Receiver.IsArmed
+            || (connection.Receiver.IsStarved && ConnectionState.AwaitingBuffer(connection.Reactor.Loop).Contains(connection));
+        bool isSending = connection.IsReadingFile
+            || connection.Sender.IsInFlight
+            || (!connection.Sender.IsIdle && connection.Timers.IsSendDelayed)
+            || ConnectionState.Flushes(connection.Reactor.Loop).Contains(connection);
         // Of a read into its own memory only the handler knows whose it is.
         bool mayBeReadingFiles = connection.Reactor.Operations.Count > 0;
-        bool isReading = ConnectionState.Read(connection).IsPending || ConnectionState.IsWaiting(connection);
-        if (ConnectionState.Sending(connection) is not null && !isSending)
+        bool isReading = connection.Reader.IsWaitingOrIdle;
+        if (!connection.Sender.IsIdle && !isSending)
         {
             return "what it sends is neither in flight nor to be tried again";
         }
@@ -82,13 +82,13 @@ internal static class ConnectionAudit
         return connection.Phase switch
         {
             ConnectionPhase.Serving when isReading && !isReceiving => "it waits for input and receives nothing",
-            ConnectionPhase.Serving when isReading && ConnectionState.InputEnd(connection) != ReceiveEnd.None => "it waits for input that has ended",
-            ConnectionPhase.Serving when ConnectionState.IsFlushPending(connection) && !isSending => "it waits for a flush of nothing",
+            ConnectionPhase.Serving when isReading && connection.Reader.End != ReceiveEnd.None => "it waits for input that has ended",
+            ConnectionPhase.Serving when connection.Writer.IsFlushPending && !isSending => "it waits for a flush of nothing",
             ConnectionPhase.Serving when !isReading && !isSending && !mayBeReadingFiles => "its handler waits for nothing",
             ConnectionPhase.Flushing when !isSending => "nothing of what is left is sent",
             ConnectionPhase.Lingering when !isReceiving => "it lingers and receives nothing",
-            ConnectionPhase.Lingering when ConnectionState.LingerDeadlineMs(connection) == long.MaxValue => "it lingers without an end",
-            ConnectionPhase.Closing when ConnectionState.OperationsInFlight(connection) == 0 => "nothing keeps it from being closed",
+            ConnectionPhase.Lingering when connection.Timers.LingerDeadlineMs == long.MaxValue => "it lingers without an end",
+            ConnectionPhase.Closing when connection.OperationsInFlight == 0 => "nothing keeps it from being closed",
             ConnectionPhase.Closed when !mayBeReadingFiles => "it is closed, and its handler has not returned",
             _ => null,
         };

@@ -42,7 +42,7 @@ internal sealed class SealFilter : ConnectionFilter
         _world = world;
         _socket = socket;
         world.FiltersHeld++;
-        connection.SetFilterDeadline(connection.Reactor.NowMs + HandshakeMs);
+        connection.Timers.SetFilterDeadline(connection.Reactor.NowMs + HandshakeMs);
     }
 
     private enum Phase
@@ -110,7 +110,7 @@ internal sealed class SealFilter : ConnectionFilter
         if (_phase == Phase.Handshake)
         {
             _phase = Phase.Failed;
-            Connection.EndFromFilter();
+            Connection.Ending.EndFromFilter();
         }
     }
 
@@ -157,7 +157,7 @@ internal sealed class SealFilter : ConnectionFilter
         _isWaiting = false;
         if (_phase == Phase.Handshake && Connection.Phase == ConnectionPhase.Serving)
         {
-            Connection.Continue(this);
+            Connection.Filters.Continue(this);
         }
     }
 
@@ -188,12 +188,12 @@ internal sealed class SealFilter : ConnectionFilter
                 _own.Add(Seal.Open.Write(SealRecord.Hello, hello));
                 _in = new Seal(Seal.KeyOf(theirs, own, isServers: false));
                 _out = new Seal(Seal.KeyOf(theirs, own, isServers: true));
-                Connection.SendFromFilter();
+                Connection.Filters.RequestSend();
                 break;
             case SealRecord.Finished:
                 _phase = Phase.Established;
                 _socket.IsSealed = true;
-                Connection.SetFilterDeadline(long.MaxValue);
+                Connection.Timers.SetFilterDeadline(long.MaxValue);
                 StartHandler();
                 break;
             case SealRecord.Data:

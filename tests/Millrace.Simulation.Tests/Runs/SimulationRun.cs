@@ -196,7 +196,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>A connection may be ended as others need what it holds, or its place.</summary>
     public void OnClosing(SimulatedBackend kernel, SimulatedSocket socket, int descriptor)
     {
-        if (ReactorOf(kernel).Connections.InUse().Any(connection => connection.Descriptor == descriptor && connection.IsShed))
+        if (ReactorOf(kernel).Connections.InUse().Any(connection => connection.Descriptor == descriptor && connection.Holdings.AreShed))
         {
             socket.Excuse();
         }
@@ -328,7 +328,8 @@ internal sealed class SimulationRun : IScheduled
         };
         ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, AdmissionResult.Refused);
         var core = new ListenerContext(Nowhere, Booked(handler, AdmissionResult.Served), chain, refused) { TakesPages = _world.Shape.TakesPages };
-        _acceptors.Add(_reactors[0].Accept(Kernel.Open(listener), core, _reactors.Length == 1 ? _reactors[0].Acquire : Deal));
+        Action<int, ListenerContext> serve = _reactors.Length == 1 ? _reactors[0].Admission.Acquire : Deal;
+        _acceptors.Add(_reactors[0].Acceptors.Add(Kernel.Open(listener), core, serve));
     }
 
     private ConnectionHandler Booked(ConnectionHandler handler, AdmissionResult admission) => connection =>

@@ -47,7 +47,7 @@ internal sealed partial class TransportConnection
     /// <summary>The engine's reason for a broken connection. Logged at Debug at most, as the peer causes it.</summary>
     private IOException ReportedFault()
     {
-        if (_connection.Fault is { } fault)
+        if (_connection.Ending.Fault is { } fault)
         {
             var error = new IOException($"The connection broke: {fault}.");
             _log.ConnectionError(ConnectionId, error);
@@ -124,7 +124,7 @@ internal sealed partial class TransportConnection
                 _connection.Finish();
                 break;
             default:
-                _connection.TryEndRead(ReadOutcome.End);
+                _connection.Reader.TryEndWait(ReadOutcome.End);
                 break;
         }
 

@@ -66,7 +66,7 @@ internal sealed partial class TransportConnection
     /// </summary>
     private async Task WaitForPeersEndAsync()
     {
-        if (await _connection.ReadPeersEndAsync() == ReadOutcome.Reset && _end is null)
+        if (await _connection.Reader.ReadPeersEndAsync() == ReadOutcome.Reset && _end is null)
         {
             _ = ReportedFault();
         }

@@ -60,7 +60,7 @@ internal sealed partial class TransportConnection
             }
 
             ReadOnlySequence<byte> bytes = result.Buffer;
-            ReadOnlySequence<byte> left = _reactor.IsReactorThread ? bytes : bytes.Slice(_connection.SendDirect(bytes));
+            ReadOnlySequence<byte> left = _reactor.IsReactorThread ? bytes : bytes.Slice(_connection.DirectSender.Send(bytes));
             if (!left.IsEmpty)
             {
                 await _reactor.SwitchTo();

@@ -18,10 +18,9 @@ internal sealed class ReactorMemoryPool(Reactor reactor, MemoryPool<byte> inner)
     /// <summary>4 MiB in blocks of 4 KiB: what an iteration in which a thousand connections respond uses at once.</summary>
     private const int BlocksKept = 1024;
 
-    private readonly Stack<Block> _kept = new();
+    private readonly FreeStack<Block> _kept = new();
     private bool _isDisposed;
     private bool _isTrimmed;
-    private int _keptMin;
 
     public override int MaxBufferSize => inner.MaxBufferSize;
 
@@ -39,8 +38,7 @@ internal sealed class ReactorMemoryPool(Reactor reactor, MemoryPool<byte> inner)
         }
         else
         {
-            _ = _kept.Pop();
-            _keptMin = Math.Min(_keptMin, _kept.Count);
+            _ = _kept.TryPop(out _);
         }
 
         block.IsRented = true;
@@ -49,12 +47,10 @@ internal sealed class ReactorMemoryPool(Reactor reactor, MemoryPool<byte> inner)
 
     public void Trim(bool all)
     {
-        for (int i = all ? _kept.Count : _keptMin; i > 0; i--)
+        foreach (Block block in _kept.Trim(all))
         {
-            _kept.Pop().Owner.Dispose();
+            block.Owner.Dispose();
         }
-
-        _keptMin = _kept.Count;
     }
 
     protected override void Dispose(bool disposing)
@@ -67,11 +63,7 @@ internal sealed class ReactorMemoryPool(Reactor reactor, MemoryPool<byte> inner)
                 reactor.MemoryTrimmer.Remove(this);
             }
 
-            while (_kept.TryPop(out Block? block))
-            {
-                block.Owner.Dispose();
-            }
-
+            Trim(all: true);
             inner.Dispose();
         }
     }

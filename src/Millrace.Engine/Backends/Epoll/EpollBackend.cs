@@ -14,7 +14,7 @@ namespace Millrace.Engine.Backends.Epoll;
 /// <remarks>
 /// One difference to io_uring is noticeable: see <see cref="EpollFileReader"/> about files that are not in the page cache.
 /// </remarks>
-internal sealed partial class EpollBackend : Backend
+internal sealed class EpollBackend : Backend
 {
     private const int EventsPerWait = 256;
 
@@ -27,24 +27,22 @@ internal sealed partial class EpollBackend : Backend
     private const int NoDescriptor = -1;
 
     private const ulong WakeData = ulong.MaxValue;
-    private const EpollEventMask IncomingMask =
-        EpollEventMask.Readable | EpollEventMask.PeerHangUp | EpollEventMask.Priority | EpollEventMask.EdgeTriggered;
 
     private readonly int _epoll;
     private readonly WakeEvent _wake;
     private readonly EpollEvents _events = new(EventsPerWait);
     private readonly ReceiveSlab _buffers;
-    private readonly EpollSockets _sockets = new();
+    private readonly EpollSockets _sockets;
+    private readonly EpollIncoming _incoming;
     private readonly PendingSends _sends = new();
     private readonly EpollFileReader _files;
     private readonly Queue<EpollWork> _work = new();
-    private readonly Completion[] _completions;
-    private int _completed;
+    private readonly EpollCompletions _completions;
 
     /// <exception cref="EngineException">A descriptor or memory is not available.</exception>
     public EpollBackend(EngineOptions options)
     {
-        _completions = new Completion[Math.Min(options.CompletionsPerIteration, CompletionsMax)];
+        _completions = new EpollCompletions(Math.Min(options.CompletionsPerIteration, CompletionsMax));
         _epoll = NoDescriptor;
         try
         {
@@ -62,6 +60,8 @@ internal sealed partial class EpollBackend : Backend
             throw;
         }
 
+        _sockets = new EpollSockets(_epoll);
+        _incoming = new EpollIncoming(_sockets, _buffers, _completions);
         _files = new EpollFileReader(Wake);
     }
 
@@ -70,8 +70,6 @@ internal sealed partial class EpollBackend : Backend
     public override int DescriptorsMax => AcceptLimit.Descriptors;
 
     public override int ReceiveBufferCount => _buffers.Count;
-
-    private bool HasRoom => _completed < _completions.Length;
 
     public override void SubmitAccept(OperationToken token, int listenSocket) =>
         _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Accept, Fd = listenSocket, Token = token });
@@ -113,11 +111,11 @@ internal sealed partial class EpollBackend : Backend
 
     public override ReadOnlySpan<Completion> Poll(long timeoutMs)
     {
-        _completed = 0;
+        _completions.Clear();
         DoWork();
-        Harvest(_completed > 0 || _work.Count > 0 ? 0 : timeoutMs);
+        Harvest(_completions.Count > 0 || _work.Count > 0 ? 0 : timeoutMs);
         DoWork();
-        return new ReadOnlySpan<Completion>(_completions, 0, _completed);
+        return _completions.All;
     }
 
     public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
@@ -135,13 +133,6 @@ internal sealed partial class EpollBackend : Backend
 
     public override void CloseSocket(int socket)
     {
-        // The kernel removes a closed socket by itself; but a listening socket may be shared with the process that bound it, and be taken
-        // over again.
-        if (_sockets.Of(socket).Has(EpollSocketState.Listening))
-        {
-            _ = EpollCalls.Remove(_epoll, socket);
-        }
-
         _sockets.Forget(socket);
         base.CloseSocket(socket);
     }
@@ -156,7 +147,7 @@ internal sealed partial class EpollBackend : Backend
     /// <summary>Runs the work that is queued now, as long as there is room for completions; work added meanwhile runs later.</summary>
     private void DoWork()
     {
-        for (int remaining = _work.Count; remaining > 0 && HasRoom; remaining--)
+        for (int remaining = _work.Count; remaining > 0 && _completions.HasRoom; remaining--)
         {
             Do(_work.Dequeue());
         }
@@ -170,7 +161,7 @@ internal sealed partial class EpollBackend : Backend
                 Arm(work, EpollSocketState.Listening);
                 break;
             case EpollWorkKind.Connect:
-                Connect(work);
+                _incoming.Connect(work);
                 break;
             case EpollWorkKind.Receive:
                 Arm(work, EpollSocketState.None);
@@ -197,7 +188,7 @@ internal sealed partial class EpollBackend : Backend
                 Advance(work.Fd);
                 break;
             case EpollWorkKind.Complete:
-                Complete(work.Token, (int)work.Offset);
+                _completions.Add(work.Token, (int)work.Offset);
                 break;
             default:
                 throw new UnreachableException($"Work of kind {work.Kind} is not expected.");
@@ -277,18 +268,18 @@ internal sealed partial class EpollBackend : Backend
         socket.State &= ~EpollSocketState.Queued;
         if (socket.Has(EpollSocketState.Listening))
         {
-            Accept(ref socket, fd);
+            _incoming.Accept(ref socket, fd);
         }
         else if (socket.Has(EpollSocketState.Connecting))
         {
-            EndConnect(ref socket, fd);
+            _incoming.EndConnect(ref socket, fd);
         }
         else
         {
-            Receive(ref socket, fd);
+            _incoming.Receive(ref socket, fd, isAlone: _work.Count == 0);
         }
 
-        if (HasRoom && socket.Send >= 0 && !socket.Has(EpollSocketState.SendBlocked))
+        if (_completions.HasRoom && socket.Send >= 0 && !socket.Has(EpollSocketState.SendBlocked))
         {
             ref PendingSend send = ref _sends[socket.Send];
             Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
@@ -297,11 +288,92 @@ internal sealed partial class EpollBackend : Backend
         QueueIfReady(ref socket, fd);
     }
 
+    private void Arm(in EpollWork work, EpollSocketState kind)
+    {
+        _incoming.Arm(work, kind);
+        QueueIfReady(ref _sockets.Of(work.Fd), work.Fd);
+    }
+
+    /// <summary>Marks a connecting socket as ready, so that <see cref="Advance"/> visits it.</summary>
+    private static void NoteConnected(ref EpollSocket socket)
+    {
+        if (socket.Has(EpollSocketState.Connecting))
+        {
+            socket.State |= EpollSocketState.Readable;
+        }
+    }
+
+    private void Send(int fd, PendingSend send)
+    {
+        ref EpollSocket socket = ref _sockets.Of(fd);
+        Debug.Assert(socket.Send < 0, "A socket sends once at a time.");
+        socket.State &= ~EpollSocketState.SendBlocked;
+        Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
+        QueueIfReady(ref socket, fd);
+    }
+
+    /// <summary>
+    /// The edge may have been reported before, when nothing waited for it. Modifying the registration makes the kernel report the present
+    /// state.
+    /// </summary>
+    private void AwaitRoom(int fd, OperationToken token)
+    {
+        ref EpollSocket socket = ref _sockets.Of(fd);
+        Debug.Assert(socket.Send < 0, "A socket sends once at a time.");
+        int result = _sockets.WatchForWriting(ref socket, fd);
+        if (result < 0)
+        {
+            _completions.Add(token, result);
+            return;
+        }
+
+        PendingSend wait = PendingSend.ForRoom(token);
+        Settle(ref socket, fd, ref wait, SendStep.Blocked, 0);
+    }
+
+    /// <summary>After an attempt to send: completes it, or keeps it for an edge or for a later step.</summary>
+    private void Settle(ref EpollSocket socket, int fd, ref PendingSend send, SendStep step, int result)
+    {
+        if (step == SendStep.Blocked && !socket.Has(EpollSocketState.WatchedForWriting))
+        {
+            result = _sockets.WatchForWriting(ref socket, fd);
+            step = result < 0 ? SendStep.Ended : step;
+            result = send.ResultAfter(result);
+        }
+
+        if (step == SendStep.Ended)
+        {
+            _completions.Add(send.Token, result);
+            RemoveSend(ref socket);
+            return;
+        }
+
+        if (step == SendStep.Blocked)
+        {
+            socket.State |= EpollSocketState.SendBlocked;
+        }
+
+        if (socket.Send < 0)
+        {
+            _sockets.Note(send.Token, fd);
+            socket.Send = _sends.Add(send);
+        }
+    }
+
+    private void RemoveSend(ref EpollSocket socket)
+    {
+        if (socket.Send >= 0)
+        {
+            _sends.Remove(socket.Send);
+            socket.Send = -1;
+        }
+    }
+
     private void Read(in EpollWork work)
     {
         if (_files.TryRead(work, out int result))
         {
-            Complete(work.Token, result);
+            _completions.Add(work.Token, result);
         }
     }
 
@@ -311,7 +383,7 @@ internal sealed partial class EpollBackend : Backend
         {
             if (_files.TryCancel(target))
             {
-                Complete(target, -Errno.ECANCELED);
+                _completions.Add(target, -Errno.ECANCELED);
             }
 
             return;
@@ -320,21 +392,14 @@ internal sealed partial class EpollBackend : Backend
         ref EpollSocket socket = ref _sockets.Of(_sockets.FdOf(target));
         if (socket.Incoming == target)
         {
-            EndIncoming(ref socket, -Errno.ECANCELED);
+            _incoming.End(ref socket, -Errno.ECANCELED);
         }
         else if (socket.Send >= 0 && _sends[socket.Send].Token == target)
         {
             // Bytes already sent are reported.
-            Complete(target, _sends[socket.Send].ResultAfter(-Errno.ECANCELED));
+            _completions.Add(target, _sends[socket.Send].ResultAfter(-Errno.ECANCELED));
             RemoveSend(ref socket);
         }
-    }
-
-    private ref Completion Complete(OperationToken token, int result, CompletionFlags flags = CompletionFlags.None)
-    {
-        ref Completion completion = ref _completions[_completed++];
-        completion = new Completion { Token = token, Result = result, Flags = flags };
-        return ref completion;
     }
 
     private void CloseOwn()
@@ -348,8 +413,6 @@ internal sealed partial class EpollBackend : Backend
         _events.Dispose();
     }
 
-    private static ulong DataOf(in EpollSocket socket, int fd) => ((ulong)socket.Generation << 32) | (uint)fd;
-
     private static void Require(int result)
     {
         if (result < 0)
@@ -357,4 +420,42 @@ internal sealed partial class EpollBackend : Backend
             throw new EngineException($"An epoll instance is not available ({Errno.Describe(result)}): {Advice.Descriptors}.");
         }
     }
+}
+
+internal enum EpollWorkKind : byte
+{
+    Accept,
+    Connect,
+    Receive,
+    ReceiveOnce,
+    Send,
+    SendMessage,
+    AwaitRoom,
+    Read,
+    Cancel,
+
+    /// <summary>A socket became ready, or has work left.</summary>
+    Advance,
+
+    /// <summary>An operation ended elsewhere.</summary>
+    Complete,
+}
+
+/// <summary>One piece of work for the next iteration. All work is in one queue, so that nothing overtakes and nothing starves.</summary>
+internal unsafe struct EpollWork
+{
+    public EpollWorkKind Kind;
+
+    /// <summary>The socket or file.</summary>
+    public int Fd;
+
+    public OperationToken Token;
+
+    /// <summary>The bytes to send, a message header, the address to connect to, or the destination of a read.</summary>
+    public void* Memory;
+
+    public nuint Bytes;
+
+    /// <summary>The position in the file; for <see cref="EpollWorkKind.Complete"/> the result.</summary>
+    public long Offset;
 }

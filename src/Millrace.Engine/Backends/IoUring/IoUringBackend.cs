@@ -1,6 +1,8 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using Millrace.Engine.Accounting;
+using Millrace.Engine.Buffers;
 using Millrace.Interop;
 using Millrace.Interop.IoUring;
 using Millrace.Interop.Sockets;
@@ -8,7 +10,7 @@ using Millrace.Interop.Sockets;
 namespace Millrace.Engine.Backends.IoUring;
 
 /// <summary>The backend over io_uring: one enter per iteration submits everything and waits for one completion.</summary>
-internal sealed unsafe partial class IoUringBackend : Backend
+internal sealed unsafe class IoUringBackend : Backend
 {
     private const int FullQueueAttempts = 16;
 
@@ -20,6 +22,12 @@ internal sealed unsafe partial class IoUringBackend : Backend
     private readonly EarlyCompletions _early = new();
     private readonly WakeEvent _wake;
     private readonly ulong* _wakeCount;
+
+    /// <summary>
+    /// In Debug builds, the descriptor of each operation in flight: until its end a submission poller may look the number up, and would
+    /// find a later descriptor with the same number.
+    /// </summary>
+    private readonly Dictionary<ulong, int> _descriptorsInUse = [];
     private bool _wakeArmed;
     private bool _submitsAccept;
     private long _queuesFull;
@@ -54,6 +62,13 @@ internal sealed unsafe partial class IoUringBackend : Backend
     public override int DescriptorsMax => AcceptLimit.Descriptors;
 
     public override long ZeroCopyBytesLeast { get; }
+
+    /// <summary>
+    /// Memory that the kernel pins once (IORING_REGISTER_BUFFERS): zero-copy sends from it do not look up and pin pages each time, and
+    /// reads into it cause no faults. It is the ring's only buffer, index 0, which a zeroed entry refers to. The kernel releases it with
+    /// the ring, or when the last packet that refers to it is acknowledged.
+    /// </summary>
+    public override Arena? Arena { get; }
 
     public override long QueuesFull => Volatile.Read(ref _queuesFull);
 
@@ -302,4 +317,60 @@ internal sealed unsafe partial class IoUringBackend : Backend
             _buffers.NoteTaken(cqe.BufferId);
         }
     }
+
+    private static Arena? RegisterMemory(Ring ring, int bytes)
+    {
+        if (bytes == 0)
+        {
+            return null;
+        }
+
+        Arena arena = Map(((long)bytes + BlockPools.ChunkBytes - 1) / BlockPools.ChunkBytes * BlockPools.ChunkBytes);
+        var whole = new IoVector { Address = arena.Address, Bytes = (nuint)arena.Bytes };
+        int result = ring.Register(RegisterOpcode.Buffers, &whole, 1);
+        if (result < 0)
+        {
+            arena.Dispose();
+            throw new EngineException(IoUringRefusal.ForMemory(-result));
+        }
+
+        return arena;
+    }
+
+    private static Arena Map(long bytes)
+    {
+        try
+        {
+            return new Arena(bytes);
+        }
+        catch (InsufficientMemoryException)
+        {
+            throw new EngineException(IoUringRefusal.ForMemory(Errno.ENOMEM));
+        }
+    }
+
+    private bool IsRegistered(byte* address, nuint bytes) => Arena is not null && Arena.Contains(address, bytes);
+
+    [Conditional("DEBUG")]
+    private void NoteBegun(int fd, OperationToken token)
+    {
+        if (fd >= 0)
+        {
+            _descriptorsInUse.Add(token.Value, fd);
+        }
+    }
+
+    [Conditional("DEBUG")]
+    private void NoteEnded(in Cqe cqe)
+    {
+        // A send no longer uses its socket after its result, even if the kernel still reads the memory.
+        if ((cqe.Flags & CqeFlags.More) == 0 || new OperationToken(cqe.UserData).Kind == OperationKind.Send)
+        {
+            _descriptorsInUse.Remove(cqe.UserData);
+        }
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertUnused(int socket) =>
+        Debug.Assert(!_descriptorsInUse.ContainsValue(socket), "A socket is closed while the kernel has an operation on it.");
 }

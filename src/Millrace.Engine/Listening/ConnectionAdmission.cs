@@ -1,0 +1,304 @@
+using Millrace.Engine.Accounting;
+
+namespace Millrace.Engine.Listening;
+
+/// <summary>
+/// Decides which accepted sockets a reactor serves, and which of its connections end when memory or descriptors are short: those of the
+/// client that holds most. Reactor thread.
+/// </summary>
+internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter limiter)
+{
+    /// <summary>Connections reset in one pass to free memory; further ones wait for the next completion.</summary>
+    private const int ResetsPerPass = 256;
+
+    /// <summary>Slots scanned for one new connection; the next scan continues from there.</summary>
+    private const int SlotsPerScan = 256;
+
+    /// <summary>Pause after a pass that found nothing to reset.</summary>
+    private const int ReliefPauseMs = 10;
+
+    private static readonly Action<object?> EndIdle = static admission => ((ConnectionAdmission)admission!).TryEndIdle();
+
+    private long _reliefAtMs;
+    private int _scanSlot;
+
+    /// <summary>All reactors of the group; empty without a group.</summary>
+    public IReadOnlyList<Reactor> GroupReactors { get; set; } = [];
+
+    /// <summary>
+    /// Takes ownership of a connected socket and serves it. At a limit the newest connection is turned away: by the listener's refusal
+    /// handler where there is one, otherwise by a reset.
+    /// </summary>
+    public void Acquire(int socket, ListenerContext listener)
+    {
+        reactor.AssertReactorThread();
+        reactor.Counters.Accepted++;
+        ClientAddress? peer = PeerOf(socket, listener);
+        ClientAddress? counted = limiter.CountsClients ? peer : null;
+        ClientAccount account = reactor.Accounts.Open(peer);
+        // After the drain deadline nothing would end the connection: existing ones have been reset.
+        bool isRefused = peer is not null && reactor.Accounts.IsToRefuse(account);
+        bool mayEnter = !reactor.Shutdown.HasReset && !isRefused && limiter.HasRoomFor(counted) && HasDescriptorFor(socket, account);
+        ConnectionLease lease = mayEnter ? limiter.Enter(counted) : default;
+        if (mayEnter && lease.Admission == AdmissionResult.TurnedAway && limiter.IsFull
+            && TryMakeRoom(account, mayBeOwn: false, servedOnly: true))
+        {
+            lease = limiter.EnterReplacing(counted);
+        }
+
+        if (lease.Admission == AdmissionResult.Served)
+        {
+            reactor.Connections.Rent().Open(socket, listener, listener.Handler, lease, account);
+            return;
+        }
+
+        if (!reactor.IsDraining)
+        {
+            limiter.Report(reactor.Log, reactor.NowMs);
+            // A refusal holds a descriptor for a while.
+            lease = listener.Refusal is null || reactor.Descriptors.IsReserved(socket) ? lease : limiter.EnterRefused();
+        }
+
+        if (lease.Admission == AdmissionResult.Refused)
+        {
+            reactor.Counters.Refused++;
+            reactor.Connections.Rent().Open(socket, listener, listener.Refusal!, lease, account);
+            return;
+        }
+
+        reactor.Accounts.Close(account);
+        reactor.Counters.Shed++;
+        reactor.Backend.ResetOnClose(socket);
+        reactor.Backend.CloseSocket(socket);
+    }
+
+    /// <summary>
+    /// Counts an admitted connection for its client, which became known only now (PROXY protocol). At that client's limit it is refused, as
+    /// it would have been on accept.
+    /// </summary>
+    public ConnectionLease Identify(ConnectionLease lease, ClientAddress? client, ListenerContext listener)
+    {
+        if (lease.Admission != AdmissionResult.Served || client is null || !limiter.CountsClients)
+        {
+            return lease;
+        }
+
+        if (limiter.TryCount(client.Value))
+        {
+            return lease with { Client = client };
+        }
+
+        limiter.Leave(lease);
+        limiter.Report(reactor.Log, reactor.NowMs);
+        ConnectionLease refused = listener.Refusal is null ? default : limiter.EnterRefused();
+        reactor.Counters.Refused += refused.Admission == AdmissionResult.Refused ? 1 : 0;
+        reactor.Counters.Shed += refused.Admission == AdmissionResult.Refused ? 0 : 1;
+        return refused;
+    }
+
+    /// <summary>Takes back a closed connection and its lease.</summary>
+    public void Release(Connection connection, ConnectionLease lease)
+    {
+        limiter.Leave(lease);
+        reactor.Connections.Return(connection);
+    }
+
+    /// <summary>
+    /// Beyond the memory limit, resets connections of the largest holders, large ones first, until there is room. Called between two
+    /// callbacks only: a reset runs the connection's handler.
+    /// </summary>
+    public void RelieveMemory()
+    {
+        if (reactor.Accounts.ExcessBytes <= 0 || reactor.NowMs < _reliefAtMs)
+        {
+            return;
+        }
+
+        int resets = 0;
+        while (reactor.Accounts.ReliefBytes is > 0 and long remaining && resets < ResetsPerPass)
+        {
+            ClientAccount largest = reactor.Accounts.LargestByBytes(out long secondBytes);
+            int before = resets;
+            resets += Reset(largest, Math.Max(secondBytes, largest.Bytes - remaining), ResetsPerPass - resets);
+            if (resets == before)
+            {
+                _reliefAtMs = reactor.NowMs + ReliefPauseMs;
+                break;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Resets connections of a client that hold at least its average, until the client holds <paramref name="downToBytes"/>; returns the
+    /// number of resets.
+    /// </summary>
+    private int Reset(ClientAccount account, long downToBytes, int resetsMax)
+    {
+        int resets = 0;
+        long average = account.Bytes / Math.Max(1, account.Connections);
+        for (int remaining = reactor.Connections.Slots; remaining > 0; remaining--)
+        {
+            if (NextInScan() is not { } connection || !connection.IsOf(account) || connection.Holdings.Bytes < average)
+            {
+                continue;
+            }
+
+            NoteStarved();
+            connection.Ending.Shed();
+            if (++resets == resetsMax || account.Bytes <= downToBytes)
+            {
+                break;
+            }
+        }
+
+        return resets;
+    }
+
+    /// <summary>
+    /// Whether a new connection may keep its descriptor. For a reserved descriptor another connection is ended, where possible.
+    /// </summary>
+    private bool HasDescriptorFor(int socket, ClientAccount account) =>
+        !reactor.Descriptors.IsReserved(socket)
+        || TryMakeRoom(account, mayBeOwn: true)
+        || reactor.Descriptors.MayKeep(socket, account.Connections);
+
+    /// <summary>
+    /// Ends one connection of the client that holds most, an idle one if there is one. If that client is the new connection's own, only an
+    /// idle one, and only with <paramref name="mayBeOwn"/>. With <paramref name="servedOnly"/> not one that is being refused, as that does
+    /// not count towards the limit on connections.
+    /// </summary>
+    private bool TryMakeRoom(ClientAccount account, bool mayBeOwn, bool servedOnly = false)
+    {
+        bool isAnother = AnotherHoldsMost(account, out ClientAccount largest);
+        if (!isAnother && !(mayBeOwn && largest == account))
+        {
+            return false;
+        }
+
+        Connection? candidate = null;
+        for (int remaining = Math.Min(SlotsPerScan, reactor.Connections.Slots); remaining > 0; remaining--)
+        {
+            if (NextInScan() is { } connection && connection.IsOf(largest) && (!servedOnly || connection.Holdings.AreServed))
+            {
+                if (connection.IsIdle)
+                {
+                    connection.Ending.ShedIdle();
+                    return true;
+                }
+
+                candidate ??= connection;
+            }
+        }
+
+        if (!isAnother || candidate is null)
+        {
+            return false;
+        }
+
+        reactor.Counters.Shed++;
+        limiter.Report(reactor.Log, reactor.NowMs);
+        candidate.Ending.Shed();
+        return true;
+    }
+
+    /// <summary>
+    /// Called when accept finds no descriptor; the waiting peer is not known. Ends idle connections, on other reactors if this one has none
+    /// (false then).
+    /// </summary>
+    public bool MakeRoomForAccepts()
+    {
+        if (TryEndIdle())
+        {
+            return true;
+        }
+
+        foreach (Reactor other in GroupReactors)
+        {
+            if (other != reactor)
+            {
+                other.Post(EndIdle, other.Admission);
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>Ends idle connections of the client that holds most, up to the size of the reserve.</summary>
+    private bool TryEndIdle()
+    {
+        ClientAccount largest = reactor.Accounts.LargestByDescriptors();
+        int ended = 0;
+        for (int remaining = reactor.Connections.Slots; remaining > 0 && ended < reactor.Descriptors.Count; remaining--)
+        {
+            if (NextInScan() is { } connection && connection.IsOf(largest) && connection.IsIdle)
+            {
+                connection.Ending.ShedIdle();
+                ended++;
+            }
+        }
+
+        return ended > 0;
+    }
+
+    /// <summary>The next slot of a round-robin scan, in use or not.</summary>
+    private Connection? NextInScan()
+    {
+        _scanSlot = _scanSlot + 1 < reactor.Connections.Slots ? _scanSlot + 1 : 0;
+        return reactor.Connections.PeekAt(_scanSlot);
+    }
+
+    /// <summary>
+    /// Whether a client with few open files may use a reserved descriptor for one more, for which a connection of the client that holds
+    /// most is ended. That is deferred: a reset runs the connection's handler.
+    /// </summary>
+    public bool TryMakeRoomForFile(ClientAccount account)
+    {
+        if (!reactor.Descriptors.AreFewFiles(account.OpenFiles) || !AnotherHoldsMost(account, out _))
+        {
+            return false;
+        }
+
+        reactor.Defer(
+            static state =>
+            {
+                (ConnectionAdmission admission, ClientAccount account) = ((ConnectionAdmission, ClientAccount))state!;
+                admission.TryMakeRoom(account, mayBeOwn: false);
+            },
+            (this, account));
+        return true;
+    }
+
+    /// <summary>Whether another client holds most, and more than twice this one's connections.</summary>
+    private bool AnotherHoldsMost(ClientAccount account, out ClientAccount largest)
+    {
+        largest = reactor.Accounts.LargestByDescriptors();
+        return largest != account && largest.Connections > 2 * account.Connections;
+    }
+
+    /// <summary>Counts a connection that is reset for lack of memory.</summary>
+    public void NoteStarved()
+    {
+        reactor.Counters.Starved++;
+        limiter.Report(reactor.Log, reactor.NowMs);
+    }
+
+    /// <summary>Counts a request that is refused because the reactor is overloaded.</summary>
+    public void NoteRefused()
+    {
+        reactor.Counters.Refused++;
+        limiter.Report(reactor.Log, reactor.NowMs);
+    }
+
+    /// <summary>The peer's address by getpeername; null where clients have none, or where a proxy reports it later.</summary>
+    private ClientAddress? PeerOf(int socket, ListenerContext listener)
+    {
+        if (!listener.HasClientAddresses || listener.ClientsAreReported)
+        {
+            return null;
+        }
+
+        Span<byte> address = stackalloc byte[ClientAddress.SocketAddressBytesMax];
+        int bytes = reactor.Backend.PeerAddress(socket, address);
+        return bytes < 0 ? null : ClientAddress.Of(address[..Math.Min(bytes, address.Length)]);
+    }
+}

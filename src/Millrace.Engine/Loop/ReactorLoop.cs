@@ -1,0 +1,275 @@
+using System.Diagnostics;
+using Millrace.Engine.Backends;
+
+namespace Millrace.Engine.Loop;
+
+/// <summary>
+/// A reactor's event loop, and the queues of what its next iterations do. Reactor thread, except <see cref="Mailbox"/>.
+/// </summary>
+internal sealed class ReactorLoop
+{
+    /// <summary>Three weeks: the longest wait that both backends' calls accept. The loop then waits again.</summary>
+    private const long LongestWaitMs = int.MaxValue;
+
+    private readonly Reactor _reactor;
+    private readonly Action? _onIdle;
+    private readonly List<(Action<object?> Action, object? State)> _deferred = [];
+
+    /// <summary>Connections that flushed output in this iteration, in order.</summary>
+    private readonly List<Connection> _flushes = [];
+
+    /// <summary>Continuations of handlers that yielded, in order.</summary>
+    private readonly Queue<Action> _yielded = new();
+    private readonly Queue<Connection> _awaitingBuffer = new();
+    private readonly List<int> _expired = [];
+
+    /// <param name="reactor">The reactor.</param>
+    /// <param name="onIdle">Called after each period without traffic, when memory was given back; may be null.</param>
+    public ReactorLoop(Reactor reactor, Action? onIdle)
+    {
+        _reactor = reactor;
+        _onIdle = onIdle;
+        Mailbox = new Mailbox(WakeUp, BeginPost);
+    }
+
+    /// <summary>The posts of other threads.</summary>
+    public Mailbox Mailbox { get; }
+
+    /// <summary>Whether connections wait for a receive buffer.</summary>
+    public bool HasStarved => _awaitingBuffer.Count > 0;
+
+    public void Defer(Action<object?> action, object? state) => _deferred.Add((action, state));
+
+    /// <summary>Runs a continuation in a later iteration, after those postponed before.</summary>
+    public void Postpone(Action continuation) => _yielded.Enqueue(continuation);
+
+    /// <summary>Sends what a connection has flushed at the end of the iteration.</summary>
+    public void QueueFlush(Connection connection) => _flushes.Add(connection);
+
+    /// <summary>Retries a connection's receive when there are receive buffers again.</summary>
+    public void QueueStarved(Connection connection)
+    {
+        _reactor.Counters.ReceivesStarved++;
+        _awaitingBuffer.Enqueue(connection);
+    }
+
+    /// <summary>Runs iterations until the reactor's shutdown is done.</summary>
+    public void Run()
+    {
+        _reactor.Heartbeat.EndWait();
+        while (RunIteration())
+        {
+        }
+
+        _reactor.Shutdown.AbandonWaits();
+        // The last iteration's continuations still run, so that no awaiter hangs.
+        RunDeferred();
+        _reactor.Heartbeat.BeginWait();
+        // The mailbox runs them even when closed, so that their awaiters learn it.
+        while (_yielded.TryDequeue(out Action? continuation))
+        {
+            Mailbox.PostContinuation(static continuation => ((Action)continuation!)(), continuation);
+        }
+
+        Close();
+    }
+
+    /// <summary>Posts no longer run. Late ones are dropped: their connections are gone.</summary>
+    public void Close() => Mailbox.Close(static (_, _) => { });
+
+    /// <summary>One loop iteration; false when the reactor has ended, which is checked before the wait.</summary>
+    private bool RunIteration()
+    {
+        if (Mailbox.IsAnnounced)
+        {
+            _reactor.Counters.Posts += Mailbox.Drain();
+            _reactor.Context.Clear();
+        }
+
+        RunTimers();
+        RunDeferred();
+        SendFlushes();
+        _reactor.Admission.RelieveMemory();
+        if (_reactor.Shutdown.IsDone())
+        {
+            return false;
+        }
+
+        _reactor.Heartbeat.BeginWait();
+        // Dekker pattern: the poster enqueues, fences (in the mailbox), and reads IsWaiting; the loop sets IsWaiting, fences, and reads the
+        // queue. One of them sees the other.
+        Interlocked.MemoryBarrier();
+        int yielded = _yielded.Count;
+        bool isBusy = Mailbox.IsAnnounced || _deferred.Count > 0 || HasStarved || yielded > 0 || _flushes.Count > 0;
+        ReadOnlySpan<Completion> completions = _reactor.Backend.Poll(isBusy ? 0 : WaitMs());
+        _reactor.Heartbeat.EndWait();
+        _reactor.NowMs = _reactor.Backend.NowMs;
+        _reactor.Counters.Iterations++;
+        _reactor.Counters.Completions += completions.Length;
+        _reactor.Budget.BeginPhase(IterationBudget.PhaseTicks);
+        for (int i = 0; i < completions.Length; i++)
+        {
+            _reactor.Connections.Prefetch(completions, i);
+            _reactor.Heartbeat.Beat();
+            _reactor.Budget.BeginSlice(waiting: _yielded.Count + completions.Length - i - 1);
+            Dispatch(completions[i]);
+            _reactor.Admission.RelieveMemory();
+        }
+
+        if (completions.Length > 0)
+        {
+            _reactor.MemoryTrimmer.Arm(_reactor.NowMs);
+        }
+
+        if (yielded > 0)
+        {
+            RunYielded(yielded);
+            _reactor.Context.Clear();
+        }
+
+        RetryAllStarved();
+        return true;
+    }
+
+    private void Dispatch(in Completion completion)
+    {
+        OperationToken token = completion.Token;
+        switch (token.Kind)
+        {
+            case OperationKind.Receive:
+                _reactor.Connections.Find(token)?.Receiver.OnReceived(completion);
+                break;
+            case OperationKind.Send:
+                _reactor.Connections.Find(token)?.Sender.OnSent(completion);
+                break;
+            case OperationKind.FileRead:
+                _reactor.Connections.Find(token)?.FileReader.OnRead(completion);
+                break;
+            case OperationKind.Accept:
+                _reactor.Acceptors.Find(token)?.OnAccepted(completion);
+                break;
+            case OperationKind.Connect or OperationKind.FileReadOperation:
+                _reactor.Operations.Find(token)?.OnCompleted(completion);
+                break;
+            case OperationKind.Cancel:
+                // The cancelled operation reports its own end; CancelRetry repeats a cancel that had no effect.
+                break;
+            default:
+                throw new UnreachableException($"A completion of kind {token.Kind} is not expected.");
+        }
+
+        if (completion.HasBuffer)
+        {
+            _reactor.Backend.ReturnBuffer(completion.BufferId);
+        }
+    }
+
+    private void RunTimers()
+    {
+        _reactor.Timers.Advance(_reactor.NowMs, _expired);
+        foreach (int slot in _expired)
+        {
+            _reactor.Heartbeat.Beat();
+            _reactor.Connections.At(slot).Timers.OnTimer(_reactor.NowMs);
+        }
+
+        _expired.Clear();
+        _reactor.Operations.RunDue(_reactor.NowMs);
+        if (_reactor.MemoryTrimmer.RunDue(_reactor.NowMs, _reactor.Counters.Completions))
+        {
+            _onIdle?.Invoke();
+        }
+
+        _reactor.Acceptors.RunDue(_reactor.NowMs);
+    }
+
+    private void RunDeferred()
+    {
+        // By index: an action may defer another (a flush, say), which belongs to this iteration too.
+        for (int i = 0; i < _deferred.Count; i++)
+        {
+            (Action<object?> action, object? state) = _deferred[i];
+            _reactor.Heartbeat.Beat();
+            action(state);
+        }
+
+        _deferred.Clear();
+    }
+
+    /// <summary>
+    /// Small sends all go out at the end of the iteration; large ones as far as its byte budget goes, the others first in the next one.
+    /// </summary>
+    private void SendFlushes()
+    {
+        int kept = 0;
+        _reactor.Budget.BeginSends();
+        // By index: the completion of a flush may queue another.
+        for (int i = 0; i < _flushes.Count; i++)
+        {
+            Connection connection = _flushes[i];
+            if (_reactor.Budget.TrySend(connection.Writer.Bytes))
+            {
+                _reactor.Heartbeat.Beat();
+                connection.Sender.SendFlushed();
+            }
+            else
+            {
+                _flushes[kept++] = connection;
+            }
+        }
+
+        _flushes.RemoveRange(kept, _flushes.Count - kept);
+    }
+
+    /// <summary>Runs those that have waited longest, for the time of one phase, and at least one of those before the iteration.</summary>
+    private void RunYielded(int most)
+    {
+        _reactor.Budget.BeginPhase(IterationBudget.PhaseTicks);
+        do
+        {
+            BeginPost();
+            _reactor.Budget.BeginSlice(waiting: _yielded.Count - 1);
+            _yielded.Dequeue()();
+        }
+        while (--most > 0 && !_reactor.Budget.IsPhaseOver);
+    }
+
+    /// <summary>The iteration's buffers are returned: retries as many waiting receives as there are buffers, in order of arrival.</summary>
+    private void RetryAllStarved()
+    {
+        for (int count = Math.Min(_awaitingBuffer.Count, _reactor.Backend.ReceiveBufferCount); count > 0; count--)
+        {
+            _awaitingBuffer.Dequeue().Receiver.RetryStarved();
+        }
+    }
+
+    private long WaitMs()
+    {
+        long nowMs = _reactor.NowMs;
+        long dueMs = Math.Min(_reactor.Operations.NextDueMs(nowMs), _reactor.MemoryTrimmer.DueMs);
+        dueMs = Math.Min(dueMs, Math.Min(_reactor.Acceptors.NextDueMs, _reactor.Shutdown.NextDueMs));
+        long waitMs = _reactor.Timers.WaitMs(nowMs);
+        if (dueMs == long.MaxValue)
+        {
+            return waitMs;
+        }
+
+        long untilMs = Math.Clamp(dueMs - nowMs, 0, LongestWaitMs);
+        return waitMs < 0 ? untilMs : Math.Min(waitMs, untilMs);
+    }
+
+    /// <summary>Wakes the loop if it waits; an awake loop reads the mailbox before its next wait. Any thread.</summary>
+    private void WakeUp()
+    {
+        if (_reactor.Heartbeat.IsWaiting)
+        {
+            _reactor.Backend.Wake();
+        }
+    }
+
+    private void BeginPost()
+    {
+        _reactor.Heartbeat.Beat();
+        _reactor.Context.Clear();
+    }
+}
