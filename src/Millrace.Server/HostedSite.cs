@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using Millrace.Http;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Settings;
 using Millrace.StaticFiles;
 
 namespace Millrace.Server;

@@ -25,21 +25,18 @@ internal static class CheckCommand
         target.Validators.Add(ServeCommand.RefuseOption);
         const string Help = "Checks a configuration without serving: prints what would be served, or what is wrong (exit status 2). Takes "
             + "the same flags, environment variables and file as the server.";
-        var flags = new ConfigurationFlags();
         var command = new Command("check", Help) { target };
-        flags.AddTo(command);
+        var flags = new OptionFlags(command);
         command.SetAction(parsed =>
         {
             string? configured = parsed.GetValue(target);
             bool isFolder = configured is not null && Directory.Exists(configured);
-            if (configured is not null && !isFolder && flags.FileOf(parsed) is not null)
+            if (configured is not null && !isFolder && flags.HasFile(parsed))
             {
                 return ErrorLine.Print("Two configuration files are given: name one, as FILE or with --config.", ExitCode.Usage);
             }
 
-            return Check(new ServerConfiguration(
-                flags.Read(parsed, isFolder ? [configured!] : []),
-                isFolder ? flags.FileOf(parsed) : configured ?? flags.FileOf(parsed)));
+            return Check(flags.Read(parsed, isFolder ? null : configured, isFolder ? [configured!] : []));
         });
         return command;
     }

@@ -3,7 +3,6 @@ using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
-using Millrace.Server.Configuration.Settings;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
 using Millrace.Server.Proxies;

@@ -1,5 +1,4 @@
 using System.CommandLine;
-using Millrace.Server.Commands;
 using Millrace.Server.Configuration;
 
 namespace Millrace.Server.Doctor;
@@ -20,13 +19,12 @@ internal static class DoctorCommand
         var json = new Option<bool>("--json") { Description = "Print the findings as JSON." };
         const string Help =
             "Checks this host for settings that make serving slower (exit status 1) or impossible (2), and prints the remedies.";
-        var flags = new ConfigurationFlags();
         var command = new Command("doctor", Help) { root, json };
-        flags.AddTo(command);
+        var flags = new OptionFlags(command);
         command.SetAction(async (parsed, _) =>
         {
             IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);
-            var configuration = new ServerConfiguration(flags.Read(parsed, roots), flags.FileOf(parsed));
+            ServerConfiguration configuration = flags.Read(parsed, file: null, roots);
             if (configuration.ReadOrPrintErrors() is not { } options)
             {
                 return ExitCode.Usage;

@@ -1,7 +1,6 @@
 using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Settings;
 using Millrace.Server.Https;
 using Millrace.StaticFiles;
 using Millrace.Tls;

@@ -1,7 +1,6 @@
 using Millrace.Server.AccessLog;
 using Millrace.Server.AccessLog.Sinks;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Settings;
 using Millrace.Server.Https;
 
 namespace Millrace.Server.Serving;

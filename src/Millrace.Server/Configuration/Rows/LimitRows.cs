@@ -6,7 +6,7 @@ internal static class LimitRows
     private const long SecondsMax = 24 * 60 * 60;
     private const long ConnectionsMax = 16_000_000;
 
-    private static readonly NumberRow Row = new("limits", OptionChange.AtRestart);
+    private static readonly OptionGroup Row = new("limits", OptionChange.AtRestart);
 
     public static IEnumerable<ServerOption> All =>
     [
@@ -44,7 +44,7 @@ internal static class LimitRows
             "Minimum average rate at which a client must receive a response, per second; 0: no minimum.", 0, int.MaxValue,
             static options => options.Engine.Limits.WriteBytesPerSecond,
             static (options, number) => options.WithLimits(limits => limits with { WriteBytesPerSecond = (int)number })),
-        new NumberRow("limits", OptionChange.AtReload)
+        new OptionGroup("limits", OptionChange.AtReload)
             .Seconds("drain", "How long in-flight requests may take to finish when the server stops.", 0, SecondsMax,
                 static options => options.Drain,
                 static (options, time) => options with { Drain = time }),

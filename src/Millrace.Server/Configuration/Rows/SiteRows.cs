@@ -5,15 +5,15 @@ namespace Millrace.Server.Configuration.Rows;
 /// <summary>The options of a site, from <see cref="SiteOptionTable"/>.</summary>
 internal static class SiteRows
 {
-    /// <summary>The keys of rules in a file.</summary>
-    private static readonly Dictionary<string, string> Templates = new()
+    /// <summary>The parts of rules, by which a file may write them as objects.</summary>
+    private static readonly Dictionary<string, RulePart[]> Parts = new()
     {
-        ["error-page"] = "{status}={page}",
-        ["mime"] = "{extension}={type}",
-        ["cache-control"] = "{path}={value}",
-        ["header"] = "[{path}=]{name}: {value}",
-        ["redirect"] = "{from} {to}[ {status}]",
-        ["rewrite"] = "{from} {to}",
+        ["error-page"] = [new("status", After: "="), new("page")],
+        ["mime"] = [new("extension", After: "="), new("type")],
+        ["cache-control"] = [new("path", After: "="), new("value")],
+        ["header"] = [new("path", After: "=", IsOptional: true), new("name", After: ": "), new("value")],
+        ["redirect"] = [new("from", After: " "), new("to"), new("status", Before: " ", IsOptional: true)],
+        ["rewrite"] = [new("from", After: " "), new("to")],
     };
 
     public static IEnumerable<ServerOption> All => SiteOptionTable.All.Select(static row => new ServerOption
@@ -27,7 +27,7 @@ internal static class SiteRows
         Occurrence = row.Occurrence,
         Choices = row.Choices.Count > 0 || row.Default != "auto" ? row.Choices : [row.Default],
         BareValue = row.BareValue,
-        Template = Templates.GetValueOrDefault(row.Key),
-        Apply = (options, text) => options with { Site = row.With(options.Site, text) },
+        Parts = Parts.GetValueOrDefault(row.Key) ?? [],
+        Set = (options, text) => options with { Site = row.With(options.Site, text) },
     });
 }

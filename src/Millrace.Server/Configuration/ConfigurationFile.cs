@@ -1,8 +1,7 @@
 using System.Text.Json;
-using Millrace.Server.Configuration.Settings;
 using Millrace.StaticFiles;
 
-namespace Millrace.Server.Configuration.Files;
+namespace Millrace.Server.Configuration;
 
 /// <summary>Reads the configuration file: JSON with comments and trailing commas.</summary>
 internal static class ConfigurationFile
@@ -41,19 +40,19 @@ internal static class ConfigurationFile
 
     public static FileSettings Read(FileText file, ICollection<OptionError> errors)
     {
-        if (file.Bytes.Length > BytesMax)
+        if (file.BytesCount > BytesMax)
         {
             AddError(0, $"The configuration file is larger than {BytesMax / 1024 / 1024} MiB.");
         }
-        else if (file.ValidBytes < file.Bytes.Length)
+        else if (file.InvalidOffset is int invalid)
         {
-            AddError(file.ValidBytes - file.Start, "The file is not UTF-8: save it in that encoding.");
+            AddError(invalid, "The file is not UTF-8: save it in that encoding.");
         }
         else
         {
             try
             {
-                return new ConfigurationWalk(file, errors).Read();
+                return new ConfigurationReader(file, errors).Read();
             }
             catch (JsonException broken)
             {
@@ -73,12 +72,4 @@ internal static class ConfigurationFile
         int position = message.IndexOf(" LineNumber:", StringComparison.Ordinal);
         return position < 0 ? message : message[..position];
     }
-}
-
-/// <summary>The settings of a file.</summary>
-/// <param name="Shared">Settings of the server and of all its sites.</param>
-/// <param name="Hosts">Settings of single virtual hosts, by name.</param>
-internal sealed record FileSettings(SettingSet Shared, IReadOnlyDictionary<string, SettingSet> Hosts)
-{
-    public static FileSettings Empty { get; } = new(SettingSet.Empty, new Dictionary<string, SettingSet>());
 }

@@ -1,7 +1,7 @@
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
 
-namespace Millrace.Server.Configuration.Settings;
+namespace Millrace.Server.Configuration;
 
 /// <summary>
 /// The working directory's name at the start of the process. Relative paths are resolved against it, even if that directory has been

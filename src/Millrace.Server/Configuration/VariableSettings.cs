@@ -2,7 +2,7 @@ using System.Collections;
 using System.Text.RegularExpressions;
 using Millrace.StaticFiles.Options;
 
-namespace Millrace.Server.Configuration.Settings;
+namespace Millrace.Server.Configuration;
 
 /// <summary>Reads settings from environment variables: <c>MILLRACE_LISTEN=8080</c>. A repeatable option has one value per line.</summary>
 internal static partial class VariableSettings
