@@ -4,7 +4,7 @@ using Millrace.Server.Commands;
 using Millrace.Server.Configuration;
 using Millrace.Server.Doctor;
 using Millrace.Server.Precompress;
-using Millrace.Server.Probe;
+using Millrace.Server.Terminal;
 
 namespace Millrace.Server;
 

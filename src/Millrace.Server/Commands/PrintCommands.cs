@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.CommandLine.Parsing;
+using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
 

@@ -1,7 +1,51 @@
+using System.Diagnostics.Metrics;
 using System.Globalization;
 using System.Text;
 
 namespace Millrace.Server.Metrics;
+
+/// <summary>The Prometheus page: all instruments, and request durations from their own, finer histogram.</summary>
+internal static class PrometheusPage
+{
+    public static byte[] Write(MeterReader reading, RequestMeter? requests)
+    {
+        var text = new PrometheusText();
+        foreach (IGrouping<string, (MeasuredInstrument Instrument, IReadOnlyList<MeasuredSeries> Series)> family in reading.Collect()
+            .Where(static measured => measured.Series.Count > 0)
+            .GroupBy(static measured => PrometheusNames.Of(measured.Instrument.Instrument, measured.Instrument.Kind))
+            .OrderBy(static family => family.Key, StringComparer.Ordinal))
+        {
+            MeasuredInstrument first = family.First().Instrument;
+            text.TryBegin(family.Key, TypeOf(first.Kind), first.Instrument.Description);
+            foreach (MeasuredSeries series in family.SelectMany(static measured => measured.Series))
+            {
+                Write(text, first.Kind, series);
+            }
+        }
+
+        requests?.WriteDurations(text);
+        return text.ToBytes();
+    }
+
+    private static string TypeOf(InstrumentKind kind) => kind switch
+    {
+        InstrumentKind.Counter => "counter",
+        InstrumentKind.Histogram => "histogram",
+        _ => "gauge",
+    };
+
+    private static void Write(PrometheusText text, InstrumentKind kind, MeasuredSeries series)
+    {
+        if (kind != InstrumentKind.Histogram || series.Bounds is not { } bounds)
+        {
+            text.Sample(series.Tags.Labels, series.Value);
+            return;
+        }
+
+        long[] counts = [.. Enumerable.Range(0, bounds.Count + 1).Select(series.CountAt)];
+        text.Histogram(series.Tags.Labels, bounds, counts, series.Value);
+    }
+}
 
 /// <summary>
 /// Writes the Prometheus text format, version 0.0.4. Families follow each other, each with its samples, as the format requires.
@@ -90,5 +134,40 @@ internal sealed class PrometheusText
     {
         string escaped = text.Replace("\\", @"\\", StringComparison.Ordinal).Replace("\n", @"\n", StringComparison.Ordinal);
         return escapesQuotes ? escaped.Replace("\"", "\\\"", StringComparison.Ordinal) : escaped;
+    }
+}
+
+/// <summary>
+/// Prometheus names of instruments: underscores, with unit and <c>_total</c> appended by OpenTelemetry's compatibility rules, so that
+/// dashboards work with either way of collection.
+/// </summary>
+internal static class PrometheusNames
+{
+    public static string Of(Instrument instrument, InstrumentKind kind)
+    {
+        string name = Sanitized(instrument.Name);
+        name = WithSuffix(name, UnitSuffix(instrument.Unit, kind));
+        return kind == InstrumentKind.Counter ? WithSuffix(name, "total") : name;
+    }
+
+    public static string OfLabel(string name) => Sanitized(name).Replace(':', '_');
+
+    private static string WithSuffix(string name, string suffix) =>
+        suffix.Length == 0 || name.EndsWith($"_{suffix}", StringComparison.Ordinal) ? name : $"{name}_{suffix}";
+
+    private static string UnitSuffix(string? unit, InstrumentKind kind) => unit switch
+    {
+        "s" => "seconds",
+        "ms" => "milliseconds",
+        "By" => "bytes",
+        "1" when kind == InstrumentKind.Gauge => "ratio",
+        // "{request}" and the like are annotations, not units.
+        _ => "",
+    };
+
+    private static string Sanitized(string name)
+    {
+        string sanitized = string.Concat(name.Select(static one => char.IsAsciiLetterOrDigit(one) || one is '_' or ':' ? one : '_'));
+        return sanitized.Length == 0 || char.IsAsciiDigit(sanitized[0]) ? $"_{sanitized}" : sanitized;
     }
 }
