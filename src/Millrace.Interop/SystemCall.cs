@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Text;
 
 namespace Millrace.Interop;
 
@@ -24,4 +25,11 @@ internal static partial class SystemCall
 
     [LibraryImport("libc")]
     private static partial nint syscall(nint number, nint a, nint b, nint c, nint d, nint e, nint f);
+}
+
+/// <summary>Encodes strings for C.</summary>
+internal static class CString
+{
+    /// <summary>Encodes as UTF-8 with a terminating zero byte.</summary>
+    public static byte[] Of(string text) => [.. Encoding.UTF8.GetBytes(text), 0];
 }

@@ -1,10 +1,10 @@
 using System.CommandLine;
 using Millrace.Server;
-using Millrace.Server.Configuration.Settings;
+using Millrace.Server.Configuration;
 using Millrace.Server.Terminal;
 
 // '@name' is a folder, not a response file. Errors are printed in one line, without a page of help.
-string[] arguments = ValuelessFlag.Complete(args, [.. OptionFlags.Bare]);
+string[] arguments = OptionFlags.Complete(args);
 
 // The parser treats a first argument that ends in the program's name as that name: the name is added, so that '/srv/millrace' is a folder.
 RootCommand command = ServeCommand.Create();

@@ -4,7 +4,7 @@ using Millrace.Server.Commands;
 using Millrace.Server.Configuration;
 using Millrace.Server.Doctor;
 using Millrace.Server.Precompress;
-using Millrace.Server.Probe;
+using Millrace.Server.Terminal;
 
 namespace Millrace.Server;
 
@@ -22,21 +22,20 @@ internal static class ServeCommand
             DefaultValueFactory = _ => rootOption.Default,
         };
         root.Validators.Add(RefuseOption);
-        var flags = new ConfigurationFlags();
         var command = new RootCommand("A fast static file server for HTTP and HTTPS that follows the RFCs.") { root };
-        flags.AddTo(command);
+        var flags = new OptionFlags(command);
         command.Subcommands.Add(CheckCommand.Create());
         command.Subcommands.Add(InitCommand.Create());
-        command.Subcommands.Add(SchemaCommand.Create());
+        command.Subcommands.Add(PrintCommands.Schema());
         command.Subcommands.Add(PrecompressCommand.Create());
         command.Subcommands.Add(DoctorCommand.Create());
         command.Subcommands.Add(ProbeCommand.Create());
-        command.Subcommands.Add(CompletionsCommand.Create());
-        command.Subcommands.Add(ManCommand.Create());
+        command.Subcommands.Add(PrintCommands.Completions());
+        command.Subcommands.Add(PrintCommands.Manual());
         command.SetAction((parsed, _) =>
         {
             IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);
-            var configuration = new ServerConfiguration(flags.Read(parsed, roots), flags.FileOf(parsed));
+            ServerConfiguration configuration = flags.Read(parsed, file: null, roots);
             return configuration.ReadOrPrintErrors() is { } options
                 ? Server.RunAsync(configuration, options)
                 : Task.FromResult(ExitCode.Usage);

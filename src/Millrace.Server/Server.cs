@@ -75,7 +75,7 @@ internal static class Server
             await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
 
             using var stop = new StopSignal();
-            admin?.SetReadiness(Readiness.Ready);
+            admin?.State.Readiness = Readiness.Ready;
             StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https?.Local, admin?.EndPoint));
             manager.Ready(listenEndpoints.Status);
             await using ServiceWatchdog? watchdog =
@@ -90,7 +90,7 @@ internal static class Server
             }))
             {
                 await stop.Requested;
-                admin?.SetReadiness(Readiness.Draining);
+                admin?.State.Readiness = Readiness.Draining;
             }
 
             manager.Stopping();

@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Millrace.Server.Host;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;

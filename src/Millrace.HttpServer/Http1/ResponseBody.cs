@@ -193,7 +193,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
     private async ValueTask<bool> SendMemoryAsync(long first, long bytes)
     {
         // A filter's output is the connection's own memory: limit it as for a body that is read.
-        long mostAtOnce = connection.HasFilters ? ChunkBytes : bytes;
+        long mostAtOnce = connection.Filters.IsEmpty ? bytes : ChunkBytes;
         for (long sent = 0; sent < bytes; sent += mostAtOnce)
         {
             WriteReference(first + sent, (int)Math.Min(mostAtOnce, bytes - sent));

@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.Diagnostics;
 using System.Runtime.InteropServices;
 
@@ -209,9 +210,169 @@ internal static unsafe partial class FileCalls
 [StructLayout(LayoutKind.Sequential)]
 internal struct ResourceLimit
 {
-    /// <summary><c>RLIM_INFINITY</c>.</summary>
-    public const ulong Infinity = ulong.MaxValue;
-
     public ulong Soft;
     public ulong Hard;
+}
+
+/// <summary>The <c>O_*</c> flags of <c>openat2(2)</c>. Not an enum: arm64 numbers two of them differently.</summary>
+internal static class OpenFlags
+{
+    public const ulong ReadOnly = 0;
+    public const ulong WriteOnly = 0x1;
+    public const ulong Create = 0x40;
+
+    /// <summary><c>O_EXCL</c>: creates a file, and fails if the name exists, even as a dangling symlink.</summary>
+    public const ulong Exclusive = 0x80;
+
+    public const ulong NoControllingTerminal = 0x100;
+
+    /// <summary><c>O_APPEND</c>: each write goes to the present end of the file.</summary>
+    public const ulong Append = 0x400;
+
+    public const ulong NonBlock = 0x800;
+    public const ulong CloseOnExec = 0x80000;
+
+    /// <summary>
+    /// <c>O_PATH</c>: refers to a file without opening it, so that no device driver runs and no permission on it is needed.
+    /// </summary>
+    public const ulong Path = 0x200000;
+
+    public static readonly ulong Directory = DirectoryOn(RuntimeInformation.ProcessArchitecture);
+    public static readonly ulong NoFollow = NoFollowOn(RuntimeInformation.ProcessArchitecture);
+
+    internal static ulong DirectoryOn(Architecture architecture) => architecture switch
+    {
+        Architecture.X64 => 0x10000,
+        Architecture.Arm64 => 0x4000,
+        _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
+    };
+
+    internal static ulong NoFollowOn(Architecture architecture) => architecture switch
+    {
+        Architecture.X64 => 0x20000,
+        Architecture.Arm64 => 0x8000,
+        _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
+    };
+}
+
+/// <summary><c>struct open_how</c>: how <c>openat2(2)</c> opens a path. Unknown bits fail with EINVAL.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct OpenHow
+{
+    public ulong Flags;
+    public ulong Mode;
+    public ResolveFlags Resolve;
+}
+
+/// <summary>The <c>RESOLVE_*</c> flags of <c>openat2(2)</c>: where a path may lead.</summary>
+[Flags]
+internal enum ResolveFlags : ulong
+{
+    None = 0,
+    NoMountCrossing = 0x01,
+    NoMagicLinks = 0x02,
+    NoSymlinks = 0x04,
+    Beneath = 0x08,
+    InRoot = 0x10,
+    Cached = 0x20,
+}
+
+/// <summary><c>struct statx</c>: a file's metadata, 256 bytes on every architecture.</summary>
+[StructLayout(LayoutKind.Explicit, Size = 256)]
+internal struct Statx
+{
+    [FieldOffset(0x00)] public StatxMask Mask;
+    [FieldOffset(0x10)] public uint LinkCount;
+    [FieldOffset(0x1c)] public ushort Mode;
+    [FieldOffset(0x20)] public ulong Inode;
+    [FieldOffset(0x28)] public ulong SizeBytes;
+    [FieldOffset(0x60)] public StatxTimestamp ChangedAt;
+    [FieldOffset(0x70)] public StatxTimestamp ModifiedAt;
+    [FieldOffset(0x88)] public uint DeviceMajor;
+    [FieldOffset(0x8c)] public uint DeviceMinor;
+
+    /// <summary>The <c>S_IFMT</c> part of the mode.</summary>
+    public readonly FileType Type => (FileType)(Mode & (ushort)FileType.Mask);
+}
+
+/// <summary>The <c>S_IF*</c> types of a file, the upper four bits of its mode. Values, not flags.</summary>
+internal enum FileType : ushort
+{
+    None = 0,
+    Fifo = 0x1000,
+    CharacterDevice = 0x2000,
+    Directory = 0x4000,
+    BlockDevice = 0x6000,
+    Regular = 0x8000,
+    Symlink = 0xa000,
+    Socket = 0xc000,
+    Mask = 0xf000,
+}
+
+/// <summary>The <c>STATX_*</c> bits: which fields are wanted, and which were filled in.</summary>
+[Flags]
+internal enum StatxMask : uint
+{
+    None = 0,
+    Type = 0x001,
+    LinkCount = 0x004,
+    ModifiedAt = 0x040,
+    ChangedAt = 0x080,
+    Inode = 0x100,
+    Size = 0x200,
+}
+
+/// <summary><c>struct statx_timestamp</c>: seconds since 1970, negative before, and nanoseconds forward from there.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct StatxTimestamp
+{
+    private const long NsPerSecond = 1_000_000_000;
+
+    public long Seconds;
+    public uint Nanoseconds;
+    private readonly int _reserved;
+
+    /// <summary>Nanoseconds since 1970. Saturates: 64 bits of them end in 2262, and the kernel's seconds do not.</summary>
+    public readonly long ToUnixNs()
+    {
+        Int128 ns = ((Int128)Seconds * NsPerSecond) + Nanoseconds;
+        return (long)Int128.Clamp(ns, long.MinValue, long.MaxValue);
+    }
+}
+
+/// <summary>
+/// Enumerates the records of one <c>getdents64(2)</c> call (<c>struct linux_dirent64</c>), skipping "." and "..". Names refer to the
+/// buffer.
+/// </summary>
+internal ref struct DirectoryEntries(ReadOnlySpan<byte> records)
+{
+    /// <summary>d_ino (8), d_off (8), d_reclen (2), d_type (1); the name follows, ended by a zero.</summary>
+    private const int RecordLengthOffset = 16;
+    private const int NameOffset = 19;
+
+    private ReadOnlySpan<byte> _remaining = records;
+
+    /// <summary>The name of the entry, without its terminating zero. Any bytes but zero and '/'.</summary>
+    public readonly ReadOnlySpan<byte> Name => NameZ[..^1];
+
+    /// <summary>The name with its terminating zero, as calls take it.</summary>
+    public ReadOnlySpan<byte> NameZ { get; private set; }
+
+    public bool MoveNext()
+    {
+        while (!_remaining.IsEmpty)
+        {
+            // In native byte order; x64 and arm64 Linux are little-endian.
+            int recordBytes = BinaryPrimitives.ReadUInt16LittleEndian(_remaining[RecordLengthOffset..]);
+            ReadOnlySpan<byte> name = _remaining[NameOffset..recordBytes];
+            NameZ = name[..(name.IndexOf((byte)0) + 1)];
+            _remaining = _remaining[recordBytes..];
+            if (!Name.SequenceEqual("."u8) && !Name.SequenceEqual(".."u8))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 }

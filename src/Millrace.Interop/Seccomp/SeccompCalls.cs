@@ -42,3 +42,48 @@ internal static unsafe class SeccompCalls
         public FilterInstruction* Instructions;
     }
 }
+
+/// <summary><c>struct sock_filter</c>: one instruction of classic BPF.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal readonly struct FilterInstruction(ushort code, byte ifTrue, byte ifFalse, uint operand)
+{
+    public readonly ushort Code = code;
+    public readonly byte IfTrue = ifTrue;
+    public readonly byte IfFalse = ifFalse;
+    public readonly uint Operand = operand;
+}
+
+/// <summary>Codes of classic BPF (<c>linux/bpf_common.h</c>) that seccomp needs.</summary>
+internal static class FilterCode
+{
+    /// <summary><c>BPF_LD | BPF_W | BPF_ABS</c>: a word of <c>struct seccomp_data</c>.</summary>
+    public const ushort Load = 0x20;
+
+    /// <summary><c>BPF_JMP | BPF_JEQ | BPF_K</c>.</summary>
+    public const ushort IfEqual = 0x15;
+
+    /// <summary><c>BPF_JMP | BPF_JGE | BPF_K</c>.</summary>
+    public const ushort IfAtLeast = 0x35;
+
+    /// <summary><c>BPF_JMP | BPF_JSET | BPF_K</c>.</summary>
+    public const ushort IfHas = 0x45;
+
+    /// <summary><c>BPF_RET | BPF_K</c>.</summary>
+    public const ushort Return = 0x06;
+}
+
+/// <summary>Offsets in <c>struct seccomp_data</c>, on little-endian machines.</summary>
+internal static class FilterData
+{
+    public const uint Number = 0;
+    public const uint Architecture = 4;
+    public const uint FirstArgument = 16;
+}
+
+/// <summary><c>SECCOMP_RET_*</c>; an errno is added to <see cref="Fail"/>.</summary>
+internal static class FilterVerdict
+{
+    public const uint Allow = 0x7FFF_0000;
+    public const uint Fail = 0x0005_0000;
+    public const uint KillProcess = 0x8000_0000;
+}

@@ -2,8 +2,6 @@ using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.HttpServer.Exchanges;
 using Millrace.Interop;
-using Millrace.Server.AccessLog.Formats;
-using Millrace.Server.AccessLog.Sinks;
 using Millrace.Server.Host;
 using Millrace.Server.Proxies;
 
@@ -19,7 +17,7 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
     private const int RingBytes = 1024 * 1024;
 
     /// <summary>Five escaped texts of a client, and the server's own fields.</summary>
-    private const int LineBytesMax = (5 * LineText.BytesMax * LineText.EscapedBytesMax) + 1024;
+    private const int LineBytesMax = (5 * LineBuffer.TextBytesMax * LineBuffer.EscapedBytesMax) + 1024;
 
     private const int DropLinePauseMs = 1_000;
 
@@ -46,9 +44,6 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
 
     /// <summary>Lines dropped because they arrived faster than they could be written. Any thread.</summary>
     public long Dropped => _rings.Sum(static ring => ring.Dropped);
-
-    /// <summary>Failed attempts to write or to reopen. Any thread.</summary>
-    public long Faults => _writer?.Faults ?? 0;
 
     /// <summary>Whether the file was created at the start, and given to the user who serves.</summary>
     public bool IsNew => _sink is FileSink { IsNew: true };
@@ -84,7 +79,7 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
     {
         _rings = [.. Enumerable.Range(0, reactors).Select(static _ => new LineRing(RingBytes))];
         _writer = new LineWriter(_sink, _events, _rings, LineBytesMax, FlushTimeout);
-        return reactor => new AccessLogObserver(this, LineFormats.Make(_format), _clients, _rings[reactor.Index]);
+        return reactor => new AccessLogObserver(this, new LineFormat(_format), _clients, _rings[reactor.Index]);
     }
 
     /// <summary>Reopens a file that has been renamed: further lines go to a new file under the original name. Any thread.</summary>
@@ -142,3 +137,46 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
         }
     }
 }
+
+/// <summary>
+/// Writes a line for each exchange of one reactor into its ring. Reactor thread; never waits, and allocates only the client address that
+/// a proxy has reported.
+/// </summary>
+internal sealed class AccessLogObserver(AccessLogger logger, LineFormat format, ClientFinder clients, LineRing ring) : IExchangeObserver
+{
+    private readonly LineBuffer _line = new();
+
+    public void OnFinished(HttpExchange exchange)
+    {
+        _line.Clear();
+        format.Write(_line, exchange, clients.Of(exchange));
+        _line.Add((byte)'\n');
+        logger.OnAdded(ring.Add(_line.Bytes));
+    }
+}
+
+/// <summary>Options of the access log.</summary>
+internal sealed record AccessLogOptions
+{
+    /// <summary>A file's path, <c>-</c> for standard output, or <c>syslog</c>, optionally with a socket's path; null for none.</summary>
+    public string? Destination { get; init; }
+
+    /// <summary>The format of lines.</summary>
+    public AccessLogFormat Format { get; init; } = AccessLogFormat.Combined;
+}
+
+/// <summary>The format of access log lines.</summary>
+internal enum AccessLogFormat
+{
+    /// <summary>NCSA common: client, time, request line, status, bytes.</summary>
+    Common,
+
+    /// <summary>Common with Referer and User-Agent.</summary>
+    Combined,
+
+    /// <summary>One JSON object per line, with all fields.</summary>
+    Json,
+}
+
+/// <summary>The access log cannot be opened; the message names cause and remedy.</summary>
+internal sealed class AccessLogException(string message) : Exception(message);

@@ -65,9 +65,6 @@ internal sealed class AdminListener : IAsyncDisposable
         }
     }
 
-    /// <summary>Sets the readiness that probes see.</summary>
-    public void SetReadiness(Readiness readiness) => State.Readiness = readiness;
-
     public async ValueTask DisposeAsync()
     {
         await _stop.CancelAsync();
@@ -108,4 +105,17 @@ internal sealed class AdminListener : IAsyncDisposable
             }
         }
     }
+}
+
+/// <summary>Options of the admin pages and of metrics export.</summary>
+internal sealed record AdminOptions
+{
+    /// <summary>Address of the admin pages; null for none.</summary>
+    public EndPoint? Address { get; init; }
+
+    /// <summary>Allowed host names, in addition to IP addresses and localhost.</summary>
+    public IReadOnlyList<string> Hosts { get; init; } = [];
+
+    /// <summary>URL of the OTLP collector for metrics; null for none.</summary>
+    public Uri? Collector { get; init; }
 }

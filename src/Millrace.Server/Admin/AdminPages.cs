@@ -1,7 +1,9 @@
 using System.Buffers.Text;
+using System.Net;
+using System.Net.Sockets;
+using System.Security.Cryptography;
 using System.Text;
 using Millrace.Http;
-using Millrace.Server.Admin.Dashboard;
 using Millrace.Server.Metrics;
 
 namespace Millrace.Server.Admin;
@@ -74,4 +76,65 @@ internal sealed record AdminResponse(int Status, string ContentType, byte[] Body
     /// <summary>A response of one line of text.</summary>
     public static AdminResponse Text(int status, string line, string fields = "") =>
         new(status, "text/plain; charset=utf-8", Encoding.UTF8.GetBytes($"{line}\n"), Encoding.ASCII.GetBytes(fields));
+}
+
+/// <summary>
+/// The live page: one embedded file with its style and script. The content security policy lists their hashes, so that no other code runs
+/// and no other host is contacted.
+/// </summary>
+internal static class DashboardPage
+{
+    private static AdminResponse? Cached;
+
+    /// <summary>Read on first use.</summary>
+    public static AdminResponse Response => Cached ??= Make();
+
+    private static AdminResponse Make()
+    {
+        string page = EmbeddedText.Read("dashboard.html");
+        string policy = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+            + $"frame-ancestors 'none'; style-src {HashOf(page, "style")}; script-src {HashOf(page, "script")}; "
+            + "require-trusted-types-for 'script'";
+        byte[] fields = Encoding.ASCII.GetBytes($"Content-Security-Policy: {policy}\r\nReferrer-Policy: no-referrer\r\n");
+        return new AdminResponse(200, "text/html; charset=utf-8", Encoding.UTF8.GetBytes(page), fields);
+    }
+
+    /// <summary>The hash of the only element of this name, in policy form (CSP Level 3, section 2.3.1).</summary>
+    private static string HashOf(string page, string element)
+    {
+        int start = page.IndexOf($"<{element}>", StringComparison.Ordinal) + element.Length + 2;
+        int end = page.IndexOf($"</{element}>", StringComparison.Ordinal);
+        return $"'sha256-{Convert.ToBase64String(SHA256.HashData(Encoding.UTF8.GetBytes(page[start..end])))}'";
+    }
+}
+
+/// <summary>
+/// The host names under which the admin pages respond. A foreign web page can make its own name resolve to this machine (DNS rebinding),
+/// and would then read the pages in a user's browser; IP addresses and localhost cannot be rebound.
+/// </summary>
+internal sealed class AllowedHosts(IReadOnlyList<string> names)
+{
+    /// <param name="authority">Host and optional port; empty if the client sends no host, which no browser does.</param>
+    public bool Allows(ReadOnlySpan<byte> authority)
+    {
+        if (authority.IsEmpty || authority[0] == '[')
+        {
+            // The parser has checked that brackets contain an address.
+            return true;
+        }
+
+        int colon = authority.LastIndexOf((byte)':');
+        string host = Encoding.Latin1.GetString(colon < 0 ? authority : authority[..colon]);
+        host = host.Length > 1 && host[^1] == '.' ? host[..^1] : host;
+        return IsLocalhost(host) || IsAddress(host) || names.Contains(host, StringComparer.OrdinalIgnoreCase);
+    }
+
+    /// <summary>Names below localhost are this machine too (RFC 6761, section 6.3).</summary>
+    private static bool IsLocalhost(string host) =>
+        host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
+        || (host.Length > 10 && host.EndsWith(".localhost", StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>Dotted decimal only: browsers convert every other form of an address to it.</summary>
+    private static bool IsAddress(string host) =>
+        host.AsSpan().Count('.') == 3 && IPAddress.TryParse(host, out IPAddress? address) && address.AddressFamily == AddressFamily.InterNetwork;
 }

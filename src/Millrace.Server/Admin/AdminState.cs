@@ -1,7 +1,8 @@
 using System.Diagnostics;
 using System.Globalization;
+using System.Text.Json;
 using Millrace.Engine;
-using Millrace.Server.Admin.Dashboard;
+using Millrace.Engine.Diagnostics;
 using Millrace.Server.Metrics;
 using Millrace.Server.Serving;
 
@@ -21,7 +22,6 @@ internal sealed class AdminState : IDisposable
     private readonly MeterReader _reading = new(static instrument =>
         instrument.Meter.Name is RequestMeter.MeterName or RequestMeter.RuntimeMeterName && instrument.Name != RequestMeter.DurationName);
 
-    private readonly StatsHistory _history = new();
     private volatile Watched? _watched;
     private volatile Readiness _readiness;
     private long _checkedAt = Stopwatch.GetTimestamp();
@@ -50,7 +50,7 @@ internal sealed class AdminState : IDisposable
         if (_watched is { } watched)
         {
             watched.Health.Check([.. watched.Group.Reactors.Select(static reactor => reactor.Heartbeat.Count)]);
-            _history.Add(watched.Sampler.Take());
+            watched.Sampler.Take();
         }
 
         Volatile.Write(ref _checkedAt, Stopwatch.GetTimestamp());
@@ -62,17 +62,18 @@ internal sealed class AdminState : IDisposable
     public byte[] WriteStats(long after)
     {
         RequestTotals? totals = _watched?.Requests.Total();
-        var facts = new StatsFacts(
+        var stats = new Stats(
             ServerMeter.Version,
             _watched?.Group.BackendName ?? "",
-            _readiness,
+            _readiness.ToString().ToLowerInvariant(),
             Trouble,
             _watched?.Group.Reactors.Count ?? 0,
             _watched?.Hosted.All.Sum(static one => (long)one.Site.Catalog.Current.AssetCount) ?? 0,
             ServerMeter.StartedAtMs,
             totals?.Requests ?? 0,
-            totals?.BodyBytes ?? 0);
-        return StatsJson.Write(facts, _history.After(after));
+            totals?.BodyBytes ?? 0,
+            _watched?.Sampler.After(after) ?? []);
+        return JsonSerializer.SerializeToUtf8Bytes(stats, StatsJson.Default.Stats);
     }
 
     public void Dispose() => _reading.Dispose();
@@ -101,4 +102,35 @@ internal enum Readiness
 
     /// <summary>No longer: in-flight requests finish, and no new connections are accepted.</summary>
     Draining,
+}
+
+/// <summary>
+/// Detects stuck reactors from their heartbeats: a reactor is stuck if several consecutive checks find it in the same callback. A reactor
+/// that waits in the kernel is healthy. Pure: the caller checks once a second.
+/// </summary>
+internal sealed class ReactorHealth(int reactors)
+{
+    /// <summary>
+    /// Longer than a slow disk takes. A stopped process or a suspended machine counts as one check, however long it lasts.
+    /// </summary>
+    public const int ChecksMax = 5;
+
+    private readonly long[] _heartbeats = new long[reactors];
+    private readonly int[] _checks = new int[reactors];
+
+    /// <summary>The index of the first stuck reactor; null if none is.</summary>
+    public int? Stuck { get; private set; }
+
+    /// <param name="heartbeats">The heartbeat of each reactor.</param>
+    public void Check(ReadOnlySpan<long> heartbeats)
+    {
+        Stuck = null;
+        for (int i = 0; i < heartbeats.Length; i++)
+        {
+            bool isSame = heartbeats[i] == _heartbeats[i] && !LoopHeartbeat.IsWaitingAt(heartbeats[i]);
+            _checks[i] = isSame ? _checks[i] + 1 : 0;
+            _heartbeats[i] = heartbeats[i];
+            Stuck ??= _checks[i] >= ChecksMax ? i : null;
+        }
+    }
 }

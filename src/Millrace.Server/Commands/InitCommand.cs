@@ -1,5 +1,4 @@
 using System.CommandLine;
-using Millrace.Server.Configuration.Files;
 using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
@@ -7,6 +6,9 @@ namespace Millrace.Server.Commands;
 /// <summary><c>millrace init [FILE]</c>: writes a starter configuration, and never overwrites a file.</summary>
 internal static class InitCommand
 {
+    /// <summary>Common options, ready to be uncommented.</summary>
+    public static string StarterFile => EmbeddedText.Read("starter.json");
+
     public static Command Create()
     {
         var file = new Argument<string>("FILE")
@@ -26,7 +28,7 @@ internal static class InitCommand
         {
             using (var writer = new StreamWriter(new FileStream(path, FileMode.CreateNew)))
             {
-                writer.Write(StarterFile.Text);
+                writer.Write(StarterFile);
             }
 
             Console.WriteLine($"Wrote {path}. Check it with 'millrace check {path}', serve it with 'millrace --config {path}'.");

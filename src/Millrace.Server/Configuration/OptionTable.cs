@@ -1,5 +1,4 @@
 using Millrace.Server.Configuration.Rows;
-using Millrace.Server.Configuration.Settings;
 
 namespace Millrace.Server.Configuration;
 
@@ -11,13 +10,9 @@ internal static class OptionTable
 {
     public static IReadOnlyList<ServerOption> All { get; } =
     [
-        .. ListenRows.All, .. BackendRows.All, .. HttpsRows.All, .. ProxyRows.All, .. AccessLogRows.All, .. AdminRows.All, .. SiteRows.All,
-        .. LimitRows.All, .. EngineRows.All, .. ServiceRows.All,
+        .. ListenRows.All, .. EngineRows.Reactors, .. HttpsRows.All, .. ProxyRows.All, .. AdminRows.All, .. SiteRows.All, .. LimitRows.All,
+        .. EngineRows.Sizes, .. ServiceRows.All,
     ];
-
-    /// <summary>Checks across options, after each value alone is valid.</summary>
-    public static IReadOnlyList<Action<ServeOptions, SettingSet, ICollection<OptionError>>> Checks { get; } =
-        [HttpsRows.Check, ProxyRows.Check, AccessLogRows.Check, AdminRows.Check, EngineRows.Check];
 
     /// <summary>The row of a key, which must exist.</summary>
     public static ServerOption Get(string key) => All.First(option => option.Key == key);

@@ -1,10 +1,13 @@
-using Millrace.Server.Configuration.Files;
-using Millrace.Server.Configuration.Settings;
+using Millrace.Server.Configuration.Rows;
 using Millrace.Server.Terminal;
+using Millrace.StaticFiles;
 
 namespace Millrace.Server.Configuration;
 
-/// <summary>Reads this process's configuration: flags and environment variables, which do not change, and the file, on each read.</summary>
+/// <summary>
+/// Reads this process's configuration: flags and environment variables, which do not change, and the file, on each read. Flags override
+/// environment variables, which override the file.
+/// </summary>
 /// <param name="flags">The settings of the command line.</param>
 /// <param name="path">The file; null if none is named. There is no default file.</param>
 internal sealed class ServerConfiguration(SettingSet flags, string? path)
@@ -21,7 +24,7 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
         var found = new List<OptionError>();
         SettingSet variables = VariableSettings.Read(Environment.GetEnvironmentVariables(), found);
         FileSettings file = Path is null ? FileSettings.Empty : ConfigurationFile.Read(Path, found);
-        ServeOptions options = MergedOptions.Merge(flags, variables, file, found, started);
+        ServeOptions options = Merge(flags, variables, file, found, started);
 
         // Options of all sites are applied to each site, which repeats their errors.
         errors = [.. found.Distinct()];
@@ -38,5 +41,101 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
         }
 
         return options;
+    }
+
+    /// <summary>Merges the settings of all sources. The options are not valid if there are errors.</summary>
+    /// <param name="flags">The settings of the command line.</param>
+    /// <param name="variables">The settings of the environment.</param>
+    /// <param name="file">The settings of the file.</param>
+    /// <param name="errors">Errors are added to it.</param>
+    /// <param name="started">The options that a running server was started with; null at the start.</param>
+    public static ServeOptions Merge(
+        SettingSet flags, SettingSet variables, FileSettings file, ICollection<OptionError> errors, ServeOptions? started = null)
+    {
+        SettingSet overrides = flags.Over(variables);
+        SettingSet settings = overrides.Over(file.Shared);
+        int errorsBefore = errors.Count;
+        ServeOptions options = Apply(new ServeOptions { Configured = settings }, settings, OptionTable.All, errors);
+        ServerOption root = OptionTable.Get("root");
+        if (settings.Find(root.Key) is not { Values.Count: > 0 })
+        {
+            options = Apply(options, root, new SettingValue(root.Default, SettingOrigin.Flag), errors);
+        }
+
+        options = options.Inherited.ApplyTo(options, (started ?? options).Admin.Address);
+        if (errors.Count == errorsBefore)
+        {
+            // Skipped after an invalid value, which is missing, so that combinations with it cannot be checked.
+            OptionChecks.Check(options, settings, errors);
+        }
+
+        return DivideLimits(options with
+        {
+            Addresses = options.Addresses.Count + options.Https.Addresses.Count > 0 ? options.Addresses : [ListenRows.DefaultEndPoint],
+            Site = options.Https.ApplyTo(options.Site),
+            Hosts = [.. options.Hosts.Select(host => MergeHost(host, options, overrides, file, errors))],
+        });
+    }
+
+    /// <summary>Default limits of memory and descriptors are the process's: each site gets an equal share.</summary>
+    private static ServeOptions DivideLimits(ServeOptions options)
+    {
+        int sites = options.Sites.Count;
+        return sites == 1 ? options : options with
+        {
+            Site = Share(options.Site),
+            Hosts = [.. options.Hosts.Select(host => host with { Site = Share(host.Site) })],
+        };
+
+        SiteOptions Share(SiteOptions site) => site with
+        {
+            CacheBytesMax = site.CacheBytesMax ?? (site.ResolveCacheBytesMax() / sites),
+            DescriptorsMax = site.DescriptorsMax ?? (site.ResolveDescriptorsMax() / sites),
+        };
+    }
+
+    /// <summary>A host's own settings in the file override those for all sites.</summary>
+    private static HostedSite MergeHost(
+        HostedSite host, ServeOptions options, SettingSet overrides, FileSettings file, ICollection<OptionError> errors)
+    {
+        SettingSet settings = options.Configured;
+        bool isOfFile = settings.Find(ListenRows.Host)?.Origin.Source == SettingSource.File;
+        if (isOfFile && file.Hosts.TryGetValue(host.Name, out SettingSet? own))
+        {
+            settings = overrides.Over(own).Over(file.Shared);
+        }
+
+        IEnumerable<ServerOption> rows = OptionTable.All.Where(static option => option.Scope == OptionScope.Site);
+        SiteOptions site = Apply(new ServeOptions { Site = host.Site }, settings, rows, errors).Site;
+        return host with { Site = options.Https.ApplyTo(site), Configured = settings };
+    }
+
+    /// <summary>Applies settings in the order of the table.</summary>
+    private static ServeOptions Apply(
+        ServeOptions options, SettingSet settings, IEnumerable<ServerOption> rows, ICollection<OptionError> errors)
+    {
+        foreach (Setting setting in rows.Select(row => settings.Find(row.Key)).OfType<Setting>())
+        {
+            foreach (SettingValue value in setting.Values)
+            {
+                options = Apply(options, setting.Option, value, errors);
+            }
+        }
+
+        return options;
+    }
+
+    private static ServeOptions Apply(
+        ServeOptions options, ServerOption option, SettingValue value, ICollection<OptionError> errors)
+    {
+        try
+        {
+            return option.Apply(options, StartDirectory.Locate(option, value.Text));
+        }
+        catch (SiteException refusal)
+        {
+            errors.Add(OptionError.About(option, value.Origin, refusal));
+            return options;
+        }
     }
 }

@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
-using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Server.Configuration;
 
@@ -9,7 +8,7 @@ namespace Millrace.Server.Configuration;
 /// One option of the server as data, from which flags, environment variables, the configuration file, its schema and the reference page are
 /// generated. In every source its value is a text. Immutable.
 /// </summary>
-internal sealed class ServerOption
+internal sealed record ServerOption
 {
     /// <summary>Prefix of all environment variables.</summary>
     public const string VariablePrefix = "MILLRACE_";
@@ -47,8 +46,8 @@ internal sealed class ServerOption
     /// <summary>The value of the flag without a value, and of true in the file; null if the flag needs a value.</summary>
     public string? BareValue { get; init; }
 
-    /// <summary>Whether <see cref="Help"/> itself explains the flag without a value.</summary>
-    public BareNote BareNote { get; init; }
+    /// <summary>Whether <see cref="Help"/> itself explains the flag without a value; otherwise what shows the help adds it.</summary>
+    public bool ExplainsBareValue { get; init; }
 
     /// <summary>The flag's short form, <c>-l</c>.</summary>
     public string? ShortFlag { get; init; }
@@ -56,8 +55,8 @@ internal sealed class ServerOption
     /// <summary>The name of the argument, if the option is not a flag: <c>ROOT</c>.</summary>
     public string? Argument { get; init; }
 
-    /// <summary>The template of a rule that the file may write in parts: names in braces, optional parts in brackets.</summary>
-    public string? Template { get; init; }
+    /// <summary>The parts of a rule, which the file may write as an object; empty for other kinds.</summary>
+    public IReadOnlyList<RulePart> Parts { get; init; } = [];
 
     /// <summary>
     /// Offset of a file system path in the text, or -1 for none. The file resolves paths against its own folder, other sources against the
@@ -65,16 +64,47 @@ internal sealed class ServerOption
     /// </summary>
     public Func<string, int>? PathAt { get; init; }
 
-    /// <summary>Applies a text to the options. Throws <see cref="SiteException"/> if the text is not valid.</summary>
-    public required Func<ServeOptions, string, ServeOptions> Apply { private get; init; }
+    /// <summary>Sets the option from a text. Throws <see cref="SiteException"/> if the text is not valid.</summary>
+    public required Func<ServeOptions, string, ServeOptions> Set { private get; init; }
 
     /// <summary>The name on the command line: <c>--keep-alive-timeout</c>.</summary>
     public string Flag => Argument ?? $"--{Key}";
 
     /// <summary>The environment variable: <c>MILLRACE_KEEP_ALIVE_TIMEOUT</c>.</summary>
-    public string Variable => VariableOf(Key);
+    public string Variable => VariablePrefix + Key.Replace('-', '_').ToUpperInvariant();
 
-    public static string VariableOf(string key) => VariablePrefix + key.Replace('-', '_').ToUpperInvariant();
+    /// <summary>Whether a rule is a name and a value, so that an object can hold many.</summary>
+    public bool IsPair => Parts is [{ After: "=", IsOptional: false }, { IsOptional: false }];
+
+    /// <summary>The JSON value in words.</summary>
+    public string JsonType
+    {
+        get
+        {
+            if (Path == "hosts")
+            {
+                return "an object of folders, or of objects with a root";
+            }
+
+            string bare = BareValue is not null && Kind != OptionValueKind.Switch ? "true, or " : "";
+            string many = Occurrence == OptionOccurrence.Repeatable ? ", or a list of these" : "";
+            return bare + OneJsonType + many;
+        }
+    }
+
+    private string OneJsonType => Kind switch
+    {
+        OptionValueKind.Switch => "true or false",
+        OptionValueKind.Choice => string.Join(", ", Choices.Select(static choice => $"\"{choice}\"")),
+        OptionValueKind.Count when Choices.Count > 0 => $"a number or \"{string.Join("\", \"", Choices)}\"",
+        OptionValueKind.Count => "a number",
+        OptionValueKind.Seconds => "a number of seconds",
+        OptionValueKind.Size => "a number of bytes, or a string such as \"64k\"",
+        OptionValueKind.List => "a list of strings",
+        OptionValueKind.Address => "a port, or an address as a string",
+        OptionValueKind.Rule => IsPair ? "an object of strings" : "a string or an object",
+        _ => "a string",
+    };
 
     /// <summary>Offset of a file system path in the text, or -1.</summary>
     public int PathIn(string text) => PathAt?.Invoke(text) ?? Kind switch
@@ -84,44 +114,42 @@ internal sealed class ServerOption
         _ => -1,
     };
 
-    /// <summary>Sets this option from a text, after checks.</summary>
-    public bool TryApply(
-        ServeOptions options,
-        string text,
-        [NotNullWhen(true)] out ServeOptions? applied,
-        [NotNullWhen(false)] out RuleProblem? problem)
+    /// <summary>The options with this one set from a text. Throws <see cref="SiteException"/> if the text is not valid.</summary>
+    public ServeOptions Apply(ServeOptions options, string text)
     {
         if (Kind == OptionValueKind.File && (text.Length == 0 || text.Contains('\0', StringComparison.Ordinal)))
         {
-            applied = null;
             string shown = text.Replace("\0", "\\0", StringComparison.Ordinal);
-            problem = new RuleProblem($"'{shown}' is not a file name", "Use the path of a file, or omit the option.");
-            return false;
+            throw new SiteException($"'{shown}' is not a file name", "Use the path of a file, or omit the option.");
         }
 
+        return Set(options, text);
+    }
+
+    /// <summary>Whether a text is valid by itself.</summary>
+    public bool Accepts(string text)
+    {
         try
         {
-            applied = Apply(options, text);
-            problem = null;
+            _ = Apply(new ServeOptions(), text);
             return true;
         }
-        catch (SiteException refusal)
+        catch (SiteException)
         {
-            applied = null;
-            problem = new RuleProblem(refusal.Cause, refusal.Remedy);
             return false;
         }
     }
 }
 
-/// <summary>Where a flag with an optional value is explained.</summary>
-internal enum BareNote
+/// <summary>A part of a rule.</summary>
+/// <param name="Name">The part's key in the file.</param>
+/// <param name="After">Text after the part, which the part must not contain.</param>
+/// <param name="Before">Text before the part.</param>
+/// <param name="IsOptional">Whether the part can be omitted, together with the text around it.</param>
+internal sealed record RulePart(string Name, string After = "", string Before = "", bool IsOptional = false)
 {
-    /// <summary>The code that shows the help adds it.</summary>
-    Added,
-
-    /// <summary>In the option's help.</summary>
-    InHelp,
+    /// <summary>The text that ends the part; may be empty.</summary>
+    public string End => After.Trim();
 }
 
 /// <summary>When a running server applies a new value of an option.</summary>

@@ -26,68 +26,74 @@ internal static class HostChecks
     private static readonly string[] RemoteFileSystems =
         ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "fuse", "fuseblk", "virtiofs", "afs", "gfs2", "ocfs2", "lustre", "vboxsf"];
 
-    public static IReadOnlyList<Finding> Of(HostFacts host) =>
+    /// <summary>The checks in the order of the report, each with its subject.</summary>
+    private static readonly (string Subject, Func<HostFacts, IEnumerable<Finding>> Check)[] Checks =
     [
-        Kernel(host), Uring(host.Engine), LockedMemory(host), Descriptors(host), Root(host.Root), .. UserOf(host),
-        FileSystem(host.Root), Watches(host), Processors(host), CongestionControl(host), Backlog(host), .. KernelTls(host),
+        ("kernel", static host => [Kernel(host)]),
+        ("io_uring", static host => [Uring(host.Engine)]),
+        ("locked memory", static host => [LockedMemory(host)]),
+        ("descriptors", static host => [Descriptors(host)]),
+        ("root", static host => [Root(host.Root)]),
+        ("user", User),
+        ("file system", static host => [FileSystem(host.Root)]),
+        ("watches", static host => [Watches(host)]),
+        ("processors", static host => [Processors(host)]),
+        ("congestion control", static host => [CongestionControl(host)]),
+        ("accept queue", static host => [Backlog(host)]),
+        ("kernel TLS", KernelTls),
     ];
+
+    public static IReadOnlyList<Finding> Of(HostFacts host) =>
+        [.. Checks.SelectMany(check => check.Check(host).Select(finding => finding with { Subject = check.Subject }))];
 
     public static HostCheckResult Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Judgement);
 
     private static Finding Kernel(HostFacts host)
     {
-        const string Subject = "kernel";
         string text = $"Linux {host.KernelRelease} on {host.Architecture}";
         IEnumerable<char> digits = host.KernelRelease.TakeWhile(static letter => char.IsAsciiDigit(letter) || letter == '.');
         return !Version.TryParse(string.Concat(digits).TrimEnd('.'), out Version? version) || version >= KernelMin
-            ? Finding.Ok(Subject, text)
+            ? Finding.Ok(text)
             : Finding.Slower(
-                Subject,
                 $"{text} is older than {KernelMin}, the first kernel with all io_uring features that Millrace uses",
                 $"Use Linux {KernelMin} or newer.");
     }
 
     private static Finding Uring(EngineFacts engine)
     {
-        const string Subject = "io_uring";
         if (engine.StartRefusal is string refusal)
         {
             (string cause, string remedy) = Split(refusal);
-            return Finding.Broken(Subject, $"The engine does not start: {cause}", remedy);
+            return Finding.Broken($"The engine does not start: {cause}", remedy);
         }
 
         if (engine.IoUringRefusal is string obstacle)
         {
             (string cause, string remedy) = Split(obstacle);
-            return Finding.Slower(Subject, $"{cause}; {engine.Backend} is used instead", remedy);
+            return Finding.Slower($"{cause}; {engine.Backend} is used instead", remedy);
         }
 
-        return Finding.Ok(
-            Subject,
-            engine.Configured == BackendKind.Epoll
-                ? "Not used: epoll is configured, and works"
-                : $"Works; {engine.Backend} is used");
+        return Finding.Ok(engine.Configured == BackendKind.Epoll
+            ? "Not used: epoll is configured, and works"
+            : $"Works; {engine.Backend} is used");
     }
 
     private static Finding LockedMemory(HostFacts host)
     {
-        const string Subject = "locked memory";
         long needed = host.Reactors * RingBytes;
-        return host.LockedBytesMax is not long limit ? Finding.Ok(Subject, "There is no limit")
-            : limit >= needed ? Finding.Ok(Subject, $"{Size(limit)} may be locked; the rings need at most {Size(needed)}")
+        return host.LockedBytesMax is not long limit ? Finding.Ok("There is no limit")
+            : limit >= needed ? Finding.Ok($"{Size(limit)} may be locked; the rings need at most {Size(needed)}")
             : Finding.Slower(
-                Subject,
                 $"{Size(limit)} may be locked (RLIMIT_MEMLOCK); the rings of {host.Reactors} reactors may need {Size(needed)}",
                 "Raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file), or use fewer reactors.");
     }
 
     private static Finding Descriptors(HostFacts host)
     {
-        const string Subject = "descriptors";
         const string Remedy = "Raise the hard limit ('ulimit -Hn', LimitNOFILE= in a unit file, --ulimit nofile= of a container).";
         if (host.DescriptorsSoft is not long soft)
         {
-            return Finding.Ok(Subject, "There is no limit");
+            return Finding.Ok("There is no limit");
         }
 
         // The runtime raises its soft limit to the hard limit at the start: where they differ, something prevents that.
@@ -95,27 +101,22 @@ internal static class HostChecks
         {
             string all = Count(host.DescriptorsHard);
             return Finding.Slower(
-                Subject, $"{soft:N0} descriptors may be open, although the hard limit is {all}", "Raise the soft limit: 'ulimit -Sn'.");
+                $"{soft:N0} descriptors may be open, although the hard limit is {all}", "Raise the soft limit: 'ulimit -Sn'.");
         }
 
         string text = $"{hard:N0} descriptors may be open: half for files, half for connections";
-        return hard < DescriptorsMin ? Finding.Broken(Subject, text, Remedy)
-            : hard < DescriptorsPlenty ? Finding.Slower(Subject, text, Remedy)
-            : Finding.Ok(Subject, text);
+        return hard < DescriptorsMin ? Finding.Broken(text, Remedy)
+            : hard < DescriptorsPlenty ? Finding.Slower(text, Remedy)
+            : Finding.Ok(text);
     }
 
-    private static Finding Root(RootFacts root)
-    {
-        const string Subject = "root";
-        return root.Problem is string problem
-            ? Finding.Broken(Subject, $"'{root.Path}' {problem}", "Choose a folder that this user may read and search.")
-            : Finding.Ok(Subject, $"'{root.Path}' can be read");
-    }
+    private static Finding Root(RootFacts root) => root.Problem is string problem
+        ? Finding.Broken($"'{root.Path}' {problem}", "Choose a folder that this user may read and search.")
+        : Finding.Ok($"'{root.Path}' can be read");
 
     /// <summary>Empty if no user is configured.</summary>
-    private static IEnumerable<Finding> UserOf(HostFacts host)
+    private static IEnumerable<Finding> User(HostFacts host)
     {
-        const string Subject = "user";
         if (host.User is not { } user)
         {
             yield break;
@@ -124,54 +125,48 @@ internal static class HostChecks
         if (user.Problem is { } problem)
         {
             (string cause, string remedy) = Split(problem);
-            yield return Finding.Broken(Subject, cause, remedy);
+            yield return Finding.Broken(cause, remedy);
         }
         else if (user.InaccessibleFiles.Count == 0)
         {
-            yield return Finding.Ok(Subject, $"{user.Name} can reopen all files that a reload reads");
+            yield return Finding.Ok($"{user.Name} can reopen all files that a reload reads");
         }
 
         foreach (InaccessibleFile file in user.InaccessibleFiles)
         {
-            yield return Finding.Slower(
-                Subject, $"{file.File} cannot be {file.Again} as {user.Name}: {file.Reason}", file.Remedy);
+            yield return Finding.Slower($"{file.File} cannot be {file.Again} as {user.Name}: {file.Reason}", file.Remedy);
         }
     }
 
     private static Finding FileSystem(RootFacts root)
     {
-        const string Subject = "file system";
         if (root.Problem is not null)
         {
-            return Finding.Ok(Subject, "Not checked");
+            return Finding.Ok("Not checked");
         }
 
         return (IsRemote(root.FileSystem), root.CachedRead) switch
         {
             (true, _) => Finding.Slower(
-                Subject,
                 $"{root.FileSystem}: no change notifications, so each request checks its file, and reads may block on remote systems",
                 "Serve a copy on a local disk."),
-            (_, CachedRead.Inline) => Finding.Ok(Subject, $"{root.FileSystem}: cached data is read without waiting"),
+            (_, CachedRead.Inline) => Finding.Ok($"{root.FileSystem}: cached data is read without waiting"),
             (_, CachedRead.Unsupported) => Finding.Slower(
-                Subject,
                 $"{root.FileSystem}: cached reads cannot be detected (no RWF_NOWAIT), so large files are always read through the ring",
                 "Serve from a volume (ext4, xfs, btrfs) rather than from a container's layers or memory."),
             (_, CachedRead.WouldWait) => Finding.Slower(
-                Subject,
                 $"{root.FileSystem}: data just read is not cached",
                 "Give the machine more memory, or use a file system with a page cache."),
-            _ => Finding.Ok(Subject, $"{root.FileSystem}: no file to test reads with"),
+            _ => Finding.Ok($"{root.FileSystem}: no file to test reads with"),
         };
     }
 
     private static Finding Watches(HostFacts host)
     {
-        const string Subject = "watches";
         if (host.WatchesMax is not long watches || host.WatchInstancesMax is not long instances)
         {
-            const string Missing = "inotify is not available: each request checks its file";
-            return Finding.Slower(Subject, Missing, "Use a kernel and a sandbox with inotify.");
+            return Finding.Slower(
+                "inotify is not available: each request checks its file", "Use a kernel and a sandbox with inotify.");
         }
 
         long directories = host.Root.Directories;
@@ -179,9 +174,8 @@ internal static class HostChecks
             CultureInfo.InvariantCulture,
             $"fs.inotify.max_user_watches={Math.Max(2 * directories, 8192)} fs.inotify.max_user_instances={Math.Max(instances, 128)}");
         return instances > 0 && watches >= directories
-            ? Finding.Ok(Subject, $"{directories:N0} directories, {watches:N0} watches")
+            ? Finding.Ok($"{directories:N0} directories, {watches:N0} watches")
             : Finding.Slower(
-                Subject,
                 $"{directories:N0} directories need one watch each; the limits are {watches:N0} watches and {instances:N0} instances: "
                 + "each request checks its file",
                 $"sysctl -w {settings}.");
@@ -189,50 +183,44 @@ internal static class HostChecks
 
     private static Finding Processors(HostFacts host)
     {
-        const string Subject = "processors";
         string text = string.Create(CultureInfo.InvariantCulture, $"{host.Processors} of {host.ProcessorsOnline} cores are available");
         if (host.QuotaCores is not double quota)
         {
-            return Finding.Ok(Subject, text);
+            return Finding.Ok(text);
         }
 
         text += string.Create(CultureInfo.InvariantCulture, $", limited to {quota:0.##} cores by the cgroup's quota");
         return quota >= host.Processors
-            ? Finding.Ok(Subject, text)
+            ? Finding.Ok(text)
             : Finding.Slower(
-                Subject,
                 $"{text}: all threads stop when the quota is used up",
                 $"Assign whole cores (--cpuset-cpus of a container), or start with --reactors {Math.Max(1, (int)quota)}.");
     }
 
     private static Finding CongestionControl(HostFacts host)
     {
-        const string Subject = "congestion control";
         if (host.CongestionControlRefusal is { } refusal)
         {
             (string cause, string remedy) = Split(refusal);
-            return Finding.Broken(Subject, cause, remedy);
+            return Finding.Broken(cause, remedy);
         }
 
         return (host.ConfiguredCongestionControl ?? host.CongestionControl) switch
         {
-            null => Finding.Ok(Subject, "Not readable here"),
+            null => Finding.Ok("Not readable here"),
             "reno" => Finding.Slower(
-                Subject,
                 "reno takes minutes to fill a fast long-distance connection",
                 "Start with --congestion-control bbr (or cubic, the kernel's default), or sysctl -w net.ipv4.tcp_congestion_control=bbr."),
-            string name => Finding.Ok(Subject, name),
+            string name => Finding.Ok(name),
         };
     }
 
     private static Finding Backlog(HostFacts host)
     {
-        const string Subject = "accept queue";
         int wanted = new Limits().Backlog;
-        return host.BacklogMax is not long limit ? Finding.Ok(Subject, "The limit is not readable here")
-            : limit >= wanted ? Finding.Ok(Subject, $"{limit:N0} connections may wait to be accepted")
+        return host.BacklogMax is not long limit ? Finding.Ok("The limit is not readable here")
+            : limit >= wanted ? Finding.Ok($"{limit:N0} connections may wait to be accepted")
             : Finding.Slower(
-                Subject,
                 $"{limit:N0} connections may wait to be accepted; bursts need more",
                 string.Create(CultureInfo.InvariantCulture, $"sysctl -w net.core.somaxconn={wanted}."));
     }
@@ -242,10 +230,8 @@ internal static class HostChecks
     {
         if (host.HasKernelTls is { } hasIt)
         {
-            string text = hasIt
-                ? "Available, but not used"
-                : "Not available, and not needed";
-            yield return Finding.Ok("kernel TLS", $"{text}: OpenSSL encrypts (docs/adr/0008-kernel-tls.md)");
+            string text = hasIt ? "Available, but not used" : "Not available, and not needed";
+            yield return Finding.Ok($"{text}: OpenSSL encrypts (docs/adr/0008-kernel-tls.md)");
         }
     }
 
@@ -264,4 +250,32 @@ internal static class HostChecks
     private static string Count(long? limit) => limit is long number ? number.ToString("N0", CultureInfo.InvariantCulture) : "any number";
 
     private static string Size(long bytes) => string.Create(CultureInfo.InvariantCulture, $"{bytes / 1024:N0} KiB");
+}
+
+/// <summary>The result of one check.</summary>
+/// <param name="Text">The finding, in a sentence without its full stop.</param>
+/// <param name="Judgement">The effect on serving.</param>
+/// <param name="Remedy">The remedy, in a sentence; empty if nothing is to be done.</param>
+internal sealed record Finding(string Text, HostCheckResult Judgement, string Remedy)
+{
+    /// <summary>The subject, in a word or two.</summary>
+    public string Subject { get; init; } = "";
+
+    public static Finding Ok(string text) => new(text, HostCheckResult.Ok, "");
+
+    public static Finding Slower(string text, string remedy) => new(text, HostCheckResult.Slower, remedy);
+
+    public static Finding Broken(string text, string remedy) => new(text, HostCheckResult.Broken, remedy);
+}
+
+/// <summary>The effect of a finding on serving, from good to bad. The worst one is the exit code of <c>millrace doctor</c>.</summary>
+internal enum HostCheckResult
+{
+    Ok = 0,
+
+    /// <summary>Serving works, but slower or less than it could.</summary>
+    Slower = 1,
+
+    /// <summary>Serving is not possible.</summary>
+    Broken = 2,
 }

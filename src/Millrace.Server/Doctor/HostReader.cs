@@ -1,7 +1,13 @@
 using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
+using Millrace.Engine;
 using Millrace.Engine.Listening;
+using Millrace.Interop;
 using Millrace.Interop.Files;
+using Millrace.Interop.Sockets;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 
@@ -77,4 +83,140 @@ internal static class HostReader
     private static long? TryReadNumber(string path) =>
         long.TryParse(KernelFile.TryRead(path), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number) ? number
             : null;
+}
+
+/// <summary>
+/// Reads facts about the folder that would be served: access, file system, and the number of directories that need a watch.
+/// </summary>
+internal static class RootReader
+{
+    private static readonly EnumerationOptions Everything = new()
+    {
+        RecurseSubdirectories = true,
+        IgnoreInaccessible = true,
+        AttributesToSkip = FileAttributes.ReparsePoint,
+    };
+
+    public static RootFacts Read(string root)
+    {
+        try
+        {
+            if (!Directory.Exists(root))
+            {
+                return Unreadable(root, File.Exists(root) ? "is not a directory" : "does not exist, or is not accessible");
+            }
+
+            string path = Directory.ResolveLinkTarget(root, returnFinalTarget: true)?.FullName ?? Path.GetFullPath(root);
+            _ = Directory.EnumerateFileSystemEntries(path).Any();
+            string mounts = KernelFile.TryRead("/proc/self/mountinfo") ?? "";
+            string fileSystem = ProcFormats.FileSystemOf(mounts, path.Length > 1 ? path.TrimEnd('/') : path);
+            long directories = 1 + Directory.EnumerateDirectories(path, "*", Everything).LongCount();
+            return new RootFacts(root, null, fileSystem, TryCachedRead(path), directories);
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
+        {
+            return Unreadable(root, $"cannot be read ({refusal.Message})");
+        }
+    }
+
+    private static RootFacts Unreadable(string root, string problem) => new(root, problem, "", CachedRead.Untried, 0);
+
+    private static CachedRead TryCachedRead(string path)
+    {
+        string? file = Directory.EnumerateFiles(path, "*", Everything).FirstOrDefault(static file => new FileInfo(file).Length > 0);
+        if (file is null)
+        {
+            return CachedRead.Untried;
+        }
+
+        using SafeFileHandle handle = File.OpenHandle(file);
+        _ = RandomAccess.Read(handle, new byte[1], 0);
+        return ReadCached(handle) switch
+        {
+            > 0 => CachedRead.Inline,
+            -Errno.EAGAIN => CachedRead.WouldWait,
+            -Errno.EOPNOTSUPP => CachedRead.Unsupported,
+            _ => CachedRead.Untried,
+        };
+    }
+
+    private static unsafe nint ReadCached(SafeFileHandle handle)
+    {
+        byte read;
+        return FileCalls.PositionalReadCached((int)handle.DangerousGetHandle(), &read, 1, 0);
+    }
+}
+
+/// <summary>
+/// Starts and stops the engine with the configured options; with backend auto, once with io_uring and, if that fails, once with the
+/// fallback. It does not rely on what the kernel or a sandbox reports: only a start proves that everything works, including limits on
+/// memory and descriptors.
+/// </summary>
+internal static class EngineProbe
+{
+    /// <param name="configured">The options that a server would be started with.</param>
+    public static async Task<EngineFacts> RunAsync(EngineOptions configured)
+    {
+        if (configured.Backend != BackendKind.Auto)
+        {
+            (string? only, string? no) = await StartAsync(configured);
+            return new EngineFacts(configured.Backend, only, null, no);
+        }
+
+        (string? uring, string? uringRefusal) = await StartAsync(configured with { Backend = BackendKind.IoUring });
+        (string? backend, string? refusal) = uring is null ? await StartAsync(configured) : (uring, null);
+        return new EngineFacts(configured.Backend, backend, uringRefusal, refusal);
+    }
+
+    private static async Task<(string? Backend, string? Refusal)> StartAsync(EngineOptions options)
+    {
+        try
+        {
+            await using ReactorGroup group = await ReactorGroup.StartAsync(options);
+            return (group.BackendName, null);
+        }
+        catch (EngineException refusal)
+        {
+            return (null, refusal.Message);
+        }
+    }
+}
+
+/// <summary>
+/// Tests for kernel TLS on a loopback connection of its own, as only established connections support it, and closes it. A kernel may load
+/// its TLS module for this, as for any program.
+/// </summary>
+internal static class KernelTlsProbe
+{
+    /// <summary>Null if no connection for the test is possible.</summary>
+    public static bool? Run()
+    {
+        try
+        {
+            using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+            listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+            listener.Listen(1);
+            using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+            socket.Connect(listener.LocalEndPoint!);
+            return Takes(socket);
+        }
+        catch (SocketException)
+        {
+            return null;
+        }
+    }
+
+    private static bool Takes(Socket socket)
+    {
+        try
+        {
+            socket.SetRawSocketOption(SocketOptionNumber.LevelTcp, SocketOptionNumber.UpperLayerProtocol, "tls"u8);
+            return true;
+        }
+        catch (SocketException)
+        {
+            // ENOENT from kernels without it, ENOPROTOOPT from those before 4.13 and from sandboxes.
+            return false;
+        }
+    }
 }

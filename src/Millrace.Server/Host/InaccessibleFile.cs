@@ -1,6 +1,6 @@
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Server.AccessLog;
-using Millrace.Server.AccessLog.Sinks;
 using Millrace.Server.Configuration;
 
 namespace Millrace.Server.Host;
@@ -51,4 +51,13 @@ internal sealed record InaccessibleFile(string File, string Again, string Reason
 
     /// <summary>Describes it in a sentence.</summary>
     public string Describe(string user) => $"{File} cannot be {Again} as {user}: {Reason}. {Remedy}";
+}
+
+/// <summary>The folder of an existing or new file.</summary>
+internal static class ParentDirectory
+{
+    public static string Of(string path) => Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/";
+
+    /// <summary>0 if the calling thread may create the file, or -errno.</summary>
+    public static int MayMake(string path) => FileCalls.MayMakeIn(CString.Of(Of(path)));
 }

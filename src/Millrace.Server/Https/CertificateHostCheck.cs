@@ -1,7 +1,4 @@
-using System.Net;
-using System.Net.Sockets;
 using Millrace.Engine;
-using Millrace.Engine.Filters;
 using Millrace.Server.Configuration;
 using Millrace.Server.Proxies;
 
@@ -15,7 +12,7 @@ namespace Millrace.Server.Https;
 /// <param name="proxies">Trusted proxies are exempt, as they may use one connection for all hosts.</param>
 internal sealed class CertificateHostCheck(bool isOn, ProxyOptions proxies)
 {
-    private readonly ProxyPolicy _policy = new(proxies.Trusted);
+    private readonly TrustedPeers _trusted = new(proxies);
     private readonly bool _mayTrust = proxies.Trusted.Count > 0 || proxies.TrustsUnix;
 
     /// <summary>Not for local certificates, which are for development and not verified by clients.</summary>
@@ -29,14 +26,7 @@ internal sealed class CertificateHostCheck(bool isOn, ProxyOptions proxies)
         options.Proxies);
 
     /// <summary>Whether the check applies to the requests of a connection. Reactor thread.</summary>
-    public bool AppliesTo(Connection connection) => isOn && !(_mayTrust && IsTrusted(connection.KeepRemoteEndPoint()));
-
-    private bool IsTrusted(EndPoint? peer) => peer switch
-    {
-        IPEndPoint address => _policy.Trusts(address.Address),
-        UnixDomainSocketEndPoint => proxies.TrustsUnix,
-        _ => false,
-    };
+    public bool AppliesTo(Connection connection) => isOn && !(_mayTrust && _trusted.Trusts(connection.KeepRemoteEndPoint()));
 }
 
 /// <summary>When hosts are compared with certificates.</summary>

@@ -51,3 +51,100 @@ internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
 
     private static int BodyIndex(int coding, int origin) => (coding * Origins) + origin;
 }
+
+/// <summary>The sums of all reactors' tallies at one moment.</summary>
+internal sealed record RequestTotals
+{
+    /// <summary>By the first digit of the status: element 4 counts 4xx, element 0 requests without a response.</summary>
+    public long[] ByClass { get; } = new long[6];
+
+    public long NotModified { get; private set; }
+
+    public long BodyBytes { get; private set; }
+
+    public long[] ByOrigin { get; } = new long[RequestTally.Origins];
+
+    /// <summary>Responses with a body.</summary>
+    public long[] ByCoding { get; } = new long[RequestTally.Codings];
+
+    public long[] Durations { get; } = new long[DurationScale.Buckets];
+
+    public long Requests => ByClass.Sum();
+
+    public void Add(RequestTally tally)
+    {
+        for (int slot = 0; slot < StatusIndex.Count; slot++)
+        {
+            int status = StatusIndex.StatusAt(slot);
+            long count = CountOf(tally, slot);
+            ByClass[status == StatusIndex.Other ? 4 : status / 100] += count;
+            NotModified += status == 304 ? count : 0;
+        }
+
+        for (int coding = 0; coding < RequestTally.Codings; coding++)
+        {
+            for (int origin = 0; origin < RequestTally.Origins; origin++)
+            {
+                long count = tally.Bodies(coding, origin);
+                ByOrigin[origin] += count;
+                ByCoding[coding] += origin == (int)ResponseBodySource.None ? 0 : count;
+            }
+        }
+
+        BodyBytes += tally.BodyBytes;
+        tally.Durations.AddTo(Durations);
+    }
+
+    private static long CountOf(RequestTally tally, int slot)
+    {
+        long count = 0;
+        for (int method = 0; method < RequestTally.Methods; method++)
+        {
+            for (int protocol = 0; protocol < RequestTally.Protocols; protocol++)
+            {
+                count += tally.Requests(method, protocol, slot);
+            }
+        }
+
+        return count;
+    }
+}
+
+/// <summary>
+/// A dense index of Millrace's statuses, so that counts by status fit a few cache lines. Other statuses, from a site's own rules, share the
+/// last index.
+/// </summary>
+internal static class StatusIndex
+{
+    /// <summary>The result of <see cref="StatusAt"/> for the shared index.</summary>
+    public const int Other = -1;
+
+    private const int Range = 600;
+
+    /// <summary>The first counts requests without a response, see <see cref="HttpServer.Exchanges.HttpExchange.NoResponse"/>.</summary>
+    private static readonly int[] Known =
+    [
+        0, 200, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 410, 411, 412, 413, 414, 415, 416, 417, 421, 426,
+        429, 431, 451, 500, 501, 503, 505,
+    ];
+
+    private static readonly byte[] Slots = Make();
+
+    public static int Count => Known.Length + 1;
+
+    public static int Of(int status) => (uint)status < Range ? Slots[status] : Known.Length;
+
+    public static int StatusAt(int slot) => slot < Known.Length ? Known[slot] : Other;
+
+    private static byte[] Make()
+    {
+        byte[] slots = new byte[Range];
+        Array.Fill(slots, (byte)Known.Length);
+        for (int i = 0; i < Known.Length; i++)
+        {
+            slots[Known[i]] = (byte)i;
+        }
+
+        return slots;
+    }
+}

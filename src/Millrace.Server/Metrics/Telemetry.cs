@@ -1,8 +1,12 @@
+using System.Diagnostics;
+using System.Diagnostics.Metrics;
+using System.Reflection;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
 using Millrace.Server.Serving;
+using Millrace.StaticFiles;
 
 namespace Millrace.Server.Metrics;
 
@@ -40,5 +44,61 @@ internal sealed class Telemetry : IDisposable
         _export?.Dispose();
         _server.Dispose();
         Requests.Dispose();
+    }
+}
+
+/// <summary>Observable instruments about the process and its sites, in the meter <c>Millrace</c>.</summary>
+internal sealed class ServerMeter : IDisposable
+{
+    private readonly Meter _meter;
+
+    public ServerMeter(ReactorGroup group, HostedSites hosted, AccessLogger? accessLog)
+    {
+        _meter = new Meter(new MeterOptions(RequestMeter.MeterName) { Scope = this });
+        _meter.CreateObservableGauge(
+            "process.start_time", static () => StartedAtMs / 1000.0, "s", "When the process started, in seconds since 1970.");
+        _meter.CreateObservableGauge(
+            "millrace.build_info",
+            () => new Measurement<int>(1, new("version", Version), new("backend", group.BackendName)),
+            unit: null,
+            "Version and backend of this server.");
+
+        if (accessLog is not null)
+        {
+            _meter.CreateObservableCounter(
+                "millrace.access_log.dropped", () => accessLog.Dropped, "{line}", "Access log lines dropped because the buffer was full.");
+        }
+
+        Show("assets", "{asset}", "Files of a site.", static site => site.Catalog.Current.AssetCount);
+        Show("directories", "{directory}", "Directories of a site.", static site => site.Catalog.Current.DirectoryCount);
+        Show("skipped", "{entry}", "Entries below the root that are not served.", static site => site.Catalog.Current.SkippedCount);
+        Show("snapshots", "{snapshot}", "Snapshots of a site that are still in use.", static site => site.Catalog.SnapshotsHeld);
+        Show("memory", "By", "Memory for file contents.", static site => site.Catalog.InMemoryBytesHeld);
+        Show("compressed", "By", "Memory for contents compressed by the server.", static site => site.Catalog.CompressedBytesHeld);
+        Show("descriptors", "{descriptor}", "Files held open.", static site => site.Catalog.DescriptorsHeld);
+        Show("compressing", "{pass}", "Whether files are being compressed now.", static site => site.IsCompressing ? 1 : 0);
+
+        void Show(string name, string unit, string help, Func<Site, long> read) => _meter.CreateObservableUpDownCounter(
+            $"millrace.site.{name}",
+            () => hosted.All.Select(one => new Measurement<long>(read(one.Site), TagOf(one.Configured.Name))),
+            unit,
+            help);
+    }
+
+    /// <summary>The version, as in <c>--version</c>.</summary>
+    public static string Version { get; } =
+        typeof(ServerMeter).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion ?? "unknown";
+
+    /// <summary>The start of the process, in milliseconds since 1970.</summary>
+    public static long StartedAtMs { get; } = ReadStart();
+
+    public void Dispose() => _meter.Dispose();
+
+    private static KeyValuePair<string, object?> TagOf(string host) => new("host", host);
+
+    private static long ReadStart()
+    {
+        using var process = Process.GetCurrentProcess();
+        return new DateTimeOffset(process.StartTime).ToUnixTimeMilliseconds();
     }
 }

@@ -1,3 +1,5 @@
+using System.Collections.Concurrent;
+using System.Globalization;
 using Millrace.Http;
 using Millrace.Interop;
 using Millrace.Interop.Files;
@@ -41,7 +43,7 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
                 [.. Codings.Where(coding => !IsFresh(original + coding.Extension, original))];
             for (int i = missing.Length; i < Codings.Length; i++)
             {
-                _totals.AddFresh();
+                _totals.Add(CodedOutcome.Fresh);
             }
 
             if (missing.Length == 0)
@@ -57,7 +59,7 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
             {
                 if (!BodyCoder.TryCode(body, coding, stop, out byte[] coded))
                 {
-                    _totals.AddLarger();
+                    _totals.Add(CodedOutcome.Larger);
                 }
                 else if (StateOf(source).ModifiedAt.ToUnixNs() != before.ModifiedAt.ToUnixNs())
                 {
@@ -66,7 +68,7 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
                 else
                 {
                     Write(original + extension, coded, source, before);
-                    _totals.AddWritten(body.Length, coded.Length);
+                    _totals.Add(CodedOutcome.Written, body.Length, coded.Length);
                 }
             }
         }
@@ -114,4 +116,50 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
     }
 
     private static int Descriptor(FileStream file) => checked((int)file.SafeFileHandle.DangerousGetHandle());
+}
+
+/// <summary>What became of a compressed file.</summary>
+internal enum CodedOutcome
+{
+    Written,
+
+    /// <summary>It is up to date already.</summary>
+    Fresh,
+
+    /// <summary>Compression does not make it smaller.</summary>
+    Larger,
+
+    Failed,
+}
+
+/// <summary>The results of a precompression. Any thread adds to them.</summary>
+internal sealed class PrecompressTotals
+{
+    private readonly ConcurrentQueue<string> _failures = [];
+    private readonly int[] _counts = new int[Enum.GetValues<CodedOutcome>().Length];
+    private long _bytes;
+    private long _codedBytes;
+
+    /// <summary>Messages about failures.</summary>
+    public IEnumerable<string> Failures => _failures;
+
+    public string Summary => string.Create(
+        CultureInfo.InvariantCulture,
+        $"{CountOf(CodedOutcome.Written)} written ({_bytes:N0} bytes as {_codedBytes:N0}), {CountOf(CodedOutcome.Fresh)} up to date, "
+            + $"{CountOf(CodedOutcome.Larger)} not smaller, {CountOf(CodedOutcome.Failed)} failed");
+
+    public void Add(CodedOutcome outcome, int bytes = 0, int codedBytes = 0)
+    {
+        Interlocked.Increment(ref _counts[(int)outcome]);
+        Interlocked.Add(ref _bytes, bytes);
+        Interlocked.Add(ref _codedBytes, codedBytes);
+    }
+
+    public void AddFailure(string text)
+    {
+        Add(CodedOutcome.Failed);
+        _failures.Enqueue(text);
+    }
+
+    private int CountOf(CodedOutcome outcome) => _counts[(int)outcome];
 }

@@ -1,7 +1,7 @@
+using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Settings;
 using Millrace.Server.Https;
 using Millrace.StaticFiles;
 using Millrace.Tls;
@@ -109,4 +109,20 @@ internal sealed class ConfigurationReload(
 
     private static IEnumerable<string> TextsOf(ServerOption option, SettingSet configured) =>
         configured.TextsOf(option).DefaultIfEmpty(option.Default);
+}
+
+/// <summary>Log messages of the server.</summary>
+internal sealed partial class ServerLog(ILogger logger)
+{
+    [LoggerMessage(1, LogLevel.Information, "Configuration {Path} applied: {Sites} sites on {Addresses}.")]
+    public partial void ConfigurationApplied(string path, int sites, string addresses);
+
+    [LoggerMessage(2, LogLevel.Error, "Reload failed; keeping the current configuration: {Reason}")]
+    public partial void ConfigurationKept(string reason);
+
+    [LoggerMessage(3, LogLevel.Warning, "{Option} has changed, which takes effect after a restart.")]
+    public partial void NeedsRestart(string option);
+
+    [LoggerMessage(4, LogLevel.Error, "Reload failed unexpectedly; keeping the current state.")]
+    public partial void ReloadFailed(Exception fault);
 }

@@ -1,9 +1,11 @@
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
 using Millrace.HttpServer;
 using Millrace.Server.Configuration;
 using Millrace.Server.Https;
+using Millrace.Tls;
 
 namespace Millrace.Server.Serving;
 
@@ -25,10 +27,10 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
     /// <exception cref="EngineException">An address cannot be bound; then nothing has changed.</exception>
     public async Task<IReadOnlyList<EndpointBinding>> OpenNextAsync(ServeOptions configured, HttpsEndpoint? https)
     {
-        Destination[] wanted =
+        (EndPoint Address, bool IsSecure)[] wanted =
         [
-            .. configured.Https.Addresses.Select(Destination.Secure),
-            .. configured.Addresses.Select(Destination.Plain),
+            .. configured.Https.Addresses.Select(static address => (address, true)),
+            .. configured.Addresses.Select(static address => (address, false)),
         ];
         ListenEndpoint?[] kept = FindOpen(wanted);
         var next = new List<EndpointBinding>();
@@ -98,7 +100,7 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
     /// Finds the open endpoint of each wanted address. If an address is wanted as both HTTP and HTTPS, an endpoint keeps its current kind
     /// first.
     /// </summary>
-    private ListenEndpoint?[] FindOpen(Destination[] wanted)
+    private ListenEndpoint?[] FindOpen((EndPoint Address, bool IsSecure)[] wanted)
     {
         var found = new ListenEndpoint?[wanted.Length];
         foreach (bool keepsScheme in (bool[])[true, false])
@@ -113,15 +115,76 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
 
         return found;
     }
-
-    /// <summary>A configured address, and whether it uses TLS.</summary>
-    private readonly record struct Destination(EndPoint Address, bool IsSecure)
-    {
-        public static Destination Secure(EndPoint address) => new(address, IsSecure: true);
-
-        public static Destination Plain(EndPoint address) => new(address, IsSecure: false);
-    }
 }
 
 /// <summary>An open address, and whether it uses TLS.</summary>
 internal sealed record EndpointBinding(ListenEndpoint Endpoint, bool IsSecure);
+
+/// <summary>A listening address. It stays open while its target (TLS, redirect, sites) changes. Any thread.</summary>
+internal sealed class ListenEndpoint
+{
+    private readonly EndPoint _configured;
+    private readonly StaticSiteServer _sites;
+    private volatile EndpointTarget _target;
+
+    private ListenEndpoint(EndPoint configured, StaticSiteServer sites, EndpointTarget target)
+    {
+        _configured = configured;
+        _sites = sites;
+        _target = target;
+    }
+
+    /// <summary>Whether it currently uses TLS.</summary>
+    public bool IsSecure => _target.Https is not null;
+
+    /// <summary>The address as bound.</summary>
+    public EndPoint EndPoint => Listener.EndPoint;
+
+    /// <summary>Whether an address is this one: as configured (where port 0 matches any), or as bound.</summary>
+    public bool IsAt(EndPoint address) => _configured.Equals(address) || EndPoint.Equals(address);
+
+    /// <summary>The address for messages.</summary>
+    public ServedAddress Served => IsSecure
+        ? new ServedAddress("https", EndPoint)
+        : new ServedAddress("http", EndPoint, Redirects: _target.RedirectPort is not null);
+
+    private Listener Listener { get; set; } = null!;
+
+    /// <exception cref="EngineException">The address cannot be bound; the message says why.</exception>
+    public static async Task<ListenEndpoint> OpenAsync(
+        ReactorGroup group, EndPoint address, BoundAddress bound, StaticSiteServer sites, EndpointTarget target)
+    {
+        var endpoint = new ListenEndpoint(address, sites, target);
+        endpoint.Listener = await group.ListenAsync(bound, endpoint.ServeAsync, endpoint.FiltersOf, sites.RefuseAsync);
+        return endpoint;
+    }
+
+    /// <summary>Changes the target of new connections; existing ones keep theirs.</summary>
+    public void Change(EndpointTarget target) => _target = target;
+
+    /// <summary>Closes the listener; existing connections continue.</summary>
+    public Task CloseAsync() => Listener.StopAsync();
+
+    private IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => _target.Https?.Terminator.FiltersOf(connection) ?? [];
+
+    private Task ServeAsync(Connection connection) =>
+        connection.IsTls() ? HttpsEndpoint.ServeAsync(connection, _sites, _target.HostCheck.AppliesTo(connection))
+        : _target.RedirectPort is int port ? _sites.RedirectAsync(connection, port)
+        : _sites.ServeAsync(connection);
+}
+
+/// <summary>What an address leads to. Immutable; each new connection uses the current one.</summary>
+/// <param name="Https">TLS; null for plain HTTP.</param>
+/// <param name="RedirectPort">The HTTPS port to which plain connections are redirected; null to serve them.</param>
+/// <param name="HostCheck">Decides which requests over TLS get 421.</param>
+internal sealed record EndpointTarget(HttpsEndpoint? Https, int? RedirectPort, CertificateHostCheck HostCheck);
+
+/// <summary>An address that the server listens on.</summary>
+/// <param name="Scheme">The scheme: http or https.</param>
+/// <param name="EndPoint">The address as bound.</param>
+/// <param name="Redirects">Whether it redirects to HTTPS.</param>
+internal sealed record ServedAddress(string Scheme, EndPoint EndPoint, bool Redirects = false)
+{
+    /// <summary>One line for logs.</summary>
+    public override string ToString() => ListenAddress.ToUrl(EndPoint, Scheme) + (Redirects ? " (redirects to HTTPS)" : "");
+}

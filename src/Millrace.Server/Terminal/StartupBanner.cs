@@ -4,6 +4,7 @@ using System.Net.NetworkInformation;
 using System.Net.Sockets;
 using Millrace.Engine;
 using Millrace.Engine.Listening;
+using Millrace.Server.Configuration;
 using Millrace.Server.Https;
 using Millrace.Server.Serving;
 using Millrace.StaticFiles;

@@ -1,6 +1,5 @@
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Server.AccessLog;
-using Millrace.Server.AccessLog.Formats;
 using Millrace.Server.Host;
 using Millrace.Server.Proxies;
 using Millrace.Server.Tests.Kit;
@@ -24,7 +23,7 @@ public class AccessLogObserverTests
         _ = journal.Start(1);
         var ring = new LineRing(1024 * 1024);
         var observer = new AccessLogObserver(
-            journal, LineFormats.Make(Enum.Parse<AccessLogFormat>(format)), new ClientFinder(new ProxyOptions()), ring);
+            journal, new LineFormat(Enum.Parse<AccessLogFormat>(format)), new ClientFinder(new ProxyOptions()), ring);
         HttpExchange exchange = MadeExchange.Of(
             MadeExchange.Bytes("GET /a?b HTTP/1.1\r\nHost: a\r\nReferer: caf\u00e9\r\nUser-Agent: \"x\"\r\n\r\n"), bodyBytes: 17);
         byte[] room = new byte[1024 * 1024];

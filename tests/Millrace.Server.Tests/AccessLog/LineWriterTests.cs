@@ -2,7 +2,6 @@ using System.Text;
 using Microsoft.Extensions.Logging;
 using Millrace.Interop;
 using Millrace.Server.AccessLog;
-using Millrace.Server.AccessLog.Sinks;
 
 namespace Millrace.Server.Tests.AccessLog;
 

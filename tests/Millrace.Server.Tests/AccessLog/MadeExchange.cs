@@ -3,7 +3,6 @@ using System.Text;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.Server.AccessLog;
-using Millrace.Server.AccessLog.Formats;
 using HttpExchange = Millrace.HttpServer.Exchanges.HttpExchange;
 
 namespace Millrace.Server.Tests.AccessLog;
@@ -37,7 +36,7 @@ internal static class MadeExchange
     public static string LineOf(AccessLogFormat format, HttpExchange exchange)
     {
         var line = new LineBuffer();
-        LineFormats.Make(format).Write(line, exchange, (exchange.Peer as IPEndPoint)?.Address);
+        new LineFormat(format).Write(line, exchange, (exchange.Peer as IPEndPoint)?.Address);
         return Encoding.Latin1.GetString(line.Bytes);
     }
 

@@ -2,6 +2,7 @@ using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Engine;
 using Millrace.Server.Admin;
+using Millrace.Server.Configuration;
 using Millrace.Server.Metrics;
 using Millrace.Server.Serving;
 using Millrace.Server.Tests.Kit;

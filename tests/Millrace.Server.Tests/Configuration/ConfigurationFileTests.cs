@@ -1,9 +1,8 @@
 using System.Net;
 using System.Text;
 using Millrace.Engine;
+using Millrace.Server.Commands;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Files;
-using Millrace.Server.Configuration.Settings;
 using Millrace.StaticFiles;
 
 namespace Millrace.Server.Tests.Configuration;
@@ -114,7 +113,7 @@ public class ConfigurationFileTests
             complaints);
         var flags = new SettingSet([OptionFlags.SettingOf(OptionTable.Get("charset"), "a")]);
 
-        ServeOptions options = MergedOptions.Merge(flags, variables, file, complaints);
+        ServeOptions options = ServerConfiguration.Merge(flags, variables, file, complaints);
 
         Assert.Empty(complaints);
         Assert.Equal([3, 4], options.Addresses.Cast<IPEndPoint>().Select(address => address.Port));
@@ -170,7 +169,7 @@ public class ConfigurationFileTests
     {
         var complaints = new List<OptionError>();
         FileSettings file = ReadFile(text, complaints);
-        MergedOptions.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
+        ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
 
         Assert.Equal(expected.Select(one => $"{Path}:{one}").Order(), complaints.Select(complaint => complaint.ToString()).Distinct().Order());
     }
@@ -204,7 +203,7 @@ public class ConfigurationFileTests
     [Fact]
     public void Whatever_a_file_holds_is_read_or_complained_of()
     {
-        byte[] starter = Encoding.UTF8.GetBytes(StarterFile.Text.Replace("  // \"", "  \"", StringComparison.Ordinal));
+        byte[] starter = Encoding.UTF8.GetBytes(InitCommand.StarterFile.Replace("  // \"", "  \"", StringComparison.Ordinal));
 #pragma warning disable CA5394 // Not for secrets: the bytes have to be the same in every run.
         var random = new Random(8);
         for (int i = 0; i < 5_000; i++)
@@ -218,7 +217,7 @@ public class ConfigurationFileTests
 
             var complaints = new List<OptionError>();
             FileSettings file = ConfigurationFile.Read(new FileText(Path, bytes), complaints);
-            MergedOptions.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
+            ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
             int lines = bytes.Count(one => one == '\n') + 1;
             Assert.All(complaints, complaint => Assert.InRange(complaint.Origin.Position!.Line, 1, lines));
         }
@@ -227,7 +226,7 @@ public class ConfigurationFileTests
     [Theory]
     [InlineData("MILLRACE_LISTN", "MILLRACE_LISTN is not an option. Did you mean MILLRACE_LISTEN?")]
     [InlineData("MILLRACE_CONFG", "MILLRACE_CONFG is not an option. Did you mean MILLRACE_CONFIG?")]
-    [InlineData("MILLRACE_REACTORS", "MILLRACE_REACTORS: 'tcp://10.0.0.1' is not a valid number of reactors: use 0 (one per core) to 1024.")]
+    [InlineData("MILLRACE_REACTORS", "MILLRACE_REACTORS: 'tcp://10.0.0.1' is not valid: use a number from 0 to 1024.")]
     [InlineData("MILLRACE_PORT", null)]
     [InlineData("MILLRACE_PORT_8080_TCP_ADDR", null)]
     [InlineData("MILLRACE_ADMIN_PORT", null)]
@@ -239,7 +238,7 @@ public class ConfigurationFileTests
     {
         var complaints = new List<OptionError>();
         SettingSet variables = VariableSettings.Read(new Dictionary<string, string> { [name] = "tcp://10.0.0.1" }, complaints);
-        MergedOptions.Merge(SettingSet.Empty, variables, FileSettings.Empty, complaints);
+        ServerConfiguration.Merge(SettingSet.Empty, variables, FileSettings.Empty, complaints);
 
         Assert.Equal(expected, complaints.SingleOrDefault()?.ToString());
     }
@@ -265,7 +264,7 @@ public class ConfigurationFileTests
     private static ServeOptions Read(string text)
     {
         var complaints = new List<OptionError>();
-        ServeOptions options = MergedOptions.Merge(SettingSet.Empty, SettingSet.Empty, ReadFile(text, complaints), complaints);
+        ServeOptions options = ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, ReadFile(text, complaints), complaints);
         Assert.Empty(complaints);
         return options;
     }

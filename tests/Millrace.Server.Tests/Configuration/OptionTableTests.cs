@@ -1,6 +1,5 @@
 using System.Text.RegularExpressions;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Files;
 
 namespace Millrace.Server.Tests.Configuration;
 
@@ -30,10 +29,10 @@ public class OptionTableTests
         Assert.Matches(@"^([a-z]+\.)?[a-z][a-z0-9-]*[a-z0-9]$", option.Path);
         Assert.Matches(@"^[A-Z].*[^.]\.$", option.Help);
         Assert.NotEmpty(option.ValueForm);
-        Assert.All(option.Choices, choice => Assert.True(option.TryApply(new ServeOptions(), choice, out _, out _), choice));
+        Assert.All(option.Choices, choice => Assert.True(option.Accepts(choice), choice));
         if (option.BareValue is { } bare)
         {
-            Assert.True(option.TryApply(new ServeOptions(), bare, out _, out _));
+            Assert.True(option.Accepts(bare));
         }
 
         if (option.ValueForm == "on|off")
@@ -50,8 +49,7 @@ public class OptionTableTests
         ServerOption option = OptionTable.Get(key);
         if (option.Default.Length > 0 && !option.Default.Contains(' ', StringComparison.Ordinal))
         {
-            Assert.True(option.TryApply(new ServeOptions(), option.Default, out ServeOptions? applied, out _), option.Default);
-            Assert.Equal(Described(new ServeOptions()), Described(applied));
+            Assert.Equal(Described(new ServeOptions()), Described(option.Apply(new ServeOptions(), option.Default)));
         }
     }
 
@@ -65,23 +63,25 @@ public class OptionTableTests
         ServerOption option = OptionTable.Get(key);
         if (option.Range is var (least, most) && option.Key != "hsts")
         {
-            Assert.True(option.TryApply(new ServeOptions(), $"{Math.Max(least, 1)}", out _, out _));
-            Assert.False(option.TryApply(new ServeOptions(), $"{least - 1}", out _, out _));
-            Assert.False(option.TryApply(new ServeOptions(), $"{(UInt128)most + 1}", out _, out _));
+            Assert.True(option.Accepts($"{Math.Max(least, 1)}"));
+            Assert.False(option.Accepts($"{least - 1}"));
+            Assert.False(option.Accepts($"{(UInt128)most + 1}"));
         }
     }
 
-    [Fact]
-    public void A_template_s_parts_make_the_text_of_the_flag()
+    /// <summary>Each rule that a file may write in parts takes the form that the flag shows.</summary>
+    [Theory]
+    [InlineData("header", "[path=]name: value", false)]
+    [InlineData("redirect", "from to[ status]", false)]
+    [InlineData("rewrite", "from to", false)]
+    [InlineData("cache-control", "path=value", true)]
+    public void A_rule_s_parts_make_the_text_of_the_flag(string key, string form, bool isPair)
     {
-        RuleTemplate header = RuleTemplate.Parse("[{path}=]{name}: {value}");
-        Assert.False(header.IsPair);
-        Assert.Equal("X: y", header.Join(new Dictionary<string, string> { ["name"] = "X", ["value"] = "y" }));
-        Assert.Equal("/a=X: y", header.Join(new Dictionary<string, string> { ["value"] = "y", ["name"] = "X", ["path"] = "/a" }));
-        RuleTemplate redirect = RuleTemplate.Parse("{from} {to}[ {status}]");
-        Assert.Equal(["from", "to"], redirect.Parts.Where(part => !part.IsOptional).Select(part => part.Name));
-        Assert.Equal("/a /b 302", redirect.Join(new Dictionary<string, string> { ["from"] = "/a", ["to"] = "/b", ["status"] = "302" }));
-        Assert.True(RuleTemplate.Parse("{a}={b}").IsPair);
+        ServerOption option = OptionTable.Get(key);
+
+        Assert.Equal(isPair, option.IsPair);
+        Assert.Equal(form, string.Concat(option.Parts.Select(part =>
+            part.IsOptional ? $"[{part.Before}{part.Name}{part.After}]" : $"{part.Before}{part.Name}{part.After}")));
     }
 
     [Theory]

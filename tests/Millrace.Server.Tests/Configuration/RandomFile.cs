@@ -71,7 +71,7 @@ internal sealed record RandomFile(int Seed, string Text, string? Spoilt)
             case 2 when option.Kind == OptionValueKind.Address:
                 SampleValues.Put(file, option, ushort.MaxValue + random.Next(1, 1000));
                 return $"{option.Path} is no port";
-            case 2 when option.Template is not null:
+            case 2 when option.Parts.Count > 0:
                 SampleValues.Put(file, option, new JsonObject { ["no-such-part"] = new JsonArray() });
                 return $"{option.Path} has an unknown part";
             case 3 when option.Scope == OptionScope.Server && option.Key != "root":

@@ -2,9 +2,8 @@ using System.Text;
 using System.Text.Json.Nodes;
 using System.Text.RegularExpressions;
 using Millrace.DocGenerator.Reference;
+using Millrace.Server.Commands;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Files;
-using Millrace.Server.Configuration.Settings;
 
 namespace Millrace.Server.Tests.Configuration;
 
@@ -36,10 +35,10 @@ public class ReferenceTests
     [InlineData(true)]
     public void What_init_writes_is_a_configuration(bool isUncommented)
     {
-        string text = isUncommented ? Regex.Replace(StarterFile.Text, "^  // (?=[\" {}\\]])", "  ", RegexOptions.Multiline) : StarterFile.Text;
+        string text = isUncommented ? Regex.Replace(InitCommand.StarterFile, "^  // (?=[\" {}\\]])", "  ", RegexOptions.Multiline) : InitCommand.StarterFile;
         var complaints = new List<OptionError>();
         FileSettings file = ConfigurationFile.Read(new FileText("/srv/a.json", Encoding.UTF8.GetBytes(text)), complaints);
-        ServeOptions options = MergedOptions.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
+        ServeOptions options = ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
 
         Assert.Empty(complaints);
         Assert.Equal(isUncommented ? 2 : 0, options.Hosts.Count);

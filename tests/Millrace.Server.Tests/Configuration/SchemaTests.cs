@@ -2,11 +2,10 @@ using System.Text;
 using System.Text.Json;
 using System.Text.Json.Nodes;
 using System.Text.RegularExpressions;
+using Millrace.Server.Commands;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Files;
-using Millrace.Server.Configuration.Settings;
 using Millrace.Server.Tests.Kit;
-using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles;
 
 namespace Millrace.Server.Tests.Configuration;
 
@@ -27,8 +26,8 @@ public partial class SchemaTests
     {
         string[] files =
         [
-            StarterFile.Text,
-            Regex.Replace(StarterFile.Text, "^  // (?=[\" {}\\]])", "  ", RegexOptions.Multiline),
+            InitCommand.StarterFile,
+            Regex.Replace(InitCommand.StarterFile, "^  // (?=[\" {}\\]])", "  ", RegexOptions.Multiline),
             .. Shown("docs", "*.md").Concat(Shown("deploy", "*.md")).SelectMany(static path => Fences().Matches(File.ReadAllText(path)))
                 .Select(static fence => fence.Groups["text"].Value)
                 .Where(static text => text.TrimStart().StartsWith('{') && !text.Contains("...", StringComparison.Ordinal) && IsConfiguration(text)),
@@ -120,9 +119,13 @@ public partial class SchemaTests
         {
             foreach (SettingValue value in setting.Values)
             {
-                if (!setting.Option.TryApply(new ServeOptions(), value.Text, out _, out RuleProblem? problem))
+                try
                 {
-                    complaints.Add(OptionError.About(setting.Option, value.Origin, problem));
+                    _ = setting.Option.Apply(new ServeOptions(), value.Text);
+                }
+                catch (SiteException refusal)
+                {
+                    complaints.Add(OptionError.About(setting.Option, value.Origin, refusal));
                 }
             }
         }

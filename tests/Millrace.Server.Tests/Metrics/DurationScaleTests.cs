@@ -49,14 +49,14 @@ public class DurationScaleTests
             counts[DurationScale.IndexOf(i * 10L)]++;
         }
 
-        Assert.InRange(Quantiles.At(counts, 0.5)!.Value, 45_000, 55_000);
-        Assert.InRange(Quantiles.At(counts, 0.99)!.Value, 95_000, 104_000);
-        Assert.InRange(Quantiles.At(counts, 1)!.Value, 99_000, 105_000);
-        Assert.InRange(Quantiles.At(counts, 0)!.Value, 1, 11);
+        Assert.InRange(DurationScale.QuantileOf(counts, 0.5)!.Value, 45_000, 55_000);
+        Assert.InRange(DurationScale.QuantileOf(counts, 0.99)!.Value, 95_000, 104_000);
+        Assert.InRange(DurationScale.QuantileOf(counts, 1)!.Value, 99_000, 105_000);
+        Assert.InRange(DurationScale.QuantileOf(counts, 0)!.Value, 1, 11);
     }
 
     [Fact]
-    public void Nothing_counted_has_no_quantile() => Assert.Null(Quantiles.At(new long[DurationScale.Buckets], 0.5));
+    public void Nothing_counted_has_no_quantile() => Assert.Null(DurationScale.QuantileOf(new long[DurationScale.Buckets], 0.5));
 
     private static IEnumerable<long> Durations()
     {

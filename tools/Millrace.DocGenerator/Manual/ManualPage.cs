@@ -156,14 +156,14 @@ internal static class ManualPage
                 page.Item(flag is null ? Italic(option.Flag) : SpeltOut(flag), Explained(option));
                 page.Line(".br");
                 page.Text($"Environment `{option.Variable}`, file `{option.Path}`: "
-                    + $"{FileValue.Describe(option)}.");
+                    + $"{ReferencePage.FileValueOf(option)}.");
             }
         }
     }
 
     private static string Explained(ServerOption option)
     {
-        bool needsNote = option.BareNote != BareNote.InHelp && option.Kind != OptionValueKind.Switch;
+        bool needsNote = !option.ExplainsBareValue && option.Kind != OptionValueKind.Switch;
         string alone = option.BareValue is { } bare && needsNote ? $" `{option.Flag}` alone is `{option.Flag}={bare}`." : "";
         string limits = option.Range switch
         {

@@ -5,7 +5,6 @@ using System.Text.Encodings.Web;
 using System.Text.Json;
 using System.Text.Json.Nodes;
 using Millrace.Server.Configuration;
-using Millrace.Server.Configuration.Files;
 using Millrace.Server.Configuration.Rows;
 using Millrace.StaticFiles.Options;
 using static Millrace.DocGenerator.Reference.SchemaTypes;
@@ -127,9 +126,9 @@ internal static class ConfigurationSchema
                 break;
             default:
                 yield return OfType("string");
-                if (option.Template is not null)
+                if (option.Parts.Count > 0)
                 {
-                    yield return RuleOf(RuleTemplate.Parse(option.Template));
+                    yield return RuleOf(option);
                 }
 
                 break;
@@ -137,33 +136,33 @@ internal static class ConfigurationSchema
     }
 
     /// <summary>One rule of several parts, or an object of many name and value pairs.</summary>
-    private static JsonObject RuleOf(RuleTemplate template)
+    private static JsonObject RuleOf(ServerOption option)
     {
-        if (template.IsPair)
+        if (option.IsPair)
         {
             return new JsonObject
             {
                 ["type"] = "object",
-                ["propertyNames"] = TextWithout(template.Parts[0].End),
+                ["propertyNames"] = TextWithout(option.Parts[0].End),
                 ["additionalProperties"] = OfType("string"),
             };
         }
 
         JsonObject parts = ObjectOf([]);
-        foreach (RulePart part in template.Parts)
+        foreach (RulePart part in option.Parts)
         {
             parts["properties"]![part.Name] = Without(part.End, new JsonObject { ["type"] = new JsonArray("string", "integer") });
         }
 
         parts["required"] = new JsonArray(
-            [.. template.Parts.Where(static part => !part.IsOptional).Select(static part => JsonValue.Create(part.Name))]);
+            [.. option.Parts.Where(static part => !part.IsOptional).Select(static part => JsonValue.Create(part.Name))]);
         return parts;
     }
 
     /// <summary>The default as a JSON value; null if it is described in words.</summary>
     private static JsonNode? DefaultOf(ServerOption option) => option.Kind switch
     {
-        _ when !option.TryApply(new ServeOptions(), option.Default, out _, out _) => null,
+        _ when !option.Accepts(option.Default) => null,
         OptionValueKind.Switch => option.Default == "on",
         OptionValueKind.Count or OptionValueKind.Seconds or OptionValueKind.Size
             when long.TryParse(option.Default, NumberStyles.None, CultureInfo.InvariantCulture, out long number) => number,

@@ -116,11 +116,16 @@ internal static class ReferencePage
         page.Append(option.Default.Length > 0 ? $" Default: {Escaped(DefaultOf(option))}." : "");
         page.Append(option.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "");
         page.Append(option.Change == OptionChange.AtRestart ? " Needs a restart." : "");
-        page.Append(" JSON type: ").Append(Escaped(WithoutArticle(FileValue.Describe(option)))).Append(". |\n");
+        page.Append(" JSON type: ").Append(Escaped(WithoutArticle(FileValueOf(option)))).Append(". |\n");
     }
 
     private static string DefaultOf(ServerOption option) =>
-        option.TryApply(new ServeOptions(), option.Default, out _, out _) ? $"`{option.Default}`" : option.Default;
+        option.Accepts(option.Default) ? $"`{option.Default}`" : option.Default;
+
+    /// <summary>The JSON value, with the names of an object's members, in Markdown.</summary>
+    public static string FileValueOf(ServerOption option) => option.Parts.Count > 0 && !option.IsPair
+        ? $"{option.JsonType} with {string.Join(", ", option.Parts.Select(static part => $"`{part.Name}`"))}"
+        : option.JsonType;
 
     private static string WithoutArticle(string text) =>
         text.StartsWith("a ", StringComparison.Ordinal) ? text[2..]

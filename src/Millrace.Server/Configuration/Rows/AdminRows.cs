@@ -1,63 +1,50 @@
 using System.Globalization;
 using System.Net;
-using Millrace.Server.Admin;
-using Millrace.Server.Configuration.Settings;
+using Millrace.Server.AccessLog;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 
-/// <summary>Options of the admin pages and of metrics export.</summary>
+/// <summary>Options of the access log, the admin pages and metrics export.</summary>
 internal static class AdminRows
 {
-    private const string Address = "admin";
-    private const string Host = "admin-host";
+    private static readonly OptionGroup Log = new("log", OptionChange.AtRestart);
+    private static readonly OptionGroup Admin = new("admin", OptionChange.AtRestart);
+
+    private static readonly OrderedDictionary<string, AccessLogFormat> Formats = new()
+    {
+        ["combined"] = AccessLogFormat.Combined,
+        ["common"] = AccessLogFormat.Common,
+        ["json"] = AccessLogFormat.Json,
+    };
 
     public static IEnumerable<ServerOption> All =>
     [
-        new()
-        {
-            Key = Address,
-            Path = "admin.listen",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Address,
-            ValueForm = "ADDR",
-            Help = "Serve metrics, health checks and a live dashboard on this address: 9180 (this machine only), 0.0.0.0:9180, "
-                + "[::]:9180 or unix:/run/x.sock. They need no password: do not expose them to the public.",
-            Apply = static (options, text) => options.WithAdmin(admin => admin with { Address = ParseAddress(text) }),
-        },
-        new()
-        {
-            Key = Host,
-            Path = "admin.host",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Text,
-            ValueForm = "NAME",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "Host name for the admin pages, in addition to localhost and IP addresses.",
-            Apply = static (options, text) => options.WithAdmin(admin => admin with { Hosts = [.. admin.Hosts, CheckedHost(text)] }),
-        },
-        new()
-        {
-            Key = "otlp",
-            Path = "admin.otlp",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Text,
-            ValueForm = "URL",
-            Help = "Send metrics to an OpenTelemetry collector over OTLP, such as http://127.0.0.1:4318. The OTEL_ environment "
-                + "variables apply too.",
-            Apply = static (options, text) => options.WithAdmin(admin => admin with { Collector = ParseUrl(text) }),
-        },
+        Log.Text("access-log", OptionValueKind.Text, LogDestination.Forms,
+            "Write an access log to a file (reopened on SIGUSR1), to standard output or to syslog.",
+            static (options, text) => text.Length > 0
+                ? options with { AccessLog = options.AccessLog with { Destination = text } }
+                : throw new SiteException("--access-log needs a destination: a file, '-' or 'syslog'."),
+            path: "access") with { PathAt = LogDestination.PathAt },
+        Log.Choice("access-log-format", "an access log format", "Format of the access log.", Formats,
+            static options => options.AccessLog.Format,
+            static (options, format) => options with { AccessLog = options.AccessLog with { Format = format } },
+            path: "access-format"),
+        Admin.Text("admin", OptionValueKind.Address, "ADDR",
+            "Serve metrics, health checks and a live dashboard on this address: 9180 (this machine only), 0.0.0.0:9180, "
+            + "[::]:9180 or unix:/run/x.sock. They need no password: do not expose them to the public.",
+            static (options, text) => options with { Admin = options.Admin with { Address = ParseAddress(text) } },
+            path: "listen"),
+        Admin.Texts("admin-host", OptionValueKind.Text, "NAME",
+            "Host name for the admin pages, in addition to localhost and IP addresses.",
+            static (options, text) => options with { Admin = options.Admin with { Hosts = [.. options.Admin.Hosts, CheckedHost(text)] } },
+            path: "host"),
+        Admin.Text("otlp", OptionValueKind.Text, "URL",
+            "Send metrics to an OpenTelemetry collector over OTLP, such as http://127.0.0.1:4318. The OTEL_ environment "
+            + "variables apply too.",
+            static (options, text) => options with { Admin = options.Admin with { Collector = ParseUrl(text) } }),
     ];
-
-    /// <summary>Checks combinations of options.</summary>
-    public static void Check(ServeOptions options, SettingSet settings, ICollection<OptionError> errors)
-    {
-        if (options.Admin.Address is null && settings.Find(OptionTable.Get(Host)) is { } dependent)
-        {
-            errors.Add(OptionError.OfDependent(dependent, "the admin pages", OptionTable.Get(Address)));
-        }
-    }
 
     /// <summary>A port alone means this machine only, unlike a site's address: the pages are not public.</summary>
     private static EndPoint ParseAddress(string text) =>
@@ -73,7 +60,23 @@ internal static class AdminRows
         Uri.TryCreate(text, UriKind.Absolute, out Uri? url) && (url.Scheme == Uri.UriSchemeHttp || url.Scheme == Uri.UriSchemeHttps)
             ? url
             : throw new SiteException($"'{text}' is not a valid collector URL: use the form http://127.0.0.1:4318.");
+}
 
-    private static ServeOptions WithAdmin(this ServeOptions options, Func<AdminOptions, AdminOptions> change) =>
-        options with { Admin = change(options.Admin) };
+/// <summary>Privileges that the process drops after its start.</summary>
+internal static class ServiceRows
+{
+    private static readonly OptionGroup Group = new("service", OptionChange.AtRestart);
+
+    public static IEnumerable<ServerOption> All =>
+    [
+        Group.Text("user", OptionValueKind.Text, "NAME[:GROUP]",
+            "Run as this user after addresses are bound and certificates are read. Needs root.",
+            static (options, text) => text.Split(':') is [{ Length: > 0 }] or [{ Length: > 0 }, { Length: > 0 }]
+                ? options with { Service = options.Service with { User = text } }
+                : throw new SiteException($"'{text}' is not a valid user: use NAME or NAME:GROUP.")),
+        Group.Switch("seccomp",
+            "Deny system calls that serving does not need: starting programs, mounting, debugging and others.",
+            static options => options.Service.FiltersCalls,
+            static (options, isOn) => options with { Service = options.Service with { FiltersCalls = isOn } }),
+    ];
 }

@@ -1,29 +1,43 @@
 using System.Globalization;
-using System.Numerics;
 using Millrace.Engine;
 using Millrace.Engine.Listening;
-using Millrace.Server.Configuration.Settings;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 
-/// <summary>Sizes of the engine per reactor, which few servers need to change. The engine's options document the reasons.</summary>
+/// <summary>Options of the engine.</summary>
 internal static class EngineRows
 {
-    private const string Submissions = "submission-entries";
-    private const string Completions = "completion-entries";
-    private const string Polling = "submission-polling";
-    private const string SharedPolling = "shared-submission-polling";
+    private static readonly OptionGroup Row = new("engine", OptionChange.AtRestart);
 
-    private static readonly NumberRow Row = new("engine", OptionChange.AtRestart);
+    private static readonly OrderedDictionary<string, BackendKind> Backends = new()
+    {
+        ["auto"] = BackendKind.Auto,
+        ["io_uring"] = BackendKind.IoUring,
+        ["epoll"] = BackendKind.Epoll,
+    };
 
-    public static IEnumerable<ServerOption> All =>
+    /// <summary>The number of reactors and their I/O backend.</summary>
+    public static IEnumerable<ServerOption> Reactors =>
     [
-        Row.Count(Submissions, "Operations per reactor that can be queued between two system calls.", 1, 32_768,
+        Row.Count("reactors", "Number of reactor threads; 0: one per core that this process may use.", 0, 1_024,
+            static options => options.Engine.Reactors,
+            static (options, number) => options.WithEngine(engine => engine with { Reactors = (int)number })),
+        Row.Choice("backend", "a backend",
+            "I/O backend: io_uring, epoll, or auto, which uses io_uring if a self-test succeeds, else epoll.",
+            Backends,
+            static options => options.Engine.Backend,
+            static (options, backend) => options.WithEngine(engine => engine with { Backend = backend })),
+    ];
+
+    /// <summary>Sizes per reactor, which few servers need to change. The engine's options document the reasons.</summary>
+    public static IEnumerable<ServerOption> Sizes =>
+    [
+        Row.Count("submission-entries", "Operations per reactor that can be queued between two system calls.", 1, 32_768,
             static options => options.Engine.SubmissionEntries,
             static (options, number) => options.WithEngine(engine => engine with { SubmissionEntries = (int)number })),
-        Row.Count(Completions, "Completions per reactor that can be queued; at least the number of submission entries.", 2, 65_536,
+        Row.Count("completion-entries", "Completions per reactor that can be queued; at least the number of submission entries.", 2, 65_536,
             static options => options.Engine.CompletionEntries,
             static (options, number) => options.WithEngine(engine => engine with { CompletionEntries = (int)number })),
         Row.Count("completions-per-turn", "Completions processed per loop iteration, before the next system call.", 1, 65_536,
@@ -58,71 +72,88 @@ internal static class EngineRows
         Row.Count("refusals", "Connections above a limit that get a 503 response at the same time; further ones are reset.", 0, 65_536,
             static options => options.Engine.Limits.Refusals,
             static (options, number) => options.WithLimits(limits => limits with { Refusals = (int)number })),
-        Row.Milliseconds(Polling,
+        Row.Milliseconds("submission-polling",
             "How long a kernel thread per reactor polls for new operations when idle, which saves system calls; "
             + "0: no polling. Polling occupies a core.",
             0, 60_000,
             static options => options.Engine.SubmissionPolling,
             static (options, time) => options.WithEngine(engine => engine with { SubmissionPolling = time })),
-        SwitchRow.Of(SharedPolling, "engine.shared-submission-polling", OptionChange.AtRestart,
+        Row.Switch("shared-submission-polling",
             "Use one polling thread for all reactors.",
             static options => options.Engine.SharedSubmissionPolling,
             static (options, isOn) => options.WithEngine(engine => engine with { SharedSubmissionPolling = isOn })),
-        SwitchRow.Of("pin-reactors", "engine.pin-reactors", OptionChange.AtRestart,
+        Row.Switch("pin-reactors",
             "Pin each reactor to a core of its own, among those that the process may use.",
             static options => options.Engine.PinReactors,
             static (options, isOn) => options.WithEngine(engine => engine with { PinReactors = isOn })),
-        new()
+        Row.Text("congestion-control", OptionValueKind.Text, "NAME",
+            "TCP congestion control algorithm, such as bbr; one of net.ipv4.tcp_available_congestion_control.",
+            static (options, text) => CongestionControl.IsName(text)
+                ? options.WithEngine(engine => engine with { CongestionControl = text })
+                : throw new SiteException($"'{text}' is not a congestion control algorithm.", CongestionControl.NameForm)) with
         {
-            Key = "congestion-control",
-            Path = "engine.congestion-control",
-            Change = OptionChange.AtRestart,
-            Kind = OptionValueKind.Text,
-            ValueForm = "NAME",
-            Help = "TCP congestion control algorithm, such as bbr; one of net.ipv4.tcp_available_congestion_control.",
             Default = "the kernel's setting",
-            Apply = static (options, text) => options.WithEngine(engine => engine with { CongestionControl = ParseControl(text) }),
         },
-        SwitchRow.Of("stall-watch", "engine.stall-watch", OptionChange.AtRestart,
+        Row.Switch("stall-watch",
             "Detect blocked reactors, log them, and send their new connections to other reactors.",
             static options => options.Engine.WatchForStalls,
             static (options, isOn) => options.WithEngine(engine => engine with { WatchForStalls = isOn })),
     ];
-
-    public static void Check(ServeOptions options, SettingSet settings, ICollection<OptionError> errors)
-    {
-        CheckEntries(options.Engine, settings, errors);
-        ServerOption shared = OptionTable.Get(SharedPolling);
-        if (options.Engine is { SharedSubmissionPolling: true, SubmissionPolling.Ticks: 0 } && settings.Find(shared)?.Origin is { } origin)
-        {
-            errors.Add(new OptionError(
-                origin,
-                $"{origin.NameOf(shared)} has no effect without {origin.NameOf(OptionTable.Get(Polling))}: set that as well."));
-        }
-    }
-
-    private static string ParseControl(string text) => CongestionControl.IsName(text)
-        ? text
-        : throw new SiteException($"'{text}' is not a congestion control algorithm.", CongestionControl.NameForm);
-
-    /// <summary>The kernel rounds submission entries up to a power of two and refuses fewer completion entries.</summary>
-    private static void CheckEntries(EngineOptions engine, SettingSet settings, ICollection<OptionError> errors)
-    {
-        uint least = BitOperations.RoundUpToPowerOf2((uint)engine.SubmissionEntries);
-        ServerOption fewer = OptionTable.Get(Completions);
-        ServerOption more = OptionTable.Get(Submissions);
-        SettingOrigin? origin = settings.Find(fewer)?.Origin ?? settings.Find(more)?.Origin;
-        if (engine.CompletionEntries < least && origin is not null)
-        {
-            errors.Add(new OptionError(origin, string.Create(
-                CultureInfo.InvariantCulture,
-                $"{origin.NameOf(fewer)} is less than {origin.NameOf(more)}: use at least {least}.")));
-        }
-    }
 
     public static ServeOptions WithEngine(this ServeOptions options, Func<EngineOptions, EngineOptions> change) =>
         options with { Engine = change(options.Engine) };
 
     public static ServeOptions WithLimits(this ServeOptions options, Func<Limits, Limits> change) =>
         options.WithEngine(engine => engine with { Limits = change(engine.Limits) });
+}
+
+/// <summary>Limits that operators set. The properties document the reasons for the defaults.</summary>
+internal static class LimitRows
+{
+    private const long SecondsMax = 24 * 60 * 60;
+    private const long ConnectionsMax = 16_000_000;
+
+    private static readonly OptionGroup Row = new("limits", OptionChange.AtRestart);
+
+    public static IEnumerable<ServerOption> All =>
+    [
+        Row.Count("connections",
+            "Maximum number of open connections. New connections above it get 503, or a reset.", 1, ConnectionsMax,
+            static options => options.Engine.Limits.Connections,
+            static (options, number) => options.WithLimits(limits => limits with { Connections = (int)number })),
+        Row.Count("connections-per-client",
+            "Maximum number of open connections per IPv4 address or IPv6 /64; 0: no limit.", 0, ConnectionsMax,
+            static options => options.Engine.Limits.ConnectionsPerClient,
+            static (options, number) => options.WithLimits(limits => limits with { ConnectionsPerClient = (int)number })),
+        Row.Bytes("buffer-memory", "Maximum memory for connection buffers; 0: a quarter of the available memory.", 0, long.MaxValue,
+            static options => options.Engine.Limits.BufferBytes,
+            static (options, number) => options.WithLimits(limits => limits with { BufferBytes = number })),
+        Row.Seconds("keep-alive-timeout", "How long an idle connection is kept open for its next request.", 1, SecondsMax,
+            static options => options.Web.KeepAlive,
+            static (options, time) => options with { Web = options.Web with { KeepAlive = time } }),
+        Row.Seconds("head-timeout", "How long a client may take to send a request head.", 1, SecondsMax,
+            static options => options.Web.Head,
+            static (options, time) => options with { Web = options.Web with { Head = time } }),
+        Row.Bytes("head-max", "Maximum size of a request head.", 1024, 1024 * 1024,
+            static options => options.Web.HeadBytesMax,
+            static (options, number) => options with { Web = options.Web with { HeadBytesMax = (int)number } }),
+        Row.Seconds("receive-timeout", "How long a client may pause while it sends a request head or body.", 1, SecondsMax,
+            static options => options.Web.ReceiveStall,
+            static (options, time) => options with { Web = options.Web with { ReceiveStall = time } }),
+        Row.Bytes("receive-rate",
+            "Minimum average rate at which a client must send a request head or body, per second; 0: no minimum.", 0, int.MaxValue,
+            static options => options.Web.ReceiveBytesPerSecond,
+            static (options, number) => options with { Web = options.Web with { ReceiveBytesPerSecond = (int)number } }),
+        Row.Seconds("send-timeout", "How long a client may pause while it receives a response.", 1, SecondsMax,
+            static options => options.Engine.Limits.WriteStall,
+            static (options, time) => options.WithLimits(limits => limits with { WriteStall = time })),
+        Row.Bytes("send-rate",
+            "Minimum average rate at which a client must receive a response, per second; 0: no minimum.", 0, int.MaxValue,
+            static options => options.Engine.Limits.WriteBytesPerSecond,
+            static (options, number) => options.WithLimits(limits => limits with { WriteBytesPerSecond = (int)number })),
+        new OptionGroup("limits", OptionChange.AtReload)
+            .Seconds("drain", "How long in-flight requests may take to finish when the server stops.", 0, SecondsMax,
+                static options => options.Drain,
+                static (options, time) => options with { Drain = time }),
+    ];
 }

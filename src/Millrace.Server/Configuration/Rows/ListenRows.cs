@@ -12,41 +12,30 @@ internal static class ListenRows
     /// <summary>Only this machine by default, so that no folder is published by accident.</summary>
     private const string DefaultAddress = "127.0.0.1:8080";
 
+    private static readonly OptionGroup General = new("", OptionChange.AtReload);
+
     public static EndPoint DefaultEndPoint => ListenAddress.Parse(DefaultAddress);
 
     public static IEnumerable<ServerOption> All =>
     [
-        new()
+        General.Text("root", OptionValueKind.Folder, "DIR", "Folder to serve.",
+            static (options, text) => options with { Site = options.Site with { Root = text } }) with
         {
-            Key = "root",
             Argument = "ROOT",
-            Kind = OptionValueKind.Folder,
-            ValueForm = "DIR",
-            Help = "Folder to serve.",
             Default = ".",
-            Apply = static (options, text) => options with { Site = options.Site with { Root = text } },
         },
-        new()
+        General.Texts("listen", OptionValueKind.Address, "ADDR", $"Address to serve HTTP on: {ListenAddress.Forms}.",
+            static (options, text) => options with { Addresses = [.. options.Addresses, ListenAddress.Parse(text)] }) with
         {
-            Key = "listen",
             ShortFlag = "-l",
-            Kind = OptionValueKind.Address,
-            ValueForm = "ADDR",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = $"Address to serve HTTP on: {ListenAddress.Forms}.",
             Default = $"{DefaultAddress}, unless --https is given",
-            Apply = static (options, text) => options with { Addresses = [.. options.Addresses, ListenAddress.Parse(text)] },
         },
-        new()
+        General.Texts(Host, OptionValueKind.Rule, "NAME=ROOT",
+            "Serve another folder for a host name, with the same options; ROOT serves all other hosts.",
+            AddHost,
+            path: "hosts") with
         {
-            Key = Host,
-            Path = "hosts",
-            Kind = OptionValueKind.Rule,
-            ValueForm = "NAME=ROOT",
-            Occurrence = OptionOccurrence.Repeatable,
-            Help = "Serve another folder for a host name, with the same options; ROOT serves all other hosts.",
             PathAt = static text => text.IndexOf('=', StringComparison.Ordinal) is >= 0 and int equals ? equals + 1 : -1,
-            Apply = AddHost,
         },
     ];
 
@@ -63,4 +52,34 @@ internal static class ListenRows
             ? throw new SiteException($"The host '{host.Name}' has two folders: use one.")
             : options with { Hosts = [.. options.Hosts, host] };
     }
+}
+
+/// <summary>The options of a site, from <see cref="SiteOptionTable"/>.</summary>
+internal static class SiteRows
+{
+    /// <summary>The parts of rules, by which a file may write them as objects.</summary>
+    private static readonly Dictionary<string, RulePart[]> Parts = new()
+    {
+        ["error-page"] = [new("status", After: "="), new("page")],
+        ["mime"] = [new("extension", After: "="), new("type")],
+        ["cache-control"] = [new("path", After: "="), new("value")],
+        ["header"] = [new("path", After: "=", IsOptional: true), new("name", After: ": "), new("value")],
+        ["redirect"] = [new("from", After: " "), new("to"), new("status", Before: " ", IsOptional: true)],
+        ["rewrite"] = [new("from", After: " "), new("to")],
+    };
+
+    public static IEnumerable<ServerOption> All => SiteOptionTable.All.Select(static row => new ServerOption
+    {
+        Key = row.Key,
+        Scope = OptionScope.Site,
+        Kind = row.Kind,
+        ValueForm = row.ValueForm,
+        Help = row.Help,
+        Default = row.Default,
+        Occurrence = row.Occurrence,
+        Choices = row.Choices.Count > 0 || row.Default != "auto" ? row.Choices : [row.Default],
+        BareValue = row.BareValue,
+        Parts = Parts.GetValueOrDefault(row.Key) ?? [],
+        Set = (options, text) => options with { Site = row.With(options.Site, text) },
+    });
 }

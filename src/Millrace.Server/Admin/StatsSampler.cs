@@ -1,0 +1,130 @@
+using System.Diagnostics;
+using System.Text.Json.Serialization;
+using Millrace.Engine;
+using Millrace.Server.Metrics;
+
+namespace Millrace.Server.Admin;
+
+/// <summary>
+/// Creates samples from the differences of the reactors' counters, and keeps those of the last minutes, so that a newly opened page shows
+/// them at once. One thread takes samples, any thread reads them.
+/// </summary>
+/// <param name="group">The group whose connections are counted.</param>
+/// <param name="requests">The requests' meter.</param>
+/// <param name="takeLag">Returns the worst lag of a reactor since the previous call, in seconds.</param>
+internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Func<int, double> takeLag)
+{
+    /// <summary>Five minutes.</summary>
+    private const int SamplesMax = 300;
+
+    private readonly Lock _lock = new();
+    private readonly Queue<StatsSample> _samples = new(SamplesMax);
+    private Counts _counts = Counts.Of(group, requests);
+    private long _number;
+
+    public void Take()
+    {
+        Counts before = _counts;
+        _counts = Counts.Of(group, requests);
+        (RequestTotals now, RequestTotals then) = (_counts.Requests, before.Requests);
+        long[] durations = Difference(now.Durations, then.Durations);
+        var sample = new StatsSample(
+            ++_number,
+            DateTimeOffset.UtcNow.ToUnixTimeMilliseconds(),
+            Math.Round(Stopwatch.GetElapsedTime(before.TakenAt, _counts.TakenAt).TotalSeconds, 4),
+            Difference(now.ByClass, then.ByClass),
+            now.NotModified - then.NotModified,
+            now.BodyBytes - then.BodyBytes,
+            Difference(now.ByOrigin, then.ByOrigin),
+            Difference(now.ByCoding, then.ByCoding),
+            SecondsOf(DurationScale.QuantileOf(durations, 0.5)),
+            SecondsOf(DurationScale.QuantileOf(durations, 0.99)),
+            group.Reactors.Sum(static reactor => (long)reactor.Connections.Count),
+            _counts.Accepted - before.Accepted,
+            _counts.TurnedAway - before.TurnedAway,
+            [.. group.Reactors.Select(reactor => Math.Round(takeLag(reactor.Index), 7))]);
+        lock (_lock)
+        {
+            if (_samples.Count == SamplesMax)
+            {
+                _samples.Dequeue();
+            }
+
+            _samples.Enqueue(sample);
+        }
+    }
+
+    /// <summary>The samples after a number, in order. A number above all is from another process, and returns all samples.</summary>
+    public IReadOnlyList<StatsSample> After(long number)
+    {
+        lock (_lock)
+        {
+            long last = _samples.Count == 0 ? 0 : _samples.Last().N;
+            return [.. _samples.Where(sample => number > last || sample.N > number)];
+        }
+    }
+
+    private static double? SecondsOf(long? ticks) =>
+        ticks is long known ? Math.Round((double)known / TimeSpan.TicksPerSecond, 8) : null;
+
+    private static long[] Difference(IReadOnlyList<long> after, IReadOnlyList<long> before) =>
+        [.. after.Zip(before, static (later, earlier) => later - earlier)];
+
+    /// <summary>All counters at one moment.</summary>
+    private sealed record Counts(RequestTotals Requests, long Accepted, long TurnedAway, long TakenAt)
+    {
+        public static Counts Of(ReactorGroup group, RequestMeter requests) => new(
+            requests.Total(),
+            group.Reactors.Sum(static reactor => reactor.Counters.Accepted),
+            group.Reactors.Sum(static reactor => reactor.Counters.Shed + reactor.Counters.Refused),
+            Stopwatch.GetTimestamp());
+    }
+}
+
+/// <summary>Statistics of about one second. The members, in camel case, are the page's JSON.</summary>
+/// <param name="N">Consecutive number; the first is 1.</param>
+/// <param name="AtMs">The end of the interval, in milliseconds since 1970.</param>
+/// <param name="Seconds">The length of the interval.</param>
+/// <param name="ByClass">Requests by the first digit of their status; 0 for those without a response.</param>
+/// <param name="NotModified">Requests with status 304.</param>
+/// <param name="BodyBytes">Bytes of bodies.</param>
+/// <param name="ByStrategy">Requests by source of the body, indexed by <see cref="HttpServer.Exchanges.ResponseBodySource"/>.</param>
+/// <param name="ByCoding">Bodies, indexed by <see cref="Http.ContentCoding"/>.</param>
+/// <param name="P50">The median duration in seconds; null without requests.</param>
+/// <param name="P99">The 99th percentile of durations; null without requests.</param>
+/// <param name="Connections">Open connections at the end of the interval.</param>
+/// <param name="Accepted">Accepted connections.</param>
+/// <param name="TurnedAway">Connections above a limit: reset, or refused with 503.</param>
+/// <param name="Lag">The worst loop lag of each reactor, in seconds.</param>
+internal sealed record StatsSample(
+    long N,
+    long AtMs,
+    double Seconds,
+    IReadOnlyList<long> ByClass,
+    long NotModified,
+    long BodyBytes,
+    IReadOnlyList<long> ByStrategy,
+    IReadOnlyList<long> ByCoding,
+    double? P50,
+    double? P99,
+    long Connections,
+    long Accepted,
+    long TurnedAway,
+    IReadOnlyList<double> Lag);
+
+/// <summary>What the live page requests each second. The members, in camel case, are its JSON.</summary>
+internal sealed record Stats(
+    string Version,
+    string Backend,
+    string State,
+    string? Trouble,
+    int Reactors,
+    long Assets,
+    long StartedAtMs,
+    long Requests,
+    long BodyBytes,
+    IReadOnlyList<StatsSample> Samples);
+
+[JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, GenerationMode = JsonSourceGenerationMode.Serialization)]
+[JsonSerializable(typeof(Stats))]
+internal sealed partial class StatsJson : JsonSerializerContext;

@@ -1,0 +1,154 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+using System.Text.Json;
+
+namespace Millrace.Server.Configuration;
+
+/// <summary>The text of a configuration file as JSON values, each with its offset; and the line and column of an offset.</summary>
+internal sealed class FileText(string path, byte[] bytes)
+{
+    private static readonly JsonReaderOptions Lenient = new() { CommentHandling = JsonCommentHandling.Skip, AllowTrailingCommas = true };
+
+    private static ReadOnlySpan<byte> ByteOrderMark => [0xEF, 0xBB, 0xBF];
+
+    /// <summary>The text begins after a byte order mark; offsets are counted from there.</summary>
+    private readonly int _start = bytes.AsSpan().StartsWith(ByteOrderMark) ? ByteOrderMark.Length : 0;
+
+    public string Path => path;
+
+    public int BytesCount => bytes.Length;
+
+    /// <summary>The offset of the first byte that is not UTF-8; null if all are.</summary>
+    public int? InvalidOffset
+    {
+        get
+        {
+            int offset = 0;
+            int consumed = 0;
+            do
+            {
+                offset += consumed;
+            }
+            while (Rune.DecodeFromUtf8(bytes.AsSpan(offset), out _, out consumed) == OperationStatus.Done);
+            return offset < bytes.Length ? offset - _start : null;
+        }
+    }
+
+    /// <summary>
+    /// Parses the text. A duplicate key, of which JSON does not define the meaning, is an error, and the first one stays. Throws
+    /// <see cref="JsonException"/> if the text is not JSON.
+    /// </summary>
+    public FileValue Parse(ICollection<OptionError> errors)
+    {
+        var reader = new Utf8JsonReader(bytes.AsSpan(_start), Lenient);
+        reader.Read();
+        FileValue value = Parse(ref reader, errors);
+
+        // Throws if anything follows the value.
+        reader.Read();
+        return value;
+    }
+
+    /// <summary>The position of a byte, by its offset in the text.</summary>
+    public FilePosition At(long textOffset)
+    {
+        int offset = (int)Math.Min(_start + textOffset, bytes.Length);
+        ReadOnlySpan<byte> before = bytes.AsSpan(_start, offset - _start);
+        int line = before.Count((byte)'\n');
+        int column = Encoding.UTF8.GetCharCount(before[(before.LastIndexOf((byte)'\n') + 1)..]);
+        return new FilePosition(path, line + 1, column + 1);
+    }
+
+    /// <summary>The position of a byte in a line, both counted from 0.</summary>
+    public FilePosition At(long line, long byteInLine)
+    {
+        ReadOnlySpan<byte> text = bytes.AsSpan(_start);
+        int lineStart = 0;
+        for (; line > 0; line--)
+        {
+            lineStart += text[lineStart..].IndexOf((byte)'\n') + 1;
+        }
+
+        return At(lineStart + byteInLine);
+    }
+
+    private FileValue Parse(ref Utf8JsonReader reader, ICollection<OptionError> errors)
+    {
+        var value = new FileValue(reader.TokenType, reader.TokenStartIndex, TextOf(ref reader));
+        if (reader.TokenType == JsonTokenType.StartArray)
+        {
+            while (reader.Read() && reader.TokenType != JsonTokenType.EndArray)
+            {
+                value.Items.Add(Parse(ref reader, errors));
+            }
+        }
+        else if (reader.TokenType == JsonTokenType.StartObject)
+        {
+            while (reader.Read() && reader.TokenType == JsonTokenType.PropertyName)
+            {
+                string key = TextOf(ref reader);
+                long offset = reader.TokenStartIndex;
+                reader.Read();
+                if (!value.Members.TryAdd(key, new FileMember(offset, Parse(ref reader, errors))))
+                {
+                    int line = At(value.Members[key].Offset).Line;
+                    errors.Add(new OptionError(new SettingOrigin(SettingSource.File, At(offset)), string.Create(
+                        CultureInfo.InvariantCulture, $"'{key}' is set twice, first in line {line}: remove one.")));
+                }
+            }
+        }
+
+        return value;
+    }
+
+    /// <summary>The text of a string, key or number. A whole number becomes digits, as 1e3 and 5.0 are whole numbers to a schema.</summary>
+    private static string TextOf(ref Utf8JsonReader reader)
+    {
+        try
+        {
+            return reader.TokenType switch
+            {
+                JsonTokenType.String or JsonTokenType.PropertyName => reader.GetString()!,
+                JsonTokenType.Number when reader.TryGetDecimal(out decimal number) && decimal.IsInteger(number) =>
+                    number.ToString("0", CultureInfo.InvariantCulture),
+                JsonTokenType.Number => Encoding.UTF8.GetString(reader.ValueSpan),
+                _ => "",
+            };
+        }
+        catch (InvalidOperationException)
+        {
+            // Half of a surrogate pair, which no string can hold; U+FFFD is not valid in any option.
+            return "\uFFFD";
+        }
+    }
+}
+
+/// <summary>A JSON value.</summary>
+/// <param name="Type">Its first token.</param>
+/// <param name="Offset">Where it begins in the text.</param>
+/// <param name="Text">Of a string or a number.</param>
+internal sealed record FileValue(JsonTokenType Type, long Offset, string Text)
+{
+    /// <summary>The items of a list.</summary>
+    public IList<FileValue> Items { get; } = [];
+
+    /// <summary>The members of an object, by key.</summary>
+    public OrderedDictionary<string, FileMember> Members { get; } = [];
+
+    public bool IsWholeNumber => Type == JsonTokenType.Number && Text.TrimStart('-').All(char.IsAsciiDigit);
+
+    /// <summary>The type with its article, for errors.</summary>
+    public string TypeName => Type switch
+    {
+        JsonTokenType.StartObject => "an object",
+        JsonTokenType.StartArray => "a list",
+        JsonTokenType.String => "a string",
+        JsonTokenType.Number => "a number",
+        JsonTokenType.Null => "null",
+        _ => "true or false",
+    };
+}
+
+/// <summary>A value of an object, and where its key begins.</summary>
+internal sealed record FileMember(long Offset, FileValue Value);

@@ -1,0 +1,107 @@
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using System.Numerics;
+using Millrace.StaticFiles.Options;
+
+namespace Millrace.Server.Configuration;
+
+/// <summary>Checks across options, after each value alone is valid.</summary>
+internal static class OptionChecks
+{
+    /// <summary>Options that have no effect without another: a prefix of their path, the subject of that other one, and its row.</summary>
+    private static readonly (string Path, string Subject, string Needed, Func<ServeOptions, bool> IsThere)[] Dependents =
+    [
+        ("https.", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
+        ("log.access-format", "the access log", "access-log", static options => options.AccessLog.Destination is not null),
+        ("admin.host", "the admin pages", "admin", static options => options.Admin.Address is not null),
+    ];
+
+    /// <summary>
+    /// Combinations that are not valid. The option to which the error belongs, when it applies, and the text, for which a function gives the
+    /// names of options in the source of that setting.
+    /// </summary>
+    private static readonly (string Option, Func<ServeOptions, bool> Applies, Func<Func<string, string>, string> Text)[] Conflicts =
+    [
+        ("https-redirect", static options => options.Https is { Redirects: true, Addresses.Count: > 0 } && options.Addresses.Count == 0,
+            static name => $"{name("https-redirect")} needs an HTTP address to redirect from: add {name("listen")}, for example "
+                + "--listen 80."),
+        ("https-redirect",
+            static options => options.Https is { Redirects: true, Addresses.Count: > 0 }
+                && !options.Https.Addresses.Any(static address => address is IPEndPoint),
+            static name => $"{name("https-redirect")} needs an HTTPS port to redirect to: add {name("https")}, for example --https 443."),
+        ("hsts",
+            static options => options.Https is { HstsSeconds: not null, Redirects: false, Addresses.Count: > 0 }
+                && options.Addresses.Count > 0,
+            static name => $"{name("hsts")} together with plain HTTP needs {name("https-redirect")}: it must not be sent over HTTP "
+                + "(RFC 6797, section 7.2)."),
+        ("key",
+            static options => options.Https is { KeyPaths.Count: > 0, Addresses.Count: > 0 }
+                && options.Https.KeyPaths.Count != options.Https.CertificatePaths.Count,
+            static name => $"Each {name("cert")} needs one {name("key")}, in the same order: the counts differ."),
+        ("key-password",
+            static options => options.Https is { KeyPasswordPaths.Count: > 0, CertificatePaths.Count: 0, Addresses.Count: > 0 },
+            static name => $"{name("key-password")} needs a certificate: add {name("cert")} and its key."),
+        ("key-password",
+            static options => options.Https is { KeyPasswordPaths.Count: > 1, CertificatePaths.Count: > 0, Addresses.Count: > 0 }
+                && options.Https.KeyPasswordPaths.Count != options.Https.CertificatePaths.Count,
+            static name => $"Use one {name("key-password")} for all keys, or one for each {name("cert")}: the counts differ."),
+        ("proxy-protocol", static options => options.Proxies.Trusted.Count == 0 && ExpectsProxiesOverTcp(options),
+            static name => $"{name("proxy-protocol")} needs to know who may send it: add {name("trusted-proxy")}, for example 10.0.0.0/8."),
+        ("shared-submission-polling", static options => options.Engine is { SharedSubmissionPolling: true, SubmissionPolling.Ticks: 0 },
+            static name => $"{name("shared-submission-polling")} has no effect without {name("submission-polling")}: set that as well."),
+    ];
+
+    public static void Check(ServeOptions options, SettingSet settings, ICollection<OptionError> errors)
+    {
+        foreach ((string path, string subject, string needed, Func<ServeOptions, bool> isThere) in Dependents)
+        {
+            foreach (Setting setting in isThere(options) ? [] : settings.All.Where(setting => IsSet(setting, path)))
+            {
+                ServerOption missing = OptionTable.Get(needed);
+                string value = missing.Kind == OptionValueKind.Address ? ", with an address" : "";
+                AddError(setting, $"{NameOf(setting)} has no effect without {subject}: add {setting.Origin.NameOf(missing)}{value}.");
+            }
+        }
+
+        foreach ((string option, Func<ServeOptions, bool> applies, Func<Func<string, string>, string> text) in Conflicts)
+        {
+            if (settings.Find(option) is { } setting && applies(options))
+            {
+                AddError(setting, text(key => setting.Origin.NameOf(OptionTable.Get(key))));
+            }
+        }
+
+        if (settings.Find("proxy-protocol") is { } protocol)
+        {
+            foreach (EndPoint unknown in options.Proxies.ExpectsAt.Except(options.Addresses).Except(options.Https.Addresses))
+            {
+                AddError(protocol, $"{NameOf(protocol)}: {unknown} is not an address of --listen or --https.");
+            }
+        }
+
+        // The kernel rounds submission entries up to a power of two and refuses fewer completion entries.
+        uint least = BitOperations.RoundUpToPowerOf2((uint)options.Engine.SubmissionEntries);
+        if ((settings.Find("completion-entries") ?? settings.Find("submission-entries")) is { } entries
+            && options.Engine.CompletionEntries < least)
+        {
+            string fewer = entries.Origin.NameOf(OptionTable.Get("completion-entries"));
+            string more = entries.Origin.NameOf(OptionTable.Get("submission-entries"));
+            AddError(entries, string.Create(CultureInfo.InvariantCulture, $"{fewer} is less than {more}: use at least {least}."));
+        }
+
+        void AddError(Setting setting, string text) => errors.Add(new OptionError(setting.Origin, text));
+    }
+
+    private static string NameOf(Setting setting) => setting.Origin.NameOf(setting.Option);
+
+    private static bool IsSet(Setting setting, string path) => setting.Option.Path.StartsWith(path, StringComparison.Ordinal)
+        && setting.Values.Any(static value => value.Text != "off");
+
+    /// <summary>Without any address the default one applies, which is TCP.</summary>
+    private static bool ExpectsProxiesOverTcp(ServeOptions options)
+    {
+        EndPoint[] all = [.. options.Addresses, .. options.Https.Addresses];
+        return all.Length == 0 || all.Any(address => address is not UnixDomainSocketEndPoint && options.Proxies.Expects(address));
+    }
+}

@@ -1,0 +1,105 @@
+using System.CommandLine;
+using Millrace.StaticFiles.Options;
+
+namespace Millrace.Server.Configuration;
+
+/// <summary>
+/// The flags of a command that takes a configuration: all of <see cref="OptionTable"/>, and the file. Values are checked later, together
+/// with those of all sources.
+/// </summary>
+internal sealed class OptionFlags
+{
+    private readonly List<(ServerOption Row, Option<string[]> Flag)> _flags =
+        [.. OptionTable.All.Where(static row => row.Argument is null).Select(static row => (row, FlagOf(row)))];
+
+    private readonly Option<string?> _file = new("--config")
+    {
+        Description = "Read options from a JSON file. Flags override environment variables "
+            + $"({ServerOption.VariablePrefix}OPTION=VALUE), which override the file.",
+        HelpName = "FILE",
+    };
+
+    /// <summary>Adds the flags to a command.</summary>
+    public OptionFlags(Command command)
+    {
+        command.Options.Add(_file);
+        _flags.ForEach(flag => command.Options.Add(flag.Flag));
+    }
+
+    public bool HasFile(ParseResult parsed) => parsed.GetValue(_file) is not null;
+
+    /// <summary>The configuration of a command line.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="file">The file, if an argument names it.</param>
+    /// <param name="roots">The folders of an argument: none or one.</param>
+    public ServerConfiguration Read(ParseResult parsed, string? file, params IEnumerable<string> roots)
+    {
+        IEnumerable<Setting> settings = _flags.Select(flag => SettingOf(flag.Row, parsed.GetValue(flag.Flag) ?? []))
+            .Append(SettingOf(OptionTable.Get("root"), roots));
+        return new ServerConfiguration(
+            new SettingSet(settings.Where(static setting => setting.Values.Count > 0)), parsed.GetValue(_file) ?? file);
+    }
+
+    /// <summary>The setting of one option on the command line.</summary>
+    public static Setting SettingOf(ServerOption option, params IEnumerable<string> texts) =>
+        new(option, SettingOrigin.Flag, [.. texts.Select(static text => new SettingValue(text, SettingOrigin.Flag))]);
+
+    /// <summary>
+    /// Adds the value to each flag that stands alone and has an optional one. The parser would take the next argument as the value, so that
+    /// <c>--spa ./public</c> took the folder: a value follows after '=' (<c>--spa=/app.html</c>), or after a space if it cannot be a folder
+    /// (<c>--compress off</c>).
+    /// </summary>
+    public static string[] Complete(string[] arguments)
+    {
+        int literal = Array.IndexOf(arguments, "--");
+        int end = literal < 0 ? arguments.Length : literal;
+        var completed = new List<string>();
+        for (int i = 0; i < end; i++)
+        {
+            string argument = arguments[i];
+            if (OptionTable.All.FirstOrDefault(row => row.BareValue is not null && row.Flag == argument) is { } row)
+            {
+                bool hasValue = i + 1 < end && IsSurelyValue(row.Kind, arguments[i + 1]);
+                argument = $"{argument}={(hasValue ? arguments[++i] : row.BareValue)}";
+            }
+
+            completed.Add(argument);
+        }
+
+        return [.. completed, .. arguments[end..]];
+    }
+
+    /// <summary>Whether the optional value of a flag can follow after a space.</summary>
+    public static bool MayFollow(OptionValueKind kind) =>
+        kind is OptionValueKind.Switch or OptionValueKind.List or OptionValueKind.Address or OptionValueKind.Seconds;
+
+    /// <summary>Whether the argument after a flag with an optional value is that value, not a folder.</summary>
+    private static bool IsSurelyValue(OptionValueKind kind, string text) => kind switch
+    {
+        OptionValueKind.Switch => text is "on" or "off",
+        OptionValueKind.List => text == "*" || text.Contains("://", StringComparison.Ordinal),
+        OptionValueKind.Address => ListenAddress.TryParse(text, out _),
+        OptionValueKind.Seconds => text.Length > 0 && text.All(char.IsAsciiDigit),
+        _ => false,
+    };
+
+    private static Option<string[]> FlagOf(ServerOption row) => new(row.Flag, row.ShortFlag is null ? [] : [row.ShortFlag])
+    {
+        Description = DescriptionOf(row),
+        HelpName = row.ValueForm,
+        Arity = row.Occurrence == OptionOccurrence.Repeatable ? ArgumentArity.OneOrMore : ArgumentArity.ExactlyOne,
+        AllowMultipleArgumentsPerToken = false,
+
+        // A single value is a list of one.
+        CustomParser = static result => [.. result.Tokens.Select(static token => token.Value)],
+    };
+
+    private static string DescriptionOf(ServerOption row)
+    {
+        string help = row.Help;
+        help += row.BareValue is not string bare || row.Kind == OptionValueKind.Switch || row.ExplainsBareValue ? ""
+            : $" {row.Flag} alone means {row.Flag}={bare}; write another value after '='.";
+        help += row.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "";
+        return help + (row.Default.Length == 0 ? "" : $" [default: {row.Default}]");
+    }
+}

@@ -1,0 +1,71 @@
+using System.Globalization;
+using Millrace.StaticFiles;
+
+namespace Millrace.Server.Configuration;
+
+/// <summary>The values that one source sets for one option.</summary>
+/// <param name="Option">The option.</param>
+/// <param name="Origin">The source of the option.</param>
+/// <param name="Values">Its texts. Empty: the default, even if a source of lower precedence sets others.</param>
+internal sealed record Setting(ServerOption Option, SettingOrigin Origin, IReadOnlyList<SettingValue> Values);
+
+/// <summary>A text and its origin.</summary>
+internal sealed record SettingValue(string Text, SettingOrigin Origin);
+
+/// <summary>The origin of a setting; flags and variables have no position.</summary>
+internal sealed record SettingOrigin(SettingSource Source, FilePosition? Position = null)
+{
+    public static SettingOrigin Flag { get; } = new(SettingSource.Flag);
+
+    public static SettingOrigin Variable { get; } = new(SettingSource.Variable);
+
+    /// <summary>The option's name in this source.</summary>
+    public string NameOf(ServerOption option) => Source switch
+    {
+        SettingSource.Flag => option.Flag,
+        SettingSource.Variable => option.Variable,
+        _ => option.Path,
+    };
+}
+
+/// <summary>The sources of options, in order of precedence.</summary>
+internal enum SettingSource
+{
+    Flag,
+    Variable,
+    File,
+}
+
+/// <summary>A position in a file, counted from 1 as in editors and compilers.</summary>
+internal sealed record FilePosition(string Path, int Line, int Column)
+{
+    public override string ToString() => string.Create(CultureInfo.InvariantCulture, $"{Path}:{Line}:{Column}");
+}
+
+/// <summary>The settings of one source, or of several merged by precedence. Immutable.</summary>
+internal sealed class SettingSet(IEnumerable<Setting> settings)
+{
+    private readonly Dictionary<string, Setting> _settings = settings.ToDictionary(static setting => setting.Option.Key);
+
+    public static SettingSet Empty { get; } = new([]);
+
+    public IEnumerable<Setting> All => _settings.Values;
+
+    public Setting? Find(string key) => _settings.GetValueOrDefault(key);
+
+    /// <summary>The texts of an option; empty for the default.</summary>
+    public IEnumerable<string> TextsOf(ServerOption option) => Find(option.Key)?.Values.Select(static value => value.Text) ?? [];
+
+    /// <summary>Merges with a set of lower precedence.</summary>
+    public SettingSet Over(SettingSet lower) => new(_settings.Values.UnionBy(lower._settings.Values, static setting => setting.Option.Key));
+}
+
+/// <summary>An error in a setting, in one line: position, cause and remedy.</summary>
+internal sealed record OptionError(SettingOrigin Origin, string Text)
+{
+    public static OptionError About(ServerOption option, SettingOrigin origin, SiteException refusal) =>
+        new(origin, $"{origin.NameOf(option)}: {refusal.Cause} {refusal.Remedy}".TrimEnd());
+
+    public override string ToString() => (Origin.Position is { } position ? $"{position}: {Text}" : Text)
+        + (Origin.Source == SettingSource.Flag ? " Try 'millrace --help'." : "");
+}
