@@ -1,5 +1,6 @@
-using Microsoft.AspNetCore.Connections.Features;
+using Millrace.AspNetCore;
 using Millrace.AspNetCore.Safety;
+using Millrace.AspNetCore.Transport.Connections;
 using Millrace.Engine;
 
 namespace Microsoft.AspNetCore.Http;
@@ -26,17 +27,16 @@ public static class MillraceHttpContextExtensions
 
     private static void LeaveUntilEnd(HttpContext context)
     {
-        // TransportConnection implements this feature itself, and nothing replaces the feature.
-        if (context.Features.Get<IConnectionSocketFeature>() is IReactorAffinity affinity)
+        if (context.Features.Get<IReactorFeature>() is TransportConnection { Callbacks: { } callbacks })
         {
-            affinity.Leave();
+            callbacks.IsAway = true;
             context.Response.OnCompleted(
-                static affinity =>
+                static callbacks =>
                 {
-                    ((IReactorAffinity)affinity).Return();
+                    ((CallbackOwner)callbacks).IsAway = false;
                     return Task.CompletedTask;
                 },
-                affinity);
+                callbacks);
         }
     }
 }

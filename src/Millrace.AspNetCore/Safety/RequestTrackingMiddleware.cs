@@ -43,9 +43,9 @@ internal sealed class RequestTrackingMiddleware : IStartupFilter, IDisposable
     private Task NoteAndInvoke(HttpContext context, RequestDelegate inner)
     {
         Reactor? reactor = Reactor.Current;
-        TransportConnection? connection = reactor?.CallbackOwner as TransportConnection;
-        connection?.NoteRequest(context);
-        if (connection?.MustLeave(context) == true)
+        var owner = reactor?.CallbackOwner as CallbackOwner;
+        owner?.NoteRequest(context);
+        if (owner?.MustLeave(context) == true)
         {
             return LeaveAndInvokeAsync(context, inner);
         }

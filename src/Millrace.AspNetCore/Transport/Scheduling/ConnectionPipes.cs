@@ -2,7 +2,6 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Millrace.Engine;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Diagnostics;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
@@ -36,9 +35,7 @@ internal sealed class ConnectionPipes
     public MemoryPool<byte> Memory { get; }
 
     /// <summary>The two ends of a connection's pipes, and the application's scheduler; null for the thread pool.</summary>
-    /// <param name="owner">The owner of the application's callbacks.</param>
-    /// <param name="connection">The engine's connection.</param>
-    public (IDuplexPipe Application, IDuplexPipe Transport, ReactorScheduler? Scheduler) Make(ICallbackOwner owner, Connection connection)
+    public (IDuplexPipe Application, IDuplexPipe Transport, ReactorScheduler? Scheduler) Make(Connection connection)
     {
         if (_settings.Scheduling == TransportScheduling.ThreadPool)
         {
@@ -46,7 +43,7 @@ internal sealed class ConnectionPipes
             return (new DuplexPipe(input.Reader, output.Writer), new DuplexPipe(output.Reader, input.Writer), null);
         }
 
-        var scheduler = new ReactorScheduler(_reactor, owner);
+        var scheduler = new ReactorScheduler(_reactor);
         scheduler.Context = _settings.UsesSynchronizationContext ? new ReactorSynchronizationContext(scheduler) : null;
         (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(scheduler);
         var received = new Pipe(inputOptions);

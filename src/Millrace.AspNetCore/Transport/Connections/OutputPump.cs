@@ -6,22 +6,31 @@ using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <content>Sending: passes the application's output to the peer, straight from the pipe's memory.</content>
-internal sealed partial class TransportConnection
+/// <summary>
+/// Sends: passes the application's output to the peer, straight from the pipe's memory. The reactor's thread, or the pool thread that wrote
+/// the output; one at a time.
+/// </summary>
+internal sealed class OutputPump(
+    TransportConnection owner, Connection connection, PipeReader pipe, ConnectionEnding ending, TransportLog log)
 {
+    /// <summary>The task of the loop, which holds its variables.</summary>
+    private static readonly PrefetchRange Loop = new(After: 240);
+
     /// <summary>
     /// Blocks of the pool are always pinned, and their handles are free; larger pieces are pinned while the kernel reads them.
     /// </summary>
     private readonly List<MemoryHandle> _pins = new(capacity: 1);
 
-    private async Task SendAsync()
+    public async Task RunAsync()
     {
         Exception? error = null;
         try
         {
-            await Prefetched(SendToEndAsync(), SendLoop, CompletionKinds.Either);
+            Task loop = SendToEndAsync();
+            connection.AddToPrefetch(loop, Loop, CompletionKinds.Either);
+            await loop;
         }
-        catch (ObjectDisposedException) when (_reactor.HasEnded)
+        catch (ObjectDisposedException) when (connection.Reactor.HasEnded)
         {
             // No reactor is left to send.
         }
@@ -31,55 +40,56 @@ internal sealed partial class TransportConnection
         {
             error = unexpected;
             Unpin();
-            _log.Unexpected("sending", ConnectionId, unexpected);
-            BeginEnd(EndKind.Reset, unexpected);
+            log.Unexpected("sending", owner.ConnectionId, unexpected);
+            ending.Begin(EndKind.Reset, unexpected);
         }
 
-        BeginEnd(EndKind.Orderly, new ConnectionAbortedException("The transport's send loop completed gracefully."));
+        ending.Begin(EndKind.Orderly, new ConnectionAbortedException("The transport's send loop completed gracefully."));
         try
         {
             // A further write learns the error from its flush.
-            await _toSend.CompleteAsync(error);
+            await pipe.CompleteAsync(error);
         }
 #pragma warning disable CA1031 // As above; continuations of the application run inside, and may throw.
         catch (Exception unexpected)
 #pragma warning restore CA1031
         {
-            _log.Unexpected("ending the output", ConnectionId, unexpected);
+            log.Unexpected("ending the output", owner.ConnectionId, unexpected);
         }
     }
 
     private async Task SendToEndAsync()
     {
+        Reactor reactor = connection.Reactor;
         while (true)
         {
-            ReadResult result = await _toSend.ReadAsync();
+            ReadResult result = await pipe.ReadAsync();
             if (result.IsCanceled)
             {
                 return;
             }
 
             ReadOnlySequence<byte> bytes = result.Buffer;
-            ReadOnlySequence<byte> left = _reactor.IsReactorThread ? bytes : bytes.Slice(_connection.SendDirect(bytes));
+            ReadOnlySequence<byte> left = reactor.IsReactorThread ? bytes : bytes.Slice(connection.SendDirect(bytes));
             if (!left.IsEmpty)
             {
-                await _reactor.SwitchTo();
+                await reactor.SwitchTo();
                 WriteReferences(left);
-                FlushOutcome outcome = await _connection.FlushAsync();
+                FlushOutcome outcome = await connection.FlushAsync();
                 Unpin();
                 if (outcome == FlushOutcome.Closed)
                 {
                     // Not a fault if this side ended the connection.
-                    if (_end is null)
+                    if (!ending.HasBegun)
                     {
-                        BeginEnd(EndKind.Reset, ReportedFault());
+                        ending.Begin(EndKind.Reset, ending.ReportFault());
                     }
 
                     return;
                 }
             }
 
-            _toSend.AdvanceTo(bytes.End);
+            pipe.AdvanceTo(bytes.End);
             if (result.IsCompleted)
             {
                 return;
@@ -93,7 +103,7 @@ internal sealed partial class TransportConnection
         {
             MemoryHandle pin = segment.Pin();
             _pins.Add(pin);
-            _connection.WriteReference((byte*)pin.Pointer, segment.Length);
+            connection.WriteReference((byte*)pin.Pointer, segment.Length);
         }
     }
 
@@ -106,5 +116,4 @@ internal sealed partial class TransportConnection
 
         _pins.Clear();
     }
-
 }
