@@ -1,6 +1,7 @@
 using Millrace.AspNetCore;
 using Millrace.AspNetCore.Safety;
 using Millrace.AspNetCore.Transport.Connections;
+using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 
 namespace Microsoft.AspNetCore.Http;
@@ -27,16 +28,16 @@ public static class MillraceHttpContextExtensions
 
     private static void LeaveUntilEnd(HttpContext context)
     {
-        if (context.Features.Get<IReactorFeature>() is TransportConnection { Callbacks: { } callbacks })
+        if (context.Features.Get<IReactorFeature>() is TransportConnection { Callbacks.Scheduler: { } scheduler })
         {
-            callbacks.IsAway = true;
+            scheduler.IsAway = true;
             context.Response.OnCompleted(
-                static callbacks =>
+                static scheduler =>
                 {
-                    ((CallbackOwner)callbacks).IsAway = false;
+                    ((ReactorScheduler)scheduler).IsAway = false;
                     return Task.CompletedTask;
                 },
-                callbacks);
+                scheduler);
         }
     }
 }

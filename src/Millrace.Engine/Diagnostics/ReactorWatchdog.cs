@@ -32,14 +32,16 @@ internal sealed class ReactorWatchdog : IDisposable
     private readonly EngineLog _log;
     private readonly LogRateLimiter _line;
     private readonly ThreadInspector _thread;
-    private readonly StallDetector _tracker;
+    private readonly StallDetector _stall;
     private ImmutableArray<Acceptor> _acceptors = [];
-    private int _waitChecks;
-    private int _certainChecks;
-    private bool _hasFailed;
+
+    // Of the present stall.
     private bool _isFirstCall;
     private bool _isDecided;
     private bool _isReported;
+    private int _waitChecks;
+    private int _certainChecks;
+    private bool _hasFailed;
 
     public ReactorWatchdog(Reactor reactor, ConnectionBalancer balancer, EngineLog log, LogRateLimiter line)
     {
@@ -48,11 +50,11 @@ internal sealed class ReactorWatchdog : IDisposable
         _log = log;
         _line = line;
         _thread = new ThreadInspector(reactor);
-        _tracker = new StallDetector(_thread.Sample);
+        _stall = new StallDetector(_thread.Sample);
     }
 
-    /// <summary>Opens what it needs, before the first check. The reactor runs.</summary>
-    public void Begin() => _thread.Open();
+    /// <summary>Opens what it needs while descriptors are available, before the first check. The reactor runs.</summary>
+    public void Begin() => _ = _thread.Sample();
 
     /// <summary>Adds an acceptor of the reactor. Any thread.</summary>
     public void Guard(Acceptor acceptor) => ImmutableInterlocked.Update(ref _acceptors, static (all, one) => all.Add(one), acceptor);
@@ -64,42 +66,41 @@ internal sealed class ReactorWatchdog : IDisposable
     public bool Check(long nowMs)
     {
         long beats = _reactor.Heartbeat.Count;
-        StallStep step = _tracker.Sample(beats, nowMs);
+        bool wasStalled = _stall.SeenMs >= StallDetector.StallMs;
+        _stall.Sample(beats, nowMs);
         // If the reactor has moved on meanwhile, its thread may have been sampled while it was idle.
-        if (_tracker.BlockedSinceLastMs > 0 && _reactor.CallbackOwner is { } owner && _reactor.Heartbeat.Count == beats)
+        if (_stall.BlockedSinceLastMs > 0 && _reactor.CallbackOwner is { } owner && _reactor.Heartbeat.Count == beats)
         {
-            _reactor.Counters.BlockedMs += _tracker.BlockedSinceLastMs;
-            owner.NoteBlocked(beats, _tracker.BlockedSinceLastMs);
+            _reactor.Counters.BlockedMs += _stall.BlockedSinceLastMs;
+            owner.NoteBlocked(beats, _stall.BlockedSinceLastMs);
         }
 
-        switch (step)
+        if (!wasStalled && _stall.SeenMs >= StallDetector.StallMs)
         {
-            case StallStep.Stalled:
-                _reactor.Counters.Stalls++;
-                break;
-            case StallStep.HeldUp:
+            _reactor.Counters.Stalls++;
+        }
+
+        if (_stall.SeenMs >= StallDetector.HeldUpMs)
+        {
+            if (!_reactor.IsHeldUp)
+            {
                 BeginHoldUp();
-                ReportOnce(nowMs);
-                StepIn();
-                break;
-            case StallStep.StillHeldUp:
-                ReportOnce(nowMs);
-                StepIn();
-                break;
-            case StallStep.Released:
-                End();
-                break;
-            case StallStep.None:
-            default:
-                break;
+            }
+
+            ReportOnce(nowMs);
+            StepIn();
+        }
+        else if (_reactor.IsHeldUp)
+        {
+            EndHoldUp();
         }
 
-        if (_tracker.IsStuck)
+        if (_stall.IsStuck)
         {
             _reactor.CallbackOwner?.Relieve();
         }
 
-        return _tracker.IsQuiet;
+        return _stall.IsQuiet;
     }
 
     public void Dispose() => _thread.Dispose();
@@ -108,17 +109,28 @@ internal sealed class ReactorWatchdog : IDisposable
     {
         _reactor.Counters.HoldUps++;
         _reactor.IsHeldUp = true;
+        _isDecided = false;
+        ForgetWait();
         // Recorded at the start: another call of the same code may end while this one lasts. With no known owner, a reactor's first
         // connection counts as the first call of its handlers.
         _isFirstCall = _reactor.CallbackOwner?.BeginHoldUp() ?? _reactor.Counters.Accepted <= 1;
-        _isDecided = false;
-        ForgetWait();
+    }
+
+    private void EndHoldUp()
+    {
+        _reactor.IsHeldUp = false;
+        if (_isReported)
+        {
+            _isReported = false;
+            _log.Released(_reactor.Index, _stall.DurationMs);
+        }
     }
 
     /// <summary>Logs the current stall once it is one that needs attention.</summary>
     private void ReportOnce(long nowMs)
     {
-        if (_isDecided || (_isFirstCall && (_tracker.DurationMs < FirstCallMs || !_tracker.IsMostlyBlocked)))
+        bool mayBeCompiled = _isFirstCall && (_stall.DurationMs < FirstCallMs || 2 * _stall.BlockedMs < _stall.SeenMs);
+        if (_isDecided || mayBeCompiled)
         {
             return;
         }
@@ -127,7 +139,7 @@ internal sealed class ReactorWatchdog : IDisposable
         if (_line.Admits(nowMs, out long since))
         {
             // Set only after the log line: if Describe throws, nothing was logged whose end could be.
-            _log.HeldUp(_reactor.Index, _tracker.DurationMs, _reactor.CallbackOwner?.Describe() ?? "an unknown callback", since);
+            _log.HeldUp(_reactor.Index, _stall.DurationMs, _reactor.CallbackOwner?.Describe() ?? "an unknown callback", since);
             _isReported = true;
         }
     }
@@ -149,10 +161,10 @@ internal sealed class ReactorWatchdog : IDisposable
         {
             ForgetWait();
         }
-        else if (!_hasFailed && !_tracker.IsComputing && HasWaitedLong(wait))
+        else if (!_hasFailed && !_stall.IsComputing && HasWaitedLong(wait))
         {
             // If that throws, the next check tries again.
-            owner!.Fail(_tracker.DurationMs);
+            owner!.Fail(_stall.DurationMs);
             _hasFailed = true;
             _reactor.Counters.WaitsFailed++;
         }
@@ -171,26 +183,4 @@ internal sealed class ReactorWatchdog : IDisposable
         _waitChecks = _certainChecks = 0;
         _hasFailed = false;
     }
-
-    private void End()
-    {
-        _reactor.IsHeldUp = false;
-        if (_isReported)
-        {
-            _isReported = false;
-            _log.Released(_reactor.Index, _tracker.DurationMs);
-        }
-    }
-}
-
-/// <summary>How sure it is that a callback owner waits for what only its own reactor can bring.</summary>
-internal enum OwnerWait
-{
-    None,
-
-    /// <summary>A wait began in an earlier callback and may belong to other code: one part reads on while another works.</summary>
-    Possible,
-
-    /// <summary>The wait began in the callback that blocks the reactor, and is taken for the cause.</summary>
-    Certain,
 }

@@ -85,24 +85,19 @@ internal sealed class StallWatchdog(
         bool isQuiet = !_isStopping;
         foreach (ReactorWatchdog watched in _watched)
         {
-            isQuiet &= Check(watched, nowMs);
+            try
+            {
+                isQuiet &= watched.Check(nowMs);
+            }
+#pragma warning disable CA1031 // Callback owners are foreign code: one that throws must not leave the reactors unwatched.
+            catch (Exception error)
+#pragma warning restore CA1031
+            {
+                log.CallbackOwnerFailed(error);
+                isQuiet = false;
+            }
         }
 
         return isQuiet;
-    }
-
-    private bool Check(ReactorWatchdog watched, long nowMs)
-    {
-        try
-        {
-            return watched.Check(nowMs);
-        }
-#pragma warning disable CA1031 // Callback owners are foreign code: one that throws must not leave the reactors unwatched.
-        catch (Exception error)
-#pragma warning restore CA1031
-        {
-            log.CallbackOwnerFailed(error);
-            return false;
-        }
     }
 }

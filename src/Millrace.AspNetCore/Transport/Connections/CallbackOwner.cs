@@ -11,53 +11,42 @@ namespace Millrace.AspNetCore.Transport.Connections;
 /// A connection's application on its reactor: which request runs, how it leaves, and how a wait that cannot end is broken. The request is
 /// written by the reactor's thread and read by the watchdog's, which calls the members of <see cref="ICallbackOwner"/>.
 /// </summary>
-internal sealed class CallbackOwner : ICallbackOwner
+internal sealed class CallbackOwner(
+    TransportConnection connection,
+    ReactorScheduler scheduler,
+    ReactorPipeReader reader,
+    NonBlockingFlushPipeWriter writer,
+    InputPump input,
+    ConnectionEnding ending,
+    RequestPrefetch prefetch,
+    BlockingPolicies? policies,
+    TransportLog log) : ICallbackOwner
 {
-    private readonly TransportConnection _connection;
-    private readonly ReactorScheduler _scheduler;
-    private readonly ReactorPipeReader _reader;
-    private readonly NonBlockingFlushPipeWriter _writer;
-    private readonly InputPump _input;
-    private readonly ConnectionEnding _ending;
-    private readonly RequestPrefetch _prefetch;
-    private readonly EndpointStatisticsTable? _endpoints;
-    private readonly TransportLog _log;
     private volatile IFeatureCollection? _request;
     private volatile string? _requestMethod;
 
     /// <summary>The callback in which the application was last seen to block. The watchdog's thread.</summary>
     private long _blockedCallback;
 
-    public CallbackOwner(
-        TransportConnection connection,
-        ReactorScheduler scheduler,
-        ReactorPipeReader reader,
-        NonBlockingFlushPipeWriter writer,
-        InputPump input,
-        ConnectionEnding ending,
-        RequestPrefetch prefetch,
-        EndpointStatisticsTable? endpoints,
-        TransportLog log)
-    {
-        _connection = connection;
-        _scheduler = scheduler;
-        _reader = reader;
-        _writer = writer;
-        _input = input;
-        _ending = ending;
-        _prefetch = prefetch;
-        _endpoints = endpoints;
-        _log = log;
-        scheduler.Owner = this;
-    }
+    /// <summary>Decides where the application's awaits resume. Any thread.</summary>
+    public ReactorScheduler Scheduler => scheduler;
 
-    /// <summary>Whether the application has left the reactor: its awaits resume on the thread pool. Any thread.</summary>
-    public bool IsAway
-    {
-        set => _scheduler.IsAway = value;
-    }
+    OwnerWait ICallbackOwner.Wait => (OwnerWait)Math.Max((int)reader.Wait, (int)writer.Wait);
 
-    OwnerWait ICallbackOwner.Wait => (OwnerWait)Math.Max((int)_reader.Wait, (int)_writer.Wait);
+    /// <summary>
+    /// A request's name in logs: the endpoint's display name if routing has chosen one, else method and path; null between two requests.
+    /// Reads only references from the features, as it runs on another thread than the request. The method is a parameter: Kestrel creates
+    /// and caches its string on first use, and a read between two requests would give the next one the wrong method.
+    /// </summary>
+    public static string? NameOf(IFeatureCollection features, string? method)
+    {
+        if (features.Get<IEndpointFeature>()?.Endpoint?.DisplayName is { } name)
+        {
+            return name;
+        }
+
+        return features.Get<IHttpRequestFeature>()?.Path is { } path ? $"{method} {path}" : null;
+    }
 
     /// <summary>
     /// Notes the current request; with HTTP/1.1 its features are the same object for all requests of a connection. Reactor thread.
@@ -71,7 +60,7 @@ internal sealed class CallbackOwner : ICallbackOwner
         }
 
         _requestMethod = context.Request.Method;
-        _prefetch.Note(context);
+        prefetch.Note(context);
     }
 
     /// <summary>
@@ -79,20 +68,20 @@ internal sealed class CallbackOwner : ICallbackOwner
     /// its body, unless the server allows synchronous I/O. Reactor thread; the request is about to begin.
     /// </summary>
     public bool MustLeave(HttpContext context) =>
-        EarlyLeave.MustLeave(context, _connection.Transport.Input, staysForBody: _scheduler.Context is not null);
+        EarlyLeave.MustLeave(context, connection.Transport.Input, staysForBody: scheduler.Context is not null);
 
-    bool ICallbackOwner.BeginHoldUp() => _endpoints?.Of(RunningEndpoint()).BeginStall(_endpoints.NowMs) == true;
+    bool ICallbackOwner.BeginHoldUp() => policies?.Of(RunningEndpoint()).BeginStall(policies.NowMs) == true;
 
     void ICallbackOwner.NoteBlocked(long callback, long blockedMs)
     {
         bool isNew = callback != _blockedCallback;
         _blockedCallback = callback;
-        _endpoints?.NoteBlocked(_scheduler.Reactor.Index, RunningEndpoint(), NameRequest() ?? "a connection", isNew, blockedMs);
+        policies?.NoteBlocked(scheduler.Reactor.Index, RunningEndpoint(), NameRequest() ?? "a connection", isNew, blockedMs);
     }
 
     string ICallbackOwner.Describe() => Describe();
 
-    void ICallbackOwner.Relieve() => _writer.Relieve();
+    void ICallbackOwner.Relieve() => writer.Relieve();
 
     void ICallbackOwner.Fail(long heldUpMs)
     {
@@ -102,21 +91,21 @@ internal sealed class CallbackOwner : ICallbackOwner
         // Described while it still waits: once released, the handler ends, and the request's name is lost.
         string owner = Describe();
         var aborted = new ConnectionAbortedException(message);
-        _ending.Begin(EndKind.Reset, aborted);
+        ending.Begin(EndKind.Reset, aborted);
         // Wrapped, as the inner exception is a cancellation: a blocked wait on a canceled task reports only that it was canceled.
-        _input.Break(new InvalidOperationException(message, aborted));
-        _writer.Break();
-        _ending.BeginReportClosed();
-        _log.ReactorWaitFailed(_connection.ConnectionId, owner, reason);
+        input.Break(new InvalidOperationException(message, aborted));
+        writer.Break();
+        ending.BeginReportClosed();
+        log.ReactorWaitFailed(connection.ConnectionId, owner, reason);
     }
 
     private string Describe()
     {
         string? name = NameRequest();
-        return name is null ? $"connection {_connection.ConnectionId}" : $"{name} (connection {_connection.ConnectionId})";
+        return name is null ? $"connection {connection.ConnectionId}" : $"{name} (connection {connection.ConnectionId})";
     }
 
-    private string? NameRequest() => ReadRequest(request => RequestName.Of(request, _requestMethod));
+    private string? NameRequest() => ReadRequest(request => NameOf(request, _requestMethod));
 
     private Endpoint? RunningEndpoint() => ReadRequest(static request => request.Get<IEndpointFeature>()?.Endpoint);
 

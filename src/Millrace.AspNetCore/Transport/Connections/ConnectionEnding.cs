@@ -74,6 +74,29 @@ internal sealed class ConnectionEnding(TransportConnection owner, Connection con
         }
     }
 
+    /// <summary>Awaits part of a pump. An exception ends this connection, is logged, and is returned for the application.</summary>
+    public async Task<Exception?> GuardAsync(Task part, string place)
+    {
+        try
+        {
+            await part;
+        }
+        catch (ObjectDisposedException) when (_reactor.HasEnded)
+        {
+            // No reactor is left to receive or to send.
+        }
+#pragma warning disable CA1031 // Any exception: continuations of the application run inside, and may throw.
+        catch (Exception unexpected)
+#pragma warning restore CA1031
+        {
+            log.Unexpected(place, owner.ConnectionId, unexpected);
+            Begin(EndKind.Reset, unexpected);
+            return unexpected;
+        }
+
+        return null;
+    }
+
     /// <summary>Logs and returns the engine's reason for a broken connection: at Debug at most, as the peer causes it.</summary>
     public IOException ReportFault()
     {

@@ -29,34 +29,11 @@ internal sealed class InputPump(
 
     public async Task RunAsync()
     {
-        Exception? error = null;
-        try
-        {
-            Task<Exception?> loop = ReceiveToEndAsync();
-            connection.AddToPrefetch(loop, Loop, CompletionKinds.Received);
-            error = await loop;
-        }
-#pragma warning disable CA1031 // Any exception ends this connection, and is passed to the application.
-        catch (Exception unexpected)
-#pragma warning restore CA1031
-        {
-            error = unexpected;
-            log.Unexpected("receiving", owner.ConnectionId, unexpected);
-            ending.Begin(EndKind.Reset, unexpected);
-        }
-
-        try
-        {
-            await EndAsync(error);
-        }
-#pragma warning disable CA1031 // As above; continuations of the application run inside, and may throw.
-        catch (Exception unexpected)
-#pragma warning restore CA1031
-        {
-            log.Unexpected("ending the input", owner.ConnectionId, unexpected);
-            ending.Begin(EndKind.Reset, unexpected);
-        }
-
+        Task<Exception?> loop = ReceiveToEndAsync();
+        connection.AddToPrefetch(loop, Loop, CompletionKinds.Received);
+        Exception? error = await ending.GuardAsync(loop, "receiving");
+        error = loop.IsCompletedSuccessfully ? await loop : error;
+        await ending.GuardAsync(EndAsync(error), "ending the input");
         ending.BeginReportClosed();
     }
 

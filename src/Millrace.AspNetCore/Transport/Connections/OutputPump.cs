@@ -10,8 +10,7 @@ namespace Millrace.AspNetCore.Transport.Connections;
 /// Sends: passes the application's output to the peer, straight from the pipe's memory. The reactor's thread, or the pool thread that wrote
 /// the output; one at a time.
 /// </summary>
-internal sealed class OutputPump(
-    TransportConnection owner, Connection connection, PipeReader pipe, ConnectionEnding ending, TransportLog log)
+internal sealed class OutputPump(Connection connection, PipeReader pipe, ConnectionEnding ending)
 {
     /// <summary>The task of the loop, which holds its variables.</summary>
     private static readonly PrefetchRange Loop = new(After: 240);
@@ -23,39 +22,13 @@ internal sealed class OutputPump(
 
     public async Task RunAsync()
     {
-        Exception? error = null;
-        try
-        {
-            Task loop = SendToEndAsync();
-            connection.AddToPrefetch(loop, Loop, CompletionKinds.Either);
-            await loop;
-        }
-        catch (ObjectDisposedException) when (connection.Reactor.HasEnded)
-        {
-            // No reactor is left to send.
-        }
-#pragma warning disable CA1031 // Any exception ends this connection, and is passed to the application.
-        catch (Exception unexpected)
-#pragma warning restore CA1031
-        {
-            error = unexpected;
-            Unpin();
-            log.Unexpected("sending", owner.ConnectionId, unexpected);
-            ending.Begin(EndKind.Reset, unexpected);
-        }
-
+        Task loop = SendToEndAsync();
+        connection.AddToPrefetch(loop, Loop, CompletionKinds.Either);
+        Exception? error = await ending.GuardAsync(loop, "sending");
+        Unpin();
         ending.Begin(EndKind.Orderly, new ConnectionAbortedException("The transport's send loop completed gracefully."));
-        try
-        {
-            // A further write learns the error from its flush.
-            await pipe.CompleteAsync(error);
-        }
-#pragma warning disable CA1031 // As above; continuations of the application run inside, and may throw.
-        catch (Exception unexpected)
-#pragma warning restore CA1031
-        {
-            log.Unexpected("ending the output", owner.ConnectionId, unexpected);
-        }
+        // A further write learns the error from its flush.
+        await ending.GuardAsync(pipe.CompleteAsync(error).AsTask(), "ending the output");
     }
 
     private async Task SendToEndAsync()

@@ -22,7 +22,7 @@ namespace Millrace.AspNetCore.Transport.Connections;
 /// _input                       reactor thread; the watchdog's may break it
 /// _output                      reactor thread, or the pool thread whose output it sends; one at a time
 /// _ending                      any thread: the first end counts (CAS); carried out on the reactor thread
-/// _callbacks                   written by the reactor thread, read by the watchdog's
+/// Callbacks                    written by the reactor thread, read by the watchdog's
 /// _socket                      any thread, under its lock
 /// _id, _hasReturnedSlot        any thread (CAS)
 /// features, Transport, Items   Kestrel and the application
@@ -56,9 +56,6 @@ internal sealed class TransportConnection : ConnectionContext,
     private readonly ConnectionEnding _ending;
     private readonly InputPump _input;
     private readonly OutputPump _output;
-
-    /// <summary>Null where the application runs on the thread pool.</summary>
-    private readonly CallbackOwner? _callbacks;
     private Task _serving = Task.CompletedTask;
     private string? _id;
     private IDictionary<object, object?>? _items;
@@ -76,12 +73,13 @@ internal sealed class TransportConnection : ConnectionContext,
         var reader = _application.Input as ReactorPipeReader;
         _ending = new ConnectionEnding(this, connection, transport, log);
         _input = new InputPump(this, connection, transport.Output, reader, _ending, log);
-        _output = new OutputPump(this, connection, transport.Input, _ending, log);
+        _output = new OutputPump(connection, transport.Input, _ending);
         if (scheduler is not null)
         {
             var prefetch = new RequestPrefetch(this, connection, reader!, _ending);
             var writer = (NonBlockingFlushPipeWriter)_application.Output;
-            _callbacks = new CallbackOwner(this, scheduler, reader!, writer, _input, _ending, prefetch, settings.Endpoints, log);
+            Callbacks = new CallbackOwner(this, scheduler, reader!, writer, _input, _ending, prefetch, settings.Policies, log);
+            scheduler.Owner = Callbacks;
         }
 
         connection.AddToPrefetch(this, Own, CompletionKinds.Either);
@@ -120,7 +118,7 @@ internal sealed class TransportConnection : ConnectionContext,
     public bool HasOwnTransport => Transport == _application;
 
     /// <summary>The application's code on the reactor; null where it runs on the thread pool.</summary>
-    public CallbackOwner? Callbacks => _callbacks;
+    public CallbackOwner? Callbacks { get; }
 
     Reactor IReactorFeature.Reactor => _reactor;
 

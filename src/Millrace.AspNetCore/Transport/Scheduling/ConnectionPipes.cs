@@ -18,7 +18,7 @@ internal sealed class ConnectionPipes
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
     private readonly IterationEndScheduler _transport;
-    private readonly PipeScheduler _sender;
+    private readonly IterationEndScheduler _sender;
     private readonly (PipeOptions Input, PipeOptions Output) _onPool;
 
     public ConnectionPipes(Reactor reactor, MemoryPool<byte> memory, EndPointSettings settings)
@@ -27,7 +27,7 @@ internal sealed class ConnectionPipes
         Memory = memory;
         _settings = settings;
         _transport = new IterationEndScheduler(reactor);
-        _sender = settings.Terminator is null ? new SendScheduler(reactor) : _transport;
+        _sender = settings.Terminator is null ? new IterationEndScheduler(reactor, staysOnPool: true) : _transport;
         _onPool = OptionsFor(PipeScheduler.ThreadPool);
     }
 
@@ -65,4 +65,12 @@ internal sealed class ConnectionPipes
         PipeOptions Options(PipeScheduler reader, PipeScheduler writer, long bytesMax) => new(
             Memory, reader, writer, pauseWriterThreshold: bytesMax, resumeWriterThreshold: bytesMax / 2, useSynchronizationContext: false);
     }
+}
+
+/// <summary>One side's ends of a connection's two pipes.</summary>
+internal sealed class DuplexPipe(PipeReader input, PipeWriter output) : IDuplexPipe
+{
+    public PipeReader Input { get; } = input;
+
+    public PipeWriter Output { get; } = output;
 }
