@@ -30,7 +30,6 @@ namespace Millrace.Tls;
 /// </remarks>
 internal sealed unsafe class TlsFilter : ConnectionFilter
 {
-    private readonly TlsTerminator _terminator;
     private readonly TlsReactorState _reactorState;
 
     /// <summary>Null once the handshake is complete.</summary>
@@ -47,7 +46,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     public TlsFilter(TlsTerminator terminator, Connection connection)
     {
         terminator.Hold();
-        _terminator = terminator;
+        Terminator = terminator;
         _reactorState = terminator.ReactorStateOf(connection.Reactor);
         _handshake = new Handshake(this, terminator, _reactorState);
         connection.SetFilterDeadline(connection.Reactor.NowMs + (_handshake.HasQuota ? terminator.HandshakeMs : 0));
@@ -62,7 +61,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         Released,
     }
 
-    public TlsTerminator Terminator => _terminator;
+    public TlsTerminator Terminator { get; }
 
     /// <summary>The protocol negotiated by ALPN; null without ALPN.</summary>
     public string? ApplicationProtocol { get; set; }
@@ -166,8 +165,8 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         }
         else if (_phase == Phase.Established)
         {
-            _terminator.Counters.Truncated();
-            return _terminator.TruncationPolicy == TruncationPolicy.IsEnd ? end : ReceiveEnd.Reset;
+            Terminator.Counters.Truncated();
+            return Terminator.TruncationPolicy == TruncationPolicy.IsEnd ? end : ReceiveEnd.Reset;
         }
 
         return ReceiveEnd.Reset;
@@ -186,31 +185,12 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         }
 
         Debug.Assert(_phase != Phase.Handshake || plain.Bytes == 0, "The handler is held until the handshake is done.");
-        if (plain.Bytes == 0 || _phase is not (Phase.Established or Phase.PeerClosed))
+        if (plain.Bytes > 0 && _phase is Phase.Established or Phase.PeerClosed
+            && !_writer.TryWrite(_ssl!, plain, encoded, _reactorState.Scratch.Outgoing, Connection.Reactor.NowMs))
         {
-            return;
-        }
-
-        if (plain.Bytes > BlockPools.ResponseBytes)
-        {
-            // A record is a little more than half of the usual block, so with those each record would take a block of its own.
-            _ = encoded.GetSpan((int)Math.Min(plain.Bytes, BlockPools.ChunkBytes));
-        }
-
-        SslConnection ssl = _ssl!;
-        ssl.Sink = encoded;
-        try
-        {
-            if (!_writer.TryWrite(ssl, plain.Parts, _reactorState.Scratch.Outgoing, Connection.Reactor.NowMs))
-            {
-                // Out of memory. The connection cannot be ended in the middle of its send, so the deadline ends it.
-                NoteFailure($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}");
-                Connection.SetFilterDeadline(Connection.Reactor.NowMs);
-            }
-        }
-        finally
-        {
-            ssl.Sink = null;
+            // Out of memory. The connection cannot be ended in the middle of its send, so the deadline ends it.
+            NoteFailure($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}");
+            Connection.SetFilterDeadline(Connection.Reactor.NowMs);
         }
     }
 
@@ -218,15 +198,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     {
         if (_phase is Phase.Established or Phase.PeerClosed)
         {
-            _ssl!.Sink = encoded;
-            try
-            {
-                _ssl.Shutdown();
-            }
-            finally
-            {
-                _ssl.Sink = null;
-            }
+            _ssl!.Shutdown(encoded);
         }
     }
 
@@ -242,7 +214,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         _handshake = null;
         DropPending();
         FreeSession();
-        _terminator.Release();
+        Terminator.Release();
     }
 
     /// <summary>OpenSSL sends bytes outside of <see cref="Encode"/>.</summary>
@@ -261,15 +233,15 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         switch (_handshake!.Input.Inspect(bytes))
         {
             case ClientHelloResult.PlainText:
-                Put(PlainHttpResponse.Bytes);
+                Put(ClientHelloInspector.PlainHttpResponse);
                 Fail("the client did not send TLS");
-                return false;
+                break;
             case ClientHelloResult.TooLong:
                 Fail("its ClientHello is too long");
-                return false;
-            default:
-                return true;
+                break;
         }
+
+        return _phase == Phase.Handshake;
     }
 
     /// <summary>Keeps bytes that allow no step, or that arrive before or while the step is deferred.</summary>
@@ -278,7 +250,19 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         Handshake handshake = _handshake!;
         if (!handshake.Input.HasRoomFor(bytes.Length))
         {
-            StepAtOnce(bytes);
+            // After its last handshake message a client may send any amount of data, in TLS 1.3 before it has received our last flight; the
+            // step is cheap then. Its position in the queue is of no use any more.
+            handshake.IsDeferred = false;
+            MakeStep(handshake.Input.Take());
+            if (_phase == Phase.Handshake)
+            {
+                Fail("the client sent more than a handshake contains");
+            }
+            else
+            {
+                Receive(bytes);
+            }
+
             return;
         }
 
@@ -303,26 +287,8 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         else
         {
             handshake.IsDeferred = true;
-            _terminator.Counters.PutOff();
+            Terminator.Counters.PutOff();
             _reactorState.Scheduler.Defer(this, hasResponded: _ssl is not null);
-        }
-    }
-
-    /// <summary>
-    /// Runs the step at once. After its last handshake message a client may send any amount of data, in TLS 1.3 before it has received our
-    /// last flight; the step is cheap then. Its position in the queue is of no use any more.
-    /// </summary>
-    private void StepAtOnce(ReadOnlySpan<byte> bytes)
-    {
-        _handshake!.IsDeferred = false;
-        MakeStep(_handshake.Input.Take());
-        if (_phase == Phase.Handshake)
-        {
-            Fail("the client sent more than a handshake contains");
-        }
-        else
-        {
-            Receive(bytes);
         }
     }
 
@@ -356,7 +322,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         ServerContext context = handshake.Begin();
         CertificateNames = context.Covered;
         _ssl = new SslConnection(this, context.Handle, _reactorState.BufferCache);
-        _terminator.Counters.Made();
+        Terminator.Counters.Made();
         CountMemory();
         handshake.EnterHalfOpen();
         _ssl.Accept();
@@ -391,17 +357,10 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
             }
         }
 
-        // One record may hold thousands of messages, each of which gets a response (RFC 5246, section 6.2.1).
-        int idleRecords = _phase == Phase.Established ? Math.Max(records - reads, wasEstablished ? ssl.Responses : 0) : 0;
-        if (wasEstablished && idleRecords > 0 && !_emptyRecords.TrySpend(idleRecords, Connection.Reactor.NowMs))
+        if (_phase == Phase.Established
+            && _emptyRecords.RefusalOf(ssl, records - reads, wasEstablished, Connection.Reactor.NowMs) is { } refusal)
         {
-            Fail("the client sent more records without data than it needs");
-        }
-        else if (idleRecords > 0 && ssl.IsInMessage)
-        {
-            // A key update is five bytes, which no client splits; but a message that starts a renegotiation (RFC 5246, section 7.4.1.2) may
-            // announce 128 KiB: OpenSSL allocates all of it, and responds only when it is complete.
-            Fail("the client sent part of a handshake message after the handshake");
+            Fail(refusal);
         }
         else if (_pending is not null)
         {
@@ -434,7 +393,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         _handshake = null;
         CountMemory();
         Connection.SetFilterDeadline(long.MaxValue);
-        _terminator.Counters.Done(ssl.IsResumed);
+        Terminator.Counters.Done(ssl.IsResumed);
         StartHandler();
     }
 
@@ -446,31 +405,26 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         do
         {
             int error = ssl.Read(plain, out int count);
-            if (error != SslConstants.ErrorNone)
+            switch (error)
             {
-                EndOfRecords(error);
-                return reads;
+                case SslConstants.ErrorNone:
+                    reads++;
+                    PassIn(plain[..count]);
+                    break;
+                case SslConstants.ErrorWantRead:
+                    return reads;
+                case SslConstants.ErrorZeroReturn:
+                    _phase = Phase.PeerClosed;
+                    PassInEnd(ReceiveEnd.Finished);
+                    break;
+                default:
+                    Fail(OpenSslErrors.Drain().ToString());
+                    break;
             }
-
-            reads++;
-            PassIn(plain[..count]);
         }
         while (_phase == Phase.Established && ssl.HasInput);
 
         return reads;
-    }
-
-    private void EndOfRecords(int error)
-    {
-        if (error == SslConstants.ErrorZeroReturn)
-        {
-            _phase = Phase.PeerClosed;
-            PassInEnd(ReceiveEnd.Finished);
-        }
-        else if (error != SslConstants.ErrorWantRead)
-        {
-            Fail(OpenSslErrors.Drain().ToString());
-        }
     }
 
     /// <summary>Fails the connection: sends what OpenSSL has produced (an alert), then ends it.</summary>
@@ -506,14 +460,14 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     {
         if (_phase == Phase.Handshake)
         {
-            _terminator.Counters.Failed();
-            _terminator.Log.HandshakeFailed(reason);
+            Terminator.Counters.Failed();
+            Terminator.Log.HandshakeFailed(reason);
             _handshake!.Drop();
             CountMemory();
         }
         else
         {
-            _terminator.Log.SessionFailed(reason);
+            Terminator.Log.SessionFailed(reason);
         }
 
         _phase = Phase.Failed;
@@ -525,7 +479,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         {
             _ssl.Free();
             _ssl = null;
-            _terminator.Counters.Freed();
+            Terminator.Counters.Freed();
         }
 
         CountMemory();

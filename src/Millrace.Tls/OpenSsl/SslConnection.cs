@@ -138,11 +138,19 @@ internal sealed unsafe class SslConnection
     }
 
     /// <summary>Writes close_notify.</summary>
-    public void Shutdown()
+    public void Shutdown(OutputBatch sink)
     {
-        Enter();
-        _ = LibSsl.SSL_shutdown(Handle);
-        Leave();
+        Sink = sink;
+        try
+        {
+            Enter();
+            _ = LibSsl.SSL_shutdown(Handle);
+            Leave();
+        }
+        finally
+        {
+            Sink = null;
+        }
     }
 
     /// <summary>OpenSSL reads bytes. Returns the count.</summary>

@@ -3,9 +3,9 @@ using Millrace.Tls.OpenSsl;
 namespace Millrace.Tls.Records;
 
 /// <summary>
-/// The connections of a reactor whose OpenSSL buffers are kept: those that worked last. OpenSSL's own alternatives are to allocate two buffers
-/// of 17 KiB for every record and free them after it (SSL_MODE_RELEASE_BUFFERS), or to keep 34 KiB for each idle connection. Reactor thread
-/// only.
+/// The connections of a reactor whose OpenSSL buffers are kept: those that worked last. OpenSSL's own alternatives are to allocate two
+/// buffers of 17 KiB for every record and free them after it (SSL_MODE_RELEASE_BUFFERS), or to keep 34 KiB for each idle connection.
+/// Reactor thread only.
 /// </summary>
 internal sealed class RecordBufferCache
 {

@@ -1,3 +1,4 @@
+using Millrace.Engine.Buffers;
 using Millrace.Interop.Sockets;
 using Millrace.Tls.OpenSsl;
 
@@ -10,12 +11,32 @@ internal unsafe struct RecordWriter
 
     /// <summary>Encrypts a batch. False if OpenSSL has no memory.</summary>
     /// <param name="ssl">The connection's OpenSSL.</param>
-    /// <param name="parts">The batch.</param>
+    /// <param name="plain">The batch.</param>
+    /// <param name="encoded">The batch that the records go to.</param>
     /// <param name="gathered">Memory for a record of several parts.</param>
     /// <param name="nowMs">The clock.</param>
-    public bool TryWrite(SslConnection ssl, ReadOnlySpan<IoVector> parts, Span<byte> gathered, long nowMs)
+    public bool TryWrite(SslConnection ssl, OutputBatch plain, OutputBatch encoded, Span<byte> gathered, long nowMs)
     {
-        _sizes.Begin(nowMs);
+        ssl.Sink = encoded;
+        try
+        {
+            if (plain.Bytes > BlockPools.ResponseBytes)
+            {
+                // A record is a little more than half of the usual block, so with those each record would take a block of its own.
+                _ = encoded.GetSpan((int)Math.Min(plain.Bytes, BlockPools.ChunkBytes));
+            }
+
+            _sizes.Begin(nowMs);
+            return TryWrite(ssl, plain.Parts, gathered);
+        }
+        finally
+        {
+            ssl.Sink = null;
+        }
+    }
+
+    private bool TryWrite(SslConnection ssl, ReadOnlySpan<IoVector> parts, Span<byte> gathered)
+    {
         int count = 0;
         for (int i = 0; i < parts.Length; i++)
         {
