@@ -96,7 +96,7 @@ internal readonly ref struct ResponseWriter(
     {
         if (plan.Status >= 400)
         {
-            WriteStatusText(ResponsePlan.Bare(plan.Status, PlanBody.StatusText, plan.Fields));
+            WriteStatusText(PlannedHead.WithoutPage(plan));
             return plan.Status;
         }
 

@@ -74,7 +74,7 @@ internal sealed partial class Http2Session
     {
         if (plan.Status >= 400)
         {
-            ResponsePlan bare = ResponsePlan.Bare(plan.Status, PlanBody.StatusText, plan.Fields);
+            ResponsePlan bare = PlannedHead.WithoutPage(plan);
             RespondBytes(stream, bare, ErrorHead.BodyOf(plan.Status), retained: null, includesBody);
             return plan.Status;
         }
