@@ -1,8 +1,11 @@
 using System.Diagnostics;
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Filters;
+using Millrace.Engine.Listening;
+using Millrace.Interop.Sockets;
 using Millrace.Tls.Certificates;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
@@ -12,76 +15,53 @@ namespace Millrace.Tls;
 
 /// <summary>
 /// TLS on one connection, by OpenSSL: decrypts received records and encrypts the batch that is sent. The handler runs after the handshake.
-/// Owns its <c>SSL</c> from the ClientHello to <see cref="Release"/>. Reactor thread only.
+/// Reactor thread only.
 /// </summary>
-internal sealed unsafe partial class TlsFilter : ConnectionFilter
+/// <remarks>
+/// <code>
+/// phase        begins with                                     holds
+/// Handshake    the connection                                  _handshake; from the ClientHello on _ssl
+/// Established  the end of the handshake                        _ssl
+/// PeerClosed   the peer's close_notify                         _ssl; a response may still be sent
+/// Failed       an alert of either side, the deadline, an end   _ssl, unless the handshake failed
+///              before or within the handshake
+/// Released     the end of the connection                       nothing
+/// </code>
+/// </remarks>
+internal sealed unsafe class TlsFilter : ConnectionFilter
 {
-    private readonly TlsTerminator _terminator;
     private readonly TlsReactorState _reactorState;
-    private CertificateSet? _certificates;
-    private nint _ssl;
 
-    /// <summary>OpenSSL's memory for it, as an estimate, and the total charged, with the waiting bytes.</summary>
-    private int _sessionBytes;
-    private int _countedBytes;
+    /// <summary>Null once the handshake is complete.</summary>
+    private Handshake? _handshake;
+    private SslConnection? _ssl;
     private Phase _phase;
-    private ClientHelloInspector _helloInspector;
-    private bool _hasPassedInspection;
-    private bool _hasQuota;
 
-    /// <summary>More than the messages of a handshake; application data after them may exceed it.</summary>
-    private const int WaitingBytesMax = ClientHelloInspector.HelloBytesMax * 4;
-
-    /// <summary>OpenSSL's memory for an unfinished handshake (measured: 47 KB), for an idle session (13 KB), and for its buffers.</summary>
-    private const int HandshakeBytes = 48 * 1024;
-    private const int SessionBytes = 16 * 1024;
-    private const int BuffersBytes = 34 * 1024;
-
-    /// <summary>The limit on all unfinished hellos of a reactor, beyond <see cref="UsualHelloBytes"/> each.</summary>
-    private const int LargeHelloBytesMax = 4 * 1024 * 1024;
-
-    /// <summary>Bytes of an incomplete hello or record, and those that arrived while the step was deferred.</summary>
-    private HandshakeInput _waiting;
-
-    /// <summary>The part of it that is counted in <see cref="TlsReactorState.LargeHelloBytes"/>.</summary>
-    private int _largeBytes;
-    private bool _isWaiting;
-
-    /// <summary>Its node among the half-open handshakes, from its ClientHello on.</summary>
-    private LinkedListNode<TlsFilter>? _halfOpen;
-    private bool _isEvicted;
-    private bool _hasEnded;
+    /// <summary>What OpenSSL has sent outside of <see cref="Encode"/>.</summary>
+    private OutputBatch? _pending;
+    private RecordWriter _writer;
+    private EmptyRecordLimiter _emptyRecords = new();
+    private int _countedBytes;
 
     public TlsFilter(TlsTerminator terminator, Connection connection)
     {
         terminator.Hold();
-        _terminator = terminator;
+        Terminator = terminator;
         _reactorState = terminator.ReactorStateOf(connection.Reactor);
-        _hasQuota = terminator.Quota?.TryTake() != false;
-        connection.Timers.SetFilterDeadline(connection.Reactor.NowMs + (_hasQuota ? terminator.HandshakeMs : 0));
+        _handshake = new Handshake(this, terminator, _reactorState);
+        connection.Timers.SetFilterDeadline(connection.Reactor.NowMs + (_handshake.HasQuota ? terminator.HandshakeMs : 0));
     }
-
-    /// <summary>Twice what browsers send, with a post-quantum key share.</summary>
-    public const int UsualHelloBytes = 4 * 1024;
 
     private enum Phase : byte
     {
         Handshake,
         Established,
-
-        /// <summary>The peer has sent close_notify; a response may still be sent.</summary>
         PeerClosed,
-
-        /// <summary>Ended by an alert of either side, or before the handshake was complete.</summary>
         Failed,
         Released,
     }
 
-    /// <summary>The filter whose OpenSSL call runs on this thread, for the callbacks.</summary>
-    [field: ThreadStatic]
-    public static TlsFilter? Current { get; private set; }
-
-    public TlsTerminator Terminator => _terminator;
+    public TlsTerminator Terminator { get; }
 
     /// <summary>The protocol negotiated by ALPN; null without ALPN.</summary>
     public string? ApplicationProtocol { get; set; }
@@ -90,16 +70,17 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
     public CertificateNames? CertificateNames { get; set; }
 
     /// <summary>The certificates to choose from, until the handshake is complete.</summary>
-    public CertificateSet? Certificates => _certificates;
+    public CertificateSet? Certificates => _handshake?.Certificates;
 
-    /// <summary>The client's address; null where it has none.</summary>
-    public IPAddress? ClientAddress => (Connection.KeepRemoteEndPoint() as IPEndPoint)?.Address;
+    /// <summary>The client; null where it has no address.</summary>
+    public ClientAddress? Client =>
+        Connection.KeepRemoteEndPoint() is IPEndPoint client ? ClientAddress.Of(SocketEndPoint.Encode(client)) : null;
 
     public override bool HoldsHandler => true;
 
     /// <summary>The negotiated parameters; null before they are.</summary>
     public TlsSession? DescribeSession() =>
-        _phase is Phase.Established or Phase.PeerClosed ? TlsSession.Of(_ssl, ApplicationProtocol) : null;
+        _phase is Phase.Established or Phase.PeerClosed ? TlsSession.Of(_ssl!.Handle, ApplicationProtocol) : null;
 
     public override void Receive(ReadOnlySpan<byte> bytes)
     {
@@ -107,15 +88,15 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         {
             Work(bytes);
         }
-        else if (_phase == Phase.Handshake && _hasQuota && PassesInspection(bytes))
+        else if (_phase == Phase.Handshake && _handshake!.HasQuota && PassesInspection(bytes))
         {
-            if (_waiting.Count > 0 || !IsStep(bytes) || !_reactorState.Scheduler.IsFree)
+            if (_handshake.Input.IsEmpty && _handshake.Input.AllowsStep(bytes) && _reactorState.Scheduler.IsFree)
             {
-                Keep(bytes);
+                MakeStep(bytes);
             }
             else
             {
-                MakeStep(bytes);
+                Keep(bytes);
             }
         }
     }
@@ -123,7 +104,12 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
     /// <summary>Runs the deferred step.</summary>
     public void RunDeferredStep()
     {
-        _isWaiting = false;
+        if (_handshake is null)
+        {
+            return;
+        }
+
+        _handshake.IsDeferred = false;
         if (_phase == Phase.Handshake && Connection.Phase == ConnectionPhase.Serving)
         {
             Connection.Filters.Continue(this);
@@ -132,8 +118,9 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
 
     public override void Continue()
     {
-        StepWithWaiting();
-        if (_hasEnded && _phase is Phase.Handshake or Phase.Established)
+        Handshake handshake = _handshake!;
+        MakeStep(handshake.Input.Take());
+        if (handshake.HasInputEnded && _phase is Phase.Handshake or Phase.Established)
         {
             PassInEnd(ReceiveEnded(ReceiveEnd.Finished));
         }
@@ -142,7 +129,7 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
     /// <summary>Ends the handshake soon: its client has too many half-open ones.</summary>
     public void Evict()
     {
-        _isEvicted = true;
+        _handshake!.IsEvicted = true;
         Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs);
     }
 
@@ -150,9 +137,7 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
     {
         if (_phase == Phase.Handshake)
         {
-            Fail(!_hasQuota ? "the limit on connections is reached"
-                : _isEvicted ? "its client has too many unfinished handshakes"
-                : "it was not completed in time");
+            Fail(_handshake!.ReasonForDeadline);
         }
         else if (_phase == Phase.Failed)
         {
@@ -167,9 +152,9 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
             return end;
         }
 
-        if (_isWaiting)
+        if (_handshake is { IsDeferred: true })
         {
-            _hasEnded = true;
+            _handshake.HasInputEnded = true;
             return ReceiveEnd.None;
         }
 
@@ -180,11 +165,41 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         }
         else if (_phase == Phase.Established)
         {
-            _terminator.Counters.Truncated();
-            return _terminator.TruncationPolicy == TruncationPolicy.IsEnd ? end : ReceiveEnd.Reset;
+            Terminator.Counters.Truncated();
+            return Terminator.TruncationPolicy == TruncationPolicy.IsEnd ? end : ReceiveEnd.Reset;
         }
 
         return ReceiveEnd.Reset;
+    }
+
+    public override void Encode(OutputBatch plain, OutputBatch encoded)
+    {
+        if (_pending is not null)
+        {
+            foreach (ref readonly IoVector part in _pending.Parts)
+            {
+                encoded.Write(new ReadOnlySpan<byte>(part.Address, (int)part.Bytes));
+            }
+
+            DropPending();
+        }
+
+        Debug.Assert(_phase != Phase.Handshake || plain.Bytes == 0, "The handler is held until the handshake is done.");
+        if (plain.Bytes > 0 && _phase is Phase.Established or Phase.PeerClosed
+            && !_writer.TryWrite(_ssl!, plain, encoded, _reactorState.Scratch.Outgoing, Connection.Reactor.NowMs))
+        {
+            // Out of memory. The connection cannot be ended in the middle of its send, so the deadline ends it.
+            NoteFailure($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}");
+            Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs);
+        }
+    }
+
+    public override void EncodeEnd(OutputBatch encoded)
+    {
+        if (_phase is Phase.Established or Phase.PeerClosed)
+        {
+            _ssl!.Shutdown(encoded);
+        }
     }
 
     public override void Release()
@@ -195,139 +210,103 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         }
 
         _phase = Phase.Released;
-        ReturnQuota();
-        TakeWaiting();
+        _handshake?.End();
+        _handshake = null;
         DropPending();
-        ReleaseCertificates();
         FreeSession();
-        _terminator.Release();
+        Terminator.Release();
+    }
+
+    /// <summary>OpenSSL sends bytes outside of <see cref="Encode"/>.</summary>
+    public void Put(ReadOnlySpan<byte> bytes) => (_pending ??= Connection.Reactor.Batches.Rent(Connection)).Write(bytes);
+
+    /// <summary>Charges OpenSSL's memory, as an estimate, and the waiting bytes to the connection.</summary>
+    public void CountMemory()
+    {
+        int bytes = (_ssl?.MemoryBytes ?? 0) + (_handshake?.Input.HeldBytes ?? 0);
+        Connection.HoldState(bytes - _countedBytes);
+        _countedBytes = bytes;
     }
 
     private bool PassesInspection(ReadOnlySpan<byte> bytes)
     {
-        if (_hasPassedInspection)
-        {
-            return true;
-        }
-
-        switch (_helloInspector.Inspect(bytes))
+        switch (_handshake!.Input.Inspect(bytes))
         {
             case ClientHelloResult.PlainText:
-                Put(PlainHttpResponse.Bytes);
+                Put(ClientHelloInspector.PlainHttpResponse);
                 Fail("the client did not send TLS");
-                return false;
+                break;
             case ClientHelloResult.TooLong:
                 Fail("its ClientHello is too long");
-                return false;
-            case ClientHelloResult.Passed:
-                _hasPassedInspection = true;
-                return true;
-            default:
-                return true;
+                break;
         }
+
+        return _phase == Phase.Handshake;
     }
 
-    /// <summary>
-    /// Whether these bytes allow a step: only after a whole ClientHello, so that a client which sends less costs no <c>SSL</c>, and only
-    /// for whole records, so that OpenSSL keeps no buffer for a partial one.
-    /// </summary>
-    private bool IsStep(ReadOnlySpan<byte> bytes) => (_hasPassedInspection || _helloInspector.HasWholeHello) && WholeBytes(bytes) > 0;
-
-    /// <summary>A client that does not speak TLS sends no records to wait for.</summary>
-    private int WholeBytes(ReadOnlySpan<byte> bytes) =>
-        _hasPassedInspection && !_helloInspector.HasWholeHello ? bytes.Length : RecordCounter.WholeBytes(bytes);
-
+    /// <summary>Keeps bytes that allow no step, or that arrive before or while the step is deferred.</summary>
     private void Keep(ReadOnlySpan<byte> bytes)
     {
-        if (_waiting.Count + bytes.Length > WaitingBytesMax)
+        Handshake handshake = _handshake!;
+        if (!handshake.Input.HasRoomFor(bytes.Length))
         {
-            StepAtOnce(bytes);
+            // After its last handshake message a client may send any amount of data, in TLS 1.3 before it has received our last flight; the
+            // step is cheap then. Its position in the queue is of no use any more.
+            handshake.IsDeferred = false;
+            MakeStep(handshake.Input.Take());
+            if (_phase == Phase.Handshake)
+            {
+                Fail("the client sent more than a handshake contains");
+            }
+            else
+            {
+                Receive(bytes);
+            }
+
             return;
         }
 
-        _waiting.Append(bytes);
-        CountWaiting();
-        if (_isWaiting)
+        handshake.Input.Append(bytes);
+        CountMemory();
+        if (handshake.IsDeferred)
         {
             return;
         }
 
-        if (!IsStep(_waiting.Bytes))
+        if (!handshake.Input.AllowsStep(handshake.Input.Bytes))
         {
-            CountLargeHello();
+            if (handshake.Input.CountLargeHello())
+            {
+                Fail("too many clients have sent a large part of a ClientHello without its end");
+            }
         }
         else if (_reactorState.Scheduler.IsFree)
         {
-            StepWithWaiting();
+            MakeStep(handshake.Input.Take());
         }
         else
         {
-            _isWaiting = true;
-            _terminator.Counters.PutOff();
-            _reactorState.Scheduler.Defer(this, hasResponded: _ssl != 0);
+            handshake.IsDeferred = true;
+            Terminator.Counters.PutOff();
+            _reactorState.Scheduler.Defer(this, hasResponded: _ssl is not null);
         }
-    }
-
-    /// <summary>Limits the memory of thousands of clients that each send most of a large hello.</summary>
-    private void CountLargeHello()
-    {
-        int large = Math.Max(0, _waiting.Count - UsualHelloBytes);
-        _reactorState.LargeHelloBytes += large - _largeBytes;
-        _largeBytes = large;
-        if (large > 0 && _reactorState.LargeHelloBytes > LargeHelloBytesMax)
-        {
-            Fail("too many clients have sent a large part of a ClientHello without its end");
-        }
-    }
-
-    private HandshakeInput TakeWaiting()
-    {
-        HandshakeInput waiting = _waiting;
-        _waiting.Clear();
-        CountWaiting();
-        _reactorState.LargeHelloBytes -= _largeBytes;
-        _largeBytes = 0;
-        return waiting;
-    }
-
-    /// <summary>
-    /// Runs the step at once. After its last handshake message a client may send any amount of data, in TLS 1.3 before it has received our
-    /// last flight; the step is cheap then. Its position in the queue is of no use any more.
-    /// </summary>
-    private void StepAtOnce(ReadOnlySpan<byte> bytes)
-    {
-        _isWaiting = false;
-        StepWithWaiting();
-        if (_phase == Phase.Handshake)
-        {
-            Fail("the client sent more than a handshake contains");
-        }
-        else
-        {
-            Receive(bytes);
-        }
-    }
-
-    private void StepWithWaiting()
-    {
-        HandshakeInput waiting = TakeWaiting();
-        MakeStep(waiting.Bytes);
     }
 
     private void MakeStep(ReadOnlySpan<byte> bytes)
     {
         long start = Stopwatch.GetTimestamp();
-        if (_ssl == 0)
+        Handshake handshake = _handshake!;
+        if (_ssl is null)
         {
-            Begin();
+            Begin(handshake);
         }
 
-        int whole = WholeBytes(bytes);
+        int whole = handshake.Input.WholeBytes(bytes);
         Work(bytes[..whole]);
         if (_phase == Phase.Handshake)
         {
-            _waiting.Append(bytes[whole..]);
-            CountWaiting();
+            handshake.Input.Append(bytes[whole..]);
+            CountMemory();
         }
         else if (_phase == Phase.Established && whole < bytes.Length)
         {
@@ -338,55 +317,114 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
     }
 
     /// <summary>Called at the ClientHello: a connection that sends nothing, or only part of it, costs no <c>SSL</c>.</summary>
-    private void Begin()
+    private void Begin(Handshake handshake)
     {
-        _certificates = _terminator.Certificates.Acquire();
-        CertificateNames = _certificates.Default.Covered;
-        _ssl = LibSsl.SSL_new(_certificates.Default.Handle);
-        if (_ssl == 0)
-        {
-            OpenSslErrors.Clear();
-            throw new InsufficientMemoryException("OpenSSL has no memory for a connection.");
-        }
-
-        Count(HandshakeBytes);
-        _halfOpen = _reactorState.HalfOpen.Add(this);
-        _terminator.Counters.Made();
-        nint bio = FilterBio.New();
-        LibSsl.SSL_set_bio(_ssl, bio, bio);
-        LibSsl.SSL_set_accept_state(_ssl);
+        ServerContext context = handshake.Begin();
+        CertificateNames = context.Covered;
+        _ssl = new SslConnection(this, context.Handle, _reactorState.BufferCache);
+        Terminator.Counters.Made();
+        CountMemory();
+        handshake.EnterHalfOpen();
+        _ssl.Accept();
     }
 
-    private void ContinueHandshake()
+    /// <summary>Processes received bytes as far as possible. Runs the handler, which may end everything.</summary>
+    private void Work(ReadOnlySpan<byte> bytes)
     {
-        EnterLibrary();
-        int result = LibSsl.SSL_do_handshake(_ssl);
-        LeaveLibrary();
-        if (result == 1)
+        SslConnection ssl = _ssl!;
+        bool wasEstablished = _phase == Phase.Established;
+        int reads = 0;
+        int records;
+        fixed (byte* first = bytes)
         {
-            Establish();
+            records = ssl.BeginInput(first, bytes.Length);
+            try
+            {
+                if (_phase == Phase.Handshake)
+                {
+                    ContinueHandshake(ssl);
+                }
+
+                if (_phase == Phase.Established)
+                {
+                    reads = ReadRecords(ssl);
+                }
+            }
+            finally
+            {
+                // Also when the handler has thrown: after the call the memory is no longer valid.
+                ssl.EndInput();
+            }
         }
-        else if (LibSsl.SSL_get_error(_ssl, result) != SslConstants.ErrorWantRead)
+
+        if (_phase == Phase.Established
+            && _emptyRecords.RefusalOf(ssl, records - reads, wasEstablished, Connection.Reactor.NowMs) is { } refusal)
+        {
+            Fail(refusal);
+        }
+        else if (_pending is not null)
+        {
+            Connection.Filters.RequestSend();
+        }
+    }
+
+    private void ContinueHandshake(SslConnection ssl)
+    {
+        int error = ssl.DoHandshake();
+        if (error == SslConstants.ErrorNone)
+        {
+            Establish(ssl);
+        }
+        else if (error != SslConstants.ErrorWantRead)
         {
             Fail(OpenSslErrors.Drain().ToString());
         }
-        else
+        else if (!ssl.IsTls13)
         {
             // TLS 1.2 has no second hello, but a resumed session's next record is encrypted: one in 256 looks like the start of one.
-            _hasPassedInspection |= LibSsl.SSL_version(_ssl) != SslConstants.Tls13Version;
+            _handshake!.Input.EndInspection();
         }
     }
 
-    private void Establish()
+    private void Establish(SslConnection ssl)
     {
         _phase = Phase.Established;
-        Count(SessionBytes);
-        LeaveHalfOpen();
+        _handshake!.End();
+        _handshake = null;
+        CountMemory();
         Connection.Timers.SetFilterDeadline(long.MaxValue);
-        ReleaseCertificates();
-        ReturnQuota();
-        _terminator.Counters.Done(LibSsl.SSL_session_reused(_ssl) == 1);
+        Terminator.Counters.Done(ssl.IsResumed);
         StartHandler();
+    }
+
+    /// <summary>Returns how many records contained data.</summary>
+    private int ReadRecords(SslConnection ssl)
+    {
+        int reads = 0;
+        Span<byte> plain = _reactorState.Scratch.Incoming;
+        do
+        {
+            int error = ssl.Read(plain, out int count);
+            switch (error)
+            {
+                case SslConstants.ErrorNone:
+                    reads++;
+                    PassIn(plain[..count]);
+                    break;
+                case SslConstants.ErrorWantRead:
+                    return reads;
+                case SslConstants.ErrorZeroReturn:
+                    _phase = Phase.PeerClosed;
+                    PassInEnd(ReceiveEnd.Finished);
+                    break;
+                default:
+                    Fail(OpenSslErrors.Drain().ToString());
+                    break;
+            }
+        }
+        while (_phase == Phase.Established && ssl.HasInput);
+
+        return reads;
     }
 
     /// <summary>Fails the connection: sends what OpenSSL has produced (an alert), then ends it.</summary>
@@ -407,46 +445,10 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
         }
     }
 
-    private void FreeSession()
-    {
-        LeaveHalfOpen();
-        if (_ssl != 0)
-        {
-            LeaveCache();
-            LibSsl.SSL_free(_ssl);
-            _ssl = 0;
-            Count(0);
-            _terminator.Counters.Freed();
-        }
-    }
-
-    /// <summary>Charges OpenSSL's memory to the connection.</summary>
-    private void Count(int sessionBytes)
-    {
-        _sessionBytes = sessionBytes;
-        CountWaiting();
-    }
-
-    private void CountWaiting()
-    {
-        int bytes = _sessionBytes + _waiting.HeldBytes;
-        Connection.HoldState(bytes - _countedBytes);
-        _countedBytes = bytes;
-    }
-
-    private void LeaveHalfOpen()
-    {
-        if (_halfOpen is not null)
-        {
-            _reactorState.HalfOpen.Remove(_halfOpen);
-            _halfOpen = null;
-        }
-    }
-
     /// <summary>A client that has sent nothing (a port check, a preconnect) has begun no handshake.</summary>
     private void NoteGone()
     {
-        if (_ssl != 0 || _waiting.Count > 0)
+        if (_ssl is not null || !_handshake!.Input.IsEmpty)
         {
             NoteFailure("the client closed the connection");
         }
@@ -458,32 +460,37 @@ internal sealed unsafe partial class TlsFilter : ConnectionFilter
     {
         if (_phase == Phase.Handshake)
         {
-            _terminator.Counters.Failed();
-            _terminator.Log.HandshakeFailed(reason);
+            Terminator.Counters.Failed();
+            Terminator.Log.HandshakeFailed(reason);
+            _handshake!.Drop();
+            CountMemory();
         }
         else
         {
-            _terminator.Log.SessionFailed(reason);
+            Terminator.Log.SessionFailed(reason);
         }
 
         _phase = Phase.Failed;
-        TakeWaiting();
-        ReleaseCertificates();
     }
 
-    /// <summary>From now on the server of the connection counts it.</summary>
-    private void ReturnQuota()
+    private void FreeSession()
     {
-        if (_hasQuota)
+        if (_ssl is not null)
         {
-            _terminator.Quota?.Return();
-            _hasQuota = false;
+            _ssl.Free();
+            _ssl = null;
+            Terminator.Counters.Freed();
         }
+
+        CountMemory();
     }
 
-    private void ReleaseCertificates()
+    private void DropPending()
     {
-        _certificates?.Release();
-        _certificates = null;
+        if (_pending is not null)
+        {
+            Connection.Reactor.Batches.Return(_pending);
+            _pending = null;
+        }
     }
 }

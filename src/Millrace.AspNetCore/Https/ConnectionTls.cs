@@ -25,7 +25,14 @@ internal sealed class ConnectionTls(TlsSession session) : ITlsConnectionFeature,
     /// <summary>Empty if the client sent no name, as with Kestrel.</summary>
     public string HostName { get; } = session.ServerName ?? "";
 
-    public ReadOnlyMemory<byte> ApplicationProtocol { get; } = NegotiatedProtocols.BytesOf(session.ApplicationProtocol);
+    /// <summary>Empty if none was selected.</summary>
+    public ReadOnlyMemory<byte> ApplicationProtocol { get; } = session.ApplicationProtocol switch
+    {
+        null => default,
+        "h2" => SslApplicationProtocol.Http2.Protocol,
+        "http/1.1" => SslApplicationProtocol.Http11.Protocol,
+        var protocol => new SslApplicationProtocol(protocol).Protocol,
+    };
 
     public X509Certificate2? ClientCertificate
     {

@@ -128,7 +128,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         Certificates = options.Certificates.Count > 0
             ? [.. options.Certificates]
             : [new LoadedCertificate(options.ServerCertificate!, options.ServerCertificateChain is { } chain ? [.. chain] : null)],
-        ApplicationProtocols = [.. NegotiatedProtocols.Of(_listenOptions.Protocols)],
+        ApplicationProtocols = [.. ProtocolsOf(_listenOptions.Protocols)],
         MinimumVersion = MinimumVersion!.Value,
         ClientCertificates = options.ClientCertificateMode switch
         {
@@ -140,4 +140,18 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         KeyLogFile = options.KeyLogFile,
         TruncationPolicy = TruncationPolicy.IsEnd,
     };
+
+    /// <summary>ALPN identifiers (RFC 7301, RFC 9113) in Kestrel's order.</summary>
+    private static IEnumerable<string> ProtocolsOf(HttpProtocols protocols)
+    {
+        if (protocols.HasFlag(HttpProtocols.Http2))
+        {
+            yield return "h2";
+        }
+
+        if (protocols.HasFlag(HttpProtocols.Http1))
+        {
+            yield return "http/1.1";
+        }
+    }
 }

@@ -3,6 +3,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using Millrace.AspNetCore.Transport;
+using Millrace.Tls;
 using Millrace.Tls.Handshakes;
 
 namespace Millrace.AspNetCore.Https;
@@ -125,6 +126,22 @@ internal sealed class HttpsEndPoints(IOptions<MillraceTransportOptions> options,
             {
                 _inUse.Remove(endPoint);
             }
+        }
+    }
+}
+
+/// <summary>The TLS terminator of one listener, held from before it is bound until it receives no more connections.</summary>
+internal sealed class ListenersTls(TlsTerminator terminator, Action giveBack) : IDisposable
+{
+    private bool _isGivenBack;
+
+    public TlsTerminator Terminator { get; } = terminator;
+
+    public void Dispose()
+    {
+        if (!Interlocked.Exchange(ref _isGivenBack, true))
+        {
+            giveBack();
         }
     }
 }

@@ -1,8 +1,10 @@
+using Microsoft.AspNetCore.Http;
+
 namespace Millrace.AspNetCore.Safety;
 
 /// <summary>
-/// Decides when the requests of one endpoint move off the reactors because they block them, and when they return because they have not
-/// blocked for long. Pure: the caller passes the clock and the observations. Any thread.
+/// Whether the requests of one endpoint run on the thread pool because they block reactors. <see cref="BlockingPolicies"/> decides that
+/// they leave; they return when they have not blocked for long. The caller passes the clock and the observations. Any thread.
 /// </summary>
 internal sealed class BlockingPolicy
 {
@@ -12,33 +14,36 @@ internal sealed class BlockingPolicy
     /// <summary>A tenth of the window: below that other connections hardly wait.</summary>
     public const int BlockedMsToLeave = 100;
 
-    /// <summary>One long wait is not enough, nor is one on each of two reactors: a first call may open a connection.</summary>
+    /// <summary>One long wait is not enough, nor are two: a first call may open a connection.</summary>
     public const int CallbacksToLeave = 3;
-
-    /// <summary>Half of the limit to leave: an endpoint that returns is not about to leave again.</summary>
-    public const int BlockedMsToStay = 50;
-
-    /// <summary>
-    /// Lower limit for an endpoint that left because of its share: it must come down to half of that share, but not below this, which a
-    /// busy machine exceeds anyway.
-    /// </summary>
-    public const int BlockedMsToStayLeast = 20;
 
     /// <summary>
     /// Length of the first calm period before a return; each later one is twice as long, as an early return costs every connection.
     /// </summary>
     public const int FirstCalmMs = 60_000;
-    public const int CalmMsMax = 3_600_000;
+
+    /// <summary>
+    /// The first slow call is assumed to be JIT compilation, and so are slow calls so soon after it: continuations and concurrent calls run
+    /// code that is being compiled.
+    /// </summary>
+    public const int NewMs = 5000;
+
+    private const int CalmMsMax = 3_600_000;
+
+    /// <summary>
+    /// Calm is half of what made the endpoint leave, so that it is not about to leave again, but at least what a busy machine exceeds
+    /// anyway.
+    /// </summary>
+    private const int CalmBlockedMsLeast = 20;
 
     private readonly Lock _lock = new();
     private volatile bool _isOff;
+    private long _firstStallMs = long.MaxValue;
+    private long _leftMs;
+    private long _calmBlockedMs;
+    private long _calmSinceMs;
     private long _windowMs;
     private long _blockedMicroseconds;
-    private int _callbacks;
-    private int _callbacksTotal;
-    private long _blockedMsToStay = BlockedMsToStay;
-    private long _leftMs;
-    private long _calmSinceMs;
 
     /// <summary>Whether the requests run on the thread pool.</summary>
     public bool IsOff => _isOff;
@@ -49,17 +54,26 @@ internal sealed class BlockingPolicy
     /// <summary>How long the requests must not block before they return.</summary>
     public int CalmMs => (int)Math.Min(CalmMsMax, (long)FirstCalmMs << Math.Min(Departures - 1, 10));
 
-    /// <summary>Whether the endpoint has blocked reactors often enough, at any time, to rule out that only first calls did.</summary>
-    public bool HasBlockedRepeatedly => Volatile.Read(ref _callbacksTotal) >= CallbacksToLeave;
+    /// <summary>The callbacks that were seen to block a reactor. The watchdog's thread.</summary>
+    public int BlockingCallbacks { get; set; }
+
+    /// <summary>The copy of the endpoint that leaves its reactor first; made when needed.</summary>
+    public Endpoint? OffReactorVariant { get; set; }
+
+    /// <summary>Notes that a call stalled its reactor. True if it may be compilation.</summary>
+    public bool BeginStall(long nowMs)
+    {
+        long firstMs = Interlocked.CompareExchange(ref _firstStallMs, nowMs, long.MaxValue);
+        return firstMs == long.MaxValue || nowMs - firstMs < NewMs;
+    }
 
     /// <summary>Whether requests seen on reactors may have begun before the endpoint left.</summary>
     public bool HasJustLeft(long nowMs) => _isOff && nowMs - Volatile.Read(ref _leftMs) < WindowMs;
 
-    /// <summary>Notes that a request blocked its reactor. True if the limit is exceeded and the endpoint has just left.</summary>
-    /// <param name="isNewCallback">Whether this is the first observation of this callback.</param>
-    /// <param name="blockedMs">Since the last observation.</param>
+    /// <summary>True if the endpoint has left now; false if it had before.</summary>
+    /// <param name="blockedMs">How long it blocked a reactor in a window.</param>
     /// <param name="nowMs">The clock.</param>
-    public bool NoteOnReactor(bool isNewCallback, long blockedMs, long nowMs)
+    public bool TryLeave(long blockedMs, long nowMs)
     {
         lock (_lock)
         {
@@ -68,50 +82,22 @@ internal sealed class BlockingPolicy
                 return false;
             }
 
-            BeginWindowIfOver(nowMs);
-            _callbacks += isNewCallback ? 1 : 0;
-            _callbacksTotal += isNewCallback && _callbacksTotal < CallbacksToLeave ? 1 : 0;
-            _blockedMicroseconds += 1000 * blockedMs;
-            if (_callbacks < CallbacksToLeave || _blockedMicroseconds < 1000 * BlockedMsToLeave)
-            {
-                return false;
-            }
-
-            BeginOff(BlockedMsToStay, nowMs);
+            Departures++;
+            Volatile.Write(ref _leftMs, nowMs);
+            _calmBlockedMs = Math.Clamp(blockedMs / 2, CalmBlockedMsLeast, BlockedMsToLeave / 2);
+            _calmSinceMs = _windowMs = nowMs;
+            _blockedMicroseconds = 0;
+            _isOff = true;
             return true;
         }
     }
 
-    /// <summary>Leaves because several endpoints together block a reactor too much. True if the endpoint has just left.</summary>
-    /// <param name="blockedMs">The endpoint's share of a window.</param>
-    /// <param name="nowMs">The clock.</param>
-    public bool LeaveForShare(long blockedMs, long nowMs)
-    {
-        lock (_lock)
-        {
-            if (_isOff)
-            {
-                return false;
-            }
-
-            BeginOff(Math.Clamp(blockedMs / 2, BlockedMsToStayLeast, BlockedMsToStay), nowMs);
-            return true;
-        }
-    }
-
-    /// <summary>Notes that a request blocked on the thread pool.</summary>
-    /// <param name="blockedMicroseconds">How long the thread had no processor.</param>
-    /// <param name="nowMs">The clock.</param>
+    /// <summary>Notes how long a request blocked a thread of the pool.</summary>
     public void NoteBlockedOffReactor(long blockedMicroseconds, long nowMs)
     {
         lock (_lock)
         {
-            if (_isOff)
-            {
-                BeginWindowIfOver(nowMs);
-                _blockedMicroseconds += blockedMicroseconds;
-                CheckForCalm(nowMs);
-            }
+            Note(blockedMicroseconds, nowMs);
         }
     }
 
@@ -122,54 +108,25 @@ internal sealed class BlockingPolicy
     {
         lock (_lock)
         {
-            if (!_isOff)
-            {
-                return false;
-            }
-
-            BeginWindowIfOver(nowMs);
-            CheckForCalm(nowMs);
-            if (nowMs - _calmSinceMs < CalmMs)
-            {
-                return false;
-            }
-
-            BeginWindow(nowMs);
-            _isOff = false;
-            return true;
+            Note(0, nowMs);
+            bool returns = _isOff && nowMs - _calmSinceMs >= CalmMs;
+            _isOff &= !returns;
+            return returns;
         }
     }
 
-    private void CheckForCalm(long nowMs)
-    {
-        if (_blockedMicroseconds >= 1000 * _blockedMsToStay)
-        {
-            _calmSinceMs = nowMs;
-        }
-    }
-
-    private void BeginOff(long blockedMsToStay, long nowMs)
-    {
-        Departures++;
-        Volatile.Write(ref _leftMs, nowMs);
-        _blockedMsToStay = blockedMsToStay;
-        _calmSinceMs = nowMs;
-        BeginWindow(nowMs);
-        _isOff = true;
-    }
-
-    private void BeginWindowIfOver(long nowMs)
+    private void Note(long blockedMicroseconds, long nowMs)
     {
         if (nowMs - _windowMs >= WindowMs)
         {
-            BeginWindow(nowMs);
+            _windowMs = nowMs;
+            _blockedMicroseconds = 0;
         }
-    }
 
-    private void BeginWindow(long nowMs)
-    {
-        _windowMs = nowMs;
-        _blockedMicroseconds = 0;
-        _callbacks = 0;
+        _blockedMicroseconds += blockedMicroseconds;
+        if (_blockedMicroseconds >= 1000 * _calmBlockedMs)
+        {
+            _calmSinceMs = nowMs;
+        }
     }
 }

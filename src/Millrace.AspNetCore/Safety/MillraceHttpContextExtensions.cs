@@ -1,5 +1,7 @@
-using Microsoft.AspNetCore.Connections.Features;
+using Millrace.AspNetCore;
 using Millrace.AspNetCore.Safety;
+using Millrace.AspNetCore.Transport.Connections;
+using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 
 namespace Microsoft.AspNetCore.Http;
@@ -26,17 +28,16 @@ public static class MillraceHttpContextExtensions
 
     private static void LeaveUntilEnd(HttpContext context)
     {
-        // TransportConnection implements this feature itself, and nothing replaces the feature.
-        if (context.Features.Get<IConnectionSocketFeature>() is IReactorAffinity affinity)
+        if (context.Features.Get<IReactorFeature>() is TransportConnection { Callbacks.Scheduler: { } scheduler })
         {
-            affinity.Leave();
+            scheduler.IsAway = true;
             context.Response.OnCompleted(
-                static affinity =>
+                static scheduler =>
                 {
-                    ((IReactorAffinity)affinity).Return();
+                    ((ReactorScheduler)scheduler).IsAway = false;
                     return Task.CompletedTask;
                 },
-                affinity);
+                scheduler);
         }
     }
 }

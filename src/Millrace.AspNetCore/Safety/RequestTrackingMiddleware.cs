@@ -22,12 +22,11 @@ internal sealed class RequestTrackingMiddleware : IStartupFilter, IDisposable
 
     private readonly Meter _meter = new(EngineMeter.Name);
     private readonly Counter<long> _requests;
+    private readonly BlockingPolicies _policies;
 
-    private readonly EndpointStatisticsTable _endpoints;
-
-    public RequestTrackingMiddleware(EndpointStatisticsTable endpoints)
+    public RequestTrackingMiddleware(BlockingPolicies policies)
     {
-        _endpoints = endpoints;
+        _policies = policies;
         _requests = _meter.CreateCounter<long>(
             "millrace.requests", "{request}", "Requests, by where they began: on a reactor, or on another thread.");
     }
@@ -43,15 +42,17 @@ internal sealed class RequestTrackingMiddleware : IStartupFilter, IDisposable
     private Task NoteAndInvoke(HttpContext context, RequestDelegate inner)
     {
         Reactor? reactor = Reactor.Current;
-        TransportConnection? connection = reactor?.CallbackOwner as TransportConnection;
-        connection?.NoteRequest(context);
-        if (connection?.MustLeave(context) == true)
+        if (reactor?.CallbackOwner is CallbackOwner owner)
         {
-            return LeaveAndInvokeAsync(context, inner);
+            owner.NoteRequest(context);
+            if (owner.MustLeave(context))
+            {
+                return LeaveAndInvokeAsync(context, inner);
+            }
         }
 
         Count(reactor is null ? OffReactor : OnReactor);
-        return _endpoints.IsAnyOff && reactor is not null ? InvokeByPolicy(context, inner) : inner(context);
+        return _policies.IsAnyOff && reactor is not null ? InvokeByPolicy(context, inner) : inner(context);
     }
 
     private async Task LeaveAndInvokeAsync(HttpContext context, RequestDelegate inner)
@@ -64,12 +65,12 @@ internal sealed class RequestTrackingMiddleware : IStartupFilter, IDisposable
     /// <summary>Runs a request on a reactor while the requests of some endpoints have to leave it.</summary>
     private Task InvokeByPolicy(HttpContext context, RequestDelegate inner)
     {
-        if (_endpoints.WithoutEndpoint.Policy is { IsOff: true } policy)
+        if (_policies.WithoutEndpoint is { IsOff: true } policy)
         {
-            return _endpoints.RunOffReactorAsync(context, inner, policy);
+            return _policies.RunOffReactorAsync(context, inner, policy);
         }
 
-        context.Features.Set<IEndpointFeature>(new OffReactorEndpointFeature(_endpoints) { Endpoint = context.GetEndpoint() });
+        context.Features.Set<IEndpointFeature>(new OffReactorEndpointFeature(_policies) { Endpoint = context.GetEndpoint() });
         return inner(context);
     }
 
@@ -79,5 +80,11 @@ internal sealed class RequestTrackingMiddleware : IStartupFilter, IDisposable
         {
             _requests.Add(1, location);
         }
+    }
+
+    /// <summary>Replaces the endpoint chosen by routing with the variant that leaves the reactor, where its requests have to.</summary>
+    private sealed class OffReactorEndpointFeature(BlockingPolicies policies) : IEndpointFeature
+    {
+        public Endpoint? Endpoint { get; set => field = value is null ? null : policies.VariantOf(value); }
     }
 }

@@ -17,14 +17,13 @@ internal sealed class AssetFields
     private readonly StringValues _entityTag;
     private readonly StringValues _lastModified;
     private readonly bool _varies;
-    private readonly StringValues _contentEncoding;
 
     private AssetFields(Asset asset)
     {
         _entityTag = asset.EntityTag.IsEmpty ? default : new StringValues(Encoding.Latin1.GetString(asset.EntityTag));
         _lastModified = asset.LastModified == Validators.NoDate ? default : new StringValues(DateOf(asset.LastModified));
         _varies = asset.IsNegotiable;
-        _contentEncoding = asset.Coding switch
+        ContentEncoding = asset.Coding switch
         {
             ContentCoding.Gzip => Gzip,
             ContentCoding.Brotli => Brotli,
@@ -35,6 +34,8 @@ internal sealed class AssetFields
     }
 
     public StringValues ContentType { get; }
+
+    public StringValues ContentEncoding { get; }
 
     /// <summary>Any thread: two racing threads create equal values, and one is dropped.</summary>
     public static AssetFields Of(Asset asset)
@@ -69,8 +70,6 @@ internal sealed class AssetFields
             ResponseFields.AddVary(headers, ResponseFields.VaryByCoding);
         }
     }
-
-    public void SetContentEncoding(IHeaderDictionary headers) => headers.ContentEncoding = _contentEncoding;
 
     private static string DateOf(long seconds)
     {

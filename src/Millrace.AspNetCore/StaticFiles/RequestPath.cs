@@ -38,7 +38,7 @@ internal static class RequestPath
         }
 
         string understood = pathBase.IsEmpty ? request.Path.Value ?? "" : string.Concat(pathBase, known);
-        bool isChanged = !IsDecoded(path, understood, text) && ServerPath.Decode(sent) != understood;
+        bool isChanged = !IsDecoded(path, understood, text) && DecodeAsServer(sent) != understood;
         path = isChanged || !TryCountBase(path, pathBase, out int baseBytes) ? Encode(known, text) : path[baseBytes..];
         return true;
     }
@@ -83,6 +83,36 @@ internal static class RequestPath
         }
 
         return sent.IndexOf("/."u8) < 0 && sent.IndexOf("%2e"u8) < 0 && sent.IndexOf("%2E"u8) < 0;
+    }
+
+    /// <summary>
+    /// Decodes a path as ASP.NET Core's servers do: an invalid escape and "%2F" stay unchanged; then dot segments are resolved, and those
+    /// that lead above the root are dropped.
+    /// </summary>
+    private static string DecodeAsServer(ReadOnlySpan<char> path)
+    {
+        string decoded = PathString.FromUriComponent(path.ToString()).Value ?? "";
+        var segments = new List<string>();
+        string[] read = decoded.Split('/')[1..];
+        for (int i = 0; i < read.Length; i++)
+        {
+            bool isDots = read[i] is "." or "..";
+            if (read[i] == ".." && segments.Count > 0)
+            {
+                segments.RemoveAt(segments.Count - 1);
+            }
+
+            if (!isDots)
+            {
+                segments.Add(read[i]);
+            }
+            else if (i == read.Length - 1)
+            {
+                segments.Add("");
+            }
+        }
+
+        return "/" + string.Join('/', segments);
     }
 
     private static ReadOnlySpan<byte> Encode(ReadOnlySpan<char> decoded, RequestText text)

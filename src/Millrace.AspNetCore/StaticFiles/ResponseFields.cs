@@ -31,8 +31,7 @@ internal static class ResponseFields
         HttpResponse response = context.Response;
         IHeaderDictionary headers = response.Headers;
         RuleFields rules = RuleFields.Of(plan.Fields);
-        bool hasChanged = state == AssetState.Changed;
-        response.StatusCode = hasChanged && plan.Status < 400 ? PlanStatus.Ok : plan.Status;
+        response.StatusCode = PlannedHead.StatusOf(plan.Status, state);
         if (plan.Document is not null)
         {
             headers.ETag = Encoding.Latin1.GetString(plan.Document.EntityTag);
@@ -40,20 +39,26 @@ internal static class ResponseFields
 
         if (plan.Asset is not null)
         {
-            SetAsset(headers, plan, hasChanged);
+            SetAsset(headers, plan, state);
         }
 
         if (plan.Body != PlanBody.None)
         {
-            headers.ContentType = contentType.Count > 0 ? contentType : TypeOf(plan, rules);
+            headers.ContentType = PlannedHead.TypeOf(plan, isGiven: contentType.Count > 0) switch
+            {
+                ContentTypeSource.Body => contentType,
+                ContentTypeSource.Rule => rules.ContentType,
+                ContentTypeSource.Asset => AssetFields.Of(plan.Asset!).ContentType,
+                ContentTypeSource.Document => Encoding.Latin1.GetString(plan.Document!.ContentType),
+                _ => ErrorResponse.ContentType,
+            };
             headers.ContentLength = bytes;
         }
 
         rules.Set(context);
         foreach (PlanField field in scratch.Fields)
         {
-            // A range that became the whole file has no Content-Range; an error page may change.
-            if (field.Name != PlanFieldName.ContentRange || !hasChanged || plan.Status >= 400)
+            if (PlannedHead.Has(field.Name, plan.Status, state))
             {
                 SetPlanned(context, headers, field.Name, Encoding.Latin1.GetString(scratch.ValueOf(field)));
             }
@@ -108,34 +113,25 @@ internal static class ResponseFields
         headers.AcceptRanges = default;
     }
 
-    private static void SetAsset(IHeaderDictionary headers, scoped in ResponsePlan plan, bool hasChanged)
+    private static void SetAsset(IHeaderDictionary headers, scoped in ResponsePlan plan, AssetState state)
     {
         AssetFields fields = AssetFields.Of(plan.Asset!);
-        bool isAboutAsset = plan.IsAboutAsset && !hasChanged;
-        if (isAboutAsset)
+        if (PlannedHead.HasValidators(plan, state))
         {
             fields.SetValidators(headers);
         }
 
         fields.SetVary(headers);
-        if (plan.Body == PlanBody.None)
-        {
-            return;
-        }
-
-        if (isAboutAsset)
+        if (PlannedHead.HasAcceptRanges(plan, state))
         {
             headers.AcceptRanges = Bytes;
         }
 
-        fields.SetContentEncoding(headers);
+        if (PlannedHead.HasContentEncoding(plan))
+        {
+            headers.ContentEncoding = fields.ContentEncoding;
+        }
     }
-
-    private static StringValues TypeOf(scoped in ResponsePlan plan, RuleFields rules) =>
-        rules.ContentType.Count > 0 && plan.Body != PlanBody.StatusText ? rules.ContentType
-        : plan.Asset is not null ? AssetFields.Of(plan.Asset).ContentType
-        : plan.Document is not null ? Encoding.Latin1.GetString(plan.Document.ContentType)
-        : ErrorResponse.ContentType;
 
     private static void SetPlanned(HttpContext context, IHeaderDictionary headers, PlanFieldName name, string value)
     {

@@ -76,7 +76,7 @@ internal readonly ref struct ResponseWriter(HttpContext context, PlanThreadState
             return opening == BodyOpening.Exhausted ? SiteOutcome.Exhausted : SiteOutcome.PassedOn;
         }
 
-        send = BeginWhole(new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields), ErrorResponse.TextOf(plan.Status));
+        send = BeginWhole(PlannedHead.WithoutPage(plan), ErrorResponse.TextOf(plan.Status));
         return SiteOutcome.Begun;
     }
 
@@ -94,10 +94,7 @@ internal readonly ref struct ResponseWriter(HttpContext context, PlanThreadState
 
     private BodySender BeginParts(scoped in ResponsePlan plan, in BodySource source)
     {
-        string partType = RuleFields.Of(plan.Fields).ContentType is { Count: > 0 } ruled
-            ? ruled.ToString()
-            : plan.Asset!.ContentType.Value;
-        var parts = new MultipartRanges(plan.Ranges, source.Size, Encoding.ASCII.GetBytes(partType), threadState.NextBoundary());
+        MultipartRanges parts = PlannedHead.PartsOf(plan, source.Size, threadState.NextBoundary());
         string contentType = Encoding.ASCII.GetString(parts.ContentType);
         ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, parts.Bytes, contentType);
         return BodySender.Of(source, parts);

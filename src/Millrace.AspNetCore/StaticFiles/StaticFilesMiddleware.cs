@@ -1,5 +1,7 @@
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Millrace.AspNetCore.StaticFiles.Bodies;
+using Millrace.Http;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -136,7 +138,7 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
             : plan.NeedsVerification ? SiteOutcome.NeedsVerification
             : IsUnknown(plan, request) ? SiteOutcome.PassedOn
             : !isLast && IsForMissingPath(plan, request) ? SiteOutcome.PutLast
-            : RequestOrigin.Check(context.Request, threadState.Text) is SiteOutcome refusal ? refusal
+            : RefusalOf(context.Request, threadState.Text) is SiteOutcome refusal ? refusal
             : new ResponseWriter(context, threadState, request.ErrorStatus != 0).Begin(plan, snapshot, out send);
     }
 
@@ -165,6 +167,22 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
     /// <summary>Whether the plan is for a path without a file: a 404 page or the fallback.</summary>
     private static bool IsForMissingPath(scoped in ResponsePlan plan, scoped in PlanRequest request) =>
         request.ErrorStatus == 0 && (plan.IsFallback || plan.Status == PlanStatus.NotFound);
+
+    /// <summary>
+    /// The outcome for a request with a wrong host or scheme; null for all others. The server accepts more hosts, and targets with the
+    /// https scheme (RFC 9110, section 7.4) on connections without TLS. The request's own scheme includes what a trusted proxy has
+    /// forwarded.
+    /// </summary>
+    private static SiteOutcome? RefusalOf(HttpRequest request, RequestText text)
+    {
+        if (!UriHost.IsValidHostField(text.Add(request.Headers.Host)))
+        {
+            return SiteOutcome.BadHost;
+        }
+
+        string target = request.HttpContext.Features.Get<IHttpRequestFeature>()?.RawTarget ?? "";
+        return target.StartsWith("https://", StringComparison.OrdinalIgnoreCase) && !request.IsHttps ? SiteOutcome.Misdirected : null;
+    }
 
     private async Task RevalidateAndRespondAsync(HttpContext context)
     {

@@ -18,4 +18,4 @@ internal sealed record EndPointSettings(
     bool FinOnError,
     TlsTerminator? Terminator = null,
     ConnectionQuota? Quota = null,
-    EndpointStatisticsTable? Endpoints = null);
+    BlockingPolicies? Policies = null);

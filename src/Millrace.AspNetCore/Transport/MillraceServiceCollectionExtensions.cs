@@ -32,7 +32,7 @@ public static class MillraceServiceCollectionExtensions
         }
 
         services.TryAddSingleton<HttpsEndPoints>();
-        services.TryAddSingleton(static all => new EndpointStatisticsTable(
+        services.TryAddSingleton(static all => new BlockingPolicies(
             TimeProvider.System,
             new TransportLog(all.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category))));
         services.TryAddSingleton<ListenConfigurations>();

@@ -22,7 +22,7 @@ internal sealed class MillraceTransportFactory
 {
     private readonly MillraceTransportOptions _options;
     private readonly HttpsEndPoints? _https;
-    private readonly EndpointStatisticsTable? _endpoints;
+    private readonly BlockingPolicies? _policies;
     private readonly ListenConfigurations? _configurations;
     private readonly HashSet<string> _reportedCauses = [];
 
@@ -31,11 +31,11 @@ internal sealed class MillraceTransportFactory
         ILoggerFactory logs,
         IMemoryPoolFactory<byte>? pools = null,
         HttpsEndPoints? https = null,
-        EndpointStatisticsTable? endpoints = null,
+        BlockingPolicies? policies = null,
         ListenConfigurations? configurations = null,
         IOptions<SocketTransportOptions>? sockets = null)
     {
-        _endpoints = endpoints;
+        _policies = policies;
         _options = options.Value;
         _https = https;
         _configurations = configurations;
@@ -75,7 +75,7 @@ internal sealed class MillraceTransportFactory
             {
                 Terminator = tls?.Terminator,
                 Quota = _https?.Quota,
-                Endpoints = _endpoints,
+                Policies = _policies,
             };
             ReactorGroup group = await Reactors.StartedAsync(cancellationToken);
             ConnectionPipes[] pipes = Reactors.PipesFor(settings);

@@ -30,3 +30,15 @@ internal interface ICallbackOwner
     /// <summary>Ends its wait with an exception that names cause and remedy.</summary>
     void Fail(long heldUpMs);
 }
+
+/// <summary>How sure it is that a callback owner waits for what only its own reactor can bring.</summary>
+internal enum OwnerWait
+{
+    None,
+
+    /// <summary>A wait began in an earlier callback and may belong to other code: one part reads on while another works.</summary>
+    Possible,
+
+    /// <summary>The wait began in the callback that blocks the reactor, and is taken for the cause.</summary>
+    Certain,
+}

@@ -16,11 +16,8 @@ internal sealed class ThreadInspector(Reactor reactor) : IDisposable
     /// <summary>Fields after the name: state is the first, utime and stime the 12th and 13th (proc_pid_stat(5), 3, 14 and 15).</summary>
     private const int UserTicksField = 11;
 
-    /// <summary>The kernel generates its content for each read from the beginning.</summary>
+    /// <summary>Opened with the first sample; the kernel generates its content for each read from the beginning.</summary>
     private SafeFileHandle? _file;
-
-    /// <summary>Opens the file at the start, while descriptors are available. Otherwise the next sample tries again.</summary>
-    public void Open() => _ = Sample();
 
     /// <summary>
     /// Without data from the kernel the thread counts as waiting: time then counts by the clock.

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Net;
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Heads;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -132,7 +131,7 @@ internal sealed class HttpExchange
     /// <summary>Sets the planned response when its head is written. The last call counts: a head may be retracted.</summary>
     internal void SetResponse(scoped in ResponsePlan plan, AssetState state, bool includesBody)
     {
-        Status = PlanHead.StatusOf(plan.Status, state);
+        Status = PlannedHead.StatusOf(plan.Status, state);
         (Body, Coding) = plan.Body switch
         {
             PlanBody.Asset or PlanBody.Ranges => (OfStrategy(plan.Asset!.Strategy), plan.Asset.Coding),

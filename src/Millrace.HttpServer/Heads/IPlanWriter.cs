@@ -61,7 +61,7 @@ internal static class PlannedResponse
         }
 
         writer.WriteBytes(
-            new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields), PlanHead.ErrorBodyOf(plan.Status), retained: null);
+            PlannedHead.WithoutPage(plan), PlanHead.ErrorBodyOf(plan.Status), retained: null);
         return plan.Status;
     }
 }

@@ -53,10 +53,6 @@ internal static class PlanHead
         return bytes;
     }
 
-    /// <summary>The status to write: a file that has changed is sent whole.</summary>
-    public static int StatusOf(int planned, AssetState state) =>
-        state == AssetState.Changed && planned < 400 ? PlanStatus.Ok : planned;
-
     /// <summary>Writes the fields about the response; the caller adds those about the message (Date, Connection).</summary>
     public static void Write<TWriter>(
         ref TWriter writer, scoped in ResponsePlan plan, PlanScratch scratch, AssetState state, in BodyDescription body)
@@ -89,8 +85,7 @@ internal static class PlanHead
     {
         foreach (PlanField field in scratch.Fields)
         {
-            // A range request that is answered with the whole file has no Content-Range. The page of an error may change.
-            if (field.Name != PlanFieldName.ContentRange || state == AssetState.AsPlanned || plan.Status >= 400)
+            if (PlannedHead.Has(field.Name, plan.Status, state))
             {
                 writer.Field(field.Name.Text(), scratch.ValueOf(field));
             }
@@ -120,8 +115,7 @@ internal static class PlanHead
         ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, ReadOnlySpan<byte> ruledType)
         where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
-        bool hasChanged = state == AssetState.Changed;
-        writer.Status(StatusOf(plan.Status, state));
+        writer.Status(PlannedHead.StatusOf(plan.Status, state));
         if (plan.Document is not null)
         {
             writer.Field("ETag"u8, plan.Document.EntityTag);
@@ -129,7 +123,7 @@ internal static class PlanHead
 
         if (plan.Asset is not null)
         {
-            WriteAssetLines(ref writer, plan, hasChanged);
+            WriteAssetLines(ref writer, plan, state);
         }
 
         if (plan.Body == PlanBody.None)
@@ -137,21 +131,20 @@ internal static class PlanHead
             return;
         }
 
-        if (!body.ContentType.IsEmpty)
+        switch (PlannedHead.TypeOf(plan, isGiven: !body.ContentType.IsEmpty))
         {
-            writer.Field("Content-Type"u8, body.ContentType);
-        }
-        else if (!ruledType.IsEmpty && plan.Body != PlanBody.StatusText)
-        {
-            writer.Lines(ruledType);
-        }
-        else if (plan.Asset is not null)
-        {
-            writer.Lines(AssetHeadLines.Of<TWriter>(plan.Asset).ContentType);
-        }
-        else
-        {
-            writer.Field("Content-Type"u8, plan.Document?.ContentType ?? PlainText);
+            case ContentTypeSource.Body:
+                writer.Field("Content-Type"u8, body.ContentType);
+                break;
+            case ContentTypeSource.Rule:
+                writer.Lines(ruledType);
+                break;
+            case ContentTypeSource.Asset:
+                writer.Lines(AssetHeadLines.Of<TWriter>(plan.Asset!).ContentType);
+                break;
+            default:
+                writer.Field("Content-Type"u8, plan.Document?.ContentType ?? PlainText);
+                break;
         }
 
         if (body.Bytes != BodyDescription.UnknownBytes)
@@ -160,28 +153,25 @@ internal static class PlanHead
         }
     }
 
-    private static void WriteAssetLines<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, bool hasChanged)
+    private static void WriteAssetLines<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, AssetState state)
         where TWriter : IHeadWriter<TWriter>, allows ref struct
     {
         AssetHeadLines head = AssetHeadLines.Of<TWriter>(plan.Asset!);
-        bool isAboutAsset = plan.IsAboutAsset && !hasChanged;
-        if (isAboutAsset)
+        if (PlannedHead.HasValidators(plan, state))
         {
             writer.Lines(head.Validators);
         }
 
         writer.Lines(head.Vary);
-        if (plan.Body == PlanBody.None)
-        {
-            return;
-        }
-
-        if (isAboutAsset)
+        if (PlannedHead.HasAcceptRanges(plan, state))
         {
             writer.Lines(head.AcceptRanges);
         }
 
-        writer.Lines(head.ContentEncoding);
+        if (PlannedHead.HasContentEncoding(plan))
+        {
+            writer.Lines(head.ContentEncoding);
+        }
     }
 }
 

@@ -153,7 +153,7 @@ internal readonly ref struct ResponseWriter(
         }
 
         int ownBytes = headBytes - ownAt - DateField.LineBytes - _connectionLine.Length - ResponseHeadWriter.EndBytes;
-        int status = PlanHead.StatusOf(plan.Status, part.State);
+        int status = PlannedHead.StatusOf(plan.Status, part.State);
         var head = new UnflushedHead(
             AddressOf(room[ownAt..]), headBytes, ownBytes, status, plan.Fields, version, keepAlive, exchange);
         remaining.Begin(source, part, head);

@@ -79,13 +79,7 @@ internal sealed class SessionReactorState : IDisposable
     public Http2ReactorState Http2 => field ??= new Http2ReactorState(Limits);
 
     /// <summary>The ranges of a plan as one multipart body.</summary>
-    public MultipartRanges PartsOf(scoped in ResponsePlan plan, long size)
-    {
-        ReadOnlySpan<byte> type = plan.Fields.ContentType is { } ruled
-            ? ruled.ValueBytes
-            : plan.Asset!.ContentType.Bytes;
-        return new MultipartRanges(plan.Ranges, size, type, _boundary.Next());
-    }
+    public MultipartRanges PartsOf(scoped in ResponsePlan plan, long size) => PlannedHead.PartsOf(plan, size, _boundary.Next());
 
     /// <summary>The site that a request is for.</summary>
     public SiteBinding BindingFor(RequestHead head, ReadOnlySpan<byte> bytes) => _bindings[_hosts.Find(head.Authority.In(bytes))];

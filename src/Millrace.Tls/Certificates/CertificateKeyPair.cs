@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using System.Runtime.InteropServices;
 using System.Security.Cryptography.X509Certificates;
@@ -218,8 +219,8 @@ internal sealed record CertificateFacts(
     IReadOnlyList<string> Names, IReadOnlyList<IPAddress> Addresses, string KeyKind, DateTime NotBefore, DateTime NotAfter)
 {
     public static CertificateFacts Of(X509Certificate2 certificate) => new(
-        CertificateText.NamesOf(certificate),
-        CertificateText.AddressesOf(certificate),
+        NamesOf(certificate),
+        AddressesOf(certificate),
         certificate.PublicKey.Oid.Value ?? "",
         certificate.NotBefore,
         certificate.NotAfter);
@@ -243,4 +244,23 @@ internal sealed record CertificateFacts(
     /// </summary>
     public bool IsPairedWith(CertificateFacts other) =>
         KeyKind != other.KeyKind && Names.Count > 0 && Names.ToHashSet().SetEquals(other.Names);
+
+    /// <summary>Its hosts: the subject alternative names; the common name only if there are none, as clients do.</summary>
+    private static List<string> NamesOf(X509Certificate2 certificate)
+    {
+        var names = new List<string>();
+        foreach (X509SubjectAlternativeNameExtension extension in certificate.Extensions.OfType<X509SubjectAlternativeNameExtension>())
+        {
+            names.AddRange(extension.EnumerateDnsNames().Select(static name => name.ToLower(CultureInfo.InvariantCulture)));
+        }
+
+        string common = certificate.GetNameInfo(X509NameType.SimpleName, forIssuer: false);
+        return names.Count > 0 || string.IsNullOrEmpty(common) ? names : [common.ToLower(CultureInfo.InvariantCulture)];
+    }
+
+    /// <summary>Its IP addresses.</summary>
+    private static IPAddress[] AddressesOf(X509Certificate2 certificate) =>
+    [
+        .. certificate.Extensions.OfType<X509SubjectAlternativeNameExtension>().SelectMany(static names => names.EnumerateIPAddresses()),
+    ];
 }

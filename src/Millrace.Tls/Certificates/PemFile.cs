@@ -44,7 +44,7 @@ internal sealed class PemFile : IDisposable
     /// <exception cref="TlsException">The file cannot be read, or a block in it is damaged.</exception>
     public static PemFile Read(string path, string what)
     {
-        byte[] bytes = CertificateText.ReadFile(path, what);
+        byte[] bytes = ReadFile(path, what);
         byte[] text = WithoutMark(bytes);
         if (text != bytes)
         {
@@ -81,6 +81,24 @@ internal sealed class PemFile : IDisposable
     }
 
     public void Dispose() => CryptographicOperations.ZeroMemory(_bytes);
+
+    /// <summary>Reads a file; the exception describes the failure.</summary>
+    /// <exception cref="TlsException">It cannot be read.</exception>
+    private static byte[] ReadFile(string path, string what)
+    {
+        try
+        {
+            return File.ReadAllBytes(path);
+        }
+        catch (Exception refusal) when (refusal is FileNotFoundException or DirectoryNotFoundException)
+        {
+            throw new TlsException($"The {what} '{path}' does not exist.", refusal);
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+        {
+            throw new TlsException($"The {what} '{path}' cannot be read: {refusal.Message}", refusal);
+        }
+    }
 
     private static byte[] WithoutMark(byte[] bytes) => bytes switch
     {

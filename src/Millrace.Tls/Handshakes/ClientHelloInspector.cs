@@ -1,3 +1,5 @@
+using System.Text;
+
 namespace Millrace.Tls.Handshakes;
 
 /// <summary>
@@ -22,6 +24,12 @@ internal struct ClientHelloInspector
     /// <summary>Records that may stand before a hello: OpenSSL refuses about as many.</summary>
     private const int OthersBeforeMax = 32;
 
+    private const string PlainHttpText = "This port speaks HTTPS: write https:// in front of the address.\n";
+
+    private static readonly byte[] PlainHttpBytes = Encoding.ASCII.GetBytes(
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        + $"Content-Length: {PlainHttpText.Length}\r\nConnection: close\r\n\r\n{PlainHttpText}");
+
     private byte _recordType;
     private byte _othersBefore;
     private int _recordHeader;
@@ -31,6 +39,9 @@ internal struct ClientHelloInspector
     private int _bodyLeft;
     private bool _hasBegun;
     private bool _hasHello;
+
+    /// <summary>The response to a client that sends HTTP to a TLS port: it could not read an alert.</summary>
+    public static ReadOnlySpan<byte> PlainHttpResponse => PlainHttpBytes;
 
     /// <summary>Whether the first message, in TLS the ClientHello, is complete.</summary>
     public readonly bool HasWholeHello => _hasHello && _bodyLeft == 0;

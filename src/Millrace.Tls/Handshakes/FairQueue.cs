@@ -1,4 +1,4 @@
-using System.Net;
+using Millrace.Engine.Listening;
 
 namespace Millrace.Tls.Handshakes;
 
@@ -8,15 +8,15 @@ namespace Millrace.Tls.Handshakes;
 /// </summary>
 internal sealed class FairQueue<T>
 {
-    private readonly Dictionary<UInt128, Queue<T>> _waiting = [];
-    private readonly Queue<UInt128> _round = new();
+    private readonly Dictionary<ClientAddress, Queue<T>> _waiting = [];
+    private readonly Queue<ClientAddress> _round = new();
 
     public int Count { get; private set; }
 
-    /// <summary>Adds an item after those of the same client.</summary>
-    public void Enqueue(IPAddress? client, T item)
+    /// <summary>Adds an item after those of the same client. Clients without an address (unix sockets) count as one.</summary>
+    public void Enqueue(ClientAddress? client, T item)
     {
-        UInt128 key = ClientKey.Of(client);
+        ClientAddress key = client.GetValueOrDefault();
         if (!_waiting.TryGetValue(key, out Queue<T>? own))
         {
             _waiting.Add(key, own = new Queue<T>());
@@ -29,7 +29,7 @@ internal sealed class FairQueue<T>
 
     public bool TryDequeue(out T item)
     {
-        if (!_round.TryDequeue(out UInt128 key))
+        if (!_round.TryDequeue(out ClientAddress key))
         {
             item = default!;
             return false;

@@ -37,7 +37,7 @@ internal sealed class HalfOpenHandshakes(int most)
     {
         TlsFilter[] ended =
         [
-            .. _oldestFirst.GroupBy(static filter => ClientKey.Of(filter.ClientAddress))
+            .. _oldestFirst.GroupBy(static filter => filter.Client)
                 .OrderByDescending(static client => client.Count())
                 .SelectMany(static client => client)
                 .Take(Math.Max(1, most / PartEnded)),

@@ -17,7 +17,7 @@ internal static unsafe class HandshakeCallbacks
     public static int OnServerName(nint ssl, int* alert, void* argument)
     {
         byte* name = LibSsl.SSL_get_servername(ssl, SslConstants.NameTypeHost);
-        if (name is null || TlsFilter.Current is not { Certificates: { } certificates } filter)
+        if (name is null || SslConnection.Current?.Filter is not { Certificates: { } certificates } filter)
         {
             return SslConstants.ExtensionNoAcknowledgement;
         }
@@ -44,7 +44,7 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static int OnProtocols(nint ssl, byte** chosen, byte* chosenBytes, byte* offered, uint offeredBytes, void* argument)
     {
-        TlsFilter filter = TlsFilter.Current!;
+        TlsFilter filter = SslConnection.Current!.Filter;
         foreach (ApplicationProtocol protocol in filter.Terminator.Protocols)
         {
             if (protocol.FindIn(new ReadOnlySpan<byte>(offered, (int)offeredBytes)) is int at and >= 0)
@@ -66,7 +66,7 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static int OnTicketKey(nint ssl, byte* name, byte* vector, nint cipher, nint mac, int isIssue)
     {
-        TlsTerminator terminator = TlsFilter.Current!.Terminator;
+        TlsTerminator terminator = SslConnection.Current!.Filter.Terminator;
         TicketKeys keys = terminator.TicketKeys;
         if (isIssue == 1)
         {
@@ -85,7 +85,7 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static void OnKeyLogLine(nint ssl, byte* line)
     {
-        if (TlsFilter.Current?.Terminator.KeyLog is { } log)
+        if (SslConnection.Current?.Filter.Terminator.KeyLog is { } log)
         {
             log.TryWrite(MemoryMarshal.CreateReadOnlySpanFromNullTerminated(line));
         }

@@ -48,7 +48,7 @@ internal sealed class HandshakeScheduler(Reactor reactor, TimeSpan budget)
         }
         else
         {
-            _started.Enqueue(filter.ClientAddress, filter);
+            _started.Enqueue(filter.Client, filter);
         }
 
         PostIfWaiting();

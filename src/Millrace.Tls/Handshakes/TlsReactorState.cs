@@ -6,6 +6,9 @@ namespace Millrace.Tls.Handshakes;
 /// <summary>State that the filters of one terminator on one reactor share. Reactor thread only.</summary>
 internal sealed class TlsReactorState(Reactor reactor, TimeSpan handshakeBudget, int halfOpenMax)
 {
+    /// <summary>Twice what browsers send, with a post-quantum key share.</summary>
+    public const int UsualHelloBytes = 4 * 1024;
+
     [ThreadStatic]
     private static RecordBuffers? ThreadScratch;
 
@@ -18,6 +21,20 @@ internal sealed class TlsReactorState(Reactor reactor, TimeSpan handshakeBudget,
 
     public HalfOpenHandshakes HalfOpen { get; } = new(halfOpenMax);
 
-    /// <summary>Bytes of unfinished hellos beyond <see cref="TlsFilter.UsualHelloBytes"/> each; usual hellos add nothing.</summary>
+    /// <summary>Bytes of unfinished hellos beyond <see cref="UsualHelloBytes"/> each; usual hellos add nothing.</summary>
     public int LargeHelloBytes { get; set; }
+}
+
+/// <summary>
+/// Memory for one record in each direction, shared by the filters of a reactor, of which only one works at a time: the handler reads
+/// decrypted data from one, and parts of one record are gathered in the other. Two, as a handler that reads may flush.
+/// </summary>
+internal sealed class RecordBuffers
+{
+    private readonly byte[] _incoming = GC.AllocateUninitializedArray<byte>(RecordSizes.Most, pinned: true);
+    private readonly byte[] _outgoing = GC.AllocateUninitializedArray<byte>(RecordSizes.Most, pinned: true);
+
+    public Span<byte> Incoming => _incoming;
+
+    public Span<byte> Outgoing => _outgoing;
 }

@@ -19,6 +19,7 @@ internal static class SslConstants
     public const ulong OptionCipherServerPreference = 1UL << 22;
     public const ulong OptionNoRenegotiation = 1UL << 30;
 
+    public const int ErrorNone = 0;
     public const int ErrorWantRead = 2;
     public const int ErrorZeroReturn = 6;
 

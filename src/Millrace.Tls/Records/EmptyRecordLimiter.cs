@@ -1,8 +1,10 @@
+using Millrace.Tls.OpenSsl;
+
 namespace Millrace.Tls.Records;
 
 /// <summary>
 /// Limits records without data from a client: key updates, alerts, renegotiation attempts, empty records. Each costs the client some 25
-/// bytes and the server as many microseconds of cryptography, and OpenSSL limits only some kinds, and only in a row. Pure: the caller
+/// bytes and the server as many microseconds of cryptography, and OpenSSL limits only some kinds, and only in a row. The caller
 /// passes the clock.
 /// </summary>
 internal struct EmptyRecordLimiter()
@@ -15,6 +17,25 @@ internal struct EmptyRecordLimiter()
 
     private long _left = Most * 1000L;
     private long _atMs;
+
+    /// <summary>Why records of an established connection are refused; null if they are not.</summary>
+    /// <param name="ssl">The connection, after it has read them.</param>
+    /// <param name="withoutData">How many had no data.</param>
+    /// <param name="wasEstablished">Whether it was established before them: the records of the handshake are not counted.</param>
+    /// <param name="nowMs">The clock.</param>
+    public string? RefusalOf(SslConnection ssl, int withoutData, bool wasEstablished, long nowMs)
+    {
+        // One record may hold thousands of messages, each of which gets a response (RFC 5246, section 6.2.1).
+        int count = Math.Max(withoutData, wasEstablished ? ssl.Responses : 0);
+        if (wasEstablished && count > 0 && !TrySpend(count, nowMs))
+        {
+            return "the client sent more records without data than it needs";
+        }
+
+        // A key update is five bytes, which no client splits; but a message that starts a renegotiation (RFC 5246, section 7.4.1.2) may
+        // announce 128 KiB: OpenSSL allocates all of it, and responds only when it is complete.
+        return count > 0 && ssl.IsInMessage ? "the client sent part of a handshake message after the handshake" : null;
+    }
 
     /// <summary>Counts records; false beyond the limit.</summary>
     public bool TrySpend(int count, long nowMs)

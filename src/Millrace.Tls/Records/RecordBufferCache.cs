@@ -1,28 +1,30 @@
+using Millrace.Tls.OpenSsl;
+
 namespace Millrace.Tls.Records;
 
 /// <summary>
-/// The filters of a reactor whose OpenSSL buffers are kept: those that worked last. OpenSSL's own alternatives are to allocate two buffers
-/// of 17 KiB for every record and free them after it (SSL_MODE_RELEASE_BUFFERS), or to keep 34 KiB for each idle connection. Reactor thread
-/// only.
+/// The connections of a reactor whose OpenSSL buffers are kept: those that worked last. OpenSSL's own alternatives are to allocate two
+/// buffers of 17 KiB for every record and free them after it (SSL_MODE_RELEASE_BUFFERS), or to keep 34 KiB for each idle connection.
+/// Reactor thread only.
 /// </summary>
 internal sealed class RecordBufferCache
 {
     /// <summary>4.3 MiB of buffers.</summary>
     public const int Most = 128;
 
-    private readonly TlsFilter?[] _holders = new TlsFilter?[Most];
+    private readonly SslConnection?[] _holders = new SslConnection?[Most];
     private int _next;
 
-    /// <summary>Returns the filter's index; the filter that had it before frees its buffers.</summary>
-    public int Take(TlsFilter filter)
+    /// <summary>Returns the connection's index; the one that had it before frees its buffers.</summary>
+    public int Take(SslConnection connection)
     {
         int index = _next;
         _next = (index + 1) % Most;
         _holders[index]?.FreeBuffers();
-        _holders[index] = filter;
+        _holders[index] = connection;
         return index;
     }
 
-    /// <summary>The filter's SSL is freed, with its buffers.</summary>
+    /// <summary>The connection's SSL is freed, with its buffers.</summary>
     public void Leave(int index) => _holders[index] = null;
 }

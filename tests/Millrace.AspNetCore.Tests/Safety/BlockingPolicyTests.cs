@@ -1,22 +1,42 @@
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.AspNetCore.Safety;
+using Millrace.AspNetCore.Tests.Safety.Kit;
+using Millrace.AspNetCore.Transport;
 
 namespace Millrace.AspNetCore.Tests.Safety;
 
 /// <summary>When the requests of an endpoint leave the reactors and come back, by a clock of the test's own.</summary>
 public class BlockingPolicyTests
 {
-    private readonly BlockingPolicy _policy = new();
-    private long _nowMs = 5_000;
+    private readonly ScriptedTime _time = new();
+    private readonly BlockingPolicies _policies;
+    private readonly Endpoint _endpoint = new(requestDelegate: null, metadata: null, "the endpoint");
+    private readonly BlockingPolicy _policy;
+
+    public BlockingPolicyTests()
+    {
+        _policies = new BlockingPolicies(_time, new TransportLog(NullLogger.Instance));
+        _policy = _policies.Of(_endpoint);
+        _time.AdvanceMs(5_000);
+    }
 
     [Fact]
     public void Who_blocks_a_tenth_of_the_time_in_several_callbacks_leaves_once()
     {
-        bool[] left = [.. Enumerable.Range(0, 20).Select(_ => Block(passMs: 45, blockedMs: 5))];
+        bool[] isOff = [.. Enumerable.Range(0, 20).Select(_ => Block(passMs: 45, blockedMs: 5))];
 
-        Assert.Equal(19, Array.IndexOf(left, true));
-        Assert.True(_policy.IsOff);
-        Assert.False(Block(passMs: 0, blockedMs: 1_000));
+        Assert.Equal(19, Array.IndexOf(isOff, true));
+        Assert.True(Block(passMs: 0, blockedMs: 1_000));
         Assert.Equal(1, _policy.Departures);
+    }
+
+    [Fact]
+    public void Who_blocks_several_reactors_for_a_tenth_of_the_time_in_all_leaves()
+    {
+        bool[] isOff = [.. Enumerable.Range(0, 20).Select(i => Block(passMs: 45, blockedMs: 5, reactor: i % 4))];
+
+        Assert.Equal(19, Array.IndexOf(isOff, true));
     }
 
     [Fact]
@@ -26,19 +46,20 @@ public class BlockingPolicyTests
         {
             Assert.False(Block(passMs: 60, blockedMs: 5));
         }
-
-        Assert.False(_policy.IsOff);
     }
 
     [Fact]
     public void One_long_wait_on_each_of_two_reactors_is_no_habit()
     {
         Assert.False(Block(passMs: 1, blockedMs: 5));
-        Assert.False(Block(passMs: 1, blockedMs: 5));
+        Assert.False(Block(passMs: 1, blockedMs: 5, reactor: 1));
         for (int i = 0; i < 1_000; i++)
         {
-            Assert.False(_policy.NoteOnReactor(isNewCallback: false, 5, ++_nowMs));
+            _time.AdvanceMs(1);
+            _policies.NoteBlocked(i % 2, _endpoint, "the endpoint", isNewCallback: false, 5);
         }
+
+        Assert.False(_policy.IsOff);
     }
 
     [Fact]
@@ -90,8 +111,8 @@ public class BlockingPolicyTests
     public void What_is_seen_right_after_it_has_left_may_have_begun_before()
     {
         Leave();
-        Assert.True(_policy.HasJustLeft(_nowMs + 999));
-        Assert.False(_policy.HasJustLeft(_nowMs + 1_000));
+        Assert.True(_policy.HasJustLeft(_policies.NowMs + 999));
+        Assert.False(_policy.HasJustLeft(_policies.NowMs + 1_000));
     }
 
     private void Leave()
@@ -102,11 +123,18 @@ public class BlockingPolicyTests
         }
     }
 
-    private bool Block(long passMs, long blockedMs) => _policy.NoteOnReactor(isNewCallback: true, blockedMs, _nowMs += passMs);
+    /// <summary>Whether it is off after that.</summary>
+    private bool Block(long passMs, long blockedMs, int reactor = 0)
+    {
+        _time.AdvanceMs(passMs);
+        _policies.NoteBlocked(reactor, _endpoint, "the endpoint", isNewCallback: true, blockedMs);
+        return _policy.IsOff;
+    }
 
     private bool RunOff(long passMs, long blockedMs)
     {
-        _policy.NoteBlockedOffReactor(1000 * blockedMs, _nowMs += passMs);
-        return _policy.ReturnIfCalm(_nowMs);
+        _time.AdvanceMs(passMs);
+        _policy.NoteBlockedOffReactor(1000 * blockedMs, _policies.NowMs);
+        return _policy.ReturnIfCalm(_policies.NowMs);
     }
 }

@@ -12,11 +12,11 @@ public sealed class BlockingSharesTests : IDisposable
 {
     private readonly ScriptedTime _time = new();
     private readonly LogCapture _log = new();
-    private readonly EndpointStatisticsTable _records;
+    private readonly BlockingPolicies _records;
 
     public BlockingSharesTests()
     {
-        _records = new EndpointStatisticsTable(_time, new TransportLog(_log.CreateLogger(TransportLog.Category)));
+        _records = new BlockingPolicies(_time, new TransportLog(_log.CreateLogger(TransportLog.Category)));
         _time.AdvanceMs(100_000);
     }
 
@@ -92,7 +92,7 @@ public sealed class BlockingSharesTests : IDisposable
         }
 
         Assert.All(endpoints, endpoint => Assert.True(IsOff(endpoint)));
-        Assert.False(_records.WithoutEndpoint.Policy.IsOff);
+        Assert.False(_records.WithoutEndpoint.IsOff);
     }
 
     [Fact]
@@ -119,7 +119,7 @@ public sealed class BlockingSharesTests : IDisposable
         PassSeconds(3, endpoints, static _ => 4);
         Assert.Equal(2, endpoints.Count(endpoint => !IsOff(endpoint)));
 
-        BlockingPolicy policy = _records.Of(endpoints.First(IsOff)).Policy;
+        BlockingPolicy policy = _records.Of(endpoints.First(IsOff));
         for (int second = 0; second < 10_000; second++)
         {
             _time.AdvanceMs(1000);
@@ -141,7 +141,7 @@ public sealed class BlockingSharesTests : IDisposable
         return policy.ReturnIfCalm(_records.NowMs);
     }
 
-    private bool IsOff(Endpoint endpoint) => _records.Of(endpoint).Policy.IsOff;
+    private bool IsOff(Endpoint endpoint) => _records.Of(endpoint).IsOff;
 
     private void PassSeconds(int seconds, Endpoint[] endpoints, Func<int, int> blockedMs, Func<int, int>? reactor = null)
     {

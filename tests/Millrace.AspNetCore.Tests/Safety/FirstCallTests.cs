@@ -18,12 +18,12 @@ public class FirstCallTests
     [Fact]
     public void The_first_call_that_takes_long_is_new_and_so_are_those_soon_after_it()
     {
-        var records = new EndpointStatisticsTable(_time, new TransportLog(NullLogger.Instance));
+        var records = new BlockingPolicies(_time, new TransportLog(NullLogger.Instance));
         var endpoint = new Endpoint(requestDelegate: null, metadata: null, displayName: null);
         var other = new Endpoint(requestDelegate: null, metadata: null, displayName: null);
         _time.AdvanceMs(100_000);
         Assert.True(records.Of(endpoint).BeginStall(records.NowMs));
-        _time.AdvanceMs(EndpointStatistics.NewMs - 1);
+        _time.AdvanceMs(BlockingPolicy.NewMs - 1);
         Assert.True(records.Of(endpoint).BeginStall(records.NowMs));
         _time.AdvanceMs(1);
         Assert.False(records.Of(endpoint).BeginStall(records.NowMs));
@@ -43,7 +43,7 @@ public class FirstCallTests
                     routes.MapGet($"/compiled/{i}", Compute);
                 }
             },
-            services: services => services.AddSingleton(new EndpointStatisticsTable(_time, new TransportLog(NullLogger.Instance))));
+            services: services => services.AddSingleton(new BlockingPolicies(_time, new TransportLog(NullLogger.Instance))));
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
         _time.AdvanceMs(10_000);
         int endpoints = 0;
@@ -57,7 +57,7 @@ public class FirstCallTests
         await Waiting.UntilAsync(() => !guarded.Group.Reactors[0].IsHeldUp, static () => "It is held up still.");
         Assert.False(guarded.Application.Log.Has("HeldUp"));
 
-        _time.AdvanceMs(EndpointStatistics.NewMs);
+        _time.AdvanceMs(BlockingPolicy.NewMs);
         for (int i = 0; i < 20 && !guarded.Application.Log.Has("HeldUp"); i++)
         {
             Assert.Equal("0", (await client.GetAsync("/compiled/0")).Body);

@@ -1,6 +1,6 @@
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
-using Millrace.AspNetCore.Safety;
+using Millrace.AspNetCore.Transport.Connections;
 
 namespace Millrace.AspNetCore.Tests.Safety;
 
@@ -13,9 +13,9 @@ public class RequestNameTests
     {
         var features = new FeatureCollection();
         features.Set<IHttpRequestFeature>(new Unasked());
-        Assert.Equal("GET /path", RequestName.Of(features, "GET"));
+        Assert.Equal("GET /path", CallbackOwner.NameOf(features, "GET"));
         features.Set<IHttpRequestFeature>(new Unasked { Path = null! });
-        Assert.Null(RequestName.Of(features, "GET"));
+        Assert.Null(CallbackOwner.NameOf(features, "GET"));
     }
 
     [Fact]
@@ -23,7 +23,7 @@ public class RequestNameTests
     {
         var context = new DefaultHttpContext();
         context.SetEndpoint(new Endpoint(requestDelegate: null, metadata: null, "the endpoint"));
-        Assert.Equal("the endpoint", RequestName.Of(context.Features, "GET"));
+        Assert.Equal("the endpoint", CallbackOwner.NameOf(context.Features, "GET"));
     }
 
     private sealed class Unasked : IHttpRequestFeature

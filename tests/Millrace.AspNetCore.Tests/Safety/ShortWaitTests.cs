@@ -207,7 +207,7 @@ public class ShortWaitTests
         1,
         routes,
         comesHome: comesHome,
-        services: services => services.AddSingleton(all => new EndpointStatisticsTable(
+        services: services => services.AddSingleton(all => new BlockingPolicies(
             _time, new TransportLog(all.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category)))));
 
     private static Task Wait(HttpContext context)

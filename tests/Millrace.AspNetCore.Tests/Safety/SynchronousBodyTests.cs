@@ -292,7 +292,7 @@ public class SynchronousBodyTests
             services: services =>
             {
                 services.Configure<KestrelServerOptions>(kestrel => kestrel.AllowSynchronousIO = isAllowedByServer);
-                services.AddSingleton(new EndpointStatisticsTable(time, new TransportLog(NullLogger.Instance)));
+                services.AddSingleton(new BlockingPolicies(time, new TransportLog(NullLogger.Instance)));
             });
 
     /// <summary>A connection whose first request, which always begins on the thread pool, is over.</summary>

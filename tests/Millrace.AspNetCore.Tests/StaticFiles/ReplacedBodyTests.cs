@@ -94,12 +94,12 @@ public sealed class ReplacedBodyTests : IDisposable
         {
             app.Run(context =>
             {
-                reported.Add(ReplacedBody.Is(context));
+                reported.Add(BodySender.IsReplaced(context));
                 Stream own = context.Response.Body;
                 context.Response.Body = Stream.Null;
-                reported.Add(ReplacedBody.Is(context));
+                reported.Add(BodySender.IsReplaced(context));
                 context.Response.Body = own;
-                reported.Add(ReplacedBody.Is(context));
+                reported.Add(BodySender.IsReplaced(context));
                 return Task.CompletedTask;
             });
         }

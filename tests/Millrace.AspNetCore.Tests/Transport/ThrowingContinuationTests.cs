@@ -24,7 +24,7 @@ public class ThrowingContinuationTests : TransportTest
     {
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1, WatchForStalls = false });
         Reactor reactor = group.Reactors[0];
-        var home = new ReactorScheduler(reactor, new Owner());
+        var home = new ReactorScheduler(reactor) { Owner = new Owner() };
         home.Context = hasContext ? new ReactorSynchronizationContext(home) : null;
         var seen = new TaskCompletionSource<(Exception?, ICallbackOwner?, SynchronizationContext?)>(
             TaskCreationOptions.RunContinuationsAsynchronously);

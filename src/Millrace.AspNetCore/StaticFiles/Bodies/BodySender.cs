@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Diagnostics;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Millrace.Http;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -49,11 +50,20 @@ internal readonly struct BodySender
 
     public static BodySender Of(in BodySource source, MultipartRanges parts) => new(source, null, parts, default, BodyExtent.Ranges);
 
+    /// <summary>
+    /// Whether an earlier middleware has replaced the body stream, as caches and loggers do by setting <see cref="HttpResponse.Body"/>. A
+    /// server sends unflushed output of its writer when the request ends; the writer over a replaced stream drops it. Nor has the response
+    /// necessarily started when that stream holds bytes. In Kestrel, for every version of HTTP, and in TestServer one object implements
+    /// both features; with a server that uses two objects, each body is flushed once more than necessary.
+    /// </summary>
+    public static bool IsReplaced(HttpContext context) =>
+        !ReferenceEquals(context.Features.Get<IHttpResponseBodyFeature>(), context.Features.Get<IHttpResponseFeature>());
+
     /// <summary>Sends the body. A small body in memory is written at once, and the task is complete.</summary>
     public Task RunAsync(HttpContext context, SnapshotLease lease)
     {
         Debug.Assert(IsPending, "there is a body");
-        if (!IsInMemory || Memory.Length > BlockBytes || ReplacedBody.Is(context))
+        if (!IsInMemory || Memory.Length > BlockBytes || IsReplaced(context))
         {
             return SendAsync(context, lease, Task.CompletedTask);
         }
@@ -111,13 +121,36 @@ internal readonly struct BodySender
     }
 
     private Task SendAsync(HttpContext context) =>
-        _parts is not null ? MultipartBody.SendAsync(context, _source, _parts)
+        _parts is not null ? SendPartsAsync(context, _source, _parts)
         : IsInMemory ? SendMemoryAsync(context)
         : _extent == BodyExtent.Whole && WholeFileBody.CanSend(_source) ? WholeFileBody.SendAsync(context, _source)
         : FileBody.SendAsync(context, _source, _range);
 
+    /// <summary>Sends several ranges of one file, each after its part head.</summary>
+    private static async Task SendPartsAsync(HttpContext context, BodySource source, MultipartRanges parts)
+    {
+        await context.Response.StartAsync(context.RequestAborted);
+        PipeWriter writer = context.Response.BodyWriter;
+        for (int i = 0; i < parts.Count; i++)
+        {
+            writer.Write(parts.HeadOf(i));
+            bool isSent = source.Asset.Strategy == BodyStrategy.InMemory
+                ? await Of(source, parts[i], BodyExtent.Range).SendMemoryAsync(context)
+                : await FileBody.SendAsync(context, source, parts[i], isBegun: true);
+            if (!isSent)
+            {
+                return;
+            }
+        }
+
+        writer.Write(parts.End);
+
+        // At the end of a request Kestrel flushes only if nothing was flushed before.
+        await writer.FlushAsync(context.RequestAborted);
+    }
+
     /// <summary>Sends bytes in memory, block by block; the source stays open. False if the reader has completed.</summary>
-    public async Task<bool> SendMemoryAsync(HttpContext context)
+    private async Task<bool> SendMemoryAsync(HttpContext context)
     {
         PipeWriter writer = context.Response.BodyWriter;
         int length = Memory.Length;

@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Runtime.InteropServices;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
@@ -27,9 +28,6 @@ internal sealed class ConnectionFeatures : IFeatureCollection
         typeof(IMemoryPoolFeature),
     ];
 
-    private KeyValuePair<Type, object>[] _features = new KeyValuePair<Type, object>[UsualCount];
-    private int _count;
-
     /// <summary>Set after a completed TLS handshake.</summary>
     private static readonly Type[] Tls =
     [
@@ -38,18 +36,20 @@ internal sealed class ConnectionFeatures : IFeatureCollection
         typeof(ITlsApplicationProtocolFeature),
     ];
 
+    private readonly List<KeyValuePair<Type, object>> _features = new(UsualCount);
+
     public ConnectionFeatures(TransportConnection connection, ConnectionTls? tls)
     {
         foreach (Type own in Own)
         {
-            _features[_count++] = new(own, connection);
+            _features.Add(new(own, connection));
         }
 
         if (tls is not null)
         {
             foreach (Type agreed in Tls)
             {
-                _features[_count++] = new(agreed, tls);
+                _features.Add(new(agreed, tls));
             }
         }
     }
@@ -72,17 +72,17 @@ internal sealed class ConnectionFeatures : IFeatureCollection
             ArgumentNullException.ThrowIfNull(key);
             Revision++;
             int index = IndexOf(key);
-            if (value is null)
+            if (index >= 0 && value is null)
             {
-                Remove(index);
+                _features.RemoveAt(index);
             }
             else if (index >= 0)
             {
-                _features[index] = new(key, value);
+                _features[index] = new(key, value!);
             }
-            else
+            else if (value is not null)
             {
-                Add(new(key, value));
+                _features.Add(new(key, value));
             }
         }
     }
@@ -91,13 +91,13 @@ internal sealed class ConnectionFeatures : IFeatureCollection
 
     public void Set<TFeature>(TFeature? instance) => this[typeof(TFeature)] = instance;
 
-    public IEnumerator<KeyValuePair<Type, object>> GetEnumerator() => _features.Take(_count).GetEnumerator();
+    public IEnumerator<KeyValuePair<Type, object>> GetEnumerator() => _features.GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
     private int IndexOf(Type key)
     {
-        ReadOnlySpan<KeyValuePair<Type, object>> features = _features.AsSpan(0, _count);
+        ReadOnlySpan<KeyValuePair<Type, object>> features = CollectionsMarshal.AsSpan(_features);
         for (int i = 0; i < features.Length; i++)
         {
             if (ReferenceEquals(features[i].Key, key))
@@ -107,24 +107,5 @@ internal sealed class ConnectionFeatures : IFeatureCollection
         }
 
         return -1;
-    }
-
-    private void Add(KeyValuePair<Type, object> feature)
-    {
-        if (_count == _features.Length)
-        {
-            Array.Resize(ref _features, 2 * _count);
-        }
-
-        _features[_count++] = feature;
-    }
-
-    private void Remove(int index)
-    {
-        if (index >= 0)
-        {
-            _features[index] = _features[--_count];
-            _features[_count] = default;
-        }
     }
 }

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
@@ -12,29 +13,53 @@ using Millrace.Tls;
 namespace Millrace.AspNetCore.Transport.Connections;
 
 /// <summary>
-/// A connection of the engine as Kestrel's <see cref="ConnectionContext"/>: two pipes, and two pumps between the pipes and the engine. The
-/// pumps run on the reactor's thread, except that output written on other threads is sent from there. This is the handler of its
-/// connection, and ends when both pumps have ended. Kestrel may call its members on any thread.
+/// A connection of the engine as Kestrel's <see cref="ConnectionContext"/>: two pipes, and two pumps between the pipes and the engine. This
+/// is the handler of its connection, and ends when both pumps have ended.
 /// </summary>
-internal sealed partial class TransportConnection : ConnectionContext,
+/// <remarks>
+/// <code>
+/// member                       owner
+/// _input                       reactor thread; the watchdog's may break it
+/// _output                      reactor thread, or the pool thread whose output it sends; one at a time
+/// _ending                      any thread: the first end counts (CAS); carried out on the reactor thread
+/// Callbacks                    written by the reactor thread, read by the watchdog's
+/// _socket                      any thread, under its lock
+/// _id, _hasReturnedSlot        any thread (CAS)
+/// features, Transport, Items   Kestrel and the application
+///
+/// phase                        begins with
+/// open                         Serve
+/// ending                       the first end that anyone requests (ConnectionEnding.Begin), which releases both pumps
+/// over                         the end of both pumps: the engine's connection may belong to another peer
+/// </code>
+/// </remarks>
+internal sealed class TransportConnection : ConnectionContext,
+    IReactorFeature,
     IConnectionIdFeature,
     IConnectionTransportFeature,
     IConnectionItemsFeature,
     IConnectionLifetimeFeature,
+    IConnectionSocketFeature,
     IConnectionEndPointFeature,
     IMemoryPoolFeature
 {
-    private readonly Connection _connection;
+    // Memory for the reactor's prefetch (ADR 0009). A wrong size costs some cache lines.
+    private static readonly PrefetchRange Own = new(After: 176);
+
+    /// <summary>Both pumps and the callbacks, created one after the other.</summary>
+    private static readonly PrefetchRange Members = new(After: 304, Before: 80);
+
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
-    private readonly TransportLog _log;
     private readonly IDuplexPipe _application;
-    private readonly PipeWriter _received;
-    private readonly PipeReader _toSend;
-    private readonly CancellationTokenSource _closed = new();
+    private readonly ConnectionSocket _socket;
+    private readonly ConnectionEnding _ending;
+    private readonly InputPump _input;
+    private readonly OutputPump _output;
     private Task _serving = Task.CompletedTask;
     private string? _id;
     private IDictionary<object, object?>? _items;
+    private bool _hasReturnedSlot;
 
     /// <param name="connection">The engine's connection. Called on its reactor's thread.</param>
     /// <param name="pipes">The reactor's pipes.</param>
@@ -42,20 +67,28 @@ internal sealed partial class TransportConnection : ConnectionContext,
     /// <param name="log">The transport's log.</param>
     public TransportConnection(Connection connection, ConnectionPipes pipes, EndPointSettings settings, TransportLog log)
     {
-        _connection = connection;
         _reactor = connection.Reactor;
         _settings = settings;
-        _log = log;
+        (_application, IDuplexPipe transport, ReactorScheduler? scheduler) = pipes.Make(connection);
+        var reader = _application.Input as ReactorPipeReader;
+        _ending = new ConnectionEnding(this, connection, transport, log);
+        _input = new InputPump(this, connection, transport.Output, reader, _ending, log);
+        _output = new OutputPump(connection, transport.Input, _ending);
+        if (scheduler is not null)
+        {
+            var prefetch = new RequestPrefetch(this, connection, reader!, _ending);
+            var writer = (NonBlockingFlushPipeWriter)_application.Output;
+            Callbacks = new CallbackOwner(this, scheduler, reader!, writer, _input, _ending, prefetch, settings.Policies, log);
+            scheduler.Owner = Callbacks;
+        }
+
         connection.AddToPrefetch(this, Own, CompletionKinds.Either);
-        (_application, IDuplexPipe transport, _scheduler) = pipes.Make(this, connection);
-        _input = _application.Input as ReactorPipeReader;
-        _output = _application.Output as NonBlockingFlushPipeWriter;
-        (_toSend, _received) = (transport.Input, transport.Output);
+        connection.AddToPrefetch(_input, Members, CompletionKinds.Either);
         connection.Duplicate = _socket = new ConnectionSocket(connection.Descriptor);
         MemoryPool = pipes.Memory;
         Transport = _application;
         Features = new ConnectionFeatures(this, connection.GetTlsSession() is { } session ? new ConnectionTls(session) : null);
-        ConnectionClosed = _closed.Token;
+        ConnectionClosed = _ending.Closed;
         LocalEndPoint = connection.LocalEndPoint;
         RemoteEndPoint = connection.RemoteEndPoint;
         // Last, as an exception before this point must not leave a slot taken.
@@ -82,19 +115,45 @@ internal sealed partial class TransportConnection : ConnectionContext,
     public MemoryPool<byte> MemoryPool { get; }
 
     /// <summary>Whether no middleware has replaced the pipes.</summary>
-    public bool IsOwn(IDuplexPipe transport) => transport == _application;
+    public bool HasOwnTransport => Transport == _application;
+
+    /// <summary>The application's code on the reactor; null where it runs on the thread pool.</summary>
+    public CallbackOwner? Callbacks { get; }
+
+    Reactor IReactorFeature.Reactor => _reactor;
+
+    Socket IConnectionSocketFeature.Socket => _socket.Get();
 
     /// <summary>Runs the connection until it ends. Reactor thread.</summary>
     public Task Serve() => _serving = ServeAsync();
 
+    /// <summary>
+    /// Ends the connection at once: with a reset, or with a FIN if the settings say so or the reason is null. Kestrel passes null when the
+    /// peer has finished and it gives the connection up.
+    /// </summary>
+    public override void Abort(ConnectionAbortedException abortReason)
+    {
+        EndKind kind = abortReason is null || _settings.FinOnError ? EndKind.Finish : EndKind.Reset;
+        _ending.Begin(kind, abortReason ?? new ConnectionAbortedException("Kestrel gave up the connection after its peer finished."));
+    }
+
+    void IConnectionLifetimeFeature.Abort() =>
+        Abort(new ConnectionAbortedException("The connection was aborted by the application via IConnectionLifetimeFeature.Abort()."));
+
+    /// <summary>The connection was never handed to Kestrel, and may never be disposed of: it is reset, and both pumps end.</summary>
+    public void Refuse()
+    {
+        ReturnSlot();
+        Abort(new ConnectionAbortedException("The listener has stopped."));
+        CompleteApplication();
+    }
+
     public override async ValueTask DisposeAsync()
     {
         ReturnSlot();
-        _application.Input.Complete();
-        _application.Output.Complete();
+        CompleteApplication();
         await _serving;
-        await _closedReported.Task;
-        _closed.Dispose();
+        await _ending.DisposeAsync();
         await base.DisposeAsync();
     }
 
@@ -103,12 +162,27 @@ internal sealed partial class TransportConnection : ConnectionContext,
     {
         try
         {
-            await Task.WhenAll(ReceiveAsync(), SendAsync());
+            await Task.WhenAll(_input.RunAsync(), _output.RunAsync());
         }
         finally
         {
             _socket.Refuse();
-            await EndOnReactorAsync();
+            await _ending.EndOnReactorAsync();
+        }
+    }
+
+    private void CompleteApplication()
+    {
+        _application.Input.Complete();
+        _application.Output.Complete();
+    }
+
+    /// <summary>Returns the slot once, even if the connection is disposed of twice.</summary>
+    private void ReturnSlot()
+    {
+        if (!Interlocked.Exchange(ref _hasReturnedSlot, true))
+        {
+            _settings.Quota?.Return();
         }
     }
 }

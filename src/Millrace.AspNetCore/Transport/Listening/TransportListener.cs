@@ -97,7 +97,7 @@ internal sealed class TransportListener : IConnectionListener
     {
         try
         {
-            if (!await ReactorWait.IsDoneAsync(StopReactorsAsync(), StopTimeout))
+            if (!await TransportReactors.EndsInTimeAsync(StopReactorsAsync(), StopTimeout))
             {
                 _log.UnbindingLeft(EndPoint, StopTimeout);
             }

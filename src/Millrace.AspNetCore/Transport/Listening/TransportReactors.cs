@@ -89,7 +89,7 @@ internal sealed class TransportReactors(
             }
 
             _isDisposed = true;
-            if (_group is not null && !await ReactorWait.IsDoneAsync(EndAsync(_group), EndTimeout))
+            if (_group is not null && !await EndsInTimeAsync(EndAsync(_group), EndTimeout))
             {
                 log.ReactorsLeft(EndTimeout);
             }
@@ -98,6 +98,22 @@ internal sealed class TransportReactors(
         {
             _semaphore.Release();
         }
+    }
+
+    /// <summary>
+    /// Waits for reactors, which a handler that never returns blocks forever. True if the task ended in time; its exception is rethrown
+    /// then. Otherwise it continues unobserved.
+    /// </summary>
+    public static async Task<bool> EndsInTimeAsync(Task task, TimeSpan timeout)
+    {
+        await task.WaitAsync(timeout).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (!task.IsCompleted)
+        {
+            return false;
+        }
+
+        await task.ConfigureAwait(false);
+        return true;
     }
 
     private async Task EndAsync(ReactorGroup group)

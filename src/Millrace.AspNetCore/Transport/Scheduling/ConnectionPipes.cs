@@ -2,7 +2,6 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Millrace.Engine;
 using Millrace.Engine.Connections;
-using Millrace.Engine.Diagnostics;
 
 namespace Millrace.AspNetCore.Transport.Scheduling;
 
@@ -19,7 +18,7 @@ internal sealed class ConnectionPipes
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
     private readonly IterationEndScheduler _transport;
-    private readonly PipeScheduler _sender;
+    private readonly IterationEndScheduler _sender;
     private readonly (PipeOptions Input, PipeOptions Output) _onPool;
 
     public ConnectionPipes(Reactor reactor, MemoryPool<byte> memory, EndPointSettings settings)
@@ -28,7 +27,7 @@ internal sealed class ConnectionPipes
         Memory = memory;
         _settings = settings;
         _transport = new IterationEndScheduler(reactor);
-        _sender = settings.Terminator is null ? new SendScheduler(reactor) : _transport;
+        _sender = settings.Terminator is null ? new IterationEndScheduler(reactor, staysOnPool: true) : _transport;
         _onPool = OptionsFor(PipeScheduler.ThreadPool);
     }
 
@@ -36,9 +35,7 @@ internal sealed class ConnectionPipes
     public MemoryPool<byte> Memory { get; }
 
     /// <summary>The two ends of a connection's pipes, and the application's scheduler; null for the thread pool.</summary>
-    /// <param name="owner">The owner of the application's callbacks.</param>
-    /// <param name="connection">The engine's connection.</param>
-    public (IDuplexPipe Application, IDuplexPipe Transport, ReactorScheduler? Scheduler) Make(ICallbackOwner owner, Connection connection)
+    public (IDuplexPipe Application, IDuplexPipe Transport, ReactorScheduler? Scheduler) Make(Connection connection)
     {
         if (_settings.Scheduling == TransportScheduling.ThreadPool)
         {
@@ -46,7 +43,7 @@ internal sealed class ConnectionPipes
             return (new DuplexPipe(input.Reader, output.Writer), new DuplexPipe(output.Reader, input.Writer), null);
         }
 
-        var scheduler = new ReactorScheduler(_reactor, owner);
+        var scheduler = new ReactorScheduler(_reactor);
         scheduler.Context = _settings.UsesSynchronizationContext ? new ReactorSynchronizationContext(scheduler) : null;
         (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(scheduler);
         var received = new Pipe(inputOptions);
@@ -68,4 +65,12 @@ internal sealed class ConnectionPipes
         PipeOptions Options(PipeScheduler reader, PipeScheduler writer, long bytesMax) => new(
             Memory, reader, writer, pauseWriterThreshold: bytesMax, resumeWriterThreshold: bytesMax / 2, useSynchronizationContext: false);
     }
+}
+
+/// <summary>One side's ends of a connection's two pipes.</summary>
+internal sealed class DuplexPipe(PipeReader input, PipeWriter output) : IDuplexPipe
+{
+    public PipeReader Input { get; } = input;
+
+    public PipeWriter Output { get; } = output;
 }

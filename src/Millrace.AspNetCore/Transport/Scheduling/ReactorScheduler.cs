@@ -9,12 +9,14 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// thread pool while the application has left or the reactor is stalled.
 /// </summary>
 /// <param name="reactor">The connection's reactor.</param>
-/// <param name="owner">The connection.</param>
-internal sealed class ReactorScheduler(Reactor reactor, ICallbackOwner owner) : PipeScheduler
+internal sealed class ReactorScheduler(Reactor reactor) : PipeScheduler
 {
     private volatile bool _isAway;
 
     public Reactor Reactor => reactor;
+
+    /// <summary>The owner of the callbacks. Set once, before the application runs.</summary>
+    public ICallbackOwner Owner { get; set; } = null!;
 
     /// <summary>Whether the application has left the reactor and must not return yet. Any thread.</summary>
     public bool IsAway
@@ -29,7 +31,7 @@ internal sealed class ReactorScheduler(Reactor reactor, ICallbackOwner owner) : 
     public ReactorSynchronizationContext? Context { get; set; }
 
     /// <summary>Whether the reactor is running this connection's application. Any thread.</summary>
-    public bool IsRunning => reactor.CallbackOwner == owner;
+    public bool IsRunning => reactor.CallbackOwner == Owner;
 
     /// <summary>Classifies a wait that began at this heartbeat count. Any thread; the reactor is stalled.</summary>
     public OwnerWait ClassifyWait(long heartbeat) => heartbeat == reactor.Heartbeat.Count ? OwnerWait.Certain : OwnerWait.Possible;
@@ -82,7 +84,7 @@ internal sealed class ReactorScheduler(Reactor reactor, ICallbackOwner owner) : 
     private void RunAsOwner(Action<object?> action, object? state)
     {
         ICallbackOwner? outer = reactor.CallbackOwner;
-        reactor.CallbackOwner = owner;
+        reactor.CallbackOwner = Owner;
         try
         {
             RunInContext(action, state);

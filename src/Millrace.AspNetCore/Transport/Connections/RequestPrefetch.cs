@@ -1,20 +1,19 @@
 using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Millrace.AspNetCore.Transport.Scheduling;
+using Millrace.Engine;
 using Millrace.Engine.Connections;
 
 namespace Millrace.AspNetCore.Transport.Connections;
 
-/// <content>
-/// The memory that its completions touch, registered for the reactor's prefetch (ADR 0009). A wrong size costs some cache lines.
-/// </content>
-internal sealed partial class TransportConnection
+/// <summary>
+/// Registers the objects that serve all HTTP/1.1 requests of a connection for the reactor's prefetch (ADR 0009); they are available with
+/// the first request. A wrong size costs some cache lines. Reactor thread; an HTTP/2 request never runs on it.
+/// </summary>
+internal sealed class RequestPrefetch(
+    TransportConnection owner, Connection connection, ReactorPipeReader reader, ConnectionEnding ending)
 {
-    /// <summary>This object and the objects created with it.</summary>
-    private static readonly PrefetchRange Own = new(After: 416);
-    private static readonly PrefetchRange ReceiveLoop = new(After: 120);
-    private static readonly PrefetchRange SendLoop = new(After: 240);
-
     // Sizes of ASP.NET Core's objects on .NET 10.
     private static readonly PrefetchRange RequestLoop = new(After: 184);
 
@@ -33,26 +32,13 @@ internal sealed partial class TransportConnection
 
     /// <summary>Hash of the first request's context, to which no reference is kept; 0 before the first request.</summary>
     private int _firstContextHash;
-    private bool _areRequestsPrefetched;
+    private bool _isDone;
 
-    /// <summary>
-    /// Registers an async method's task, which is the object that holds the method's variables and resumes whenever the connection does.
-    /// </summary>
-    private TTask Prefetched<TTask>(TTask loop, PrefetchRange range, CompletionKinds kinds)
-        where TTask : Task
-    {
-        _connection.AddToPrefetch(loop, range, kinds);
-        return loop;
-    }
-
-    /// <summary>
-    /// Registers the set of objects that serves all HTTP/1.1 requests of the connection; they are available with the first request. Reactor
-    /// thread; an HTTP/2 request never runs on it.
-    /// </summary>
-    private void PrefetchRequests(HttpContext context)
+    /// <summary>Called for each request; the first two are looked at.</summary>
+    public void Note(HttpContext context)
     {
         // An application may continue after the connection has ended, when the engine's connection belongs to another peer.
-        if (_serving.IsCompleted)
+        if (_isDone || ending.IsOver)
         {
             return;
         }
@@ -61,9 +47,9 @@ internal sealed partial class TransportConnection
         if (_firstContextHash == 0)
         {
             // A continuation of this connection may belong to another connection's request.
-            if (context.Features.Get<IReactorFeature>() == this)
+            if (context.Features.Get<IReactorFeature>() == owner)
             {
-                PrefetchParts(context.Features);
+                AddParts(context.Features);
                 _firstContextHash = hash;
             }
 
@@ -74,30 +60,30 @@ internal sealed partial class TransportConnection
         // (IHttpContextAccessor).
         if (hash == _firstContextHash)
         {
-            PrefetchOnReceive(context, Context);
+            Add(context, Context);
         }
 
-        _areRequestsPrefetched = true;
+        _isDone = true;
     }
 
     /// <summary>Registers Kestrel's own objects, even if the application has replaced features.</summary>
-    private void PrefetchParts(IFeatureCollection features)
+    private void AddParts(IFeatureCollection features)
     {
         if (features is not (IHttpRequestFeature request and IHttpResponseFeature response and IHttpResponseBodyFeature body))
         {
             return;
         }
 
-        PrefetchOnReceive(features, Http1Connection);
-        if (IsOwn(Transport) && _input?.Waiter is { } loop)
+        Add(features, Http1Connection);
+        if (owner.HasOwnTransport && reader.Waiter is { } loop)
         {
-            PrefetchOnReceive(loop, RequestLoop);
+            Add(loop, RequestLoop);
         }
 
-        PrefetchOnReceive(request.Headers, RequestHeaders);
-        PrefetchOnReceive(response.Headers, ResponseHeaders);
-        PrefetchOnReceive(body.Stream, ResponseBody);
+        Add(request.Headers, RequestHeaders);
+        Add(response.Headers, ResponseHeaders);
+        Add(body.Stream, ResponseBody);
     }
 
-    private void PrefetchOnReceive(object part, PrefetchRange range) => _connection.AddToPrefetch(part, range, CompletionKinds.Received);
+    private void Add(object part, PrefetchRange range) => connection.AddToPrefetch(part, range, CompletionKinds.Received);
 }

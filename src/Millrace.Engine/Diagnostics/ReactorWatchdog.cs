@@ -1,0 +1,186 @@
+using System.Collections.Immutable;
+using Millrace.Engine.Listening;
+using Millrace.Interop;
+
+namespace Millrace.Engine.Diagnostics;
+
+/// <summary>
+/// Watches one reactor and acts while it is blocked. Its connections wait, as no other thread may touch them, but new connections and
+/// movable continuations are moved elsewhere, and a callback that waits for its own reactor is failed. The watchdog's thread.
+/// </summary>
+internal sealed class ReactorWatchdog : IDisposable
+{
+    /// <summary>
+    /// Checks with a certain wait before it is failed: posts are moved to the pool first, which may end the wait.
+    /// </summary>
+    private const int WaitChecks = 20;
+
+    /// <summary>
+    /// The same where the wait is uncertain: five seconds. A callback blocked by something else for less keeps its connection; a deadlocked
+    /// one would wait forever.
+    /// </summary>
+    private const int UncertainWaitChecks = 1000;
+
+    /// <summary>
+    /// A first call is reported only after this time, and if it was blocked for most of it. Compilation computes, however long it takes;
+    /// its waits (another thread that compiles the same, assemblies on a slow disk) are over by then.
+    /// </summary>
+    private const int FirstCallMs = 500;
+
+    private readonly Reactor _reactor;
+    private readonly ConnectionBalancer _balancer;
+    private readonly EngineLog _log;
+    private readonly LogRateLimiter _line;
+    private readonly ThreadInspector _thread;
+    private readonly StallDetector _stall;
+    private ImmutableArray<Acceptor> _acceptors = [];
+
+    // Of the present stall.
+    private bool _isFirstCall;
+    private bool _isDecided;
+    private bool _isReported;
+    private int _waitChecks;
+    private int _certainChecks;
+    private bool _hasFailed;
+
+    public ReactorWatchdog(Reactor reactor, ConnectionBalancer balancer, EngineLog log, LogRateLimiter line)
+    {
+        _reactor = reactor;
+        _balancer = balancer;
+        _log = log;
+        _line = line;
+        _thread = new ThreadInspector(reactor);
+        _stall = new StallDetector(_thread.Sample);
+    }
+
+    /// <summary>Opens what it needs while descriptors are available, before the first check. The reactor runs.</summary>
+    public void Begin() => _ = _thread.Sample();
+
+    /// <summary>Adds an acceptor of the reactor. Any thread.</summary>
+    public void Guard(Acceptor acceptor) => ImmutableInterlocked.Update(ref _acceptors, static (all, one) => all.Add(one), acceptor);
+
+    /// <summary>Removes an acceptor of the reactor. Any thread.</summary>
+    public void Leave(Acceptor acceptor) => ImmutableInterlocked.Update(ref _acceptors, static (all, one) => all.Remove(one), acceptor);
+
+    /// <summary>Checks the reactor and acts. True when it has waited in the kernel since the last check.</summary>
+    public bool Check(long nowMs)
+    {
+        long beats = _reactor.Heartbeat.Count;
+        bool wasStalled = _stall.SeenMs >= StallDetector.StallMs;
+        _stall.Sample(beats, nowMs);
+        // If the reactor has moved on meanwhile, its thread may have been sampled while it was idle.
+        if (_stall.BlockedSinceLastMs > 0 && _reactor.CallbackOwner is { } owner && _reactor.Heartbeat.Count == beats)
+        {
+            _reactor.Counters.BlockedMs += _stall.BlockedSinceLastMs;
+            owner.NoteBlocked(beats, _stall.BlockedSinceLastMs);
+        }
+
+        if (!wasStalled && _stall.SeenMs >= StallDetector.StallMs)
+        {
+            _reactor.Counters.Stalls++;
+        }
+
+        if (_stall.SeenMs >= StallDetector.HeldUpMs)
+        {
+            if (!_reactor.IsHeldUp)
+            {
+                BeginHoldUp();
+            }
+
+            ReportOnce(nowMs);
+            StepIn();
+        }
+        else if (_reactor.IsHeldUp)
+        {
+            EndHoldUp();
+        }
+
+        if (_stall.IsStuck)
+        {
+            _reactor.CallbackOwner?.Relieve();
+        }
+
+        return _stall.IsQuiet;
+    }
+
+    public void Dispose() => _thread.Dispose();
+
+    private void BeginHoldUp()
+    {
+        _reactor.Counters.HoldUps++;
+        _reactor.IsHeldUp = true;
+        _isDecided = false;
+        ForgetWait();
+        // Recorded at the start: another call of the same code may end while this one lasts. With no known owner, a reactor's first
+        // connection counts as the first call of its handlers.
+        _isFirstCall = _reactor.CallbackOwner?.BeginHoldUp() ?? _reactor.Counters.Accepted <= 1;
+    }
+
+    private void EndHoldUp()
+    {
+        _reactor.IsHeldUp = false;
+        if (_isReported)
+        {
+            _isReported = false;
+            _log.Released(_reactor.Index, _stall.DurationMs);
+        }
+    }
+
+    /// <summary>Logs the current stall once it is one that needs attention.</summary>
+    private void ReportOnce(long nowMs)
+    {
+        bool mayBeCompiled = _isFirstCall && (_stall.DurationMs < FirstCallMs || 2 * _stall.BlockedMs < _stall.SeenMs);
+        if (_isDecided || mayBeCompiled)
+        {
+            return;
+        }
+
+        _isDecided = true;
+        if (_line.Admits(nowMs, out long since))
+        {
+            // Set only after the log line: if Describe throws, nothing was logged whose end could be.
+            _log.HeldUp(_reactor.Index, _stall.DurationMs, _reactor.CallbackOwner?.Describe() ?? "an unknown callback", since);
+            _isReported = true;
+        }
+    }
+
+    private void StepIn()
+    {
+        _reactor.HandOver();
+        if (_balancer.HasFree)
+        {
+            foreach (Acceptor acceptor in _acceptors)
+            {
+                acceptor.DistributeQueue(_balancer.Distribute);
+            }
+        }
+
+        ICallbackOwner? owner = _reactor.CallbackOwner;
+        OwnerWait wait = owner?.Wait ?? OwnerWait.None;
+        if (wait == OwnerWait.None)
+        {
+            ForgetWait();
+        }
+        else if (!_hasFailed && !_stall.IsComputing && HasWaitedLong(wait))
+        {
+            // If that throws, the next check tries again.
+            owner!.Fail(_stall.DurationMs);
+            _hasFailed = true;
+            _reactor.Counters.WaitsFailed++;
+        }
+    }
+
+    /// <summary>Each kind has its own count: a wait that has just begun has had no time to end by itself.</summary>
+    private bool HasWaitedLong(OwnerWait wait)
+    {
+        _waitChecks++;
+        _certainChecks = wait == OwnerWait.Certain ? _certainChecks + 1 : 0;
+        return _certainChecks >= WaitChecks || _waitChecks >= UncertainWaitChecks;
+    }
+
+    private void ForgetWait()
+    {
+        _waitChecks = _certainChecks = 0;
+        _hasFailed = false;
+    }
+}

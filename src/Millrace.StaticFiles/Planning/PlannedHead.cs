@@ -1,0 +1,54 @@
+using Millrace.Http;
+
+namespace Millrace.StaticFiles.Planning;
+
+/// <summary>What the head of a plan's response has once the asset was opened, for any protocol and any writer.</summary>
+internal static class PlannedHead
+{
+    /// <summary>The status to write: a file that has changed is sent whole.</summary>
+    public static int StatusOf(int planned, AssetState state) => state == AssetState.Changed && planned < 400 ? PlanStatus.Ok : planned;
+
+    /// <summary>Whether it has the asset's ETag and Last-Modified.</summary>
+    public static bool HasValidators(scoped in ResponsePlan plan, AssetState state) => plan.IsAboutAsset && state == AssetState.AsPlanned;
+
+    public static bool HasAcceptRanges(scoped in ResponsePlan plan, AssetState state) =>
+        HasValidators(plan, state) && plan.Body != PlanBody.None;
+
+    public static bool HasContentEncoding(scoped in ResponsePlan plan) => plan.Asset is not null && plan.Body != PlanBody.None;
+
+    /// <summary>Which Content-Type it has.</summary>
+    /// <param name="plan">The plan.</param>
+    /// <param name="isGiven">Whether the body has a type of its own.</param>
+    public static ContentTypeSource TypeOf(scoped in ResponsePlan plan, bool isGiven) =>
+        plan.Body == PlanBody.None ? ContentTypeSource.None
+        : isGiven ? ContentTypeSource.Body
+        : plan.Fields.ContentType is not null && plan.Body != PlanBody.StatusText ? ContentTypeSource.Rule
+        : plan.Asset is not null ? ContentTypeSource.Asset
+        : plan.Document is not null ? ContentTypeSource.Document
+        : ContentTypeSource.PlainText;
+
+    /// <summary>
+    /// Whether it has one of the plan's own fields. A range request that is answered with the whole file has no Content-Range. The page of
+    /// an error may change.
+    /// </summary>
+    public static bool Has(PlanFieldName field, int planned, AssetState state) =>
+        field != PlanFieldName.ContentRange || state == AssetState.AsPlanned || planned >= 400;
+
+    /// <summary>An error whose page cannot be opened keeps its status and fields.</summary>
+    public static ResponsePlan WithoutPage(scoped in ResponsePlan plan) => new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields);
+
+    /// <summary>The body of several ranges.</summary>
+    public static MultipartRanges PartsOf(scoped in ResponsePlan plan, long size, byte[] boundary) =>
+        new(plan.Ranges, size, plan.Fields.ContentType is { } ruled ? ruled.ValueBytes : plan.Asset!.ContentType.Bytes, boundary);
+}
+
+/// <summary>What names the Content-Type of a response.</summary>
+internal enum ContentTypeSource
+{
+    None,
+    Body,
+    Rule,
+    Asset,
+    Document,
+    PlainText,
+}
