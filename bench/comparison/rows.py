@@ -111,7 +111,7 @@ _DEPLOYED_NOTE = (
     "a longer version is cut, a shorter one is a 500, and one of the same length has the tag of another.")
 _LARGE_NOTE = (
     "`millrace` sends by reference all but as much as the receive queue of a client on the same machine may hold "
-    "([ADR 0016](adr/0016-files-by-reference.md)); the others send all of it so, also what somebody writes over meanwhile. "
+    "([ADR 0016](adr/0016-sendfile-for-large-files.md)); the others send all of it so, also what somebody writes over meanwhile. "
     "`millrace-copied` has `--sendfile off`, and `millrace-kept`, with `--cache-max-file 128m`, has the file in memory of its own.")
 _COLD_NOTE = (
     f"All {cold.FILES:,} files are taken out of the page cache before each window, and none is asked for twice, so that each answer waits "

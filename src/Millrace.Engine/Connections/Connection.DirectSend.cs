@@ -8,7 +8,7 @@ namespace Millrace.Engine;
 
 /// <content>
 /// Direct sends: another thread uses the socket for one call. A writer off the reactor need not wake the reactor for its bytes, which costs
-/// more than the send itself (docs/adr/0015-sends-from-elsewhere.md). Everything else stays with the reactor. During the lease the reactor
+/// more than the send itself (docs/adr/0015). Everything else stays with the reactor. During the lease the reactor
 /// must not close the descriptor: its number could be reused by another connection before the call is made.
 /// </content>
 public sealed partial class Connection

@@ -7,7 +7,7 @@ namespace Millrace.Engine;
 
 /// <content>
 /// Sends a site's own files by reference. Other processes may write to such a file while its pages are queued, so its end is sent as a
-/// copy, after a check that the file is unchanged (docs/adr/0016-files-by-reference.md). Pages that are not in the page cache are not sent
+/// copy, after a check that the file is unchanged (docs/adr/0016). Pages that are not in the page cache are not sent
 /// this way: the call would wait for the disk.
 /// </content>
 public sealed partial class Connection

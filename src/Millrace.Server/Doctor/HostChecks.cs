@@ -245,7 +245,7 @@ internal static class HostChecks
             string text = hasIt
                 ? "Available, but not used"
                 : "Not available, and not needed";
-            yield return Finding.Ok("kernel TLS", $"{text}: OpenSSL encrypts (docs/adr/0008-kernel-tls.md)");
+            yield return Finding.Ok("kernel TLS", $"{text}: OpenSSL encrypts (docs/adr/0008-no-kernel-tls-yet.md)");
         }
     }
 
