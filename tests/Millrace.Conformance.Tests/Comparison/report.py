@@ -48,9 +48,10 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
     lines = [
         "# HTTP conformance",
         "",
-        "How four servers respond to the same requests. Each row is a test over raw sockets against a server with the same files: `ok`, or what was",
-        "seen instead (a bare number is a status). `-` marks flags that only Millrace has. Rows of \"" + CHOICE + "\" are not in the RFCs; other servers",
-        "may well choose otherwise. `tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
+        "How four servers respond to the same requests. Each row is a test over raw sockets against a server with the same files: `ok`,",
+        "or what was seen instead (a bare number is a status). `-` marks flags that only Millrace has. Rows of",
+        f"\"{CHOICE}\" are not in the RFCs; other servers may well choose otherwise.",
+        "`tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
         "",
         f"Versions: {named}. The other servers run with the configurations in",
         "`tests/Millrace.Conformance.Tests/Comparison/`, which enable what they have for files.",
