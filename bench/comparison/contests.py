@@ -22,8 +22,8 @@ def options(results: Results) -> list[str]:
     lines = [[f"`{flags}`", *(_option(results.ratio(place, name, OWN)) for place in places)] for name, flags in FLAGS.items()]
     return [
         "What a request costs with the option over what it costs without, the median of the rounds' ratios with their quartiles; less is "
-        f"better, and bold where all but a quarter of at least {_AGREEING_ROUNDS_MIN} rounds agree. The kernel's thread that polls is held "
-        "to the server's core, so with one core it takes from the server what it gives; of both cores, its time is the server's.",
+        f"better, and bold if all but a quarter of at least {_AGREEING_ROUNDS_MIN} rounds agree. The kernel's polling thread is bound to the "
+        "server's core, so with one core it takes from the server what it saves; with both cores, its time counts as the server's.",
         table(["option", *map(_heading, places)], [line for line in lines if set(line[1:]) != {"-"}])]
 
 
@@ -35,11 +35,11 @@ def ways(results: Results, defaults: dict[str, str]) -> list[str]:
     for place in places:
         costs = {line.server: line.cost_us.median for line in results.lines(place)}
         lines.append([_SIZES[place.row].upper(), *(_cost(costs, name) for name in WAYS)])
-    stand = f" As it comes, files up to `--cache-max-file` {defaults['cache-max-file']} are kept in memory, and those up to `--read-max` " \
-            f"{defaults['read-max']} are read in one go." if len(defaults) == 2 else ""
+    stand = f" By default files up to `--cache-max-file` {defaults['cache-max-file']} are kept in memory, and those up to `--read-max` " \
+            f"{defaults['read-max']} are sent with one read." if len(defaults) == 2 else ""
     return [
         f"CPU microseconds for each request, {_CONNECTIONS} connections, the cheapest way of each backend in bold: **memory** sends it from "
-        f"memory, **read** reads it in one go for each request, **streamed** reads piece by piece.{stand}",
+        f"memory, **read** reads it at once for each request, **streamed** reads it in chunks.{stand}",
         table(["size", *(f"{_backend(name)}, {_way(name)}" for name in WAYS)], lines)]
 
 

@@ -102,24 +102,23 @@ def _options(name: str, title: str, file: str, connections: tuple[int, ...]) -> 
 
 _DEPLOYED_NOTE = (
     f"Every half second all {deployment.PAGES} pages are replaced as rsync does it: each is written beside its place and renamed into it. "
-    "What a server does to see that is in its cost; the deployer's own work is on the load's core. Every body was one version as a "
-    "whole. Stale is the longest, in any round, for which an older version was answered after the next one was in place; bold is more "
-    "than a second: such a server looks again now and then, or never, which spares it what the others do, so its cost is that of another "
-    "task. `nginx` has `open_file_cache` as in the other rows, and `nginx-uncached` is without it. `millrace` codes each version in the "
-    "background as it comes, which the others do not do and no client here takes; `millrace-uncoded` has `--compress off`. The load "
-    "looks at each body, which takes it some time. `MapStaticAssets` is not here: it sends the lengths and tags of its own build, so that "
-    "a longer version is cut, a shorter one is a 500, and one of the same length has the tag of another.")
+    "What a server does to notice is in its cost; the deployer's own work is on the load's core. Every body was one complete version. "
+    "Stale is the longest time, in any round, for which an older version was served after the next one was in place; bold is more than a "
+    "second: such a server checks now and then, or never, so its cost is that of an easier task. `nginx` has `open_file_cache` as in the "
+    "other rows, and `nginx-uncached` is without it. `millrace` compresses each version in the background, which the others do not do and "
+    "no client here uses; `millrace-uncoded` has `--compress off`. The load checks each body, which takes it some time. `MapStaticAssets` "
+    "takes no part: it sends the lengths and tags of its own build, so that it truncates a longer version, answers 500 for a shorter one, "
+    "and gives one of the same length another's tag.")
 _LARGE_NOTE = (
-    "`millrace` sends by reference all but as much as the receive queue of a client on the same machine may hold "
-    "([ADR 0016](adr/0016-files-by-reference.md)); the others send all of it so, also what somebody writes over meanwhile. "
-    "`millrace-copied` has `--sendfile off`, and `millrace-kept`, with `--cache-max-file 128m`, has the file in memory of its own.")
+    "`millrace` copies as much of the end as the receive queue of a client on the same machine may hold, and sends the rest by reference "
+    "([ADR 0016](adr/0016-sendfile-for-large-files.md)); the others send all of it by reference, also what is overwritten meanwhile. "
+    "`millrace-copied` has `--sendfile off`; `millrace-kept`, with `--cache-max-file 128m`, has the file in memory.")
 _COLD_NOTE = (
-    f"All {cold.FILES:,} files are taken out of the page cache before each window, and none is asked for twice, so that each answer waits "
-    "for the disk, or for what the machine's host has of it in memory. Waits is the time of the server's core for each request in which "
-    "nothing of it could run: where it reads one file after another, nobody is served meanwhile; where many at once, less is waited for "
-    "each. `millrace-read` keeps no bodies in memory (`--cache-max-file 0`) and reads each on the ring; `millrace-workers-1` and `-64` have "
-    "another number of `--file-workers`, which only matters where the file system needs a thread to read. `nginx-threads` is "
-    "nginx with `aio threads`: it reads on threads of its own.")
+    f"All {cold.FILES:,} files are removed from the page cache before each window, and none is requested twice, so that each response "
+    "waits for the disk, or for what the machine's host has cached of it. Waits is the time of the server's core for each request in which "
+    "nothing of it could run: long if it reads one file after another, shorter if it reads many at once. `millrace-read` keeps no bodies "
+    "in memory (`--cache-max-file 0`) and reads each on the ring; `millrace-workers-1` and `-64` have another number of `--file-workers`, "
+    "which only matters where the file system needs a thread to read. `nginx-threads` is nginx with `aio threads`.")
 
 # In the order of their worth: a run may have to end before the last.
 ROWS = [
@@ -133,16 +132,16 @@ ROWS = [
     *(_ways(size) for size in ("4k", "16k", "64k", "256k", "1m")),
     Row("mix", "20 files of a site, in turn, for clients that take gzip", "mix", servers=WHOLE_SERVERS, ask=Ask.MIX),
     Row("new", "10 KB, a new connection for each request", "10k.txt", servers=WHOLE_SERVERS, life=Life.ONE_REQUEST),
-    Row("304", "10 KB that the client has already", "10k.txt", (64,), WITHOUT_LWAN, Ask.UNCHANGED),
+    Row("304", "10 KB that the client has cached", "10k.txt", (64,), WITHOUT_LWAN, Ask.UNCHANGED),
     Row("range", "10 KB out of 1 MB", "1m.bin", (64,), WITHOUT_LWAN, Ask.PART),
-    Row("404", "what is not there", "missing.html", (64,), WHOLE_SERVERS, Ask.MISSING),
+    Row("404", "a missing file", "missing.html", (64,), WHOLE_SERVERS, Ask.MISSING),
     # limit sends each reply by itself, and so is none to who gathers them.
     Row("pipelined", "1 KB, 16 requests pipelined", "1k.txt", (64,), servers=(*WITHOUT_LWAN, "millrace-pipe"), depth=16),
-    Row("tree", "11,439 of a site's 200,000 files, few of them often", "", (64,),
+    Row("tree", "11,439 of a site's 200,000 files, by Zipf's law", "", (64,),
         (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"), root=Root.TREE),
     Row("tmpfs", "10 KB on tmpfs", "10k.txt", (64,), READERS, root=Root.TMPFS),
     Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
-    Row("deploy", "10 KB pages, all of them deployed anew every half second", "", (64,), DEPLOYED, root=Root.DEPLOYED, note=_DEPLOYED_NOTE),
+    Row("deploy", "10 KB pages, all replaced every half second", "", (64,), DEPLOYED, root=Root.DEPLOYED, note=_DEPLOYED_NOTE),
     Row("cold", "80 KB, from the disk", "", (64,), COLD, root=Root.COLD, note=_COLD_NOTE),
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
     Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000, 10_000), cores=tuple(Cores)),

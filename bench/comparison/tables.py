@@ -11,20 +11,20 @@ CONTROLS = ("limit", "nginx")
 TITLES = {row.name: row.title for row in ROWS}
 
 LEGEND = "\n".join([
-    "CPU: time of the server's core for each request in microseconds, with what the kernel does for it; of both cores, the time of its",
-    "processes. Load: time of the load's core for each request. Over the loopback some of a server's work is there: what waits until the",
-    "client has room is sent by the kernel as the client makes it, on the client's core. So with large bodies a server that fills windows",
-    "later may cost its own core less, and both together more; `with the load's core` is the ratio of both cores' time.",
+    "CPU: time of the server's core for each request in microseconds, including the kernel's work for it; with both cores, the time of its",
+    "processes. Load: time of the load's core for each request. Over the loopback some of a server's work happens there: bytes that wait for",
+    "room are sent by the kernel on the client's core as the client reads. So with large bodies a server that fills windows later may cost",
+    "its own core less, and both together more; `with the load's core` is the ratio of both cores' time.",
     "x: CPU over limit's, and nginx's over this one; both are medians of the rounds' ratios, with their quartiles.",
-    "Percentiles are of as much load as goes, so they say how evenly a server treats its connections. `>`: the load was the",
-    "bottleneck, the server could do more; its cost stands. Calls: system calls for each request. Memory: of all its processes, after",
-    "the load. `limit` reads no request and has no file: it is what the kernel alone costs.",
+    "Percentiles are under full load, so they say how evenly a server treats its connections. `>`: the load was the bottleneck; the cost",
+    "is valid. Calls: system calls for each request. Memory: of all its processes, after the load. `limit` reads no request and has no",
+    "file: it is what the kernel alone costs.",
 ])
 
 PACED = "\n".join([
-    "Of `bench/kestrel`: `p99 us, paced` is what all transports have at the same rate, half of what sockets could do at most in that row,",
-    "in the median of windows of a second; beside it the median of the rounds' ratios. `before` is the build before a change that an ADR",
-    "tells of, side by side with the one behind it.",
+    "Of `bench/kestrel`: `p99 us, paced` is measured for all transports at the same rate, half of what sockets could do at most in that row;",
+    "it is the median of windows of a second, and beside it stands the median of the rounds' ratios. `before` is the build before a change",
+    "that an ADR describes, measured side by side with the one after it.",
 ])
 
 

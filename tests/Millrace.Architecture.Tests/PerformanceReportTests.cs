@@ -126,7 +126,7 @@ public sealed class PerformanceReportTests : IDisposable
             Cell("nginx", 2, 10, row: "deploy", more: "\"stale_s\": 0.25"), Cell("h2o", 0, 15, row: "deploy", more: "\"stale_s\": 0.004"),
             Cell("millrace", 0, 20, row: "deploy", more: "\"stale_s\": 1.0"));
 
-        Assert.Contains("| 10 KB pages, all of them deployed anew every half second | 64 | one | nginx (old versions) | 2.00", page,
+        Assert.Contains("| 10 KB pages, all replaced every half second | 64 | one | nginx (old versions) | 2.00", page,
             StringComparison.Ordinal);
         Assert.Contains("deployed anew every half second | 64 | one | h2o | 1.33", page, StringComparison.Ordinal);
         string[] stale = Column(page, "stale s");

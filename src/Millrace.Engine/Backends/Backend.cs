@@ -11,7 +11,7 @@ namespace Millrace.Engine.Backends;
 /// The interface between a reactor and a kernel: operations are submitted under a token and completed, in any order, by
 /// <see cref="Poll"/>. All members are for the reactor's thread, except those marked "any thread". From submission until the terminal
 /// completion is returned the kernel owns an operation's memory, and its descriptor must stay open.
-/// <para>An abstract class rather than a struct generic: see docs/adr/0001-backend-seam.md for the figures.</para>
+/// <para>An abstract class rather than a struct generic: see docs/adr/0001-backend-is-an-abstract-class.md for the figures.</para>
 /// </summary>
 internal abstract unsafe class Backend : ITrimmable, IDisposable
 {

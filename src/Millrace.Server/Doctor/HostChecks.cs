@@ -231,7 +231,7 @@ internal static class HostChecks
         if (host.HasKernelTls is { } hasIt)
         {
             string text = hasIt ? "Available, but not used" : "Not available, and not needed";
-            yield return Finding.Ok($"{text}: OpenSSL encrypts (docs/adr/0008-kernel-tls.md)");
+            yield return Finding.Ok($"{text}: OpenSSL encrypts (docs/adr/0008-no-kernel-tls-yet.md)");
         }
     }
 
