@@ -80,65 +80,43 @@ internal sealed class PasswordFile
     /// <summary>Returns a new table, or the present one if the content is the same.</summary>
     private PasswordTable Read()
     {
-        using SafeFileHandle file = Open();
-        FileState state = StateOf(file);
-        if (state.Type != FileType.Regular)
-        {
-            throw Refused("is not a regular file", "Name the file that htpasswd wrote.");
-        }
-
-        if (_isSettled && state == _state)
+        using SafeFileHandle handle = Open();
+        int fd = (int)handle.DangerousGetHandle();
+        if (_isSettled && FileState.Read(fd, out FileState present) == 0 && present == _state)
         {
             return _table;
         }
 
-        if (state.Size > BytesMax)
+        WholeFile file = FileContent.ReadWhole(fd, BytesMax, attemptsMax: 1);
+        if (file.Outcome != ReadOutcome.Read)
         {
-            throw Refused($"has {state.Size} bytes, more than {BytesMax}", "Name the file that htpasswd wrote.");
+            throw file.Outcome switch
+            {
+                ReadOutcome.NotRegular => Refused("is not a regular file", "Name the file that htpasswd wrote."),
+                ReadOutcome.TooLarge => Refused(
+                    $"has {file.State.Size} bytes, more than {BytesMax}", "Name the file that htpasswd wrote."),
+                ReadOutcome.Failed => Refused($"cannot be read ({Errno.Describe(-file.Error)})", "Check its file system."),
+                _ => Refused("changed while it was read", "It is read again within a second."),
+            };
         }
 
-        long checkedAtNs = WallClock.NowNs;
-        byte[] content = Content(file, state);
-        _state = state;
-        _isSettled = state.IsSettledAt(checkedAtNs);
-        return _table.Digest.AsSpan().SequenceEqual(PasswordTable.DigestOf(content))
+        _state = file.State;
+        _isSettled = file.State.IsSettledAt(file.CheckedAtNs);
+        return _table.Digest.AsSpan().SequenceEqual(PasswordTable.DigestOf(file.Bytes))
             ? _table
-            : PasswordFileParser.Parse(_path, content, _library);
+            : PasswordFileParser.Parse(_path, file.Bytes, _library);
     }
 
     private SafeFileHandle Open()
     {
-        byte[] pathZ = CString.Of(_path);
         // Without O_NONBLOCK, a FIFO at this path would block the thread indefinitely.
-        var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.NonBlock | OpenFlags.CloseOnExec };
-        int fd = FileCalls.OpenAt2(FileCalls.WorkingDirectory, pathZ, how);
+        int fd = FileContent.Open(CString.Of(_path), OpenFlags.ReadOnly | OpenFlags.NonBlock);
         return fd >= 0 ? new SafeFileHandle(fd, ownsHandle: true) : throw (-fd switch
         {
             Errno.ENOENT => Refused("does not exist", "Create it with 'htpasswd -B -c FILE USER'."),
             Errno.EACCES => Refused("may not be read by this user", "Grant read permission on it and search permission on its parents."),
             _ => Refused($"cannot be opened ({Errno.Describe(fd)})", "Check the path."),
         });
-    }
-
-    private FileState StateOf(SafeFileHandle file)
-    {
-        int result = FileState.Read((int)file.DangerousGetHandle(), out FileState state);
-        return result == 0 ? state : throw Refused($"cannot be checked ({Errno.Describe(result)})", "Check its file system.");
-    }
-
-    private byte[] Content(SafeFileHandle file, in FileState before)
-    {
-        byte[] content = new byte[before.Size];
-        long result = FileContent.Read((int)file.DangerousGetHandle(), content);
-        if (result < 0)
-        {
-            throw Refused($"cannot be read ({Errno.Describe((int)result)})", "Check its file system.");
-        }
-
-        // A mix of two versions could parse without an error.
-        return result == content.Length && StateOf(file) == before
-            ? content
-            : throw Refused("changed while it was read", "It is read again within a second.");
     }
 
     private SiteException Refused(string predicate, string remedy) => new($"The password file '{_path}' {predicate}.", remedy);

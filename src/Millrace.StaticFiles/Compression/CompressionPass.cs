@@ -153,6 +153,5 @@ internal enum PassOutcome
     /// <summary>The site changed meanwhile; another pass is needed.</summary>
     Superseded,
 
-    /// <summary>It was stopped.</summary>
     Stopped,
 }

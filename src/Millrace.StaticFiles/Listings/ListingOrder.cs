@@ -81,7 +81,6 @@ internal readonly record struct ListingOrder(ListingColumn Column, SortDirection
     private static int Fold(byte value) => value is >= (byte)'A' and <= (byte)'Z' ? value | 0x20 : value;
 }
 
-/// <summary>The column that a listing is sorted by.</summary>
 internal enum ListingColumn : byte
 {
     Name,

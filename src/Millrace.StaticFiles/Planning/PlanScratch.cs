@@ -23,7 +23,6 @@ internal sealed class PlanScratch
     /// <summary>Collects the paths that a plan depends on, found or not; normally null.</summary>
     public HashSet<byte[]>? LookedUpPaths { get; init; }
 
-    /// <summary>Memory for ranges.</summary>
     public Span<ByteRange> Ranges => _ranges;
 
     public ReadOnlySpan<PlanField> Fields => _fields.AsSpan(0, _fieldCount);
@@ -79,7 +78,6 @@ internal sealed class PlanScratch
 /// <summary>A field of the response beside those of its asset and of the site's rules.</summary>
 internal readonly record struct PlanField(PlanFieldName Name, int Start, int Length);
 
-/// <summary>The fields that a plan can add.</summary>
 internal enum PlanFieldName : byte
 {
     Allow,

@@ -40,7 +40,6 @@ internal sealed class CorsPolicy
     /// <summary>Whether <see cref="TryAllow"/> must be called for each request.</summary>
     public bool DependsOnOrigin { get; }
 
-    /// <summary>The fields of every response.</summary>
     public IReadOnlyList<Field> Fields { get; }
 
     /// <summary>The fields of the 204 to a preflight: OPTIONS with Origin and Access-Control-Request-Method.</summary>

@@ -52,7 +52,6 @@ internal readonly record struct FieldEdit(FieldEditKind Kind, Field Field)
         return new FieldEdit(kind, field);
     }
 
-    /// <summary>A field of an option.</summary>
     public static FieldEdit OfOption(Field field) => new(FieldEditKind.Replace, field);
 }
 

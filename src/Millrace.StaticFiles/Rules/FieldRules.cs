@@ -156,7 +156,6 @@ internal sealed class FieldRules
     }
 }
 
-/// <summary>Edits of the fields of responses whose path matches a pattern.</summary>
 internal sealed record FieldBlock(PathPattern Pattern, IReadOnlyList<FieldEdit> Edits);
 
 /// <summary>The kind of a response, as far as its fields depend on it.</summary>

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using Millrace.Http;
 
@@ -17,21 +16,17 @@ internal sealed class LocationTemplate(
     /// <summary>Whether it leads to this site, at any host.</summary>
     public bool IsOnSite => authority.Length == 0;
 
-    public static bool TryParse(
-        string text,
-        List<string> captureNames,
-        [NotNullWhen(true)] out LocationTemplate? template,
-        [NotNullWhen(false)] out RuleProblem? problem)
+    /// <summary>Null, or why the text is not a Location.</summary>
+    public static RuleProblem? Parse(string text, List<string> captureNames, out LocationTemplate? template)
     {
         template = null;
         if (!UrlHost.TryEncode(text, out text, out string? reason))
         {
-            problem = new RuleProblem(
+            return new RuleProblem(
                 $"The host of the target '{FieldValidation.Shown(text)}' cannot be sent: {reason}.", "Write its A-labels (xn--...).");
-            return false;
         }
 
-        problem = FindAuthority(text, out int authorityEnd);
+        RuleProblem? problem = FindAuthority(text, out int authorityEnd);
         string remaining = text[authorityEnd..];
         int hash = remaining.IndexOf('#', StringComparison.Ordinal);
         string fragment = hash < 0 ? "" : remaining[(hash + 1)..];
@@ -44,14 +39,9 @@ internal sealed class LocationTemplate(
         problem ??= TargetPart.Split(path, captureNames, EncodePath, out ofPath)
             ?? TargetPart.Split(query, captureNames, EncodeQuery, out ofQuery)
             ?? TargetPart.Split(fragment, captureNames, EncodeQuery, out ofFragment);
-        if (problem is not null)
-        {
-            return false;
-        }
-
-        template = new LocationTemplate(
-            Encoding.ASCII.GetBytes(text[..authorityEnd]), ofPath, ofQuery, ofFragment, hasQuery: question >= 0);
-        return true;
+        byte[] ofAuthority = Encoding.ASCII.GetBytes(text[..authorityEnd]);
+        template = problem is null ? new LocationTemplate(ofAuthority, ofPath, ofQuery, ofFragment, hasQuery: question >= 0) : null;
+        return problem;
     }
 
     /// <summary>

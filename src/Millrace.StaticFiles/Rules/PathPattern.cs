@@ -200,13 +200,11 @@ internal readonly struct PatternToken(PatternTokenKind kind)
 
     public PatternTokenKind Kind => kind;
 
-    /// <summary>The bytes of a literal.</summary>
     public byte[] Bytes { get; private init; } = [];
 
     /// <summary>For a placeholder: how many bytes of its segment the following tokens need.</summary>
     public int SuffixBytes { get; private init; }
 
-    /// <summary>For a placeholder: the index of its capture.</summary>
     public int Capture { get; private init; }
 
     public int BytesMin => Kind == PatternTokenKind.Literal ? Bytes.Length : 1;

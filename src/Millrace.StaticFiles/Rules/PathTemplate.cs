@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Text;
 
 namespace Millrace.StaticFiles.Rules;
@@ -9,30 +8,27 @@ namespace Millrace.StaticFiles.Rules;
 /// </summary>
 internal sealed class PathTemplate(TargetPart[] parts)
 {
-    public static bool TryParse(
-        string text,
-        List<string> captureNames,
-        [NotNullWhen(true)] out PathTemplate? template,
-        [NotNullWhen(false)] out RuleProblem? problem)
+    /// <summary>Null, or why the text is not a path of the site.</summary>
+    public static RuleProblem? Parse(string text, List<string> captureNames, out PathTemplate? template)
     {
         template = null;
         if (!TargetPart.IsPath(text))
         {
-            problem = new RuleProblem(
+            return new RuleProblem(
                 $"The target '{FieldValidation.Shown(text)}' is not a path of this site: fetching from other hosts is not supported.",
                 "Write /path, or redirect with status 301, 302, 303, 307 or 308.");
-            return false;
         }
 
         int end = text.AsSpan().IndexOfAny('?', '#');
-        problem = TargetPart.Split(end < 0 ? text : text[..end], captureNames, QueryText.DecodePath, out TargetPart[] split);
+        RuleProblem? problem = TargetPart.Split(
+            end < 0 ? text : text[..end], captureNames, QueryText.DecodePath, out TargetPart[] split);
         if (Array.Exists(split, static part => part.Literal?.Contains((byte)0) == true))
         {
             problem = new RuleProblem($"The target '{FieldValidation.Shown(text)}' holds a zero byte.", "Leave it out.");
         }
 
         template = problem is null ? new PathTemplate(split) : null;
-        return template is not null;
+        return problem;
     }
 
     /// <summary>

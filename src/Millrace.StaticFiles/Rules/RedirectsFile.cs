@@ -50,6 +50,12 @@ internal static class RedirectLine
     public static bool TryParse(
         string line, int defaultStatus, [NotNullWhen(true)] out RedirectRule? rule, [NotNullWhen(false)] out RuleProblem? problem)
     {
+        problem = Parse(line, defaultStatus, out rule);
+        return rule is not null;
+    }
+
+    private static RuleProblem? Parse(string line, int defaultStatus, out RedirectRule? rule)
+    {
         rule = null;
         string[] words = line.Split(Blanks, StringSplitOptions.RemoveEmptyEntries);
 
@@ -57,32 +63,32 @@ internal static class RedirectLine
         words = [.. words.TakeWhile(word => word[0] != '#')];
         if (words.Length == 0)
         {
-            problem = new RuleProblem("The rule is empty.", "Write FROM TO, as /old /new.");
-            return false;
+            return new RuleProblem("The rule is empty.", "Write FROM TO, as /old /new.");
         }
 
         if (UrlHost.StartIn(words[0]) > 0)
         {
-            problem = RuleProblem.HostRule;
-            return false;
+            return RuleProblem.HostRule;
         }
 
         int to = FindTarget(words);
         string target = to < words.Length && !IsStatus(words[to]) ? words[to] : "";
         if (target.Length > 0 && target[0] != '/' && UrlHost.StartIn(target) == 0)
         {
-            problem = LocationTemplate.NoTarget(target);
-            return false;
+            return LocationTemplate.NoTarget(target);
         }
 
-        if (!TryReadQuery(words[0], words[1..to], out string from, out List<QueryCondition> query, out problem)
-            || !TryReadStatus(words[(target.Length == 0 ? to : to + 1)..], defaultStatus, out int status, out bool forced, out problem))
+        string[] end = words[(target.Length == 0 ? to : to + 1)..];
+        bool hasStatus = end.Length > 0 && IsStatus(end[0]);
+        RuleProblem? problem = ReadQuery(words[0], words[1..to], out string from, out List<QueryCondition> query)
+            ?? RefuseConditions(hasStatus ? end[1..] : end);
+        if (problem is null)
         {
-            return false;
+            int status = hasStatus ? int.Parse(end[0].AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture) : defaultStatus;
+            rule = new RedirectRule(from, target, status) { Forced = hasStatus && end[0].Length == 4, Query = query };
         }
 
-        rule = new RedirectRule(from, target, status) { Forced = forced, Query = query };
-        return true;
+        return problem;
     }
 
     /// <summary>The index of the first word that is a target or, if there is none, a status; the length if there is neither.</summary>
@@ -100,26 +106,15 @@ internal static class RedirectLine
         return words.Length;
     }
 
-    private static bool TryReadStatus(
-        string[] words, int defaultStatus, out int status, out bool forced, [NotNullWhen(false)] out RuleProblem? problem)
-    {
-        bool isReported = words.Length > 0 && IsStatus(words[0]);
-        status = isReported ? int.Parse(words[0].AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture) : defaultStatus;
-        forced = isReported && words[0].Length == 4;
-        string[] conditions = isReported ? words[1..] : words;
-        problem = conditions.Length == 0
-            ? null
-            : new RuleProblem(
-                $"'{FieldValidation.Shown(conditions[0])}' after the target is not supported.",
-                "Leave conditions (Country=, Language=, Role=, Cookie=) out: the server knows paths and query parameters only.");
-        return problem is null;
-    }
+    private static RuleProblem? RefuseConditions(string[] words) => words.Length == 0
+        ? null
+        : new RuleProblem(
+            $"'{FieldValidation.Shown(words[0])}' after the target is not supported.",
+            "Leave conditions (Country=, Language=, Role=, Cookie=) out: the server knows paths and query parameters only.");
 
-    private static bool TryReadQuery(
-        string first, string[] words, out string from, out List<QueryCondition> query, [NotNullWhen(false)] out RuleProblem? problem)
+    private static RuleProblem? ReadQuery(string first, string[] words, out string from, out List<QueryCondition> query)
     {
         query = [];
-        problem = null;
         int question = first.IndexOf('?', StringComparison.Ordinal);
         from = question < 0 ? first : first[..question];
         string[] inPath = question < 0 ? [] : first[(question + 1)..].Split('&', StringSplitOptions.RemoveEmptyEntries);
@@ -128,15 +123,14 @@ internal static class RedirectLine
             int equals = word.IndexOf('=', StringComparison.Ordinal);
             if (equals <= 0)
             {
-                problem = new RuleProblem(
+                return new RuleProblem(
                     $"'{FieldValidation.Shown(word)}' is not a query parameter.", "Write name=value, or name=:placeholder.");
-                return false;
             }
 
             query.Add(new QueryCondition(Uri.UnescapeDataString(word[..equals]), Uri.UnescapeDataString(word[(equals + 1)..])));
         }
 
-        return true;
+        return null;
     }
 
     private static bool IsStatus(string word) => word is [>= '0' and <= '9', >= '0' and <= '9', >= '0' and <= '9'] or

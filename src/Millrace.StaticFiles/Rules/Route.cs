@@ -31,11 +31,11 @@ internal sealed class Route(
         PathTemplate? path = null;
         if (problem is null && IsRedirect(rule.Status))
         {
-            _ = LocationTemplate.TryParse(rule.To, names, out location, out problem);
+            problem = LocationTemplate.Parse(rule.To, names, out location);
         }
         else if (problem is null && rule.To.Length > 0)
         {
-            _ = PathTemplate.TryParse(rule.To, names, out path, out problem);
+            problem = PathTemplate.Parse(rule.To, names, out path);
         }
 
         route = problem is null ? new Route(rule, from, requiredQuery, location, path) : null;
@@ -156,7 +156,6 @@ internal sealed class Route(
     }
 }
 
-/// <summary>The result of matching redirects and rewrites.</summary>
 internal enum RuleMatch
 {
     /// <summary>No match: the request is answered as without rules.</summary>
@@ -175,7 +174,6 @@ internal enum RuleMatch
     TooLong,
 }
 
-/// <summary>When a rule is applied.</summary>
 internal enum RulePhase
 {
     /// <summary>Before the file lookup: forced rules ("301!").</summary>

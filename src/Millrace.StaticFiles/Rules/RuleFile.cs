@@ -62,7 +62,6 @@ internal ref struct TextLines(ReadOnlySpan<byte> text)
 {
     private ReadOnlySpan<byte> _remaining = text.StartsWith("\uFEFF"u8) ? text[3..] : text;
 
-    /// <summary>The number of the current line, from 1.</summary>
     public int Number { get; private set; }
 
     public ReadOnlySpan<byte> Current { get; private set; }
@@ -125,6 +124,5 @@ internal static class RuleLimits
     /// <summary>Longer than Netlify and Cloudflare allow (2,000), with room for the longest value.</summary>
     public const int LineBytesMax = 16 * 1024;
 
-    /// <summary>Warnings kept for each file.</summary>
     public const int WarningsMax = 100;
 }

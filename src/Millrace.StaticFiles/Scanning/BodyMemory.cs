@@ -37,7 +37,6 @@ internal readonly unsafe struct BodyMemory(byte* address, int pages, long bytes)
     /// <summary>The memory file that it maps from the start; <see cref="Asset.NoDescriptor"/> for ordinary memory.</summary>
     public int Pages => pages;
 
-    /// <summary>The bytes of the body.</summary>
     public long Bytes => bytes;
 
     public bool HasPages => Pages != Asset.NoDescriptor;
@@ -59,7 +58,6 @@ internal readonly unsafe struct BodyMemory(byte* address, int pages, long bytes)
         return new BodyMemory(address, Asset.NoDescriptor, bodyBytes);
     }
 
-    /// <summary>The memory of an asset's body.</summary>
     public static BodyMemory Of(Asset asset) => new(asset.InMemoryBodyAddress, asset.Descriptor, asset.Size);
 
     public Span<byte> Body => new(Address, (int)Bytes);

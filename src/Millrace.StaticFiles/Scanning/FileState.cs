@@ -43,6 +43,20 @@ internal readonly record struct FileState
     public static int Read(int fd, out FileState state) =>
         Take(FileCalls.StatDescriptor(fd, Wanted, out Statx statx), statx, out state);
 
+    /// <summary>The state of a file that was opened for this alone; closes it. 0 or -errno, also that of the open.</summary>
+    public static int ReadAndClose(int fd, out FileState state)
+    {
+        if (fd < 0)
+        {
+            state = default;
+            return fd;
+        }
+
+        int result = Read(fd, out state);
+        _ = FileCalls.Close(fd);
+        return result;
+    }
+
     /// <summary>The state of a directory entry, of the symlink itself if it is one, and the file's link count. 0 or -errno.</summary>
     public static int ReadEntry(int directoryFd, ReadOnlySpan<byte> nameZ, out FileState state, out uint linkCount)
     {
@@ -77,9 +91,13 @@ internal readonly record struct FileState
     }
 }
 
-/// <summary>Reads files from their start, restarting after EINTR.</summary>
+/// <summary>Opens files by name, and reads them from their start, restarting after EINTR.</summary>
 internal static unsafe class FileContent
 {
+    /// <summary>Opens what a path, relative to the working directory, leads to. A descriptor or -errno.</summary>
+    public static int Open(ReadOnlySpan<byte> pathZ, ulong flags) =>
+        FileCalls.OpenAt2(FileCalls.WorkingDirectory, pathZ, new OpenHow { Flags = flags | OpenFlags.CloseOnExec });
+
     /// <summary>The number of bytes read, less than requested if the file ends before; or -errno.</summary>
     public static long Read(int fd, Span<byte> buffer)
     {
@@ -116,6 +134,37 @@ internal static unsafe class FileContent
     public static bool TryReadUnchanged(int fd, in FileState expected, Span<byte> content) =>
         Read(fd, content) == content.Length && FileState.Read(fd, out FileState after) == 0 && after == expected;
 
+    /// <summary>Reads a small file whole, again while its states before and after differ: a mix of two versions could parse.</summary>
+    public static WholeFile ReadWhole(int fd, int bytesMax, int attemptsMax)
+    {
+        WholeFile file = default;
+        for (int attempt = 0; attempt < attemptsMax && file.Outcome is ReadOutcome.ChangedDuringRead; attempt++)
+        {
+            file = new WholeFile { CheckedAtNs = WallClock.NowNs };
+            int error = FileState.Read(fd, out FileState state);
+            file = file with { State = state, Error = -error };
+            if (error < 0 || state.Type != FileType.Regular || state.Size > bytesMax)
+            {
+                ReadOutcome refusal = error < 0 ? ReadOutcome.Failed
+                    : state.Type != FileType.Regular ? ReadOutcome.NotRegular
+                    : ReadOutcome.TooLarge;
+                return file with { Outcome = refusal };
+            }
+
+            byte[] bytes = new byte[state.Size];
+            long read = Read(fd, bytes);
+            if (read < 0)
+            {
+                return file with { Outcome = ReadOutcome.Failed, Error = (int)-read };
+            }
+
+            bool isWhole = read == state.Size && FileState.Read(fd, out FileState after) == 0 && after == state;
+            file = isWhole ? file with { Outcome = ReadOutcome.Read, Bytes = bytes } : file;
+        }
+
+        return file;
+    }
+
     /// <summary>Reads a file in chunks and appends them to a digest. Returns as <see cref="Read(int, Span{byte})"/>.</summary>
     public static long ReadInto(int fd, Span<byte> buffer, long bytesWanted, ContentDigest digest)
     {
@@ -142,6 +191,20 @@ internal static unsafe class FileContent
             return done;
         }
     }
+}
+
+/// <summary>A small file as it was read, with its state and a time before it was read.</summary>
+internal readonly record struct WholeFile(ReadOutcome Outcome, byte[] Bytes, FileState State, long CheckedAtNs, int Error);
+
+internal enum ReadOutcome
+{
+    ChangedDuringRead,
+    Read,
+    NotRegular,
+    TooLarge,
+
+    /// <summary>With the errno in <see cref="WholeFile.Error"/>.</summary>
+    Failed,
 }
 
 /// <summary>The clock that file times are compared with.</summary>

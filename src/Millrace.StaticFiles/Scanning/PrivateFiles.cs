@@ -149,8 +149,7 @@ internal sealed class PrivateFiles : IDisposable
     /// <summary>A path that cannot be followed any more (the process may have changed its user) keeps the file it led to.</summary>
     private void Pin(string path)
     {
-        var how = new OpenHow { Flags = OpenFlags.Path | OpenFlags.CloseOnExec };
-        int fd = FileCalls.OpenAt2(FileCalls.WorkingDirectory, CString.Of(path), how);
+        int fd = FileContent.Open(CString.Of(path), OpenFlags.Path);
         if (fd < 0)
         {
             return;

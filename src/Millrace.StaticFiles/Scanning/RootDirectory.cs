@@ -61,19 +61,8 @@ internal sealed class RootDirectory(int fd, byte[] nameZ) : IDisposable
     /// <summary>
     /// The state of what a path leads to, without opening it for I/O (O_PATH): no driver runs, and no FIFO writer wakes. 0 or -errno.
     /// </summary>
-    public int Stat(ReadOnlySpan<byte> relativePathZ, out FileState state)
-    {
-        int pathFd = Open(relativePathZ, OpenFlags.Path | OpenFlags.CloseOnExec);
-        if (pathFd < 0)
-        {
-            state = default;
-            return pathFd;
-        }
-
-        int result = FileState.Read(pathFd, out state);
-        _ = FileCalls.Close(pathFd);
-        return result;
-    }
+    public int Stat(ReadOnlySpan<byte> relativePathZ, out FileState state) =>
+        FileState.ReadAndClose(Open(relativePathZ, OpenFlags.Path | OpenFlags.CloseOnExec), out state);
 
     /// <summary>The state of what the root's name leads to now, possibly another directory. 0 or -errno.</summary>
     public int StatByName(out FileState state) => FileState.ReadPath(nameZ, out state);

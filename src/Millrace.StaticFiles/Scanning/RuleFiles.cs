@@ -81,7 +81,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
             : new FileState { Size = ReadAgain.Size + result };
     }
 
-    /// <summary>Reads a file until its state before and after are equal. A missing file is empty.</summary>
+    /// <summary>A missing file is empty.</summary>
     private RuleFile Read(ReadOnlySpan<byte> pathZ)
     {
         long openedAtNs = WallClock.NowNs;
@@ -96,33 +96,15 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
 
         try
         {
-            for (int attempt = 0; attempt < AttemptsMax; attempt++)
+            WholeFile file = FileContent.ReadWhole(fd, BytesMax, AttemptsMax);
+            return file.Outcome switch
             {
-                long checkedAtNs = WallClock.NowNs;
-                if (FileState.Read(fd, out FileState before) == 0 && before.Type != FileType.Regular)
-                {
-                    return default;
-                }
-
-                if (before.Size > BytesMax)
-                {
-                    return new RuleFile([], Settled(before, checkedAtNs), SkipReason.TooLarge);
-                }
-
-                byte[] bytes = new byte[before.Size];
-                long read = FileContent.Read(fd, bytes);
-                if (read < 0)
-                {
-                    return Unreadable((int)-read, before, checkedAtNs);
-                }
-
-                if (read == before.Size && FileState.Read(fd, out FileState after) == 0 && after == before)
-                {
-                    return new RuleFile(bytes, Settled(before, checkedAtNs), null);
-                }
-            }
-
-            return new RuleFile([], ReadAgain, SkipReason.ChangedDuringRead);
+                ReadOutcome.Read => new RuleFile(file.Bytes, Settled(file.State, file.CheckedAtNs), null),
+                ReadOutcome.NotRegular => default,
+                ReadOutcome.TooLarge => new RuleFile([], Settled(file.State, file.CheckedAtNs), SkipReason.TooLarge),
+                ReadOutcome.Failed => Unreadable(file.Error, file.State, file.CheckedAtNs),
+                _ => new RuleFile([], ReadAgain, SkipReason.ChangedDuringRead),
+            };
         }
         finally
         {

@@ -10,10 +10,8 @@ namespace Millrace.StaticFiles.Scanning;
 /// </summary>
 internal sealed class ScanProgress : IDisposable
 {
-    /// <summary>A scan is reported after this time.</summary>
     public static readonly TimeSpan FirstReportAfter = TimeSpan.FromSeconds(2);
 
-    /// <summary>It is reported again at this interval.</summary>
     public static readonly TimeSpan ReportInterval = TimeSpan.FromSeconds(10);
 
     private readonly TimeProvider _clock;

@@ -8,12 +8,8 @@ namespace Millrace.StaticFiles.Snapshots;
 /// Finds array indexes by the hashes of the items: open addressing, at most half full, so that linear probing meets 1.5 slots for a hit and
 /// 2.5 for a miss, within one cache line. Immutable.
 /// </summary>
-internal sealed class HashIndex
+internal sealed class HashIndex(HashIndex.Slot[] slots)
 {
-    private readonly Slot[] _slots;
-
-    private HashIndex(Slot[] slots) => _slots = slots;
-
     public static HashIndex Of<T>(ReadOnlySpan<T> items, Func<T, ulong> hashOf)
     {
         var slots = new Slot[BitOperations.RoundUpToPowerOf2((uint)Math.Max(1, 2 * items.Length))];
@@ -34,7 +30,7 @@ internal sealed class HashIndex
     }
 
     /// <summary>The indexes whose hash matches in its slot and 32 more bits; the caller compares the items.</summary>
-    public Candidates Find(ulong hash) => new(_slots, hash);
+    public Candidates Find(ulong hash) => new(slots, hash);
 
     private static uint TagOf(ulong hash) => (uint)(hash >> 32);
 

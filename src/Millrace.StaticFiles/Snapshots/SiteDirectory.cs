@@ -88,11 +88,9 @@ internal sealed class SiteDirectory
         && Aliases.Count == other.Aliases.Count
         && Aliases.Zip(other.Aliases).All(static pair => pair.First.IsSameAs(pair.Second));
 
-    /// <summary>The alias of a name, or null.</summary>
     public DirectoryAlias? FindAlias(ReadOnlySpan<byte> name) =>
         Snapshots.SitePath.IndexOfName(Aliases, static alias => alias.Path, name) is >= 0 and int index ? Aliases[index] : null;
 
-    /// <summary>The file of a name, or null.</summary>
     public Asset? Find(ReadOnlySpan<byte> name)
     {
         if (name.Length > Snapshots.SitePath.NameBytesMax)

@@ -1,21 +1,15 @@
 namespace Millrace.StaticFiles.Snapshots;
 
 /// <summary>The entries that a snapshot skipped, for the log: at most a hundred, those that lack permissions first. Immutable.</summary>
-internal sealed class SkippedLog
+internal sealed class SkippedLog((SitePath Directory, SkippedEntry Entry)[] kept)
 {
     public const int KeptMax = 100;
 
     public static readonly SkippedLog Empty = new([]);
 
-    private readonly (SitePath Directory, SkippedEntry Entry)[] _kept;
+    private readonly (SitePath Directory, SkippedEntry Entry)[] _kept = kept;
 
-    private SkippedLog((SitePath Directory, SkippedEntry Entry)[] kept)
-    {
-        _kept = kept;
-        Entries = [.. kept.Select(item => item.Entry)];
-    }
-
-    public IReadOnlyList<SkippedEntry> Entries { get; }
+    public IReadOnlyList<SkippedEntry> Entries { get; } = [.. kept.Select(static item => item.Entry)];
 
     /// <summary>The log without the entries of some directories, and with newly noted entries.</summary>
     public SkippedLog With(IReadOnlyCollection<(SitePath Directory, SkippedEntry Entry)> noted, Func<SitePath, bool> isOutdated) =>

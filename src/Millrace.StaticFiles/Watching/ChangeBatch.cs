@@ -44,9 +44,15 @@ internal sealed class ChangeBatch
         Note(nowMs);
     }
 
-    /// <summary>Adds a changed entry of a directory.</summary>
+    /// <summary>Adds a changed entry of a directory; without a name, anything in it may have changed.</summary>
     public void Add(byte[] directoryPath, ReadOnlySpan<byte> name, long nowMs)
     {
+        if (name.IsEmpty)
+        {
+            Add(directoryPath, nowMs);
+            return;
+        }
+
         if (!_directories.TryGetValue(directoryPath, out HashSet<byte[]>? names))
         {
             names = new HashSet<byte[]>(BytesComparer.Instance);
@@ -65,7 +71,6 @@ internal sealed class ChangeBatch
         Note(nowMs);
     }
 
-    /// <summary>Adds the whole site.</summary>
     public void AddWhole(long nowMs)
     {
         _isWhole = true;

@@ -14,37 +14,24 @@ internal delegate bool PathWatchCallback(int directoryFd, ReadOnlySpan<byte> nam
 /// change that could lead the path elsewhere. Owns the descriptor of the current directory.
 /// </summary>
 /// <remarks>What it finds is never served, so a rename that races with ".." can at worst cause a useless watch.</remarks>
-internal sealed class PathWatch : IDisposable
+internal sealed class PathWatch(int startFd, byte[] path, FileState? boundary, PathWatchCallback onLookup) : IDisposable
 {
     /// <summary>The kernel's own limits: MAXSYMLINKS, PATH_MAX and NAME_MAX.</summary>
     private const int LinksMax = 40;
     private const int PathBytesMax = 4096;
     private const int NameBytesMax = 255;
 
-    private readonly PathWatchCallback _onLookup;
-
-    /// <summary>The directory that the path must not leave (RESOLVE_BENEATH); null for no limit.</summary>
-    private readonly FileState? _boundary;
-
-    private int _fd;
-    private byte[] _remaining;
+    private int _fd = startFd;
+    private byte[] _remaining = path;
     private int _linkCount;
 
-    private PathWatch(int fd, ReadOnlySpan<byte> path, FileState? boundary, PathWatchCallback onLookup)
-    {
-        _fd = fd;
-        _remaining = path.ToArray();
-        _boundary = boundary;
-        _onLookup = onLookup;
-    }
-
     /// <summary>
-    /// Follows a path from a directory, whose descriptor it closes. 0, or -errno if the path ends early: it leads nowhere, loops, leaves
-    /// the boundary, or the callback returned false (-ECANCELED).
+    /// Follows a path from a directory, whose descriptor it closes, and not beyond the boundary (RESOLVE_BENEATH; null for no limit). 0, or
+    /// -errno if the path ends early: it leads nowhere, loops, leaves the boundary, or the callback returned false (-ECANCELED).
     /// </summary>
     public static int Follow(int startFd, ReadOnlySpan<byte> path, FileState? boundary, PathWatchCallback onLookup)
     {
-        using var watch = new PathWatch(startFd, path, boundary, onLookup);
+        using var watch = new PathWatch(startFd, path.ToArray(), boundary, onLookup);
         return watch.Run();
     }
 
@@ -78,10 +65,10 @@ internal sealed class PathWatch : IDisposable
 
     private int StepUp()
     {
-        if (_boundary is FileState boundary)
+        if (boundary is FileState top)
         {
             int result = FileState.Read(_fd, out FileState current);
-            if (result < 0 || current.IsSameFile(boundary))
+            if (result < 0 || current.IsSameFile(top))
             {
                 return Math.Min(result, -Errno.EXDEV);
             }
@@ -97,7 +84,7 @@ internal sealed class PathWatch : IDisposable
             return -Errno.ENAMETOOLONG;
         }
 
-        if (!_onLookup(_fd, name))
+        if (!onLookup(_fd, name))
         {
             return -Errno.ECANCELED;
         }
@@ -125,7 +112,7 @@ internal sealed class PathWatch : IDisposable
         }
 
         bool isAbsolute = target[0] == '/';
-        if (isAbsolute && _boundary is not null)
+        if (isAbsolute && boundary is not null)
         {
             return -Errno.EXDEV;
         }

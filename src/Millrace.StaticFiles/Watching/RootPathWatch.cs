@@ -30,8 +30,7 @@ internal sealed class RootPathWatch(string root, WatchTable table)
     {
         table.Forget(_dependent);
         MustPoll = false;
-        var how = new OpenHow { Flags = PathWatch.PathFlags };
-        int fd = FileCalls.OpenAt2(FileCalls.WorkingDirectory, _path is [(byte)'/', ..] ? "/\0"u8 : ".\0"u8, how);
+        int fd = FileContent.Open(_path is [(byte)'/', ..] ? "/\0"u8 : ".\0"u8, PathWatch.PathFlags);
         if (fd < 0)
         {
             MustPoll = true;
@@ -62,15 +61,7 @@ internal sealed class RootPathWatch(string root, WatchTable table)
     /// <summary>The state of the directory that the catalog would open; the default if it cannot be opened.</summary>
     private FileState Stat()
     {
-        var how = new OpenHow { Flags = OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.CloseOnExec };
-        int fd = FileCalls.OpenAt2(FileCalls.WorkingDirectory, [.. _path, 0], how);
-        if (fd < 0)
-        {
-            return default;
-        }
-
-        _ = FileState.Read(fd, out FileState state);
-        _ = FileCalls.Close(fd);
+        _ = FileState.ReadAndClose(FileContent.Open([.. _path, 0], OpenFlags.ReadOnly | OpenFlags.Directory), out FileState state);
         return state;
     }
 }

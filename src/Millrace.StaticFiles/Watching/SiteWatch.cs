@@ -33,7 +33,6 @@ internal sealed class SiteWatch : IDisposable
 
     public WatchTable Table { get; }
 
-    /// <summary>Whether the path to the root must be polled.</summary>
     public bool MustPollRoot => _rootPath.MustPoll;
 
     public void Enter(int directoryFd, ReadOnlySpan<byte> path, in FileState state, ChangeBatch batch, long nowMs)

@@ -16,7 +16,7 @@ namespace Millrace.StaticFiles.Watching;
 /// bookkeeping only and is never held while the catalog is called, because a thread that holds the catalog's lock may call in.</para>
 /// <para>Inotify does not report a write through another hard link of a file, nor a mount over a directory.</para>
 /// </remarks>
-internal sealed class TreeWatch : IDirectoryObserver, IDisposable
+internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatchSource? source) : IDirectoryObserver, IDisposable
 {
     private const int RecordsBytes = 64 * 1024;
 
@@ -28,23 +28,13 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 
     private readonly Lock _lock = new();
     private readonly ChangeBatch _batch = new();
-    private readonly string _root;
-    private readonly WatchLog _log;
-    private volatile WatchMode _mode;
+    private volatile WatchMode _mode = mode == WatchMode.Auto ? WatchMode.Inotify : mode;
 
     /// <summary>
     /// Null if nothing is watched (any more). Disposed by the thread, or before that is started by the method that sets it to null.
     /// </summary>
-    private SiteWatch? _site;
+    private SiteWatch? _site = source is null ? null : new SiteWatch(root, mode, source);
     private Thread? _thread;
-
-    private TreeWatch(string root, WatchMode mode, WatchLog log, IWatchSource? source)
-    {
-        _root = root;
-        _log = log;
-        _site = source is null ? null : new SiteWatch(root, mode, source);
-        _mode = mode == WatchMode.Auto ? WatchMode.Inotify : mode;
-    }
 
     /// <summary>How changes are detected now, never <see cref="WatchMode.Auto"/>. Inotify can become Revalidate, which is final.</summary>
     public WatchMode Mode => _mode;
@@ -66,36 +56,30 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         }
     }
 
-    /// <summary>Prepares to watch a site. Never fails: without an inotify instance it uses revalidation.</summary>
-    public static TreeWatch Open(string root, WatchMode mode, ILogger logger)
+    /// <summary>
+    /// Prepares to watch a site, by inotify or a given source, which it then owns. Never fails: without an inotify instance it uses
+    /// revalidation.
+    /// </summary>
+    public static TreeWatch Open(string root, WatchMode mode, ILogger logger, IWatchSource? source = null)
     {
         var log = new WatchLog(logger);
-        if (mode is WatchMode.Revalidate or WatchMode.Off)
+        if (source is not null || mode is WatchMode.Revalidate or WatchMode.Off)
         {
-            return new TreeWatch(root, mode, log, source: null);
+            return new TreeWatch(root, mode, log, source);
         }
 
         int result = Inotify.TryCreate(out Inotify? inotify);
-        if (inotify is not null)
-        {
-            return new TreeWatch(root, mode, log, inotify);
-        }
-
         if (result == -Errno.EMFILE)
         {
             log.OutOfInstances(root);
         }
-        else
+        else if (result < 0)
         {
             log.CannotWatch(root, Errno.Describe(result));
         }
 
-        return new TreeWatch(root, WatchMode.Revalidate, log, source: null);
+        return new TreeWatch(root, inotify is null ? WatchMode.Revalidate : mode, log, inotify);
     }
-
-    /// <summary>As the other overload, with a source that it then owns.</summary>
-    public static TreeWatch Open(string root, WatchMode mode, ILogger logger, IWatchSource source) =>
-        new(root, mode, new WatchLog(logger), source);
 
     /// <summary>Starts to refresh a catalog, which has scanned its site, with all changes since that scan began.</summary>
     public void Start(IRefreshable catalog)
@@ -106,15 +90,15 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             if (_site is SiteWatch site)
             {
                 site.Table.Sweep();
-                _log.Started(_root, site.Table.DirectoryCount, site.Table.WatchCount);
+                log.Started(root, site.Table.DirectoryCount, site.Table.WatchCount);
                 if (site.MustPollRoot)
                 {
-                    _log.PollsRoot(_root, RootPathWatch.PollIntervalMs);
+                    log.PollsRoot(root, RootPathWatch.PollIntervalMs);
                 }
 
                 // Captured now: if the watch is given up before the thread runs, that counts as a change of mode.
-                WatchMode mode = _mode;
-                _thread = new Thread(() => Run(site, catalog, mode)) { IsBackground = true, Name = "millrace-watch" };
+                WatchMode initialMode = _mode;
+                _thread = new Thread(() => Run(site, catalog, initialMode)) { IsBackground = true, Name = "millrace-watch" };
                 _thread.Start();
             }
         }
@@ -188,7 +172,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
         // It works for milliseconds, and changes should not wait for a busy machine. Without the right (CAP_SYS_NICE) it keeps the default
         // niceness.
         _ = ThreadCalls.SetNiceness(Niceness);
-        var refresher = new Refresher(catalog, _root, _log);
+        var refresher = new Refresher(catalog, root, log);
         try
         {
             byte[] records = new byte[RecordsBytes];
@@ -203,7 +187,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 #pragma warning restore CA1031
         {
             _mode = WatchMode.Revalidate;
-            _log.WatchFailed(_root, error);
+            log.WatchFailed(root, error);
         }
 
         lock (_lock)
@@ -248,7 +232,7 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
 
             if (hasOverflowed)
             {
-                _log.Overflowed(_root);
+                log.Overflowed(root);
             }
 
             if (isDue)
@@ -335,13 +319,13 @@ internal sealed class TreeWatch : IDirectoryObserver, IDisposable
             case null:
                 break;
             case { Error: 0 } unreported:
-                _log.FileSystemUnreported(_root, unreported.FileSystem.ToString());
+                log.FileSystemUnreported(root, unreported.FileSystem.ToString());
                 break;
             case { Error: Errno.ENOSPC }:
-                _log.OutOfWatches(_root);
+                log.OutOfWatches(root);
                 break;
             case { Error: int error }:
-                _log.CannotWatch(_root, Errno.Describe(error));
+                log.CannotWatch(root, Errno.Describe(error));
                 break;
         }
     }

@@ -171,14 +171,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
 
         foreach (WatchedDirectory directory in watch.Directories)
         {
-            if (name.IsEmpty)
-            {
-                batch.Add(directory.Path, nowMs);
-            }
-            else
-            {
-                batch.Add(directory.Path, name, nowMs);
-            }
+            batch.Add(directory.Path, name, nowMs);
         }
 
         foreach (DependencyWatch dependent in name.IsEmpty ? watch.AllDependents : watch.DependentsOn(name))
