@@ -30,9 +30,6 @@ internal sealed unsafe class OutputBatch : IDisposable
     private byte* _limit;
     private bool _lastVectorIsOpen;
 
-    /// <summary>Blocks held until all is sent.</summary>
-    private readonly List<SharedBlock> _shared = [];
-
     /// <summary>The parts that are file pages, in order; most batches have none.</summary>
     private readonly List<PagePart> _pages = [];
     private int _firstPages;
@@ -116,15 +113,6 @@ internal sealed unsafe class OutputBatch : IDisposable
         AddVector(memory, count);
         _lastVectorIsOpen = false;
         Bytes += count;
-    }
-
-    /// <summary>As <see cref="WriteReference"/>, for the first bytes of a shared block, which is held until then.</summary>
-    public void WriteShared(SharedBlock block, int count)
-    {
-        Debug.Assert(count <= block.Bytes);
-        block.Hold();
-        _shared.Add(block);
-        WriteReference(block.Address, count);
     }
 
     /// <summary>
@@ -270,12 +258,6 @@ internal sealed unsafe class OutputBatch : IDisposable
 
         Holder = null;
         _blocks.Clear();
-        foreach (SharedBlock block in _shared)
-        {
-            block.Release();
-        }
-
-        _shared.Clear();
         if (_vectorCapacity > VectorsKept)
         {
             ResizeVectors(VectorsAtStart);

@@ -4,7 +4,6 @@ using System.Net;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Engine.Accounting;
 using Millrace.Engine.Backends;
-using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Loop;
@@ -272,11 +271,6 @@ public sealed class Connection
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         Writer.Batch().WriteReference(memory, count);
     }
-
-    /// <summary>
-    /// Writes the first bytes of a block without a copy. Holds the block until the kernel has them or the output is lost.
-    /// </summary>
-    internal void WriteShared(SharedBlock block, int count) => Writer.Batch().WriteShared(block, count);
 
     /// <summary>
     /// As <see cref="WriteReference"/>, for memory that maps a file, from <paramref name="offset"/> of that file on. A socket takes large

@@ -15,13 +15,6 @@ internal sealed class DateField(TimeProvider clock)
     private long _validUntilMs = long.MinValue;
     private long _unixSeconds;
 
-    /// <summary>A number that changes when the Date changes.</summary>
-    public long StampAt(long nowMs)
-    {
-        _ = LineAt(nowMs);
-        return _validUntilMs;
-    }
-
     /// <summary>The second that the Date shows, since 1970.</summary>
     public long UnixSecondsAt(long nowMs)
     {

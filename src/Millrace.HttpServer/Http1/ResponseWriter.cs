@@ -126,11 +126,6 @@ internal readonly ref struct ResponseWriter(
     /// <summary>Returns whether the source is taken over by the body that remains.</summary>
     private bool WritePart(scoped in ResponsePlan plan, in BodySource source, in AssetPart part)
     {
-        if (TryRespondFromCache(plan, source, part))
-        {
-            return false;
-        }
-
         if (source.Asset.Strategy == BodyStrategy.SingleRead)
         {
             // This head may be retracted, so it must not be sent together with earlier flushed output.
@@ -176,55 +171,16 @@ internal readonly ref struct ResponseWriter(
         return includesBody;
     }
 
-    /// <summary>Sends the response from the cache if the whole asset is requested and the response has no fields of its own.</summary>
-    private bool TryRespondFromCache(scoped in ResponsePlan plan, in BodySource source, in AssetPart part)
-    {
-        Asset asset = source.Asset;
-        bool isUsual = plan.Status == PlanStatus.Ok && part.Extent == BodyExtent.Whole && part.State == AssetState.AsPlanned
-            && includesBody && _connectionLine.IsEmpty && reactorState.Scratch.Fields.IsEmpty && connection.Writer.UnflushedBytes == 0;
-        if (!isUsual || !ResponseCache.IsCacheable(asset))
-        {
-            return false;
-        }
-
-        int bytesMax = PlanHead.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch) + (int)asset.Size;
-        if (reactorState.Responses.Find(asset, plan.Fields, reactorState.DateStamp, bytesMax) is not { } cached)
-        {
-            return false;
-        }
-
-        if (!cached.IsWritten)
-        {
-            int headBytes = ComposeHead(cached.Room, plan, part.State, new BodyDescription(asset.Size), out _);
-            asset.InMemoryBody.CopyTo(cached.Room[headBytes..]);
-            cached.Finish(headBytes, (int)asset.Size);
-        }
-
-        RecordHead(plan, part.State, cached.HeadBytes);
-        cached.SendOn(connection);
-        return true;
-    }
-
     private int WriteHead(Span<byte> room, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, out int ownAt)
-    {
-        int bytes = ComposeHead(room, plan, state, body, out ownAt);
-        RecordHead(plan, state, bytes);
-        return bytes;
-    }
-
-    private int ComposeHead(Span<byte> room, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, out int ownAt)
     {
         var writer = new ResponseHeadWriter(room);
         PlanHead.WriteShared(ref writer, plan, state, body);
         ownAt = writer.Written;
         PlanHead.WriteOwn(ref writer, plan, reactorState.Scratch, state);
-        return Finish(ref writer, reactorState, _connectionLine);
-    }
-
-    private void RecordHead(scoped in ResponsePlan plan, AssetState state, int bytes)
-    {
+        int bytes = Finish(ref writer, reactorState, _connectionLine);
         exchange?.SetResponse(plan, state, includesBody);
         exchange?.BeginBody(connection.WrittenBytes + bytes);
+        return bytes;
     }
 }
 

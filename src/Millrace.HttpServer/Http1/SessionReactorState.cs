@@ -66,12 +66,6 @@ internal sealed class SessionReactorState : IDisposable
 
     public ReadOnlySpan<byte> DateLine => _date.LineAt(_reactor.NowMs);
 
-    /// <summary>A number that changes when the Date changes.</summary>
-    public long DateStamp => _date.StampAt(_reactor.NowMs);
-
-    /// <summary>Whole responses that are requested repeatedly.</summary>
-    public ResponseCache Responses { get; } = new();
-
     /// <summary>The Date as an HPACK field.</summary>
     public ReadOnlySpan<byte> DateBlock => _date.BlockAt(_reactor.NowMs);
 
@@ -180,7 +174,6 @@ internal sealed class SessionReactorState : IDisposable
 
     public void Dispose()
     {
-        Responses.Dispose();
         foreach (SiteBinding binding in _bindings)
         {
             binding.Dispose();

@@ -4,8 +4,8 @@ using Millrace.StaticFiles;
 
 namespace Millrace.HttpServer.Tests;
 
-/// <summary>What is asked for again and again, and is answered from one piece of memory.</summary>
-public class CachedResponseTests : SiteFixture
+/// <summary>Repeated requests for one file get the same response, and what differs gets its own.</summary>
+public class RepeatedResponseTests : SiteFixture
 {
     private const int Size = 10_000;
 
@@ -31,7 +31,7 @@ public class CachedResponseTests : SiteFixture
         }
     }
 
-    /// <summary>Each of them right behind the others, twice, so that it could be answered by their image.</summary>
+    /// <summary>Each of them right behind the others, several times.</summary>
     [Theory]
     [InlineData("HEAD /f10000.bin HTTP/1.1", "", 200, 0)]
     [InlineData("GET /f10000.bin HTTP/1.1", "Range: bytes=5-8", 206, 4)]
@@ -97,7 +97,7 @@ public class CachedResponseTests : SiteFixture
         static byte[] Content(int file, int version) => Encoding.ASCII.GetBytes($"{file} {version}".PadRight(5_000 + version, 'x'));
     }
 
-    /// <summary>The image of a second is read by who takes it slowly, and those of the next ones are written meanwhile.</summary>
+    /// <summary>A slow client reads its response while later requests are answered.</summary>
     [Fact]
     public async Task Who_reads_slowly_gets_the_answer_of_its_second()
     {
