@@ -30,6 +30,9 @@ internal sealed class DeferredHead
     /// <summary>The memory of the plan's own fields.</summary>
     public int OwnBytes => _own.Length;
 
+    /// <summary>How often the file was read again because it changed meanwhile.</summary>
+    public int Attempts { get; set; }
+
     /// <summary>Which bytes of the file are promised.</summary>
     public BodyExtent Extent => _part.Extent;
 
@@ -70,7 +73,7 @@ internal sealed class DeferredHead
     {
         _asset = null;
         _fields = FieldSet.Empty;
-        _ownBytes = 0;
+        _ownBytes = Attempts = 0;
     }
 
     private ResponsePlan Planned() =>

@@ -289,45 +289,33 @@ internal sealed class Http2FrameReader(
             return streams.FaultOfClosed(header.StreamId);
         }
 
-        return stream.IsReceived
+        return stream.Request.IsComplete
             ? Http2Fault.OfStream(Http2Error.StreamClosed)
             : TakeBody(stream, header.Length, data.Length, isLast);
     }
 
     private Http2Fault TakeBody(Http2Stream stream, int frameBytes, int dataBytes, bool isLast)
     {
-        if (frameBytes > stream.ReceiveWindow)
+        Http2Fault fault = stream.Request.Take(frameBytes, dataBytes, reactorState.NowMs);
+        if (!fault.IsNone || isLast)
         {
-            return Http2Fault.OfStream(Http2Error.FlowControlError);
+            return fault.IsNone ? streams.EndRequest(stream) : fault;
         }
 
-        stream.ReceiveWindow -= frameBytes;
-        stream.ReceivedBytes += dataBytes;
-        stream.ReceivedAtMs = reactorState.NowMs;
-        if (isLast)
-        {
-            return streams.EndRequest(stream);
-        }
-
-        if (stream.IsBodyAbandoned)
+        if (stream.Request.IsAbandoned)
         {
             // Data that was in transit when the window closed.
             return default;
         }
 
-        if (stream.ContentLength >= 0 && stream.ReceivedBytes > stream.ContentLength)
-        {
-            return Http2Fault.OfStream(Http2Error.ProtocolError);
-        }
-
         // Beyond the skip limit the window stays closed; the stream ends after its response.
-        if (stream.ReceivedBytes > reactorState.Limits.SkippedBodyBytesMax)
+        if (stream.Request.Bytes > reactorState.Limits.SkippedBodyBytesMax)
         {
             streams.AbandonBody(stream);
         }
         else
         {
-            stream.ReceiveWindow = Restore(stream.ReceiveWindow, stream.Id);
+            stream.Request.Window = Restore(stream.Request.Window, stream.Id);
         }
 
         return default;

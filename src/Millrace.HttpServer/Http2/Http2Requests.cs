@@ -103,7 +103,7 @@ internal sealed class Http2Requests(
         var trailers = new TrailerFields(reactorState.HeadLimits.HeadBytesMax);
         Http2Fault fault = blocks.Decode(block, ref trailers);
         return !fault.IsNone ? fault
-            : stream.IsReceived ? Http2Fault.OfStream(Http2Error.StreamClosed)
+            : stream.Request.IsComplete ? Http2Fault.OfStream(Http2Error.StreamClosed)
             : !isLast || trailers.Refusal != FieldsRefusal.None ? Http2Fault.OfStream(Http2Error.ProtocolError)
             : streams.EndRequest(stream);
     }
@@ -216,7 +216,7 @@ internal sealed class Http2Requests(
         }
 
         bool includesBody = head.Method != Method.Head;
-        bool isTooLarge = !stream.IsReceived && head.ContentLength > reactorState.Limits.SkippedBodyBytesMax && plan.Status < 400;
+        bool isTooLarge = !stream.Request.IsComplete && head.ContentLength > reactorState.Limits.SkippedBodyBytesMax && plan.Status < 400;
         if (isTooLarge)
         {
             // Before the response, which may end the stream; the object may then belong to another request.

@@ -173,7 +173,7 @@ internal sealed class Http2ResponseWriter(
         Span<byte> room = BeginHead(stream.Head.BytesMax, out int update);
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
         stream.Head.Report(stream.Exchange);
-        if (stream.Attempts == 0)
+        if (stream.Head.Attempts == 0)
         {
             stream.Head.Write(ref writer);
         }

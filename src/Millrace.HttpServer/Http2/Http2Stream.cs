@@ -25,6 +25,7 @@ internal sealed class Http2Stream
 
     private Connection? _connection;
     private int _heldBytes;
+    private IncomingBody _request;
 
     public Http2Stream() => Read = new PendingWait<int>(() => Streams!.OnRead(this));
 
@@ -34,6 +35,9 @@ internal sealed class Http2Stream
     public int Id { get; private set; }
 
     public StreamPriority Priority { get; set; }
+
+    /// <summary>The body of the request.</summary>
+    public ref IncomingBody Request => ref _request;
 
     public OutgoingBody Body { get; } = new();
 
@@ -58,27 +62,6 @@ internal sealed class Http2Stream
     /// <summary>Whether the whole response is in the output, or none is due.</summary>
     public bool IsAnswered { get; set; }
 
-    /// <summary>Whether the request is complete.</summary>
-    public bool IsReceived { get; set; }
-
-    /// <summary>The body length that the request's head announced; -1 for none.</summary>
-    public long ContentLength { get; set; }
-
-    /// <summary>Whether no more of the request's body is taken or checked.</summary>
-    public bool IsBodyAbandoned { get; set; }
-
-    /// <summary>Bytes of the request's body that arrived and were dropped.</summary>
-    public long ReceivedBytes { get; set; }
-
-    /// <summary>How many bytes of it the client may still send.</summary>
-    public int ReceiveWindow { get; set; }
-
-    /// <summary>When the head arrived.</summary>
-    public long BeganAtMs { get; set; }
-
-    /// <summary>When the last data of the body arrived.</summary>
-    public long ReceivedAtMs { get; set; }
-
     /// <summary>Whether it is closed, and is reused when its read in progress ends.</summary>
     public bool IsGone { get; set; }
 
@@ -87,9 +70,6 @@ internal sealed class Http2Stream
 
     /// <summary>Bytes that count as its read-ahead.</summary>
     public int ReadAheadBytes { get; set; }
-
-    /// <summary>How often its file was read again because it changed meanwhile.</summary>
-    public int Attempts { get; set; }
 
     /// <summary>The request while it waits for something off the reactor before it can be planned.</summary>
     public PendingRequest? Preparation { get; set; }
@@ -160,10 +140,56 @@ internal sealed class Http2Stream
         Preparation = null;
         Exchange = null;
         State = SendState.Idle;
-        IsAnswered = IsReceived = IsBodyAbandoned = IsGone = IsWatched = HasRead = false;
-        SentBytes = SentAtCheck = ReceivedBytes = EndsAt = 0;
-        Attempts = ReadAheadBytes = 0;
+        IsAnswered = IsGone = IsWatched = HasRead = false;
+        SentBytes = SentAtCheck = EndsAt = 0;
+        ReadAheadBytes = 0;
     }
+}
+
+/// <summary>The body of a request: it is counted and dropped, because no response needs it.</summary>
+internal struct IncomingBody(RequestHead head, bool isComplete, long nowMs)
+{
+    /// <summary>The length that the head announced; -1 for none.</summary>
+    private readonly long _announcedBytes =
+        head.Body == BodyFraming.Length || head.Has(FieldName.ContentLength) ? head.ContentLength : -1;
+    private readonly long _beganAtMs = nowMs;
+    private long _receivedAtMs = nowMs;
+
+    /// <summary>Whether the request is complete.</summary>
+    public bool IsComplete { get; private set; } = isComplete;
+
+    /// <summary>Whether no more of it is taken or checked.</summary>
+    public bool IsAbandoned { get; set; }
+
+    /// <summary>How many bytes have arrived.</summary>
+    public long Bytes { get; private set; }
+
+    /// <summary>How many bytes the client may still send.</summary>
+    public int Window { get; set; } = SendQueue.DefaultWindowBytes;
+
+    /// <summary>Counts the data of a frame, and the whole frame for the window.</summary>
+    public Http2Fault Take(int frameBytes, int dataBytes, long nowMs)
+    {
+        if (frameBytes > Window)
+        {
+            return Http2Fault.OfStream(Http2Error.FlowControlError);
+        }
+
+        Window -= frameBytes;
+        Bytes += dataBytes;
+        _receivedAtMs = nowMs;
+        return !IsAbandoned && _announcedBytes >= 0 && Bytes > _announcedBytes ? Http2Fault.OfStream(Http2Error.ProtocolError) : default;
+    }
+
+    public Http2Fault End()
+    {
+        IsComplete = true;
+        return !IsAbandoned && _announcedBytes >= 0 && Bytes != _announcedBytes ? Http2Fault.OfStream(Http2Error.ProtocolError) : default;
+    }
+
+    /// <summary>Whether the client sends it too slowly.</summary>
+    public readonly bool IsLate(long nowMs, HttpServerLimits limits) => !IsComplete
+        && (nowMs - _receivedAtMs >= limits.ReceiveStall.TotalMilliseconds || nowMs - _beganAtMs >= limits.Body.TotalMilliseconds);
 }
 
 /// <summary>What a response waits for.</summary>

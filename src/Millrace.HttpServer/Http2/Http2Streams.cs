@@ -51,10 +51,7 @@ internal sealed class Http2Streams(
     {
         Http2Stream stream = reactorState.Http2.RentStream();
         stream.Begin(this, connection, id, priority, queue.InitialWindow);
-        stream.IsReceived = isReceived;
-        stream.ContentLength = head.Body == BodyFraming.Length || head.Has(FieldName.ContentLength) ? head.ContentLength : -1;
-        stream.ReceiveWindow = SendQueue.DefaultWindowBytes;
-        stream.BeganAtMs = stream.ReceivedAtMs = reactorState.NowMs;
+        stream.Request = new IncomingBody(head, isReceived, reactorState.NowMs);
         table.Add(stream);
         return stream;
     }
@@ -126,14 +123,13 @@ internal sealed class Http2Streams(
     /// <summary>Ends a request whose last byte arrived.</summary>
     public Http2Fault EndRequest(Http2Stream stream)
     {
-        stream.IsReceived = true;
-        if (!stream.IsBodyAbandoned && stream.ContentLength >= 0 && stream.ReceivedBytes != stream.ContentLength)
+        Http2Fault fault = stream.Request.End();
+        if (fault.IsNone)
         {
-            return Http2Fault.OfStream(Http2Error.ProtocolError);
+            CloseIfDone(stream);
         }
 
-        CloseIfDone(stream);
-        return default;
+        return fault;
     }
 
     /// <summary>
@@ -141,7 +137,7 @@ internal sealed class Http2Streams(
     /// </summary>
     public void AbandonBody(Http2Stream stream)
     {
-        stream.IsBodyAbandoned = true;
+        stream.Request.IsAbandoned = true;
         CloseIfDone(stream);
     }
 
@@ -203,11 +199,11 @@ internal sealed class Http2Streams(
             return;
         }
 
-        if (stream.IsReceived)
+        if (stream.Request.IsComplete)
         {
             Close(stream);
         }
-        else if (stream.IsBodyAbandoned)
+        else if (stream.Request.IsAbandoned)
         {
             End(stream, Http2Error.NoError);
         }

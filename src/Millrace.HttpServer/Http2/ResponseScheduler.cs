@@ -119,7 +119,7 @@ internal sealed class ResponseScheduler(
         if (opening == BodyOpening.Opened)
         {
             stream.Head.BecomeWhole();
-            stream.Attempts++;
+            stream.Head.Attempts++;
             Restart(stream);
         }
         else
@@ -146,7 +146,7 @@ internal sealed class ResponseScheduler(
         {
             ChunkState.Short => false,
             _ when !isWhole => change != BodyChange.Rewritten,
-            ChunkState.Next when stream.Attempts > 0 => true,
+            ChunkState.Next when stream.Head.Attempts > 0 => true,
             ChunkState.Next or ChunkState.Last => change == BodyChange.None,
             _ => false,
         };
@@ -155,7 +155,7 @@ internal sealed class ResponseScheduler(
             responses.WriteDeferredHead(stream, FrameFlags.None);
             queue.Enqueue(stream);
         }
-        else if (isWhole && ++stream.Attempts < AttemptsMax)
+        else if (isWhole && ++stream.Head.Attempts < AttemptsMax)
         {
             Restart(stream);
         }

@@ -60,9 +60,7 @@ internal sealed class StreamTimeouts(
             else
             {
                 stream.IsWatched &= IsBlockedByClient(stream.State, isClientReading);
-                if (!stream.IsReceived
-                    && (reactorState.NowMs - stream.ReceivedAtMs >= reactorState.Limits.ReceiveStall.TotalMilliseconds
-                        || reactorState.NowMs - stream.BeganAtMs >= reactorState.Limits.Body.TotalMilliseconds))
+                if (stream.Request.IsLate(reactorState.NowMs, reactorState.Limits))
                 {
                     streams.AbandonBody(stream);
                 }
