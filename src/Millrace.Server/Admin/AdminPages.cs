@@ -136,5 +136,7 @@ internal sealed class AllowedHosts(IReadOnlyList<string> names)
 
     /// <summary>Dotted decimal only: browsers convert every other form of an address to it.</summary>
     private static bool IsAddress(string host) =>
-        host.AsSpan().Count('.') == 3 && IPAddress.TryParse(host, out IPAddress? address) && address.AddressFamily == AddressFamily.InterNetwork;
+        host.AsSpan().Count('.') == 3
+        && IPAddress.TryParse(host, out IPAddress? address)
+        && address.AddressFamily == AddressFamily.InterNetwork;
 }

@@ -262,7 +262,8 @@ internal sealed class ConfigurationReader(FileText file, ICollection<OptionError
 
     private static string SuggestionFor(string path, OptionScope scope)
     {
-        ServerOption[] rows = [.. OptionTable.All.Where(option => scope == OptionScope.Server || option.Scope == scope || option.Path == RootKey)];
+        ServerOption[] rows =
+            [.. OptionTable.All.Where(option => scope == OptionScope.Server || option.Scope == scope || option.Path == RootKey)];
         int dot = path.LastIndexOf('.') + 1;
         (string prefix, string key) = (path[..dot], path[dot..]);
 
