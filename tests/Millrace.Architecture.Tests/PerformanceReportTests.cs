@@ -128,7 +128,7 @@ public sealed class PerformanceReportTests : IDisposable
 
         Assert.Contains("| 10 KB pages, all replaced every half second | 64 | one | nginx (old versions) | 2.00", page,
             StringComparison.Ordinal);
-        Assert.Contains("deployed anew every half second | 64 | one | h2o | 1.33", page, StringComparison.Ordinal);
+        Assert.Contains("all replaced every half second | 64 | one | h2o | 1.33", page, StringComparison.Ordinal);
         string[] stale = Column(page, "stale s");
         Assert.Equal(["**41.3**", "0.00", "1.00"], stale);
         Assert.Contains("`nginx-uncached` is without it", page, StringComparison.Ordinal);
@@ -143,7 +143,7 @@ public sealed class PerformanceReportTests : IDisposable
             Cell("millrace", 2, 20, row: "cold", more: "\"waits_us\": 140"));
 
         Assert.Equal(["140"], Column(page, "waits us"));
-        Assert.Contains("taken out of the page cache before each window", page, StringComparison.Ordinal);
+        Assert.Contains("removed from the page cache before each window", page, StringComparison.Ordinal);
         Assert.DoesNotContain("stale s |", page, StringComparison.Ordinal);
         Assert.DoesNotContain("waits us |", Report(Cell("millrace", 0, 20)), StringComparison.Ordinal);
     }
