@@ -66,11 +66,7 @@ internal sealed class AdminPages
     }
 }
 
-/// <summary>The response of an admin page.</summary>
-/// <param name="Status">A status of RFC 9110.</param>
-/// <param name="ContentType">The body's type.</param>
-/// <param name="Body">The body.</param>
-/// <param name="Fields">Further lines of the head, each with its line break.</param>
+/// <summary>The response of an admin page. Fields are further lines of its head, each with its line break.</summary>
 internal sealed record AdminResponse(int Status, string ContentType, byte[] Body, byte[] Fields)
 {
     /// <summary>A response of one line of text.</summary>
@@ -136,5 +132,7 @@ internal sealed class AllowedHosts(IReadOnlyList<string> names)
 
     /// <summary>Dotted decimal only: browsers convert every other form of an address to it.</summary>
     private static bool IsAddress(string host) =>
-        host.AsSpan().Count('.') == 3 && IPAddress.TryParse(host, out IPAddress? address) && address.AddressFamily == AddressFamily.InterNetwork;
+        host.AsSpan().Count('.') == 3
+        && IPAddress.TryParse(host, out IPAddress? address)
+        && address.AddressFamily == AddressFamily.InterNetwork;
 }

@@ -125,6 +125,7 @@ internal sealed record Stats(
     long BodyBytes,
     IReadOnlyList<StatsSample> Samples);
 
-[JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, GenerationMode = JsonSourceGenerationMode.Serialization)]
+[JsonSourceGenerationOptions(
+    PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, GenerationMode = JsonSourceGenerationMode.Serialization)]
 [JsonSerializable(typeof(Stats))]
 internal sealed partial class StatsJson : JsonSerializerContext;

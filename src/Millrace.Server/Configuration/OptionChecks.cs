@@ -18,8 +18,8 @@ internal static class OptionChecks
     ];
 
     /// <summary>
-    /// Combinations that are not valid. The option to which the error belongs, when it applies, and the text, for which a function gives the
-    /// names of options in the source of that setting.
+    /// Combinations that are not valid: the option to which the error belongs, when it applies, and the text, for which a function gives
+    /// the names of options in the source of that setting.
     /// </summary>
     private static readonly (string Option, Func<ServeOptions, bool> Applies, Func<Func<string, string>, string> Text)[] Conflicts =
     [

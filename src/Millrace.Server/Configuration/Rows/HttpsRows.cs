@@ -3,7 +3,6 @@ using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 
-/// <summary>Options of HTTPS.</summary>
 internal static class HttpsRows
 {
     /// <summary>Only this machine by default, as for HTTP.</summary>
@@ -26,7 +25,8 @@ internal static class HttpsRows
         Group.Texts("https", OptionValueKind.Address, "ADDR",
             $"Serve HTTPS on this address; --https alone means {DefaultAddress}. Without --cert a self-signed certificate "
             + "is generated, which browsers warn about.",
-            static (options, text) => options.WithHttps(https => https with { Addresses = [.. https.Addresses, ListenAddress.Parse(text)] }),
+            static (options, text) =>
+                options.WithHttps(https => https with { Addresses = [.. https.Addresses, ListenAddress.Parse(text)] }),
             path: "listen") with { BareValue = DefaultAddress, ExplainsBareValue = true },
         Group.Texts("cert", OptionValueKind.File, "FILE",
             "PEM file with the certificate and its chain. Several certificates need a --key each; clients get the one for "

@@ -14,7 +14,7 @@ internal sealed class OptionGroup(string name, OptionChange change)
     private const string On = "on";
     private const string Off = "off";
 
-    /// <summary>An option whose text <paramref name="set"/> parses. <paramref name="path"/>: its name in the group, if not the key.</summary>
+    /// <summary>An option whose text the setter parses. <paramref name="path"/>: its name in the group, if not the key.</summary>
     public ServerOption Text(
         string key,
         OptionValueKind kind,
@@ -51,13 +51,23 @@ internal sealed class OptionGroup(string name, OptionChange change)
         Number(OptionValueKind.Size, "BYTES", key, help, least, most, read, set);
 
     public ServerOption Seconds(
-        string key, string help, long least, long most, Func<ServeOptions, TimeSpan> read, Func<ServeOptions, TimeSpan, ServeOptions> set) =>
+        string key,
+        string help,
+        long least,
+        long most,
+        Func<ServeOptions, TimeSpan> read,
+        Func<ServeOptions, TimeSpan, ServeOptions> set) =>
         Number(OptionValueKind.Seconds, "SECONDS", key, help, least, most,
             options => read(options).Ticks / TimeSpan.TicksPerSecond,
             (options, number) => set(options, TimeSpan.FromSeconds(number)));
 
     public ServerOption Milliseconds(
-        string key, string help, long least, long most, Func<ServeOptions, TimeSpan> read, Func<ServeOptions, TimeSpan, ServeOptions> set) =>
+        string key,
+        string help,
+        long least,
+        long most,
+        Func<ServeOptions, TimeSpan> read,
+        Func<ServeOptions, TimeSpan, ServeOptions> set) =>
         Number(OptionValueKind.Count, "MS", key, help, least, most,
             options => read(options).Ticks / TimeSpan.TicksPerMillisecond,
             (options, number) => set(options, TimeSpan.FromMilliseconds(number)));
