@@ -24,8 +24,6 @@ namespace Millrace.Server;
 /// </summary>
 internal static class Server
 {
-    /// <param name="configuration">The configuration that SIGHUP reads again.</param>
-    /// <param name="options">The options just read from it.</param>
     public static async Task<int> RunAsync(ServerConfiguration configuration, ServeOptions options)
     {
         using ILoggerFactory logging = CreateLogging(LogLevel.Information);

@@ -11,7 +11,8 @@ namespace Millrace.Server.AccessLog;
 /// The access log: one line per request. Reactors write lines into rings of their own (<see cref="LineRing"/>), and a thread writes them to
 /// their destination (<see cref="LineWriter"/>): a slow destination never delays a request. Lines of one connection keep their order.
 /// </summary>
-internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
+internal sealed class AccessLogger(AccessLogFormat format, ClientFinder clients, ILogSink sink, AccessLogEvents events)
+    : IDisposable, IThreadPoolWorkItem
 {
     /// <summary>Per reactor: about five thousand lines, as many as it produces while a disk is briefly busy.</summary>
     private const int RingBytes = 1024 * 1024;
@@ -24,35 +25,19 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
     /// <summary>A busy disk has recovered by then; a reader that has stopped never does.</summary>
     private static readonly TimeSpan FlushTimeout = TimeSpan.FromSeconds(5);
 
-    private readonly AccessLogFormat _format;
-    private readonly ClientFinder _clients;
-    private readonly ILogSink _sink;
-    private readonly AccessLogEvents _events;
     private readonly Lock _reportLock = new();
     private readonly LogRateLimiter _dropLines = new(DropLinePauseMs);
     private LineRing[] _rings = [];
     private LineWriter? _writer;
     private long _dropsReported;
 
-    private AccessLogger(AccessLogFormat format, ClientFinder clients, ILogSink sink, AccessLogEvents events)
-    {
-        _clients = clients;
-        _format = format;
-        _sink = sink;
-        _events = events;
-    }
-
     /// <summary>Lines dropped because they arrived faster than they could be written. Any thread.</summary>
     public long Dropped => _rings.Sum(static ring => ring.Dropped);
 
     /// <summary>Whether the file was created at the start, and given to the user who serves.</summary>
-    public bool IsNew => _sink is FileSink { IsNew: true };
+    public bool IsNew => sink is FileSink { IsNew: true };
 
     /// <summary>Opens the destination; null if no access log is configured.</summary>
-    /// <param name="options">Destination and format.</param>
-    /// <param name="proxies">The trusted proxies.</param>
-    /// <param name="service">The user who serves, and therefore reopens the log.</param>
-    /// <param name="logging">Receives messages about faults.</param>
     /// <exception cref="AccessLogException">The log cannot be opened; the message says why.</exception>
     /// <exception cref="ServiceException">There is no such user.</exception>
     public static AccessLogger? Open(AccessLogOptions options, ProxyOptions proxies, ServiceOptions service, ILoggerFactory logging)
@@ -62,30 +47,30 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
             return null;
         }
 
-        ILogSink sink = LogDestination.Of(options.Destination, service.User is { } user ? ServiceUser.Find(user) : null);
-        int result = sink.Open();
+        ILogSink opened = LogDestination.Of(options.Destination, service.User is { } user ? ServiceUser.Find(user) : null);
+        int result = opened.Open();
         if (result < 0)
         {
-            sink.Dispose();
-            throw new AccessLogException($"The access log cannot be opened at {sink.Name}: {Errno.Describe(result)}.");
+            opened.Dispose();
+            throw new AccessLogException($"The access log cannot be opened at {opened.Name}: {Errno.Describe(result)}.");
         }
 
-        var events = new AccessLogEvents(logging.CreateLogger("Millrace.AccessLog"));
-        return new AccessLogger(options.Format, new ClientFinder(proxies), sink, events);
+        return new AccessLogger(
+            options.Format, new ClientFinder(proxies), opened, new AccessLogEvents(logging.CreateLogger("Millrace.AccessLog")));
     }
 
     /// <summary>Starts writing, and returns the factory of observers for the reactors of a group.</summary>
     public Func<Reactor, IExchangeObserver> Start(int reactors)
     {
         _rings = [.. Enumerable.Range(0, reactors).Select(static _ => new LineRing(RingBytes))];
-        _writer = new LineWriter(_sink, _events, _rings, LineBytesMax, FlushTimeout);
-        return reactor => new AccessLogObserver(this, new LineFormat(_format), _clients, _rings[reactor.Index]);
+        _writer = new LineWriter(sink, events, _rings, LineBytesMax, FlushTimeout);
+        return reactor => new AccessLogObserver(this, new LineFormat(format), clients, _rings[reactor.Index]);
     }
 
     /// <summary>Reopens a file that has been renamed: further lines go to a new file under the original name. Any thread.</summary>
     public void Reopen()
     {
-        if (_sink is FileSink)
+        if (sink is FileSink)
         {
             _writer?.Reopen();
         }
@@ -96,7 +81,7 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
     {
         if (_writer is null)
         {
-            _sink.Dispose();
+            sink.Dispose();
             return;
         }
 
@@ -131,7 +116,7 @@ internal sealed class AccessLogger : IDisposable, IThreadPoolWorkItem
             long total = Dropped;
             if (total > _dropsReported)
             {
-                _events.Dropped(total - _dropsReported, total, _sink.Name);
+                events.Dropped(total - _dropsReported, total, sink.Name);
                 _dropsReported = total;
             }
         }
@@ -155,17 +140,14 @@ internal sealed class AccessLogObserver(AccessLogger logger, LineFormat format, 
     }
 }
 
-/// <summary>Options of the access log.</summary>
 internal sealed record AccessLogOptions
 {
     /// <summary>A file's path, <c>-</c> for standard output, or <c>syslog</c>, optionally with a socket's path; null for none.</summary>
     public string? Destination { get; init; }
 
-    /// <summary>The format of lines.</summary>
     public AccessLogFormat Format { get; init; } = AccessLogFormat.Combined;
 }
 
-/// <summary>The format of access log lines.</summary>
 internal enum AccessLogFormat
 {
     /// <summary>NCSA common: client, time, request line, status, bytes.</summary>

@@ -24,9 +24,6 @@ internal sealed class LineFormat(AccessLogFormat format)
     private readonly LineBuffer _time = new();
     private long _timeSecond = -1;
 
-    /// <param name="line">The destination.</param>
-    /// <param name="exchange">The exchange.</param>
-    /// <param name="client">The client's address, if known.</param>
     public void Write(LineBuffer line, HttpExchange exchange, IPAddress? client)
     {
         if (format == AccessLogFormat.Json)

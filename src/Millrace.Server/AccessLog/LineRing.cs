@@ -51,7 +51,6 @@ internal sealed class LineRing(int capacityBytes)
     }
 }
 
-/// <summary>The result of adding a line.</summary>
 internal enum RingAddResult
 {
     Added,

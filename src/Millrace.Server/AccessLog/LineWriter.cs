@@ -39,11 +39,7 @@ internal sealed class LineWriter : IDisposable
     private long _writtenBytes;
     private long _faultsInARow;
 
-    /// <param name="sink">The open destination, which the writer owns from now on.</param>
-    /// <param name="events">Messages about the log.</param>
-    /// <param name="rings">The reactors' rings.</param>
-    /// <param name="lineBytesMax">The longest line.</param>
-    /// <param name="timeout">How long disposal waits without any progress.</param>
+    /// <summary>Takes over the open sink. <paramref name="timeout"/>: how long disposal waits without any progress.</summary>
     public LineWriter(ILogSink sink, AccessLogEvents events, LineRing[] rings, int lineBytesMax, TimeSpan timeout)
     {
         _timeout = timeout;

@@ -12,7 +12,6 @@ namespace Millrace.Server.AccessLog;
 /// <summary>A destination of lines. Only the writer's thread uses it; calls may block.</summary>
 internal interface ILogSink : IDisposable
 {
-    /// <summary>The name for messages.</summary>
     string Name { get; }
 
     /// <summary>Opens or reopens the destination; 0, or -errno with the previous state kept.</summary>
@@ -46,9 +45,9 @@ internal static class LogDestination
         _ => 0,
     };
 
-    /// <summary><c>-</c>, <c>syslog</c> or <c>syslog:SOCKET</c>; any other text is a file's path.</summary>
-    /// <param name="text">The configured text.</param>
-    /// <param name="owner">The user who gets a file that root creates; null for no change of owner.</param>
+    /// <summary>
+    /// <c>-</c>, <c>syslog</c> or <c>syslog:SOCKET</c>; any other text is a file's path. The owner gets a file that root creates.
+    /// </summary>
     public static ILogSink Of(string text, ServiceUser? owner = null) => text switch
     {
         "-" => new OutputSink(),
@@ -62,8 +61,6 @@ internal static class LogDestination
 /// Appends to a file. Each write goes to the end (O_APPEND), so that several processes may append, and the file may be truncated. A missing
 /// file is created with read and write access for its owner and read access for its group.
 /// </summary>
-/// <param name="path">The path.</param>
-/// <param name="owner">The user who gets a file that root creates; null for no change of owner.</param>
 internal sealed class FileSink(string path, ServiceUser? owner = null) : ILogSink
 {
     private const int None = -1;

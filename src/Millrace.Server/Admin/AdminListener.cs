@@ -107,7 +107,6 @@ internal sealed class AdminListener : IAsyncDisposable
     }
 }
 
-/// <summary>Options of the admin pages and of metrics export.</summary>
 internal sealed record AdminOptions
 {
     /// <summary>Address of the admin pages; null for none.</summary>

@@ -66,11 +66,7 @@ internal sealed class AdminPages
     }
 }
 
-/// <summary>The response of an admin page.</summary>
-/// <param name="Status">A status of RFC 9110.</param>
-/// <param name="ContentType">The body's type.</param>
-/// <param name="Body">The body.</param>
-/// <param name="Fields">Further lines of the head, each with its line break.</param>
+/// <summary>The response of an admin page. Fields are further lines of its head, each with its line break.</summary>
 internal sealed record AdminResponse(int Status, string ContentType, byte[] Body, byte[] Fields)
 {
     /// <summary>A response of one line of text.</summary>

@@ -44,7 +44,6 @@ internal sealed class AdminState : IDisposable
         _watched = new Watched(
             group, requests, hosted, new ReactorHealth(group.Reactors.Count), new StatsSampler(group, requests, TakeLag));
 
-    /// <summary>Called once a second.</summary>
     public void Check()
     {
         if (_watched is { } watched)
@@ -121,7 +120,6 @@ internal sealed class ReactorHealth(int reactors)
     /// <summary>The index of the first stuck reactor; null if none is.</summary>
     public int? Stuck { get; private set; }
 
-    /// <param name="heartbeats">The heartbeat of each reactor.</param>
     public void Check(ReadOnlySpan<long> heartbeats)
     {
         Stuck = null;

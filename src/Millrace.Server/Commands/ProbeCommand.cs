@@ -117,5 +117,4 @@ internal static class ServerProbe
     }
 }
 
-/// <summary>The result of a probe, in one line.</summary>
 internal sealed record ProbeResult(bool IsHealthy, string Text);

@@ -187,7 +187,6 @@ internal sealed class ConfigurationReader(FileText file, ICollection<OptionError
         return values;
     }
 
-    /// <summary>Reads an object as one rule.</summary>
     private List<SettingValue>? ReadParts(FileValue rule, ServerOption option)
     {
         int errorsBefore = errors.Count;
@@ -286,9 +285,6 @@ internal sealed class ConfigurationReader(FileText file, ICollection<OptionError
     private void AddError(long offset, string text) => errors.Add(new OptionError(Origin(offset), text));
 }
 
-/// <summary>The settings of a file.</summary>
-/// <param name="Shared">Settings of the server and of all its sites.</param>
-/// <param name="Hosts">Settings of single virtual hosts, by name.</param>
 internal sealed record FileSettings(SettingSet Shared, IReadOnlyDictionary<string, SettingSet> Hosts)
 {
     public static FileSettings Empty { get; } = new(SettingSet.Empty, new Dictionary<string, SettingSet>());

@@ -130,15 +130,12 @@ internal sealed class FileText(string path, byte[] bytes)
 /// <param name="Text">Of a string or a number.</param>
 internal sealed record FileValue(JsonTokenType Type, long Offset, string Text)
 {
-    /// <summary>The items of a list.</summary>
     public IList<FileValue> Items { get; } = [];
 
-    /// <summary>The members of an object, by key.</summary>
     public OrderedDictionary<string, FileMember> Members { get; } = [];
 
     public bool IsWholeNumber => Type == JsonTokenType.Number && Text.TrimStart('-').All(char.IsAsciiDigit);
 
-    /// <summary>The type with its article, for errors.</summary>
     public string TypeName => Type switch
     {
         JsonTokenType.StartObject => "an object",

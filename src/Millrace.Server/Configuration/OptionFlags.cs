@@ -19,7 +19,6 @@ internal sealed class OptionFlags
         HelpName = "FILE",
     };
 
-    /// <summary>Adds the flags to a command.</summary>
     public OptionFlags(Command command)
     {
         command.Options.Add(_file);
@@ -28,10 +27,6 @@ internal sealed class OptionFlags
 
     public bool HasFile(ParseResult parsed) => parsed.GetValue(_file) is not null;
 
-    /// <summary>The configuration of a command line.</summary>
-    /// <param name="parsed">The command line.</param>
-    /// <param name="file">The file, if an argument names it.</param>
-    /// <param name="roots">The folders of an argument: none or one.</param>
     public ServerConfiguration Read(ParseResult parsed, string? file, params IEnumerable<string> roots)
     {
         IEnumerable<Setting> settings = _flags.Select(flag => SettingOf(flag.Row, parsed.GetValue(flag.Flag) ?? []))

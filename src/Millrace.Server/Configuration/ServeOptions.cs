@@ -21,31 +21,24 @@ internal sealed record ServeOptions
     /// <summary>Further sites, by host.</summary>
     public IReadOnlyList<HostedSite> Hosts { get; init; } = [];
 
-    /// <summary>Addresses for HTTP.</summary>
     public IReadOnlyList<EndPoint> Addresses { get; init; } = [];
 
-    /// <summary>Addresses and certificates for HTTPS.</summary>
     public HttpsOptions Https { get; init; } = new();
 
     /// <summary>Whether any address is TCP, not a unix socket.</summary>
     public bool ListensOnTcp => Addresses.Concat(Https.Addresses).Any(static address => address is IPEndPoint);
 
-    /// <summary>Proxies in front of this server.</summary>
     public ProxyOptions Proxies { get; init; } = new();
 
     /// <summary>File mode of unix sockets; null for the umask's.</summary>
     public UnixFileMode? SocketMode { get; init; }
 
-    /// <summary>The access log.</summary>
     public AccessLogOptions AccessLog { get; init; } = new();
 
-    /// <summary>The reactors and their limits.</summary>
     public EngineOptions Engine { get; init; } = new();
 
-    /// <summary>Limits of HTTP.</summary>
     public HttpServerLimits Web { get; init; } = new();
 
-    /// <summary>Admin pages and metrics export.</summary>
     public AdminOptions Admin { get; init; } = new();
 
     /// <summary>

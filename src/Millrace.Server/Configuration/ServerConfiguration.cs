@@ -43,12 +43,7 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
         return options;
     }
 
-    /// <summary>Merges the settings of all sources. The options are not valid if there are errors.</summary>
-    /// <param name="flags">The settings of the command line.</param>
-    /// <param name="variables">The settings of the environment.</param>
-    /// <param name="file">The settings of the file.</param>
-    /// <param name="errors">Errors are added to it.</param>
-    /// <param name="started">The options that a running server was started with; null at the start.</param>
+    /// <summary>Merges the settings of all sources. The options are not valid if errors were added.</summary>
     public static ServeOptions Merge(
         SettingSet flags, SettingSet variables, FileSettings file, ICollection<OptionError> errors, ServeOptions? started = null)
     {
@@ -110,7 +105,6 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
         return host with { Site = options.Https.ApplyTo(site), Configured = settings };
     }
 
-    /// <summary>Applies settings in the order of the table.</summary>
     private static ServeOptions Apply(
         ServeOptions options, SettingSet settings, IEnumerable<ServerOption> rows, ICollection<OptionError> errors)
     {

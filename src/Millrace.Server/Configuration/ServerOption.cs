@@ -10,7 +10,6 @@ namespace Millrace.Server.Configuration;
 /// </summary>
 internal sealed record ServerOption
 {
-    /// <summary>Prefix of all environment variables.</summary>
     public const string VariablePrefix = "MILLRACE_";
 
     /// <summary>The name in lower case with dashes: <c>keep-alive-timeout</c>.</summary>
@@ -40,7 +39,6 @@ internal sealed record ServerOption
     /// <summary>The words of a choice, or words that are valid in addition to a number.</summary>
     public IReadOnlyList<string> Choices { get; init; } = [];
 
-    /// <summary>The range of a number.</summary>
     public (long Least, long Most)? Range { get; init; }
 
     /// <summary>The value of the flag without a value, and of true in the file; null if the flag needs a value.</summary>
@@ -76,7 +74,6 @@ internal sealed record ServerOption
     /// <summary>Whether a rule is a name and a value, so that an object can hold many.</summary>
     public bool IsPair => Parts is [{ After: "=", IsOptional: false }, { IsOptional: false }];
 
-    /// <summary>The JSON value in words.</summary>
     public string JsonType
     {
         get
@@ -162,7 +159,6 @@ internal enum OptionChange
     AtRestart,
 }
 
-/// <summary>What an option applies to.</summary>
 internal enum OptionScope
 {
     /// <summary>The process: it is set once.</summary>

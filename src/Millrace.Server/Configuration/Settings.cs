@@ -3,13 +3,9 @@ using Millrace.StaticFiles;
 
 namespace Millrace.Server.Configuration;
 
-/// <summary>The values that one source sets for one option.</summary>
-/// <param name="Option">The option.</param>
-/// <param name="Origin">The source of the option.</param>
-/// <param name="Values">Its texts. Empty: the default, even if a source of lower precedence sets others.</param>
+/// <summary>What one source sets for one option. No values: the default, even if a source of lower precedence sets others.</summary>
 internal sealed record Setting(ServerOption Option, SettingOrigin Origin, IReadOnlyList<SettingValue> Values);
 
-/// <summary>A text and its origin.</summary>
 internal sealed record SettingValue(string Text, SettingOrigin Origin);
 
 /// <summary>The origin of a setting; flags and variables have no position.</summary>
@@ -19,7 +15,6 @@ internal sealed record SettingOrigin(SettingSource Source, FilePosition? Positio
 
     public static SettingOrigin Variable { get; } = new(SettingSource.Variable);
 
-    /// <summary>The option's name in this source.</summary>
     public string NameOf(ServerOption option) => Source switch
     {
         SettingSource.Flag => option.Flag,
@@ -53,10 +48,8 @@ internal sealed class SettingSet(IEnumerable<Setting> settings)
 
     public Setting? Find(string key) => _settings.GetValueOrDefault(key);
 
-    /// <summary>The texts of an option; empty for the default.</summary>
     public IEnumerable<string> TextsOf(ServerOption option) => Find(option.Key)?.Values.Select(static value => value.Text) ?? [];
 
-    /// <summary>Merges with a set of lower precedence.</summary>
     public SettingSet Over(SettingSet lower) => new(_settings.Values.UnionBy(lower._settings.Values, static setting => setting.Option.Key));
 }
 

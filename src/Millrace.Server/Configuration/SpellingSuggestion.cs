@@ -1,6 +1,5 @@
 namespace Millrace.Server.Configuration;
 
-/// <summary>Suggests a name for a misspelt one.</summary>
 internal static class SpellingSuggestion
 {
     /// <summary>The most similar name, or null if none is similar. Ignores case, dashes and underscores.</summary>

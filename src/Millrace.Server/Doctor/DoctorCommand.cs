@@ -41,7 +41,6 @@ internal static class DoctorCommand
     }
 }
 
-/// <summary>Formats findings as text and as JSON.</summary>
 internal static class DoctorReport
 {
     private static readonly JsonWriterOptions Indented = new() { Indented = true, NewLine = "\n" };

@@ -276,6 +276,5 @@ internal enum HostCheckResult
     /// <summary>Serving works, but slower or less than it could.</summary>
     Slower = 1,
 
-    /// <summary>Serving is not possible.</summary>
     Broken = 2,
 }

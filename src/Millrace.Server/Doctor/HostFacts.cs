@@ -24,10 +24,8 @@ internal sealed record HostFacts
     /// <summary>Cores that this process may use, with a cgroup's quota rounded up.</summary>
     public required int Processors { get; init; }
 
-    /// <summary>Reactors that a server would start.</summary>
     public required int Reactors { get; init; }
 
-    /// <summary>Cores of the machine.</summary>
     public required int ProcessorsOnline { get; init; }
 
     /// <summary>The cgroup's quota for all threads together, in cores; null without a limit.</summary>

@@ -154,7 +154,6 @@ internal static class RootReader
 /// </summary>
 internal static class EngineProbe
 {
-    /// <param name="configured">The options that a server would be started with.</param>
     public static async Task<EngineFacts> RunAsync(EngineOptions configured)
     {
         if (configured.Backend != BackendKind.Auto)

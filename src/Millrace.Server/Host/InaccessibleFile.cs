@@ -6,10 +6,6 @@ using Millrace.Server.Configuration;
 namespace Millrace.Server.Host;
 
 /// <summary>A file that is open when the process changes its user, and that this user may not open again.</summary>
-/// <param name="File">The path.</param>
-/// <param name="Again">The operation that fails, and when.</param>
-/// <param name="Reason">The reason.</param>
-/// <param name="Remedy">The remedy.</param>
 internal sealed record InaccessibleFile(string File, string Again, string Reason, string Remedy)
 {
     /// <summary>Finds all of them, with the calling thread's rights.</summary>
@@ -49,7 +45,6 @@ internal sealed record InaccessibleFile(string File, string Again, string Reason
         return found;
     }
 
-    /// <summary>Describes it in a sentence.</summary>
     public string Describe(string user) => $"{File} cannot be {Again} as {user}: {Reason}. {Remedy}";
 }
 

@@ -69,7 +69,6 @@ internal sealed partial class NotifySocket : IDisposable
 
     public void Stopping() => Send("STOPPING=1\nSTATUS=Draining in-flight requests");
 
-    /// <summary>The watchdog's sign of life.</summary>
     public void Alive() => Send("WATCHDOG=1");
 
     public void Dispose() => _socket?.Dispose();

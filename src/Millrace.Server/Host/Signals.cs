@@ -86,7 +86,6 @@ internal sealed class StopSignal : IDisposable
         ];
     }
 
-    /// <summary>Completes with the first signal.</summary>
     public Task Requested => _requested.Task;
 
     public void Dispose()

@@ -95,9 +95,6 @@ internal static class SystemCallFilter
 }
 
 /// <summary>A system call that is not needed while serving.</summary>
-/// <param name="Name">The kernel's name of the call.</param>
-/// <param name="X64">The number on x64.</param>
-/// <param name="Arm64">The number on arm64; null if the call does not exist there.</param>
 internal sealed record DeniedSystemCall(string Name, uint X64, uint? Arm64)
 {
     /// <summary>

@@ -7,7 +7,8 @@ using Millrace.Tls.Certificates;
 namespace Millrace.Server.Https;
 
 /// <summary>TLS for the sites: certificates, and the session for each negotiated protocol.</summary>
-internal sealed class HttpsEndpoint : IDisposable
+internal sealed class HttpsEndpoint(
+    TlsTerminator terminator, IReadOnlyList<CertificateFiles> certificates, LocalCertificate? local) : IDisposable
 {
     /// <summary>
     /// The protocols offered by ALPN, in order of preference, and their sessions. The last one also serves clients without ALPN.
@@ -18,33 +19,24 @@ internal sealed class HttpsEndpoint : IDisposable
         ("http/1.1", static (sites, connection, isCovered) => sites.ServeAsync(connection, isCovered)),
     ];
 
-    private readonly IReadOnlyList<CertificateFiles> _certificates;
-
-    private HttpsEndpoint(TlsTerminator terminator, IReadOnlyList<CertificateFiles> certificates, LocalCertificate? local)
-    {
-        _certificates = certificates;
-        Terminator = terminator;
-        Local = local;
-    }
-
-    public TlsTerminator Terminator { get; }
+    public TlsTerminator Terminator => terminator;
 
     /// <summary>The generated certificate, if none is configured.</summary>
-    public LocalCertificate? Local { get; }
+    public LocalCertificate? Local => local;
 
     /// <summary>The hosts that the current certificates cover.</summary>
     public IReadOnlyList<string> Names
     {
         get
         {
-            CertificateSet certificates = Terminator.Certificates.Acquire();
+            CertificateSet current = terminator.Certificates.Acquire();
             try
             {
-                return [.. certificates.Names];
+                return [.. current.Names];
             }
             finally
             {
-                certificates.Release();
+                current.Release();
             }
         }
     }
@@ -58,17 +50,17 @@ internal sealed class HttpsEndpoint : IDisposable
             return null;
         }
 
-        LocalCertificate? local = options.Certificates.Count == 0 ? LocalCertificate.FindOrMake() : null;
-        IReadOnlyList<CertificateFiles> certificates = local is null ? options.ReadCertificates() : [local.Files];
+        LocalCertificate? made = options.Certificates.Count == 0 ? LocalCertificate.FindOrMake() : null;
+        IReadOnlyList<CertificateFiles> files = made is null ? options.ReadCertificates() : [made.Files];
         var tls = new TlsOptions
         {
-            Certificates = certificates,
+            Certificates = files,
             ApplicationProtocols = [.. Protocols.Select(static protocol => protocol.Name)],
             ClientCertificates = options.ClientAuthorities is null ? ClientCertificates.None : ClientCertificates.Required,
             ClientAuthoritiesFile = options.ClientAuthorities,
             KeyLogFile = options.KeyLog,
         };
-        return new HttpsEndpoint(TlsTerminator.Create(tls, logging), certificates, local);
+        return new HttpsEndpoint(TlsTerminator.Create(tls, logging), files, made);
     }
 
     /// <summary>
@@ -79,7 +71,7 @@ internal sealed class HttpsEndpoint : IDisposable
     {
         try
         {
-            return configured.Certificates.Count == 0 || configured.ReadCertificates().SequenceEqual(_certificates);
+            return configured.Certificates.Count == 0 || configured.ReadCertificates().SequenceEqual(certificates);
         }
         catch (TlsException)
         {
@@ -88,14 +80,11 @@ internal sealed class HttpsEndpoint : IDisposable
     }
 
     /// <summary>Reloads the certificates; on failure the current ones stay.</summary>
-    public void Reload() => _ = Terminator.TryReload();
+    public void Reload() => _ = terminator.TryReload();
 
-    public void Dispose() => Terminator.Dispose();
+    public void Dispose() => terminator.Dispose();
 
     /// <summary>Serves a connection after its handshake, with the negotiated protocol.</summary>
-    /// <param name="connection">The connection.</param>
-    /// <param name="sites">The sites.</param>
-    /// <param name="isForItsHostsOnly">Whether requests for hosts that its certificate does not cover get 421.</param>
     public static Task ServeAsync(Connection connection, StaticSiteServer sites, bool isForItsHostsOnly)
     {
         string? agreed = connection.GetApplicationProtocol();

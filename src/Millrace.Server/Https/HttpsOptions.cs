@@ -5,7 +5,6 @@ using Millrace.Tls;
 
 namespace Millrace.Server.Https;
 
-/// <summary>Options of HTTPS.</summary>
 internal sealed record HttpsOptions
 {
     public IReadOnlyList<EndPoint> Addresses { get; init; } = [];
@@ -46,7 +45,6 @@ internal sealed record HttpsOptions
         .. CertificatePaths, .. KeyPaths, .. KeyPasswordPaths, .. ClientAuthorities is null ? (string[])[] : [ClientAuthorities],
     ];
 
-    /// <summary>Whether the TLS settings are the same.</summary>
     public bool HasSameTls(HttpsOptions other) =>
         CertificatePaths.SequenceEqual(other.CertificatePaths)
         && KeyPaths.SequenceEqual(other.KeyPaths)

@@ -29,7 +29,6 @@ internal sealed class LocalCertificate
 
     public CertificateFiles Files { get; }
 
-    /// <summary>The message for users.</summary>
     public string Announcement { get; }
 
     /// <summary>Returns the user's existing certificate if it is valid, or else creates one.</summary>

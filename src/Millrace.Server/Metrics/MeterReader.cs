@@ -70,7 +70,6 @@ internal sealed class MeterReader : IDisposable
     }
 }
 
-/// <summary>How measurements of an instrument are aggregated.</summary>
 internal enum InstrumentKind
 {
     /// <summary>A monotonic sum.</summary>

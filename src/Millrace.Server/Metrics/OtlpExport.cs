@@ -13,21 +13,12 @@ namespace Millrace.Server.Metrics;
 /// Exports metrics to a collector with the OpenTelemetry package and its standard environment variables (interval, headers, resource). The
 /// only type that uses the package, so that it is loaded only when needed.
 /// </summary>
-internal sealed class OtlpExport : IDisposable
+internal sealed class OtlpExport(MeterProvider provider, EventListener errors) : IDisposable
 {
     private const string MetricsPath = "v1/metrics";
 
     /// <summary>Time for the last export: an unreachable collector must not delay the shutdown.</summary>
     private const int ShutdownMs = 2_000;
-
-    private readonly MeterProvider _provider;
-    private readonly ExporterErrors _errors;
-
-    private OtlpExport(MeterProvider provider, ExporterErrors errors)
-    {
-        _provider = provider;
-        _errors = errors;
-    }
 
     /// <summary>Not inlined: calling it loads OpenTelemetry's assemblies, which other starts must not wait for.</summary>
     /// <param name="collector">The collector's URL; null if environment variables name it.</param>
@@ -47,9 +38,9 @@ internal sealed class OtlpExport : IDisposable
 
     public void Dispose()
     {
-        _provider.Shutdown(ShutdownMs);
-        _provider.Dispose();
-        _errors.Dispose();
+        provider.Shutdown(ShutdownMs);
+        provider.Dispose();
+        errors.Dispose();
     }
 
     /// <summary>

@@ -76,7 +76,6 @@ internal sealed class PrometheusText
         return true;
     }
 
-    /// <summary>Adds a sample to the current family.</summary>
     public void Sample(IReadOnlyList<(string Name, string Value)> labels, double value, string suffix = "", string? bound = null)
     {
         _text.Append(_family).Append(suffix);
@@ -94,11 +93,7 @@ internal sealed class PrometheusText
         _text.Append(separator == ',' ? "} " : " ").Append(Number(value)).Append('\n');
     }
 
-    /// <summary>Adds a histogram's series to the current family.</summary>
-    /// <param name="labels">The labels.</param>
-    /// <param name="bounds">The bounds, in ascending order.</param>
-    /// <param name="counts">The count of each bucket; the last one is above all bounds.</param>
-    /// <param name="sum">The sum of all measurements.</param>
+    /// <summary>Adds a histogram's series to the current family. The last count is above all bounds, which ascend.</summary>
     public void Histogram(
         IReadOnlyList<(string Name, string Value)> labels, IReadOnlyList<double> bounds, IReadOnlyList<long> counts, double sum)
     {

@@ -47,7 +47,6 @@ internal sealed class RequestMeter : IDisposable
             "Bytes of response bodies that the kernel accepted.");
     }
 
-    /// <summary>The tally of a reactor.</summary>
     public IExchangeObserver For(Reactor reactor) => _tallies[reactor.Index];
 
     public RequestTotals Total()
@@ -85,41 +84,22 @@ internal sealed class RequestMeter : IDisposable
 
     private static long TicksOf(double seconds) => (long)Math.Round(seconds * TimeSpan.TicksPerSecond);
 
-    private IEnumerable<Measurement<long>> ObserveRequests()
-    {
-        for (int method = 0; method < RequestTally.Methods; method++)
-        {
-            for (int protocol = 0; protocol < RequestTally.Protocols; protocol++)
-            {
-                for (int slot = 0; slot < StatusIndex.Count; slot++)
-                {
-                    long count = _tallies.Sum(tally => tally.Requests(method, protocol, slot));
-                    if (count > 0)
-                    {
-                        yield return new Measurement<long>(
-                            count, new("method", NameOf((Method)method)), new("protocol", NameOf((ExchangeProtocol)protocol)),
-                            new("status", NameOfStatus(StatusIndex.StatusAt(slot))));
-                    }
-                }
-            }
-        }
-    }
+    private IEnumerable<Measurement<long>> ObserveRequests() =>
+        from kind in RequestTally.RequestKinds
+        let count = _tallies.Sum(tally => tally.Requests(kind.Method, kind.Protocol, kind.Slot))
+        where count > 0
+        select new Measurement<long>(
+            count,
+            new("method", NameOf((Method)kind.Method)),
+            new("protocol", NameOf((ExchangeProtocol)kind.Protocol)),
+            new("status", NameOfStatus(StatusIndex.StatusAt(kind.Slot))));
 
-    private IEnumerable<Measurement<long>> ObserveBodies()
-    {
-        for (int coding = 0; coding < RequestTally.Codings; coding++)
-        {
-            for (int origin = (int)ResponseBodySource.None + 1; origin < RequestTally.Origins; origin++)
-            {
-                long count = _tallies.Sum(tally => tally.Bodies(coding, origin));
-                if (count > 0)
-                {
-                    yield return new Measurement<long>(
-                        count, new("coding", NameOf((ContentCoding)coding)), new("strategy", NameOf((ResponseBodySource)origin)));
-                }
-            }
-        }
-    }
+    private IEnumerable<Measurement<long>> ObserveBodies() =>
+        from kind in RequestTally.BodyKinds
+        let count = _tallies.Sum(tally => tally.Bodies(kind.Coding, kind.Origin))
+        where count > 0 && kind.Origin != (int)ResponseBodySource.None
+        select new Measurement<long>(
+            count, new("coding", NameOf((ContentCoding)kind.Coding)), new("strategy", NameOf((ResponseBodySource)kind.Origin)));
 
     private static string NameOf(Method method) => method == Method.Unknown ? "other" : method.ToString().ToUpperInvariant();
 

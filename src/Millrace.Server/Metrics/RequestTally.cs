@@ -16,6 +16,19 @@ internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
     public static readonly int Codings = ContentCodings.Count;
     public static readonly int Origins = Enum.GetValues<ResponseBodySource>().Length;
 
+    /// <summary>What requests are counted by.</summary>
+    public static IEnumerable<(int Method, int Protocol, int Slot)> RequestKinds =>
+        from method in Enumerable.Range(0, Methods)
+        from protocol in Enumerable.Range(0, Protocols)
+        from slot in Enumerable.Range(0, StatusIndex.Count)
+        select (method, protocol, slot);
+
+    /// <summary>What responses are counted by.</summary>
+    public static IEnumerable<(int Coding, int Origin)> BodyKinds =>
+        from coding in Enumerable.Range(0, Codings)
+        from origin in Enumerable.Range(0, Origins)
+        select (coding, origin);
+
     private readonly long[] _requests = new long[Methods * Protocols * StatusIndex.Count];
     private readonly long[] _bodies = new long[Codings * Origins];
     private long _bodyBytes;
@@ -73,40 +86,23 @@ internal sealed record RequestTotals
 
     public void Add(RequestTally tally)
     {
-        for (int slot = 0; slot < StatusIndex.Count; slot++)
+        foreach ((int method, int protocol, int slot) in RequestTally.RequestKinds)
         {
             int status = StatusIndex.StatusAt(slot);
-            long count = CountOf(tally, slot);
+            long count = tally.Requests(method, protocol, slot);
             ByClass[status == StatusIndex.Other ? 4 : status / 100] += count;
             NotModified += status == 304 ? count : 0;
         }
 
-        for (int coding = 0; coding < RequestTally.Codings; coding++)
+        foreach ((int coding, int origin) in RequestTally.BodyKinds)
         {
-            for (int origin = 0; origin < RequestTally.Origins; origin++)
-            {
-                long count = tally.Bodies(coding, origin);
-                ByOrigin[origin] += count;
-                ByCoding[coding] += origin == (int)ResponseBodySource.None ? 0 : count;
-            }
+            long count = tally.Bodies(coding, origin);
+            ByOrigin[origin] += count;
+            ByCoding[coding] += origin == (int)ResponseBodySource.None ? 0 : count;
         }
 
         BodyBytes += tally.BodyBytes;
         tally.Durations.AddTo(Durations);
-    }
-
-    private static long CountOf(RequestTally tally, int slot)
-    {
-        long count = 0;
-        for (int method = 0; method < RequestTally.Methods; method++)
-        {
-            for (int protocol = 0; protocol < RequestTally.Protocols; protocol++)
-            {
-                count += tally.Requests(method, protocol, slot);
-            }
-        }
-
-        return count;
     }
 }
 

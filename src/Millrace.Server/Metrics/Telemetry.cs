@@ -14,21 +14,12 @@ namespace Millrace.Server.Metrics;
 /// Metrics beyond the engine's own counters, and their export: active only if admin pages or a collector are configured; otherwise requests
 /// are not observed.
 /// </summary>
-internal sealed class Telemetry : IDisposable
+internal sealed class Telemetry(ReactorGroup group, HostedSites hosted, AccessLogger? accessLog, IDisposable? export) : IDisposable
 {
-    private readonly ServerMeter _server;
-    private readonly IDisposable? _export;
+    private readonly ServerMeter _server = new(group, hosted, accessLog);
 
-    private Telemetry(ReactorGroup group, HostedSites hosted, AccessLogger? accessLog, IDisposable? export)
-    {
-        Requests = new RequestMeter(group.Reactors.Count);
-        _server = new ServerMeter(group, hosted, accessLog);
-        _export = export;
-    }
+    public RequestMeter Requests { get; } = new(group.Reactors.Count);
 
-    public RequestMeter Requests { get; }
-
-    /// <summary>Starts measuring, if configured.</summary>
     public static Telemetry? Open(
         AdminOptions options, ReactorGroup group, HostedSites hosted, AccessLogger? accessLog, ILoggerFactory logging)
     {
@@ -41,7 +32,7 @@ internal sealed class Telemetry : IDisposable
     public void Dispose()
     {
         // The last export needs the instruments, which are disposed of next.
-        _export?.Dispose();
+        export?.Dispose();
         _server.Dispose();
         Requests.Dispose();
     }

@@ -140,7 +140,6 @@ internal sealed class PrecompressTotals
     private long _bytes;
     private long _codedBytes;
 
-    /// <summary>Messages about failures.</summary>
     public IEnumerable<string> Failures => _failures;
 
     public string Summary => string.Create(

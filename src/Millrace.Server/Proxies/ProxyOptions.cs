@@ -6,13 +6,10 @@ using Millrace.Tls;
 
 namespace Millrace.Server.Proxies;
 
-/// <summary>Options for proxies in front of the server.</summary>
 internal sealed record ProxyOptions
 {
-    /// <summary>Networks of trusted proxies.</summary>
     public IReadOnlyList<IPNetwork> Trusted { get; init; } = [];
 
-    /// <summary>Whether peers on unix sockets are trusted proxies.</summary>
     public bool TrustsUnix { get; init; }
 
     /// <summary>Whether connections to all addresses begin with the PROXY protocol.</summary>
@@ -53,7 +50,6 @@ internal sealed class TrustedPeers(ProxyOptions options)
         _ => false,
     };
 
-    /// <summary>Whether this address is a trusted proxy.</summary>
     public bool Trusts(IPAddress address) => _policy.Trusts(address);
 
     /// <summary>

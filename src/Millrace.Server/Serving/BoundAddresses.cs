@@ -48,8 +48,6 @@ internal sealed class BoundAddresses : IDisposable
     }
 
     /// <summary>Takes a bound address, which the caller owns; an address added by a reload is bound now.</summary>
-    /// <param name="configured">The configured address.</param>
-    /// <param name="open">The addresses in use.</param>
     /// <exception cref="EngineException">The address cannot be bound; the message says why.</exception>
     public BoundAddress Take(EndPoint configured, IEnumerable<EndPoint> open)
     {

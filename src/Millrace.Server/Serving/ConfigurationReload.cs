@@ -23,7 +23,6 @@ internal sealed class ConfigurationReload(
 {
     private readonly ServeOptions _started = started;
 
-    /// <summary>The current options.</summary>
     public ServeOptions Current { get; private set; } = started;
 
     public async Task RunAsync()
@@ -111,7 +110,6 @@ internal sealed class ConfigurationReload(
         configured.TextsOf(option).DefaultIfEmpty(option.Default);
 }
 
-/// <summary>Log messages of the server.</summary>
 internal sealed partial class ServerLog(ILogger logger)
 {
     [LoggerMessage(1, LogLevel.Information, "Configuration {Path} applied: {Sites} sites on {Addresses}.")]

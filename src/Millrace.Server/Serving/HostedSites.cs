@@ -70,15 +70,11 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
     }
 }
 
-/// <summary>An open site and its configuration.</summary>
 internal sealed record OpenSite(HostedSite Configured, Site Site);
 
 /// <summary>The server's own files, which no site may serve. Certificates are public, unless a key is in the same file.</summary>
 internal static class ServerFiles
 {
-    /// <param name="options">The options.</param>
-    /// <param name="configuration">The configuration file; null for none.</param>
-    /// <param name="https">TLS as opened from the options.</param>
     public static IReadOnlyList<string> Of(ServeOptions options, string? configuration, HttpsEndpoint? https)
     {
         var files = new List<string>(options.Https.Certificates.Select(static files => files.Key));

@@ -10,14 +10,10 @@ using Millrace.Tls;
 namespace Millrace.Server.Serving;
 
 /// <summary>All listening addresses of a server. They change in two steps, of which only the first can fail. Not thread-safe.</summary>
-/// <param name="group">The reactors that listen.</param>
-/// <param name="sites">The sites that they serve.</param>
-/// <param name="addresses">Addresses that are bound already; also binds others.</param>
 internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites, BoundAddresses addresses)
 {
     private List<ListenEndpoint> _open = [];
 
-    /// <summary>The addresses for messages.</summary>
     public IReadOnlyList<ServedAddress> Served => [.. _open.Select(static endpoint => endpoint.Served)];
 
     /// <summary>The addresses in one line, for a service manager.</summary>
@@ -121,29 +117,17 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
 internal sealed record EndpointBinding(ListenEndpoint Endpoint, bool IsSecure);
 
 /// <summary>A listening address. It stays open while its target (TLS, redirect, sites) changes. Any thread.</summary>
-internal sealed class ListenEndpoint
+internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites, EndpointTarget first)
 {
-    private readonly EndPoint _configured;
-    private readonly StaticSiteServer _sites;
-    private volatile EndpointTarget _target;
+    private volatile EndpointTarget _target = first;
 
-    private ListenEndpoint(EndPoint configured, StaticSiteServer sites, EndpointTarget target)
-    {
-        _configured = configured;
-        _sites = sites;
-        _target = target;
-    }
-
-    /// <summary>Whether it currently uses TLS.</summary>
     public bool IsSecure => _target.Https is not null;
 
-    /// <summary>The address as bound.</summary>
     public EndPoint EndPoint => Listener.EndPoint;
 
     /// <summary>Whether an address is this one: as configured (where port 0 matches any), or as bound.</summary>
-    public bool IsAt(EndPoint address) => _configured.Equals(address) || EndPoint.Equals(address);
+    public bool IsAt(EndPoint address) => configured.Equals(address) || EndPoint.Equals(address);
 
-    /// <summary>The address for messages.</summary>
     public ServedAddress Served => IsSecure
         ? new ServedAddress("https", EndPoint)
         : new ServedAddress("http", EndPoint, Redirects: _target.RedirectPort is not null);
@@ -168,9 +152,9 @@ internal sealed class ListenEndpoint
     private IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => _target.Https?.Terminator.FiltersOf(connection) ?? [];
 
     private Task ServeAsync(Connection connection) =>
-        connection.IsTls() ? HttpsEndpoint.ServeAsync(connection, _sites, _target.HostCheck.AppliesTo(connection))
-        : _target.RedirectPort is int port ? _sites.RedirectAsync(connection, port)
-        : _sites.ServeAsync(connection);
+        connection.IsTls() ? HttpsEndpoint.ServeAsync(connection, sites, _target.HostCheck.AppliesTo(connection))
+        : _target.RedirectPort is int port ? sites.RedirectAsync(connection, port)
+        : sites.ServeAsync(connection);
 }
 
 /// <summary>What an address leads to. Immutable; each new connection uses the current one.</summary>
@@ -180,11 +164,7 @@ internal sealed class ListenEndpoint
 internal sealed record EndpointTarget(HttpsEndpoint? Https, int? RedirectPort, CertificateHostCheck HostCheck);
 
 /// <summary>An address that the server listens on.</summary>
-/// <param name="Scheme">The scheme: http or https.</param>
-/// <param name="EndPoint">The address as bound.</param>
-/// <param name="Redirects">Whether it redirects to HTTPS.</param>
 internal sealed record ServedAddress(string Scheme, EndPoint EndPoint, bool Redirects = false)
 {
-    /// <summary>One line for logs.</summary>
     public override string ToString() => ListenAddress.ToUrl(EndPoint, Scheme) + (Redirects ? " (redirects to HTTPS)" : "");
 }

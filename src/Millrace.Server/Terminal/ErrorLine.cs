@@ -5,7 +5,6 @@ internal static class ErrorLine
 {
     public static void Print(string text) => Console.Error.WriteLine($"millrace: {text}");
 
-    /// <summary>Prints an error, and returns the exit code.</summary>
     public static int Print(string text, int exitCode)
     {
         Print(text);

@@ -4,7 +4,7 @@ using System.Globalization;
 namespace Millrace.Server.Terminal;
 
 /// <summary>A progress line on stderr that is redrawn in place, only if stderr is a terminal. Disposal removes it. Any thread.</summary>
-internal sealed class ProgressLine : IDisposable
+internal sealed class ProgressLine(string verb, int total) : IDisposable
 {
     private const int BarColumns = 24;
 
@@ -15,23 +15,11 @@ internal sealed class ProgressLine : IDisposable
     public const string Clear = "\r\x1b[K";
 
     private readonly Lock _drawing = new();
-    private readonly string _verb;
-    private readonly int _total;
     private readonly bool _isShown = TerminalFacts.IsInteractive(Console.IsErrorRedirected);
     private int _done;
     private bool _isDrawn;
-    private long _drawnAt;
+    private long _drawnAt = Stopwatch.GetTimestamp();
 
-    /// <param name="verb">The verb.</param>
-    /// <param name="total">The number of steps.</param>
-    public ProgressLine(string verb, int total)
-    {
-        _verb = verb;
-        _total = total;
-        _drawnAt = Stopwatch.GetTimestamp();
-    }
-
-    /// <summary>Counts one step.</summary>
     public void Step(string name)
     {
         lock (_drawing)
@@ -41,7 +29,7 @@ internal sealed class ProgressLine : IDisposable
             {
                 _drawnAt = Stopwatch.GetTimestamp();
                 _isDrawn = true;
-                Console.Error.Write(Clear + Text(_verb, _done, _total, name, TerminalFacts.Columns));
+                Console.Error.Write(Clear + Text(verb, _done, total, name, TerminalFacts.Columns));
             }
         }
     }
@@ -131,7 +119,6 @@ internal static class TerminalFacts
     /// <summary>Cuts a line so that it can be redrawn: text in the last column would wrap to the next line.</summary>
     public static string Cut(string line, int columns) => line.Length < columns ? line : line[..Math.Max(0, columns - 1)];
 
-    /// <summary>Whether colours are wanted (no-color.org).</summary>
     public static bool WantsColours => string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
 
     /// <summary>Whether the output is an interactive terminal.</summary>

@@ -96,7 +96,6 @@ internal sealed record StartupBanner(
             : "Ctrl+C stops. Only this machine can connect; '--listen 8080' allows other machines.");
     }
 
-    /// <summary>Aligns subjects in a column.</summary>
     public static IEnumerable<string> Aligned(IEnumerable<(string Subject, string Text)> facts, bool inColour)
     {
         (string Subject, string Text)[] all = [.. facts];

@@ -6,7 +6,6 @@ using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 
-/// <summary>Options of the engine.</summary>
 internal static class EngineRows
 {
     private static readonly OptionGroup Row = new("engine", OptionChange.AtRestart);

@@ -3,7 +3,6 @@ using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 
-/// <summary>Options of HTTPS.</summary>
 internal static class HttpsRows
 {
     /// <summary>Only this machine by default, as for HTTP.</summary>
