@@ -2,6 +2,7 @@ using System.Net;
 using System.Text;
 using Millrace.Fuzz.Tests.Kit;
 using Millrace.Server;
+using Millrace.Server.Configuration;
 
 namespace Millrace.Fuzz.Tests.Targets;
 
