@@ -28,14 +28,43 @@ internal sealed class FreeStack<T>
         return true;
     }
 
-    /// <summary>Removes what was not needed since the last call, or all, except for some that stay in any case.</summary>
-    public IEnumerable<T> Trim(bool all, int kept = 0)
+    /// <summary>
+    /// Removes what was not needed since the last call, or all, except for some that stay in any case. The result must be enumerated.
+    /// </summary>
+    public Removal Trim(bool all, int kept = 0)
     {
-        for (int count = (all ? _free.Count : _leastSinceTrim) - kept; count > 0; count--)
+        int count = Math.Max(0, (all ? _free.Count : _leastSinceTrim) - kept);
+        _leastSinceTrim = _free.Count - count;
+        return new Removal(_free, count);
+    }
+
+    /// <summary>Removes one item after another while it is enumerated; a struct, as trimming must not allocate.</summary>
+    public struct Removal
+    {
+        private readonly Stack<T> _free;
+        private int _left;
+
+        public Removal(Stack<T> free, int count)
         {
-            yield return _free.Pop();
+            _free = free;
+            _left = count;
+            Current = default!;
         }
 
-        _leastSinceTrim = _free.Count;
+        public T Current { get; private set; }
+
+        public readonly Removal GetEnumerator() => this;
+
+        public bool MoveNext()
+        {
+            if (_left == 0)
+            {
+                return false;
+            }
+
+            _left--;
+            Current = _free.Pop();
+            return true;
+        }
     }
 }
