@@ -14,8 +14,8 @@ namespace Millrace.Engine.Connections;
 /// </summary>
 /// <remarks>
 /// Other processes may write to a site's own file while its pages are queued, so its end is sent as a copy, after a check that the file is
-/// unchanged (docs/adr/0016-sendfile-for-large-files.md). Pages that are not in the page cache are not sent this way: the call would wait for
-/// the disk.
+/// unchanged (docs/adr/0016-sendfile-for-large-files.md). Pages that are not in the page cache are not sent this way: the call would wait
+/// for the disk.
 /// </remarks>
 internal sealed class FilePageSender(Connection connection)
 {
