@@ -9,8 +9,8 @@ namespace Millrace.Engine.Connections;
 
 /// <summary>
 /// Sends of other threads, which use the socket for one call. A writer off the reactor need not wake the reactor for its bytes, which costs
-/// more than the send itself (docs/adr/0015-direct-sends-from-other-threads.md). Everything else stays with the reactor. During the lease the
-/// reactor must not close the descriptor: its number could be reused by another connection before the call is made.
+/// more than the send itself (docs/adr/0015-direct-sends-from-other-threads.md). Everything else stays with the reactor. During the lease
+/// the reactor must not close the descriptor: its number could be reused by another connection before the call is made.
 /// </summary>
 internal sealed class DirectSender(Connection connection)
 {
