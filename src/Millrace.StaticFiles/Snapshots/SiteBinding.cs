@@ -69,7 +69,13 @@ internal sealed class SiteBinding(Site site, AssetFiles? files = null) : IDispos
             return;
         }
 
-        int index = _superseded.FindIndex(superseded => ReferenceEquals(superseded.Snapshot, snapshot));
+        // No lambda: it would allocate at each call, also above.
+        int index = _superseded.Count - 1;
+        while (!ReferenceEquals(_superseded[index].Snapshot, snapshot))
+        {
+            index--;
+        }
+
         int uses = _superseded[index].Uses - 1;
         if (uses > 0)
         {
