@@ -50,7 +50,7 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
     private void ReportIfBehind(ConnectionContext connection)
     {
         if (!_hasReported
-            && connection.Features.Get<IReactorFeature>() is TransportConnection { HasOwnTransport: false }
+            && connection.Features.Get<IReactorFeature>() is TransportConnection own && !own.IsOwn(connection.Transport)
             && !Interlocked.Exchange(ref _hasReported, true))
         {
             log.TlsBehindMiddleware(connection.LocalEndPoint);

@@ -8,8 +8,8 @@ namespace Millrace.AspNetCore.Safety;
 
 /// <summary>
 /// The policies of an application's endpoints, kept as long as the endpoints live, and one for code without an endpoint: middleware, and
-/// requests before routing has chosen. Moves the requests of endpoints that block a reactor for a tenth of its time, alone or together, to
-/// the thread pool, and logs each departure and return. Any thread.
+/// requests before routing has chosen. Moves the requests of endpoints that block reactors for a tenth of a second in each second, one
+/// endpoint on all reactors or several on one, to the thread pool, and logs each departure and return. Any thread.
 /// </summary>
 /// <param name="time">The clock.</param>
 /// <param name="log">The transport's log.</param>
@@ -71,32 +71,12 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     /// The endpoint itself or, while its requests leave the reactors, a copy that leaves first. A derived endpoint type is not copied: that
     /// would lose what the type adds.
     /// </summary>
-    public Endpoint VariantOf(Endpoint endpoint)
+    public Endpoint EndpointFor(Endpoint endpoint)
     {
         BlockingPolicy policy = Of(endpoint);
-        if (!policy.IsOff || endpoint.RequestDelegate is not { } run)
-        {
-            return endpoint;
-        }
-
-        lock (_lock)
-        {
-            if (policy.OffReactorVariant is null)
-            {
-                policy.OffReactorVariant = endpoint switch
-                {
-                    RouteEndpoint route when endpoint.GetType() == typeof(RouteEndpoint) =>
-                        new RouteEndpoint(LeaveAndRun, route.RoutePattern, route.Order, route.Metadata, route.DisplayName),
-                    _ when endpoint.GetType() == typeof(Endpoint) => new Endpoint(LeaveAndRun, endpoint.Metadata, endpoint.DisplayName),
-                    _ => endpoint,
-                };
-                _policies.TryAdd(policy.OffReactorVariant, policy);
-            }
-
-            return policy.OffReactorVariant;
-        }
-
-        Task LeaveAndRun(HttpContext context) => RunOffReactorAsync(context, run, policy);
+        return policy.IsOff && endpoint.RequestDelegate is { } run
+            ? policy.OffReactorEndpoint ?? CreateOffReactorEndpoint(endpoint, run, policy)
+            : endpoint;
     }
 
     /// <summary>Runs the request, or what remains of it, on the thread pool, and measures whether it blocks there.</summary>
@@ -118,6 +98,22 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
                 log.EndpointReturned(name, policy.CalmMs / 1000);
             }
         }
+    }
+
+    /// <summary>Without the lock, which is held while a departure is logged: reactors do not wait for a log.</summary>
+    private Endpoint CreateOffReactorEndpoint(Endpoint endpoint, RequestDelegate run, BlockingPolicy policy)
+    {
+        Endpoint created = endpoint switch
+        {
+            RouteEndpoint route when endpoint.GetType() == typeof(RouteEndpoint) =>
+                new RouteEndpoint(LeaveAndRun, route.RoutePattern, route.Order, route.Metadata, route.DisplayName),
+            _ when endpoint.GetType() == typeof(Endpoint) => new Endpoint(LeaveAndRun, endpoint.Metadata, endpoint.DisplayName),
+            _ => endpoint,
+        };
+        _policies.TryAdd(created, policy);
+        return policy.SetOffReactorEndpoint(created);
+
+        Task LeaveAndRun(HttpContext context) => RunOffReactorAsync(context, run, policy);
     }
 
     /// <summary>

@@ -37,6 +37,7 @@ internal sealed class BlockingPolicy
     private const int CalmBlockedMsLeast = 20;
 
     private readonly Lock _lock = new();
+    private Endpoint? _offReactorEndpoint;
     private volatile bool _isOff;
     private long _firstStallMs = long.MaxValue;
     private long _leftMs;
@@ -58,7 +59,11 @@ internal sealed class BlockingPolicy
     public int BlockingCallbacks { get; set; }
 
     /// <summary>The copy of the endpoint that leaves its reactor first; made when needed.</summary>
-    public Endpoint? OffReactorVariant { get; set; }
+    public Endpoint? OffReactorEndpoint => Volatile.Read(ref _offReactorEndpoint);
+
+    /// <summary>The first one that is set stays; returns it.</summary>
+    public Endpoint SetOffReactorEndpoint(Endpoint created) =>
+        Interlocked.CompareExchange(ref _offReactorEndpoint, created, null) ?? created;
 
     /// <summary>Notes that a call stalled its reactor. True if it may be compilation.</summary>
     public bool BeginStall(long nowMs)

@@ -85,6 +85,6 @@ internal sealed class RequestTrackingMiddleware : IStartupFilter, IDisposable
     /// <summary>Replaces the endpoint chosen by routing with the variant that leaves the reactor, where its requests have to.</summary>
     private sealed class OffReactorEndpointFeature(BlockingPolicies policies) : IEndpointFeature
     {
-        public Endpoint? Endpoint { get; set => field = value is null ? null : policies.VariantOf(value); }
+        public Endpoint? Endpoint { get; set => field = value is null ? null : policies.EndpointFor(value); }
     }
 }

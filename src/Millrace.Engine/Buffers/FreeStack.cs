@@ -8,28 +8,34 @@ namespace Millrace.Engine.Buffers;
 /// </summary>
 internal sealed class FreeStack<T>
 {
-    private readonly Stack<T> _free = new();
+    private readonly List<T> _free = [];
     private int _leastSinceTrim;
 
     public int Count => _free.Count;
 
-    public void Push(T item) => _free.Push(item);
+    public void Push(T item) => _free.Add(item);
 
-    public bool TryPeek([MaybeNullWhen(false)] out T item) => _free.TryPeek(out item);
+    public bool TryPeek([MaybeNullWhen(false)] out T item)
+    {
+        item = _free.Count > 0 ? _free[^1] : default;
+        return _free.Count > 0;
+    }
 
     public bool TryPop([MaybeNullWhen(false)] out T item)
     {
-        if (!_free.TryPop(out item))
+        if (!TryPeek(out item))
         {
             return false;
         }
 
+        _free.RemoveAt(_free.Count - 1);
         _leastSinceTrim = Math.Min(_leastSinceTrim, _free.Count);
         return true;
     }
 
     /// <summary>
-    /// Removes what was not needed since the last call, or all, except for some that stay in any case. The result must be enumerated.
+    /// Removes what was not needed since the last call, or all, except for some that stay in any case. The result must be enumerated to its
+    /// end.
     /// </summary>
     public Removal Trim(bool all, int kept = 0)
     {
@@ -38,16 +44,17 @@ internal sealed class FreeStack<T>
         return new Removal(_free, count);
     }
 
-    /// <summary>Removes one item after another while it is enumerated; a struct, as trimming must not allocate.</summary>
+    /// <summary>Yields the items that were unused for longest, and removes them at its end; a struct: trimming must not allocate.</summary>
     public struct Removal
     {
-        private readonly Stack<T> _free;
-        private int _left;
+        private readonly List<T> _free;
+        private readonly int _count;
+        private int _next;
 
-        public Removal(Stack<T> free, int count)
+        public Removal(List<T> free, int count)
         {
             _free = free;
-            _left = count;
+            _count = count;
             Current = default!;
         }
 
@@ -57,13 +64,13 @@ internal sealed class FreeStack<T>
 
         public bool MoveNext()
         {
-            if (_left == 0)
+            if (_next == _count)
             {
+                _free.RemoveRange(0, _count);
                 return false;
             }
 
-            _left--;
-            Current = _free.Pop();
+            Current = _free[_next++];
             return true;
         }
     }

@@ -83,9 +83,7 @@ public sealed class Connection
     /// </summary>
     public EndPoint? RemoteEndPoint => EndPoints.Remote;
 
-    /// <summary>
-    /// The address the peer connected to, or the local address of an outbound connection; null for an unnamed unix socket.
-    /// </summary>
+    /// <summary>The address the peer connected to, or the local one of an outbound connection; null for an unnamed unix socket.</summary>
     public EndPoint? LocalEndPoint => EndPoints.Local;
 
     /// <summary>Lets other threads abort this connection, and never a later one in the same slot.</summary>
@@ -457,7 +455,11 @@ public sealed class Connection
         MoveTo(ConnectionPhase.Closed);
         Reactor.Timers.Cancel(Slot);
         Reader.Break();
-        Sender.Break();
+        if (Phase == ConnectionPhase.Closed)
+        {
+            // The end of the handler's wait did not recycle the slot.
+            Sender.Break();
+        }
     }
 
     private void Recycle()

@@ -157,7 +157,6 @@ internal sealed class FilterChain(Connection connection)
     /// <summary>An error of this connection: logged, and the connection aborts.</summary>
     public void Fail(Exception error)
     {
-        connection.Reader.DropBorrowed();
         if (error is OutOfMemoryException)
         {
             connection.Reactor.Admission.NoteStarved();
@@ -200,6 +199,7 @@ internal sealed class FilterChain(Connection connection)
         catch (Exception error)
 #pragma warning restore CA1031
         {
+            connection.Reader.DropBorrowed();
             Fail(error);
         }
     }

@@ -166,6 +166,7 @@ internal sealed class SocketReceiver(Connection connection)
         catch (Exception error)
 #pragma warning restore CA1031
         {
+            connection.Reader.DropBorrowed();
             connection.Filters.Fail(error);
         }
     }

@@ -40,7 +40,7 @@ internal sealed class BackgroundCompressor : IDisposable
     /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off there is nothing to do.</param>
     /// <param name="options">The catalog's options.</param>
     /// <param name="failed">
-    /// Called on the compressor's thread with an unexpected error. What it kept from being compressed is tried again at the next change.
+    /// Called on the compressor's thread with an unexpected error. Files that failed are tried again in the next pass.
     /// </param>
     /// <param name="code">Makes the coded bodies; null for <see cref="BodyCoder"/>.</param>
     public static BackgroundCompressor Start(

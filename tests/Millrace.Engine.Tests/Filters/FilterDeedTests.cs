@@ -249,6 +249,69 @@ public class FilterDeedTests : EngineTest
     }
 
     [Fact]
+    public async Task A_handler_may_consume_what_it_was_shown_when_its_filter_fails_to_encode()
+    {
+        var consumed = new TaskCompletionSource<int>();
+        Listener listener = await ServeAsync(
+            async connection =>
+            {
+                await connection.ReadAsync();
+                int count = connection.Input.Length;
+                connection.Write("a"u8);
+                ValueTask<FlushOutcome> flush = connection.FlushAsync();
+                connection.Writer.SendFlushedNow();
+                try
+                {
+                    connection.Consume(count);
+                    consumed.SetResult(count);
+                }
+                catch (ArgumentOutOfRangeException lost)
+                {
+                    consumed.SetException(lost);
+                }
+
+                await flush;
+            },
+            filters: static _ => [new ObedientFilter()]);
+        Client client = await ConnectAsync(listener);
+        await client.SendAsync("Nx");
+        Assert.Equal(1, await consumed.Task.Within());
+        await client.ExpectResetAsync();
+    }
+
+    [Fact]
+    public async Task The_next_peer_of_a_slot_is_served_when_a_wait_for_the_last_peers_end_ended_with_its_connection()
+    {
+        bool isFirst = true;
+        var ended = new TaskCompletionSource<ReadOutcome>();
+        Listener listener = await ServeAsync(
+            async connection =>
+            {
+                if (isFirst)
+                {
+                    isFirst = false;
+                    Assert.Equal(ReadOutcome.End, await connection.ReadAsync());
+                    ended.SetResult(await connection.Reader.ReadPeersEndAsync());
+                    return;
+                }
+
+                await Handlers.EchoAsync(connection);
+            },
+            Options(new Limits { Linger = TimeSpan.FromMilliseconds(20) }),
+            filters: static _ => [new ObedientFilter()]);
+        Client first = await ConnectAsync(listener);
+        await first.SendAsync("EF");
+        Assert.Equal("[failed]", await ReceiveToEndAsync(first));
+        await ended.Task.Within();
+        await Waiting.UntilAsync(() => Reactor.Connections.Count == 0, "the slot was returned");
+
+        Client second = await ConnectAsync(listener);
+        await second.SendAsync("a");
+        Assert.Equal("a", await second.ReceiveTextAsync(1));
+        Assert.Equal(1, Reactor.Connections.Slots);
+    }
+
+    [Fact]
     public async Task A_stage_is_found_by_its_kind()
     {
         var seen = new TaskCompletionSource<(bool, bool, bool)>();

@@ -12,6 +12,7 @@ internal sealed class ObedientFilter(bool holds = false) : ConnectionFilter
     private readonly StringBuilder _words = new();
     private bool _hasFailed;
     private bool _keepsEnd;
+    private bool _cannotEncode;
 
     public bool IsReleased { get; private set; }
 
@@ -40,6 +41,9 @@ internal sealed class ObedientFilter(bool holds = false) : ConnectionFilter
                     break;
                 case 'K':
                     _keepsEnd = true;
+                    break;
+                case 'N':
+                    _cannotEncode = true;
                     break;
                 case 'C':
                     Connection.Filters.Continue(this);
@@ -78,6 +82,11 @@ internal sealed class ObedientFilter(bool holds = false) : ConnectionFilter
 
     public override unsafe void Encode(OutputBatch plain, OutputBatch encoded)
     {
+        if (_cannotEncode)
+        {
+            throw new InvalidDataException("planted");
+        }
+
         encoded.Write(Encoding.ASCII.GetBytes(_words.ToString()));
         _words.Clear();
         foreach (ref readonly IoVector part in _hasFailed ? [] : plain.Parts)

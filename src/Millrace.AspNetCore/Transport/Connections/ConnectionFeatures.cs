@@ -91,7 +91,8 @@ internal sealed class ConnectionFeatures : IFeatureCollection
 
     public void Set<TFeature>(TFeature? instance) => this[typeof(TFeature)] = instance;
 
-    public IEnumerator<KeyValuePair<Type, object>> GetEnumerator() => _features.GetEnumerator();
+    /// <summary>Of a copy: the features may change meanwhile.</summary>
+    public IEnumerator<KeyValuePair<Type, object>> GetEnumerator() => _features.ToList().GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 

@@ -117,7 +117,10 @@ internal sealed class TransportConnection : ConnectionContext,
     public MemoryPool<byte> MemoryPool { get; }
 
     /// <summary>Whether no middleware has replaced the pipes.</summary>
-    public bool HasOwnTransport => Transport == _application;
+    public bool HasOwnTransport => IsOwn(Transport);
+
+    /// <summary>Whether these pipes are the ones that it made.</summary>
+    public bool IsOwn(IDuplexPipe transport) => transport == _application;
 
     /// <summary>The application's code on the reactor; null where it runs on the thread pool.</summary>
     public CallbackOwner? Callbacks { get; }
