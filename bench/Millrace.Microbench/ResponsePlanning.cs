@@ -68,7 +68,7 @@ public class ResponsePlanning
     private int WriteHead(in ResponsePlan plan)
     {
         var writer = new ResponseHeadWriter(_room);
-        PlanHead.Write(ref writer, plan, _scratch, AssetState.AsPlanned, new BodyDescription(10_240));
+        PlanHeadWriter.Write(ref writer, plan, _scratch, AssetState.AsPlanned, new BodyDescription(10_240));
         writer.Lines(_date.LineAt(Environment.TickCount64));
         writer.Finish(out int bytes);
         return bytes;

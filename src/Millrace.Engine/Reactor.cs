@@ -281,7 +281,7 @@ public sealed class Reactor
     /// Moves continuations of <see cref="PostMovable"/> to the thread pool. Called repeatedly while the reactor is blocked: a post may have
     /// been in progress the first time. Any thread.
     /// </summary>
-    internal void HandOver() => Loop.Mailbox.MoveToPool();
+    internal void MovePostsToThreadPool() => Loop.Mailbox.MoveToPool();
 
     /// <summary>
     /// Switches to the reactor's thread: <c>await connection.Reactor.SwitchTo();</c>. If the reactor has ended, the await throws

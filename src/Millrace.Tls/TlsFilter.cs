@@ -224,7 +224,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     public void CountMemory()
     {
         int bytes = (_ssl?.MemoryBytes ?? 0) + (_handshake?.Input.HeldBytes ?? 0);
-        Connection.HoldState(bytes - _countedBytes);
+        Connection.ChargeManaged(bytes - _countedBytes);
         _countedBytes = bytes;
     }
 

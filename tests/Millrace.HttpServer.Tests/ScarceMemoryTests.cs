@@ -58,14 +58,14 @@ public class ScarceMemoryTests : SiteFixture
         var taken = await AtHomeAsync(site, static reactor =>
         {
             var block = reactor.Pools.Rent(900 * 1024);
-            reactor.Connections.InUse().Single().HoldLent(block.Bytes);
+            reactor.Connections.InUse().Single().ChargeBlocks(block.Bytes);
             return block;
         });
         mayGoOn.Release();
         Response response = await client.ReadResponseAsync(1);
         await AtHomeAsync(site, reactor =>
         {
-            reactor.Connections.InUse().Single().HoldLent(-taken.Bytes);
+            reactor.Connections.InUse().Single().ChargeBlocks(-taken.Bytes);
             reactor.Pools.Return(taken);
             return taken;
         });

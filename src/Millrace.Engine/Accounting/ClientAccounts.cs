@@ -10,10 +10,11 @@ namespace Millrace.Engine.Accounting;
 /// allocate nothing. Reactor thread only, so that nothing is shared or locked.
 /// </summary>
 /// <remarks>
-/// Native blocks are counted where they are lent (<see cref="BlockPools"/>); <see cref="Connection.HoldLent"/> only attributes them. All
-/// else, the objects of sessions and streams and the kernel's memory for a socket, is counted by <see cref="Connection.HoldState"/>, as
-/// estimates on the high side. Beyond three quarters of the limit, clients that hold much are refused; beyond the limit, connections of the
-/// largest holders are reset (<see cref="Reactor"/>), so that a client that holds nothing is always served.
+/// Native blocks are counted where they are lent (<see cref="BlockPools"/>); <see cref="Connection.ChargeBlocks"/> only attributes them.
+/// All else, the objects of sessions and streams and the kernel's memory for a socket, is counted by <see
+/// cref="Connection.ChargeManaged"/>, as estimates on the high side. Beyond three quarters of the limit, clients that hold much are
+/// refused; beyond the limit, connections of the largest holders are reset (<see cref="Reactor"/>), so that a client that holds nothing is
+/// always served.
 /// </remarks>
 internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
 {

@@ -72,7 +72,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     private void CheckRoom(int bytes, Connection? holder)
     {
         long beyond = LentBytes + bytes - _bytesMax;
-        if (beyond > 0 && (beyond > reservedBytes || holder is { Holdings.AreLittle: false }))
+        if (beyond > 0 && (beyond > reservedBytes || holder is { Holdings.IsSmallHolder: false }))
         {
             throw new InsufficientMemoryException($"Connections hold {LentBytes:N0} bytes; the limit is {_bytesMax:N0}.");
         }

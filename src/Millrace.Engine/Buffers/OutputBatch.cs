@@ -253,7 +253,7 @@ internal sealed unsafe class OutputBatch : IDisposable
         foreach (Block block in _blocks)
         {
             _pools.Return(block);
-            Holder?.Holdings.HoldLent(-block.Bytes);
+            Holder?.Holdings.ChargeBlocks(-block.Bytes);
         }
 
         Holder = null;
@@ -290,7 +290,7 @@ internal sealed unsafe class OutputBatch : IDisposable
     {
         Block block = _pools.Rent(Math.Max(sizeHint, BlockPools.ResponseBytes), Holder);
         _blocks.Add(block);
-        Holder?.Holdings.HoldLent(block.Bytes);
+        Holder?.Holdings.ChargeBlocks(block.Bytes);
         _next = block.Address;
         _limit = block.Address + block.Bytes;
         _lastVectorIsOpen = false;

@@ -319,11 +319,11 @@ public sealed class Connection
     /// <exception cref="InvalidOperationException">Another wait is pending, or the caller is not on the reactor's thread.</exception>
     public ValueTask<FlushOutcome> FlushAsync(long unsentBytesMax) => Writer.FlushAsync(unsentBytesMax);
 
-    /// <inheritdoc cref="ConnectionHoldings.HoldState"/>
-    internal void HoldState(long bytes) => Holdings.HoldState(bytes);
+    /// <inheritdoc cref="ConnectionHoldings.ChargeManaged"/>
+    internal void ChargeManaged(long bytes) => Holdings.ChargeManaged(bytes);
 
-    /// <inheritdoc cref="ConnectionHoldings.HoldLent"/>
-    internal void HoldLent(long bytes) => Holdings.HoldLent(bytes);
+    /// <inheritdoc cref="ConnectionHoldings.ChargeBlocks"/>
+    internal void ChargeBlocks(long bytes) => Holdings.ChargeBlocks(bytes);
 
     /// <summary>
     /// Whether the descriptor of a file that was opened for one response may stay open. False when descriptors are short, the client holds

@@ -16,7 +16,7 @@ internal sealed class ConnectionEndPoints(Connection connection)
         : _local ?? (Listener.IsOneAddress ? Listener.EndPoint : SocketEndPoint.OfSocket(connection.Descriptor, Listener.EndPoint));
 
     /// <summary>Whether a trusted proxy announced the client by the PROXY protocol.</summary>
-    public bool AreProxied { get; private set; }
+    public bool IsProxied { get; private set; }
 
     private bool IsOpen
     {
@@ -32,7 +32,7 @@ internal sealed class ConnectionEndPoints(Connection connection)
     public void Reset()
     {
         _remote = _local = null;
-        AreProxied = false;
+        IsProxied = false;
     }
 
     public EndPoint? KeepRemote() =>
@@ -46,7 +46,7 @@ internal sealed class ConnectionEndPoints(Connection connection)
     {
         _remote = SocketEndPoint.Unmapped(remote);
         _local = SocketEndPoint.Unmapped(local);
-        AreProxied = true;
-        return connection.Holdings.TryActAs(ClientAddress.Of(SocketEndPoint.Encode(_remote!)), Listener);
+        IsProxied = true;
+        return connection.Holdings.TryAssignClient(ClientAddress.Of(SocketEndPoint.Encode(_remote!)), Listener);
     }
 }

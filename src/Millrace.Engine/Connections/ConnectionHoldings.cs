@@ -26,13 +26,13 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     public bool IsToBeRefused => reactor.Accounts.IsToRefuse(_account!);
 
     /// <summary>Whether the client holds so little that it is served while memory is short.</summary>
-    public bool AreLittle => reactor.Accounts.IsLittle(_account!);
+    public bool IsSmallHolder => reactor.Accounts.IsLittle(_account!);
 
     /// <summary>Whether the connection ends because memory or descriptors are short.</summary>
-    public bool AreShed => _account is not null && reactor.Accounts.IsEnding(_account);
+    public bool IsShed => _account is not null && reactor.Accounts.IsEnding(_account);
 
     /// <summary>Whether the connection counts towards the limit on connections: it is not being refused.</summary>
-    public bool AreServed => Lease.Admission == AdmissionResult.Served;
+    public bool CountsAsServed => Lease.Admission == AdmissionResult.Served;
 
     public bool AreOf(ClientAccount account) => _account == account;
 
@@ -41,27 +41,27 @@ internal sealed class ConnectionHoldings(Reactor reactor)
         Debug.Assert(Bytes == 0 && _stateBytes == 0);
         _account = account;
         Lease = lease;
-        HoldState(OpenBytes);
+        ChargeManaged(OpenBytes);
     }
 
     public void Close()
     {
-        HoldState(-_stateBytes);
+        ChargeManaged(-_stateBytes);
         Debug.Assert(Bytes == 0 && _openFiles == 0, "blocks or files are left");
         reactor.Accounts.Close(_account!);
         _account = null;
     }
 
     /// <summary>Charges memory other than native blocks; a negative number returns it.</summary>
-    public void HoldState(long bytes)
+    public void ChargeManaged(long bytes)
     {
         _stateBytes += bytes;
         reactor.Accounts.ChargeState(bytes);
-        HoldLent(bytes);
+        ChargeBlocks(bytes);
     }
 
     /// <summary>Charges native blocks, which their pool counts as well; a negative number returns them.</summary>
-    public void HoldLent(long bytes)
+    public void ChargeBlocks(long bytes)
     {
         Bytes += bytes;
         _account!.Bytes += bytes;
@@ -80,7 +80,7 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     public void Shed() => MoveTo(reactor.Accounts.OpenEnding());
 
     /// <summary>A proxy has announced the client; false when a limit leaves no room for it.</summary>
-    public bool TryActAs(ClientAddress? client, ListenerContext listener)
+    public bool TryAssignClient(ClientAddress? client, ListenerContext listener)
     {
         MoveTo(reactor.Accounts.Open(client));
         Lease = reactor.Admission.Identify(Lease, client, listener);

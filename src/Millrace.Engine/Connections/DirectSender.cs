@@ -27,7 +27,7 @@ internal sealed class DirectSender(Connection connection)
     /// recorded it yet. A FIN leaves the socket half open and a reset does not, so the socket's state decides; otherwise a truncated
     /// request would look complete.
     /// </summary>
-    public bool IsBrokenMeanwhile => _socket.IsInUse && connection.Backend.IsOver(connection.Descriptor);
+    public bool EndHidesReset => _socket.IsInUse && connection.Backend.IsOver(connection.Descriptor);
 
     /// <summary>A new socket.</summary>
     public void Open()

@@ -44,7 +44,7 @@ internal sealed class FilePageSender(Connection connection)
     private long _cachedUntilMs;
 
     /// <summary>Whether the socket takes pages. A unix socket copies in any case, and its sends are limited.</summary>
-    public bool AreTaken => connection.Listener.TakesPages && !_areRefused;
+    public bool IsSupported => connection.Listener.TakesPages && !_areRefused;
 
     /// <summary>Whether the send in flight is of pages.</summary>
     public bool IsSending { get; private set; }
@@ -53,7 +53,7 @@ internal sealed class FilePageSender(Connection connection)
     public long CopiedBytesAfter => MaySendFiles ? connection.Backend.FilePages.CopiedBytesAfter : long.MaxValue;
 
     /// <summary>Whether output goes to the kernel unmodified and the kernel sends pages.</summary>
-    private bool MaySendFiles => AreTaken && connection.Filters.IsEmpty;
+    private bool MaySendFiles => IsSupported && connection.Filters.IsEmpty;
 
     private bool MayBeAcknowledged =>
         !connection.Writer.IsLost && connection.Receiver.End != ReceiveEnd.Reset && !connection.Backend.IsOver(connection.Descriptor);
@@ -61,7 +61,7 @@ internal sealed class FilePageSender(Connection connection)
     public void Reset() => IsSending = _areRefused = _awaitsWritable = _isFull = _writableIsUntried = _isFileRefused = false;
 
     /// <summary>Whether enough of a file is in the page cache to send it by reference instead of reading it.</summary>
-    public bool TakesFile(int file, long offset, long bytes)
+    public bool ShouldSendFile(int file, long offset, long bytes)
     {
         if (!MaySendFiles)
         {

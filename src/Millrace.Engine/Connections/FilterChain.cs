@@ -21,9 +21,9 @@ internal sealed class FilterChain(Connection connection)
     public bool IsSendRequested { get; set; }
 
     /// <summary>Whether bytes have reached the handler's input.</summary>
-    public bool HavePassedInput { get; set; }
+    public bool HasPassedInput { get; set; }
 
-    public void Reset() => IsSendRequested = HavePassedInput = false;
+    public void Reset() => IsSendRequested = HasPassedInput = false;
 
     /// <summary>Makes the filters; whether one holds the handler back.</summary>
     public bool Create(Func<Connection, IReadOnlyList<ConnectionFilter>> make)

@@ -134,7 +134,7 @@ internal sealed class InputReader(Connection connection)
             return;
         }
 
-        connection.Filters.HavePassedInput = true;
+        connection.Filters.HasPassedInput = true;
         fixed (byte* first = bytes)
         {
             Take(first, bytes.Length);
@@ -287,7 +287,7 @@ internal sealed class InputReader(Connection connection)
         int bytes = _buffer.HeldBytes;
         if (bytes != _chargedBytes)
         {
-            connection.Holdings.HoldLent(bytes - _chargedBytes);
+            connection.Holdings.ChargeBlocks(bytes - _chargedBytes);
             _chargedBytes = bytes;
         }
     }

@@ -39,7 +39,7 @@ internal sealed class SocketReceiver(Connection connection)
     public ReceiveEnd End { get; private set; }
 
     /// <summary>Whether the peer has sent something for the handler; bytes that only filters have seen do not count.</summary>
-    public bool HasReceived => connection.Filters.IsEmpty ? Bytes > 0 : connection.Filters.HavePassedInput;
+    public bool HasReceived => connection.Filters.IsEmpty ? Bytes > 0 : connection.Filters.HasPassedInput;
 
     private bool IsWanted =>
         !IsArmed
@@ -197,7 +197,7 @@ internal sealed class SocketReceiver(Connection connection)
     private void TakeError(int errno)
     {
         // The lease is checked before the error: the other thread records its error before it returns the lease.
-        bool isReset = errno == 0 && connection.DirectSender.IsBrokenMeanwhile;
+        bool isReset = errno == 0 && connection.DirectSender.EndHidesReset;
         errno = connection.DirectSender.WithError(errno);
         errno = errno == 0 && isReset ? Errno.ECONNRESET : errno;
         switch (errno)

@@ -157,7 +157,7 @@ internal sealed class SocketSender(Connection connection)
         IsInFlight = true;
         connection.OperationsInFlight++;
         OperationToken token = connection.Token(OperationKind.Send);
-        if (_batch!.HasPages && (Pages.AreTaken || !_batch.FirstPagesAreMapped))
+        if (_batch!.HasPages && (Pages.IsSupported || !_batch.FirstPagesAreMapped))
         {
             _isZeroCopy = false;
             Pages.Send(token, _batch);

@@ -66,7 +66,7 @@ internal sealed class ReactorWatchdog : IDisposable
     public bool Check(long nowMs)
     {
         long beats = _reactor.Heartbeat.Count;
-        bool wasStalled = _stall.SeenMs >= StallDetector.StallMs;
+        bool wasStalled = _stall.StalledMs >= StallDetector.StallMs;
         _stall.Sample(beats, nowMs);
         // If the reactor has moved on meanwhile, its thread may have been sampled while it was idle.
         if (_stall.BlockedSinceLastMs > 0 && _reactor.CallbackOwner is { } owner && _reactor.Heartbeat.Count == beats)
@@ -75,12 +75,12 @@ internal sealed class ReactorWatchdog : IDisposable
             owner.NoteBlocked(beats, _stall.BlockedSinceLastMs);
         }
 
-        if (!wasStalled && _stall.SeenMs >= StallDetector.StallMs)
+        if (!wasStalled && _stall.StalledMs >= StallDetector.StallMs)
         {
             _reactor.Counters.Stalls++;
         }
 
-        if (_stall.SeenMs >= StallDetector.HeldUpMs)
+        if (_stall.StalledMs >= StallDetector.HeldUpMs)
         {
             if (!_reactor.IsHeldUp)
             {
@@ -129,8 +129,8 @@ internal sealed class ReactorWatchdog : IDisposable
     /// <summary>Logs the current stall once it is one that needs attention.</summary>
     private void ReportOnce(long nowMs)
     {
-        bool mayBeCompiled = _isFirstCall && (_stall.DurationMs < FirstCallMs || 2 * _stall.BlockedMs < _stall.SeenMs);
-        if (_isDecided || mayBeCompiled)
+        bool mayBeJitCompilation = _isFirstCall && (_stall.DurationMs < FirstCallMs || 2 * _stall.BlockedMs < _stall.StalledMs);
+        if (_isDecided || mayBeJitCompilation)
         {
             return;
         }
@@ -146,7 +146,7 @@ internal sealed class ReactorWatchdog : IDisposable
 
     private void StepIn()
     {
-        _reactor.HandOver();
+        _reactor.MovePostsToThreadPool();
         if (_balancer.HasFree)
         {
             foreach (Acceptor acceptor in _acceptors)

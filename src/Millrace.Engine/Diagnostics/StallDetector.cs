@@ -33,7 +33,7 @@ internal sealed class StallDetector(Func<ThreadSample> sampleThread)
     public long DurationMs { get; private set; }
 
     /// <summary>How long the current callback was seen to wait or compute.</summary>
-    public long SeenMs { get; private set; }
+    public long StalledMs { get; private set; }
 
     /// <summary>For how much of the current callback its thread was neither running nor runnable.</summary>
     public long BlockedMs { get; private set; }
@@ -62,14 +62,14 @@ internal sealed class StallDetector(Func<ThreadSample> sampleThread)
             _beats = beats;
             _sinceMs = nowMs;
             _ranMs = null;
-            SeenMs = BlockedMs = 0;
+            StalledMs = BlockedMs = 0;
             return;
         }
 
         IsComputing = thread.IsRunnable;
         BlockedMs += IsComputing ? 0 : passedMs;
         // The first check of a callback has nothing to compare with.
-        SeenMs += IsComputing && _ranMs is { } ranMs ? thread.RanMs - ranMs : passedMs;
+        StalledMs += IsComputing && _ranMs is { } ranMs ? thread.RanMs - ranMs : passedMs;
         _ranMs = thread.RanMs;
     }
 }

@@ -178,7 +178,7 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         Connection? candidate = null;
         for (int remaining = Math.Min(SlotsPerScan, reactor.Connections.Slots); remaining > 0; remaining--)
         {
-            if (NextInScan() is { } connection && connection.IsOf(largest) && (!servedOnly || connection.Holdings.AreServed))
+            if (NextInScan() is { } connection && connection.IsOf(largest) && (!servedOnly || connection.Holdings.CountsAsServed))
             {
                 if (connection.IsIdle)
                 {

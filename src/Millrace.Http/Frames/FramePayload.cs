@@ -23,7 +23,7 @@ internal static class FramePayload
     /// <summary>The parameters of a SETTINGS frame, all checked before the first is returned; none for an acknowledgement.</summary>
     public static bool TrySettings(in FrameHeader header, ReadOnlySpan<byte> payload, out SettingList settings, out Http2Fault fault)
     {
-        AssertIsJudged(header, FrameType.Settings, payload);
+        AssertIsValidated(header, FrameType.Settings, payload);
         fault = default;
         settings = new SettingList(payload);
         foreach (Setting setting in settings)
@@ -41,7 +41,7 @@ internal static class FramePayload
     /// <summary>The increment of a window; at least 1. The session checks whether the window can grow so far.</summary>
     public static bool TryWindowUpdate(in FrameHeader header, ReadOnlySpan<byte> payload, out int increment, out Http2Fault fault)
     {
-        AssertIsJudged(header, FrameType.WindowUpdate, payload);
+        AssertIsValidated(header, FrameType.WindowUpdate, payload);
         increment = BinaryPrimitives.ReadInt32BigEndian(payload) & int.MaxValue;
         fault = increment != 0 ? default
             : header.StreamId == 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError)
@@ -60,7 +60,7 @@ internal static class FramePayload
         out ReadOnlySpan<byte> priority,
         out Http2Fault fault)
     {
-        AssertIsJudged(header, FrameType.PriorityUpdate, payload);
+        AssertIsValidated(header, FrameType.PriorityUpdate, payload);
         prioritizedStreamId = BinaryPrimitives.ReadInt32BigEndian(payload) & int.MaxValue;
         priority = payload[FrameRules.PrioritizedBytes..];
         fault = prioritizedStreamId == 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError) : default;
@@ -75,7 +75,7 @@ internal static class FramePayload
         out ReadOnlySpan<byte> content,
         out Http2Fault fault)
     {
-        AssertIsJudged(header, type, payload);
+        AssertIsValidated(header, type, payload);
         int paddingBytes = header.Has(FrameFlags.Padded) ? payload[0] : 0;
         int start = FrameRules.PadLengthBytes(header) + fieldBytes;
         int contentBytes = payload.Length - start - paddingBytes;
@@ -85,6 +85,6 @@ internal static class FramePayload
     }
 
     [Conditional("DEBUG")]
-    private static void AssertIsJudged(in FrameHeader header, FrameType type, ReadOnlySpan<byte> payload) =>
+    private static void AssertIsValidated(in FrameHeader header, FrameType type, ReadOnlySpan<byte> payload) =>
         Debug.Assert(header.Type == type && header.Length == payload.Length && FrameRules.Judge(header).IsNone);
 }

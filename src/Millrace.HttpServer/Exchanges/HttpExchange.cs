@@ -116,7 +116,7 @@ internal sealed class HttpExchange
     /// <summary>Ends the memory accounting.</summary>
     internal void Release()
     {
-        _holder?.HoldState(-_heldBytes);
+        _holder?.ChargeManaged(-_heldBytes);
         _holder = null;
         _heldBytes = 0;
     }
@@ -124,7 +124,7 @@ internal sealed class HttpExchange
     private void CountHeld()
     {
         int bytes = OwnBytes + _text.HeldBytes;
-        _holder?.HoldState(bytes - _heldBytes);
+        _holder?.ChargeManaged(bytes - _heldBytes);
         _heldBytes = bytes;
     }
 

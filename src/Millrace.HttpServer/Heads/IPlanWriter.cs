@@ -19,7 +19,7 @@ internal interface IPlanWriter
 }
 
 /// <summary>Chooses what the response to a plan consists of, for all protocols.</summary>
-internal static class PlannedResponse
+internal static class PlanWriterExtensions
 {
     /// <summary>
     /// Begins a response. Returns a status other than the plan's, with nothing written, if its file cannot be opened now: an error that no
@@ -44,7 +44,8 @@ internal static class PlannedResponse
                 writer.WriteBytes(plan, plan.Document!.Bytes, plan.Document.Bytes);
                 break;
             default:
-                writer.WriteBytes(plan, plan.Body == PlanBody.StatusText ? PlanHead.ErrorBodyOf(plan.Status) : default, retained: null);
+                ReadOnlySpan<byte> text = plan.Body == PlanBody.StatusText ? PlanHeadWriter.ErrorBodyOf(plan.Status) : default;
+                writer.WriteBytes(plan, text, retained: null);
                 break;
         }
 
@@ -61,7 +62,7 @@ internal static class PlannedResponse
         }
 
         writer.WriteBytes(
-            PlannedHead.WithoutPage(plan), PlanHead.ErrorBodyOf(plan.Status), retained: null);
+            PlannedHead.WithoutPage(plan), PlanHeadWriter.ErrorBodyOf(plan.Status), retained: null);
         return plan.Status;
     }
 }

@@ -230,7 +230,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
         long pagesEndAt = -1;
         for (long offset = first; offset < end;)
         {
-            if (connection.FilePages.TakesFile(_source.Descriptor, offset, pagesEnd - offset))
+            if (connection.FilePages.ShouldSendFile(_source.Descriptor, offset, pagesEnd - offset))
             {
                 isAfterHead = false;
                 long sent = await connection.FilePages.SendFileAsync(_source.Descriptor, offset, pagesEnd - offset);
@@ -400,9 +400,9 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
     {
         connection.Retract(_head.Bytes);
         ResponsePlan plan = ResponsePlan.Whole(_head.Status, _source.Asset, _head.Fields);
-        int bytesMax = PlanHead.BytesMax<ResponseHeadWriter>(plan, PlanHead.NoScratch) + _head.OwnBytes;
+        int bytesMax = PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, PlanHeadWriter.NoScratch) + _head.OwnBytes;
         var writer = new ResponseHeadWriter(connection.GetSpan(bytesMax));
-        PlanHead.WriteUncertain(ref writer, plan, new BodyDescription(bytes));
+        PlanHeadWriter.WriteUncertain(ref writer, plan, new BodyDescription(bytes));
         writer.Lines(_head.OwnLines);
         bool isUnframed = bytes == BodyDescription.UnknownBytes && _head.Version != HttpVersion.Http11;
         if (bytes == BodyDescription.UnknownBytes && !isUnframed)

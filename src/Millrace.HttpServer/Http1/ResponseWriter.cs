@@ -48,10 +48,10 @@ internal readonly ref struct ResponseWriter(
         bool includesBody,
         HttpExchange? exchange)
     {
-        ReadOnlySpan<byte> body = PlanHead.ErrorBodyOf(status);
-        Span<byte> room = connection.GetSpan(PlanHead.ErrorBytesMax + body.Length);
+        ReadOnlySpan<byte> body = PlanHeadWriter.ErrorBodyOf(status);
+        Span<byte> room = connection.GetSpan(PlanHeadWriter.ErrorBytesMax + body.Length);
         var writer = new ResponseHeadWriter(room);
-        PlanHead.WriteError(ref writer, status);
+        PlanHeadWriter.WriteError(ref writer, status);
         int bytes = Finish(ref writer, reactorState, connectionLine);
         exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
         exchange?.BeginBody(connection.WrittenBytes + bytes);
@@ -111,7 +111,7 @@ internal readonly ref struct ResponseWriter(
 
     public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained)
     {
-        Span<byte> room = connection.GetSpan(PlanHead.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch));
+        Span<byte> room = connection.GetSpan(PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch));
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(body.Length), out _));
         if (includesBody && retained is not null && body.Length > ResponseBody.ChunkBytes)
         {
@@ -134,7 +134,7 @@ internal readonly ref struct ResponseWriter(
 
         long bytes = includesBody ? part.Range.Length : 0;
         int copied = source.Asset.Strategy == BodyStrategy.InMemory && bytes <= CopiedBytesMax ? (int)bytes : 0;
-        Span<byte> room = connection.GetSpan(PlanHead.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch) + copied);
+        Span<byte> room = connection.GetSpan(PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch) + copied);
         int headBytes = WriteHead(room, plan, part.State, new BodyDescription(part.Range.Length), out int ownAt);
         if (copied > 0)
         {
@@ -160,7 +160,7 @@ internal readonly ref struct ResponseWriter(
     private bool WriteParts(scoped in ResponsePlan plan, in BodySource source)
     {
         MultipartRanges parts = reactorState.PartsOf(plan, source.Size);
-        Span<byte> room = connection.GetSpan(PlanHead.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch));
+        Span<byte> room = connection.GetSpan(PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch));
         var description = new BodyDescription(parts.Bytes, parts.ContentType);
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, description, out _));
         if (includesBody)
@@ -174,9 +174,9 @@ internal readonly ref struct ResponseWriter(
     private int WriteHead(Span<byte> room, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, out int ownAt)
     {
         var writer = new ResponseHeadWriter(room);
-        PlanHead.WriteShared(ref writer, plan, state, body);
+        PlanHeadWriter.WriteShared(ref writer, plan, state, body);
         ownAt = writer.Written;
-        PlanHead.WriteOwn(ref writer, plan, reactorState.Scratch, state);
+        PlanHeadWriter.WriteOwn(ref writer, plan, reactorState.Scratch, state);
         int bytes = Finish(ref writer, reactorState, _connectionLine);
         exchange?.SetResponse(plan, state, includesBody);
         exchange?.BeginBody(connection.WrittenBytes + bytes);

@@ -38,7 +38,7 @@ internal sealed class DeferredHead
 
     /// <summary>The room that suffices for the head.</summary>
     public int BytesMax =>
-        PlanHead.BytesMax<FieldBlockWriter>(ResponsePlan.Whole(_status, _asset!, _fields), PlanHead.NoScratch) + _ownBytes;
+        PlanHeadWriter.BytesMax<FieldBlockWriter>(ResponsePlan.Whole(_status, _asset!, _fields), PlanHeadWriter.NoScratch) + _ownBytes;
 
     public void Hold(scoped in ResponsePlan plan, PlanScratch scratch, in AssetPart part)
     {
@@ -52,14 +52,14 @@ internal sealed class DeferredHead
     /// <summary>Writes the head as planned.</summary>
     public void Write(ref FieldBlockWriter writer)
     {
-        PlanHead.WriteShared(ref writer, Planned(), _part.State, new BodyDescription(_part.Range.Length));
+        PlanHeadWriter.WriteShared(ref writer, Planned(), _part.State, new BodyDescription(_part.Range.Length));
         writer.Lines(_own.AsSpan(0, _ownBytes));
     }
 
     /// <summary>Writes the head for a whole file that turned out to differ.</summary>
     public void WriteUncertain(ref FieldBlockWriter writer, long bytes)
     {
-        PlanHead.WriteUncertain(ref writer, ResponsePlan.Whole(_status, _asset!, _fields), new BodyDescription(bytes));
+        PlanHeadWriter.WriteUncertain(ref writer, ResponsePlan.Whole(_status, _asset!, _fields), new BodyDescription(bytes));
         writer.Lines(_own.AsSpan(0, _ownBytes));
     }
 
@@ -87,14 +87,14 @@ internal sealed class DeferredHead
             return;
         }
 
-        int bytes = PlanHead.BytesMax<FieldBlockWriter>(plan, scratch);
+        int bytes = PlanHeadWriter.BytesMax<FieldBlockWriter>(plan, scratch);
         if (_own.Length < bytes)
         {
             _own = new byte[bytes];
         }
 
         var writer = new FieldBlockWriter(_own);
-        PlanHead.WriteOwn(ref writer, plan, scratch, _part.State);
+        PlanHeadWriter.WriteOwn(ref writer, plan, scratch, _part.State);
         if (writer.Finish(out _ownBytes) is ResponseHeadResult result and not ResponseHeadResult.Ok)
         {
             throw new InvalidOperationException($"The response fields cannot be written: {result}.");

@@ -52,7 +52,7 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
         int bytesMax = 2 * reactorState.HeadLimits.HeadBytesMax;
         int continuationsMax = Math.Max(reactorState.Limits.Http2.ContinuationsMax, bytesMax / FrameHeader.DefaultLengthMax);
         bool isAdded = _block.TryAdd(fragment, bytesMax, 1 + continuationsMax);
-        connection.HoldState(_block.HeldBytes - heldBytes);
+        connection.ChargeManaged(_block.HeldBytes - heldBytes);
         return isAdded ? default : Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
     }
 
@@ -67,7 +67,7 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
     /// <summary>Returns the memory of the block.</summary>
     public void Return()
     {
-        connection.HoldState(-_block.HeldBytes);
+        connection.ChargeManaged(-_block.HeldBytes);
         _block.Return();
     }
 
@@ -107,7 +107,7 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
     public void Release()
     {
         Return();
-        connection.HoldState(_holdsTable ? -TableBytes : 0);
+        connection.ChargeManaged(_holdsTable ? -TableBytes : 0);
     }
 
     /// <summary>Accounts the dynamic table, whose memory is allocated with the first entry and kept.</summary>
@@ -116,7 +116,7 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
         if (!_holdsTable && _decoder.Table.Count > 0)
         {
             _holdsTable = true;
-            connection.HoldState(TableBytes);
+            connection.ChargeManaged(TableBytes);
         }
     }
 }

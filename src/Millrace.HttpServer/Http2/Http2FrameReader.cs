@@ -171,7 +171,7 @@ internal sealed class Http2FrameReader(
         FrameType.Continuation => TakeContinuation(header, payload),
         FrameType.RstStream => TakeReset(header.StreamId),
         FrameType.WindowUpdate => TakeWindowUpdate(header, payload),
-        _ => TakeOverhead(header, payload),
+        _ => TakeControlFrame(header, payload),
     };
 
     private Http2Fault TakeHeaders(in FrameHeader header, ReadOnlySpan<byte> payload)
@@ -200,7 +200,7 @@ internal sealed class Http2FrameReader(
     }
 
     /// <summary>Processes frames that ask for no resource.</summary>
-    private Http2Fault TakeOverhead(in FrameHeader header, ReadOnlySpan<byte> payload)
+    private Http2Fault TakeControlFrame(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
         int cost = header.Type == FrameType.Settings ? 1 + (header.Length / SettingsBytesPerFrame) : 1;
         if (!overheadFrames.TrySpend(cost, reactorState.NowMs))

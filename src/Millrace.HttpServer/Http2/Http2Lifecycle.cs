@@ -36,9 +36,10 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
     public long SettingsDueMs =>
         _settingsSentAtMs != 0 ? _settingsSentAtMs + (long)reactorState.Limits.Http2.SettingsAck.TotalMilliseconds : long.MaxValue;
 
-    /// <summary>When <see cref="EndNotice"/> is due; <see cref="long.MaxValue"/> without a notice.</summary>
-    public long NoticeEndsAtMs =>
-        _phase == SessionPhase.Noticed ? _noticedAtMs + (long)reactorState.Limits.Http2.DrainNotice.TotalMilliseconds : long.MaxValue;
+    /// <summary>When <see cref="SendFinalGoAway"/> is due; <see cref="long.MaxValue"/> without a notice.</summary>
+    public long FinalGoAwayDueMs => _phase == SessionPhase.GoAwayAnnounced
+        ? _noticedAtMs + (long)reactorState.Limits.Http2.DrainNotice.TotalMilliseconds
+        : long.MaxValue;
 
     private static ReadOnlySpan<byte> DrainPing => "draining"u8;
 
@@ -70,7 +71,7 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
         if (opaque.SequenceEqual(DrainPing))
         {
             // Everything that the client sent before it received the GOAWAY has arrived by now.
-            EndNotice();
+            SendFinalGoAway();
         }
     }
 
@@ -80,15 +81,15 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
     /// </summary>
     public void BeginDrain()
     {
-        Enter(SessionPhase.Noticed);
+        Enter(SessionPhase.GoAwayAnnounced);
         _noticedAtMs = reactorState.NowMs;
         WriteGoAway(int.MaxValue, Http2Error.NoError);
         connection.Advance(FrameWriter.Ping(connection.GetSpan(FrameWriter.PingBytes), DrainPing));
     }
 
-    public void EndNotice()
+    public void SendFinalGoAway()
     {
-        if (_phase == SessionPhase.Noticed)
+        if (_phase == SessionPhase.GoAwayAnnounced)
         {
             Enter(SessionPhase.Draining);
             LastServedId = history.LastId;
@@ -135,7 +136,7 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
         Serving,
 
         /// <summary>After GOAWAY without a last request, as the group stops: requests may be in transit.</summary>
-        Noticed,
+        GoAwayAnnounced,
 
         /// <summary>After the client acknowledged that, or had its time, and GOAWAY named the last request.</summary>
         Draining,

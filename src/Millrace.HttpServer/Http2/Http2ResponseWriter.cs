@@ -29,7 +29,7 @@ internal sealed class Http2ResponseWriter(
         _tableBytes = bytes;
     }
 
-    /// <summary>Begins a response: see <see cref="PlannedResponse.Begin"/>.</summary>
+    /// <summary>Begins a response: see <see cref="PlanWriterExtensions.Begin"/>.</summary>
     public int Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
     {
         var response = new StreamResponse(this, stream, includesBody);
@@ -127,17 +127,17 @@ internal sealed class Http2ResponseWriter(
 
     /// <summary>Refuses a request for lack of memory. A body that would have to wait is left out: the request must hold nothing.</summary>
     public void RespondOverloaded(Http2Stream stream, bool includesBody) =>
-        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlanHead.ErrorBodyOf(503).Length));
+        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlanHeadWriter.ErrorBodyOf(503).Length));
 
     /// <summary>Writes an error that no plan decides on.</summary>
     public void RespondError(Http2Stream stream, int status, bool includesBody)
     {
-        Span<byte> room = BeginHead(PlanHead.ErrorBytesMax, out int update);
+        Span<byte> room = BeginHead(PlanHeadWriter.ErrorBytesMax, out int update);
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
-        PlanHead.WriteError(ref writer, status);
+        PlanHeadWriter.WriteError(ref writer, status);
         stream.Exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
         EndHead(ref writer, room, update, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
-        EndWith(stream, includesBody ? PlanHead.ErrorBodyOf(status) : default, retained: null);
+        EndWith(stream, includesBody ? PlanHeadWriter.ErrorBodyOf(status) : default, retained: null);
     }
 
     private void EndWith(Http2Stream stream, ReadOnlySpan<byte> body, byte[]? retained)
@@ -160,9 +160,9 @@ internal sealed class Http2ResponseWriter(
 
     private void WriteHead(Http2Stream stream, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, FrameFlags flags)
     {
-        Span<byte> room = BeginHead(PlanHead.BytesMax<FieldBlockWriter>(plan, reactorState.Scratch), out int update);
+        Span<byte> room = BeginHead(PlanHeadWriter.BytesMax<FieldBlockWriter>(plan, reactorState.Scratch), out int update);
         var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
-        PlanHead.Write(ref writer, plan, reactorState.Scratch, state, body);
+        PlanHeadWriter.Write(ref writer, plan, reactorState.Scratch, state, body);
         stream.Exchange?.SetResponse(plan, state, includesBody: (flags & FrameFlags.EndStream) == 0);
         EndHead(ref writer, room, update, stream, flags);
     }

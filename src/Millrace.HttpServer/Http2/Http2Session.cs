@@ -78,7 +78,7 @@ internal sealed class Http2Session
     /// <summary>Serves the connection until it should close; the engine then sends the remaining output and lingers.</summary>
     public async Task RunAsync()
     {
-        _connection.HoldState(HeldBytes);
+        _connection.ChargeManaged(HeldBytes);
         try
         {
             _lifecycle.Begin();
@@ -196,7 +196,7 @@ internal sealed class Http2Session
     {
         long at = _streams.Count == 0 ? _streams.IdleSinceMs + _reactorState.KeepAliveMs : _timeouts.DueMs;
         at = Math.Min(Math.Min(at, _frames.DueMs), _lifecycle.PrefaceDueMs);
-        return Math.Min(Math.Min(at, _lifecycle.SettingsDueMs), _lifecycle.NoticeEndsAtMs);
+        return Math.Min(Math.Min(at, _lifecycle.SettingsDueMs), _lifecycle.FinalGoAwayDueMs);
     }
 
     /// <summary>Checks the deadlines of a client that sends without a pause: then no wait for input times out.</summary>
@@ -232,9 +232,9 @@ internal sealed class Http2Session
             }
         }
 
-        if (now >= _lifecycle.NoticeEndsAtMs)
+        if (now >= _lifecycle.FinalGoAwayDueMs)
         {
-            _lifecycle.EndNotice();
+            _lifecycle.SendFinalGoAway();
         }
 
         _timeouts.CheckIfDue();
@@ -251,6 +251,6 @@ internal sealed class Http2Session
         }
 
         _blocks.Release();
-        _connection.HoldState(-HeldBytes);
+        _connection.ChargeManaged(-HeldBytes);
     }
 }

@@ -63,7 +63,7 @@ internal sealed class Http2Stream
     public bool IsAnswered { get; set; }
 
     /// <summary>Whether it is closed, and is reused when its read in progress ends.</summary>
-    public bool IsGone { get; set; }
+    public bool IsClosedWhileReading { get; set; }
 
     /// <summary>Whether a read of its body has ended and its result is not processed yet.</summary>
     public bool HasRead { get; set; }
@@ -127,7 +127,7 @@ internal sealed class Http2Stream
     public void Hold(int bytes)
     {
         _heldBytes += bytes;
-        _connection?.HoldState(bytes);
+        _connection?.ChargeManaged(bytes);
     }
 
     public void Reset()
@@ -140,7 +140,7 @@ internal sealed class Http2Stream
         Preparation = null;
         Exchange = null;
         State = SendState.Idle;
-        IsAnswered = IsGone = IsWatched = HasRead = false;
+        IsAnswered = IsClosedWhileReading = IsWatched = HasRead = false;
         SentBytes = SentAtCheck = EndsAt = 0;
         ReadAheadBytes = 0;
     }

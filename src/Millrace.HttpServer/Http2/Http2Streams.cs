@@ -98,7 +98,7 @@ internal sealed class Http2Streams(
     public void OnRead(Http2Stream stream)
     {
         ReadsInFlight--;
-        if (stream.IsGone)
+        if (stream.IsClosedWhileReading)
         {
             stream.Body.EndRead(stream.TakeRead());
             reactorState.Http2.Return(stream);
@@ -238,7 +238,7 @@ internal sealed class Http2Streams(
 
         if (stream.Body.IsReading)
         {
-            stream.IsGone = true;
+            stream.IsClosedWhileReading = true;
         }
         else
         {

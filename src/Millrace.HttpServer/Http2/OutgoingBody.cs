@@ -123,7 +123,7 @@ internal sealed unsafe class OutgoingBody
         Reactor reactor = connection.Reactor;
         _chunk = reactor.Pools.Rent(wanted, connection);
         _holder = connection;
-        connection.HoldLent(_chunk.Bytes);
+        connection.ChargeBlocks(_chunk.Bytes);
         IsReading = true;
         return reactor.ReadDescriptorAsync(_source.Descriptor, _chunk.Address, wanted, _at);
     }
@@ -199,7 +199,7 @@ internal sealed unsafe class OutgoingBody
         Debug.Assert(!IsReading, "the kernel still writes to it");
         if (!_chunk.IsNone)
         {
-            _holder!.HoldLent(-_chunk.Bytes);
+            _holder!.ChargeBlocks(-_chunk.Bytes);
             _holder.Reactor.Pools.Return(_chunk);
             _chunk = default;
         }

@@ -57,5 +57,5 @@ internal sealed class TrustedPeers(ProxyOptions options)
     /// terminated TLS.
     /// </summary>
     public bool CarriesHttps(Connection connection) =>
-        connection.IsTls() || connection.EndPoints.AreProxied || Trusts(connection.KeepRemoteEndPoint());
+        connection.IsTls() || connection.EndPoints.IsProxied || Trusts(connection.KeepRemoteEndPoint());
 }

@@ -26,7 +26,7 @@ internal sealed class BackgroundCompressor : IDisposable
     private bool _hasFreed;
     private volatile bool _isWorking;
 
-    private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed, CodeBody code)
+    private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed, EncodeBody code)
     {
         _catalog = catalog;
         _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax(), failed, code);
@@ -44,7 +44,7 @@ internal sealed class BackgroundCompressor : IDisposable
     /// </param>
     /// <param name="code">Makes the coded bodies; null for <see cref="BodyCoder"/>.</param>
     public static BackgroundCompressor Start(
-        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, CodeBody? code = null)
+        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, EncodeBody? code = null)
     {
         var compressor = new BackgroundCompressor(catalog, options, failed, code ?? BodyCoder.TryCode);
         catalog.Changed += compressor.OnChanged;

@@ -12,7 +12,7 @@ namespace Millrace.StaticFiles.Compression;
 /// <param name="compressedBytesTotalMax">The memory for all variants.</param>
 /// <param name="failed">Called with an unexpected error, which is about one file: the others are compressed.</param>
 /// <param name="code">Makes the coded bodies.</param>
-internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax, Action<Exception> failed, CodeBody code)
+internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax, Action<Exception> failed, EncodeBody code)
 {
     private static readonly ContentCoding[] Codings = [ContentCoding.Brotli, ContentCoding.Gzip];
 
@@ -139,7 +139,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
 }
 
 /// <summary>Codes a body; false if too little is gained, or it was cancelled.</summary>
-internal delegate bool CodeBody(ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded);
+internal delegate bool EncodeBody(ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded);
 
 /// <summary>The result of a pass over a site.</summary>
 internal enum PassOutcome

@@ -38,7 +38,7 @@ internal sealed class HeadersFile(bool hasCors)
     private RuleProblem? ReadLine(string text)
     {
         // No field name starts like a path, so indentation is ignored, as in Netlify and Cloudflare.
-        if (text[0] is '/' or '*' || UrlHost.StartIn(text) > 0)
+        if (text[0] is '/' or '*' || UrlHost.IndexOfHost(text) > 0)
         {
             _edits = null;
             _isAfterPath = true;

@@ -165,7 +165,7 @@ internal sealed class LocationTemplate(
             return null;
         }
 
-        int host = UrlHost.StartIn(text);
+        int host = UrlHost.IndexOfHost(text);
         if (host == 0)
         {
             return NoTarget(text);

@@ -66,14 +66,14 @@ internal static class RedirectLine
             return new RuleProblem("The rule is empty.", "Write FROM TO, as /old /new.");
         }
 
-        if (UrlHost.StartIn(words[0]) > 0)
+        if (UrlHost.IndexOfHost(words[0]) > 0)
         {
             return RuleProblem.HostRule;
         }
 
         int to = FindTarget(words);
         string target = to < words.Length && !IsStatus(words[to]) ? words[to] : "";
-        if (target.Length > 0 && target[0] != '/' && UrlHost.StartIn(target) == 0)
+        if (target.Length > 0 && target[0] != '/' && UrlHost.IndexOfHost(target) == 0)
         {
             return LocationTemplate.NoTarget(target);
         }
@@ -97,7 +97,7 @@ internal static class RedirectLine
         for (int i = 1; i < words.Length; i++)
         {
             string word = words[i];
-            if (word[0] == '/' || UrlHost.StartIn(word) > 0 || IsStatus(word) || !word.Contains('=', StringComparison.Ordinal))
+            if (word[0] == '/' || UrlHost.IndexOfHost(word) > 0 || IsStatus(word) || !word.Contains('=', StringComparison.Ordinal))
             {
                 return i;
             }

@@ -111,7 +111,7 @@ internal ref struct UrlText(Span<byte> destination)
 internal static class UrlHost
 {
     /// <summary>The position of the host in an absolute http(s) URL; 0 for any other text.</summary>
-    public static int StartIn(string text) =>
+    public static int IndexOfHost(string text) =>
         text.StartsWith("https://", StringComparison.OrdinalIgnoreCase) ? 8
         : text.StartsWith("http://", StringComparison.OrdinalIgnoreCase) ? 7
         : 0;

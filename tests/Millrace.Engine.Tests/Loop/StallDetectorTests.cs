@@ -136,7 +136,7 @@ public class StallDetectorTests
         for (int i = 0; i < 1_000; i++)
         {
             _tracker.Sample(2, _nowMs);
-            Assert.Equal(0, _tracker.SeenMs);
+            Assert.Equal(0, _tracker.StalledMs);
         }
     }
 
@@ -185,6 +185,6 @@ public class StallDetectorTests
     {
         _nowMs += StallDetector.PeriodMs;
         _tracker.Sample(beats, _nowMs);
-        return _tracker.SeenMs;
+        return _tracker.StalledMs;
     }
 }

@@ -76,7 +76,7 @@ internal sealed class AdmissionBook(World world)
 
     /// <summary>Also in the place of one that was ended for it, which counts until it has gone.</summary>
     private bool MayHaveRoom(int? client) =>
-        _entries.Count(static entry => entry.Admission == AdmissionResult.Served && !entry.Connection.Holdings.AreShed) < Limits.Connections
+        _entries.Count(static entry => entry.Admission == AdmissionResult.Served && !entry.Connection.Holdings.IsShed) < Limits.Connections
         && !IsFull(client);
 
     private bool IsFull(int? client) =>

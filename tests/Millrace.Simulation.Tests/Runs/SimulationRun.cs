@@ -196,7 +196,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>A connection may be ended as others need what it holds, or its place.</summary>
     public void OnClosing(SimulatedBackend kernel, SimulatedSocket socket, int descriptor)
     {
-        if (ReactorOf(kernel).Connections.InUse().Any(connection => connection.Descriptor == descriptor && connection.Holdings.AreShed))
+        if (ReactorOf(kernel).Connections.InUse().Any(connection => connection.Descriptor == descriptor && connection.Holdings.IsShed))
         {
             socket.Excuse();
         }

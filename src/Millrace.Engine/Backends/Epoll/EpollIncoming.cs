@@ -57,7 +57,7 @@ internal sealed class EpollIncoming(EpollSockets sockets, ReceiveSlab buffers, E
 
     public void Accept(ref EpollSocket socket, int fd)
     {
-        for (int calls = 0; calls < CallsPerVisit && MayGoOn(socket); calls++)
+        for (int calls = 0; calls < CallsPerVisit && CanContinue(socket); calls++)
         {
             int accepted = AcceptLimit.Accept(fd);
             if (accepted >= 0)
@@ -78,7 +78,7 @@ internal sealed class EpollIncoming(EpollSockets sockets, ReceiveSlab buffers, E
     public unsafe void Receive(ref EpollSocket socket, int fd, bool isAlone)
     {
         int most = isAlone ? CallsPerVisit : 1;
-        for (int calls = 0; calls < most && MayGoOn(socket); calls++)
+        for (int calls = 0; calls < most && CanContinue(socket); calls++)
         {
             if (!buffers.TryTake(out ushort id))
             {
@@ -116,7 +116,7 @@ internal sealed class EpollIncoming(EpollSockets sockets, ReceiveSlab buffers, E
         }
     }
 
-    private bool MayGoOn(in EpollSocket socket) =>
+    private bool CanContinue(in EpollSocket socket) =>
         completions.HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable);
 
     /// <summary>After a short receive, saves the call that would return EAGAIN: one of two per request.</summary>

@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Rules;
 namespace Millrace.HttpServer.Heads;
 
 /// <summary>Writes the head of a plan from lines that are prepared for each asset and each set of fields.</summary>
-internal static class PlanHead
+internal static class PlanHeadWriter
 {
     /// <summary>
     /// What is not counted individually: the lines of an asset, Date, Connection and Content-Length, the names of fields.
