@@ -34,7 +34,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
             for (int i = 0; i < 5; i++)
             {
                 connection.Write("head|"u8);
-                Assert.True(connection.FilePages.TakesFile(Descriptor, i, Bytes - i));
+                Assert.True(connection.FilePages.ShouldSendFile(Descriptor, i, Bytes - i));
                 Assert.Equal(Bytes - i, await connection.FilePages.SendFileAsync(Descriptor, i, Bytes - i));
                 Assert.Equal((i + 1) * 5 + SentBy(i), connection.WrittenBytes);
                 Assert.Equal(connection.WrittenBytes, connection.TransferredBytes);
@@ -67,7 +67,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         bool takes = true;
         Listener listener = await ServeAsync(async connection =>
         {
-            takes = connection.FilePages.TakesFile(Descriptor, 0, Bytes);
+            takes = connection.FilePages.ShouldSendFile(Descriptor, 0, Bytes);
             for (long offset = 0; offset < Bytes;)
             {
                 offset += await connection.FilePages.SendFileAsync(Descriptor, offset, Bytes - offset);
@@ -98,7 +98,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
             _file.SetLength(2_000_000);
             Assert.Equal(1_999_000, await connection.FilePages.SendFileAsync(Descriptor, 1_000, Bytes));
             Assert.Equal(0, await connection.FilePages.SendFileAsync(Descriptor, 2_000_000, 500_000));
-            Assert.False(connection.FilePages.TakesFile(Descriptor, 2_000_000, 4_000_000));
+            Assert.False(connection.FilePages.ShouldSendFile(Descriptor, 2_000_000, 4_000_000));
         });
         Client client = await ConnectAsync(listener);
         byte[] all = await client.ReceiveToEndAsync();
@@ -161,7 +161,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         Listener listener = await ServeAsync(
             connection =>
             {
-                said.SetResult((connection.FilePages.TakesFile(Descriptor, 0, Bytes), connection.FilePages.CopiedBytesAfter));
+                said.SetResult((connection.FilePages.ShouldSendFile(Descriptor, 0, Bytes), connection.FilePages.CopiedBytesAfter));
                 return Task.CompletedTask;
             },
             filters: static _ => [new Filters.XorFilter()]);

@@ -164,9 +164,9 @@ public sealed class ScriptedFilePagesTests : IDisposable
         {
             taken.SetResult(
             [
-                connection.FilePages.TakesFile(Descriptor, 0, 1_000),
-                connection.FilePages.TakesFile(Descriptor, 0, 1_000),
-                connection.FilePages.TakesFile(Descriptor, 0, 999),
+                connection.FilePages.ShouldSendFile(Descriptor, 0, 1_000),
+                connection.FilePages.ShouldSendFile(Descriptor, 0, 1_000),
+                connection.FilePages.ShouldSendFile(Descriptor, 0, 999),
             ]);
             return Task.CompletedTask;
         });
