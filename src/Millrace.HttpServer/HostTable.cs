@@ -41,7 +41,7 @@ internal sealed class HostTable
             return 0;
         }
 
-        ReadOnlySpan<byte> host = WithoutPort(authority);
+        ReadOnlySpan<byte> host = NameOf(authority);
         foreach ((byte[] name, int site) in _names)
         {
             if (name.Length == host.Length && Ascii.EqualsIgnoreCase(name, host))
@@ -74,13 +74,18 @@ internal sealed class HostTable
     };
 
     /// <summary>The host of an authority: without its port, and without the final dot of a name.</summary>
+    public static ReadOnlySpan<byte> NameOf(ReadOnlySpan<byte> authority)
+    {
+        ReadOnlySpan<byte> host = WithoutPort(authority);
+
+        // "example.org." is the absolute form of the same name.
+        return host.Length > 1 && host[^1] == '.' ? host[..^1] : host;
+    }
+
     public static ReadOnlySpan<byte> WithoutPort(ReadOnlySpan<byte> authority)
     {
         // "[::1]:80": the colons of an IPv6 address are within brackets.
         int colon = authority.LastIndexOf((byte)':');
-        ReadOnlySpan<byte> host = colon > authority.LastIndexOf((byte)']') ? authority[..colon] : authority;
-
-        // "example.org." is the absolute form of the same name.
-        return host.Length > 1 && host[^1] == '.' ? host[..^1] : host;
+        return colon > authority.LastIndexOf((byte)']') ? authority[..colon] : authority;
     }
 }

@@ -158,7 +158,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
             return ReceiveEnd.None;
         }
 
-        // RFC 8446, section 6.1: an end without close_notify is a truncation, whoever caused it.
+        // RFC 8446, section 6.1: an end without close_notify is a truncation, whatever caused it.
         if (_phase == Phase.Handshake)
         {
             NoteGone();

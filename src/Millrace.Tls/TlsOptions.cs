@@ -40,14 +40,14 @@ public sealed record TlsOptions
     public TimeSpan HandshakeTimePerIteration { get; init; } = TimeSpan.FromMilliseconds(2);
 
     /// <summary>
-    /// How long a key protects new session tickets; it decrypts them for as long again. Clients may resume for as long: whoever steals a
-    /// key can decrypt what was resumed by TLS 1.2 in that time.
+    /// How long a key protects new session tickets; it decrypts them for as long again. Clients may resume for as long: a
+    /// stolen key decrypts what was resumed by TLS 1.2 in that time.
     /// </summary>
     public TimeSpan TicketKeyLifetime { get; init; } = TimeSpan.FromHours(6);
 
     /// <summary>
-    /// A file to which the secrets of every connection are appended, for Wireshark (the format of SSLKEYLOGFILE). For debugging: whoever
-    /// can read it can decrypt all traffic.
+    /// A file to which the secrets of every connection are appended, for Wireshark (the format of SSLKEYLOGFILE). For debugging:
+    /// anyone who can read it can decrypt all traffic.
     /// </summary>
     public string? KeyLogFile { get; init; }
 

@@ -96,14 +96,7 @@ internal static class RedirectSession
         return [.. "https://"u8, .. HostOf(head, bytes), .. Encoding.ASCII.GetBytes(portText), .. path, .. head.Target.Query.In(bytes)];
     }
 
-    private static ReadOnlySpan<byte> HostOf(RequestHead head, ReadOnlySpan<byte> bytes)
-    {
-        ReadOnlySpan<byte> authority = head.Authority.In(bytes);
-
-        // "[::1]:80": the colons of an IPv6 address are within brackets.
-        int colon = authority.LastIndexOf((byte)':');
-        return colon > authority.LastIndexOf((byte)']') ? authority[..colon] : authority;
-    }
+    private static ReadOnlySpan<byte> HostOf(RequestHead head, ReadOnlySpan<byte> bytes) => HostTable.WithoutPort(head.Authority.In(bytes));
 
     private static void Refuse(
         Connection connection, SessionReactorState reactorState, int status, bool includesBody, HttpExchange? exchange) =>

@@ -85,7 +85,7 @@ internal sealed class SessionReactorState : IDisposable
     /// <param name="head">The request. A request without a host is for the connection's host.</param>
     /// <param name="bytes">What the head was parsed from.</param>
     public static bool IsMisdirected(Func<ReadOnlySpan<byte>, bool>? isCovered, RequestHead head, ReadOnlySpan<byte> bytes) =>
-        isCovered is not null && HostTable.WithoutPort(head.Authority.In(bytes)) is { IsEmpty: false } host && !isCovered(host);
+        isCovered is not null && HostTable.NameOf(head.Authority.In(bytes)) is { IsEmpty: false } host && !isCovered(host);
 
     /// <summary>
     /// Whether the scheme of a request does not allow its connection: 421 (RFC 9110, sections 7.4 and 15.5.20). An https resource is not

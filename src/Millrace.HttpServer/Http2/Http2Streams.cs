@@ -133,7 +133,7 @@ internal sealed class Http2Streams(
     }
 
     /// <summary>
-    /// Takes no more of a request's body. After the response the client is told that the remaining body is not needed (section 8.1).
+    /// Takes no more of a request's body. After the response a RST_STREAM with NO_ERROR says that the rest is not needed (section 8.1).
     /// </summary>
     public void AbandonBody(Http2Stream stream)
     {

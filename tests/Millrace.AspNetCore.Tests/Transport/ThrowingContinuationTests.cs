@@ -81,7 +81,7 @@ public class ThrowingContinuationTests : TransportTest
     private static Task ThrowAtNextAsync<T>(ConnectionContext connection, Func<ValueTask<T>> begin)
     {
         Reactor reactor = connection.Features.Get<IReactorFeature>()!.Reactor;
-#pragma warning disable CA2012 // Not awaited: a task would keep what its continuation throws from whoever ends the wait.
+#pragma warning disable CA2012 // Not awaited: a task would keep what its continuation throws from the code that ends the wait.
         return reactor.PostAsync(() => begin().GetAwaiter().UnsafeOnCompleted(Throw)).Within();
 #pragma warning restore CA2012
     }

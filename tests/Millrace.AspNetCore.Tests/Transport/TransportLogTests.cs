@@ -3,7 +3,7 @@ using Millrace.AspNetCore.Transport;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
-/// <summary>What each connection can cause is told of so many times in a while: who makes thousands fills no disk.</summary>
+/// <summary>What each connection can cause is logged at a limited rate: thousands of connections do not fill a disk.</summary>
 public class TransportLogTests
 {
     private const int Floods = 1_000;

@@ -4,7 +4,7 @@ using Millrace.Engine.Listening;
 
 namespace Millrace.Engine.Tests.Accounting;
 
-/// <summary>Who holds how much, and who is the largest.</summary>
+/// <summary>What each client holds, and which client holds the most.</summary>
 public class ClientAccountsTests
 {
     private const long Most = 64 * 1024;

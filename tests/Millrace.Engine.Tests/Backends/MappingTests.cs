@@ -6,7 +6,7 @@ namespace Millrace.Engine.Tests.Backends;
 /// <summary>What is mapped in several steps is given back where a later one fails: starts are tried again and again.</summary>
 public class MappingTests
 {
-    /// <summary>The ring of so many buffers takes 512 KiB, and the buffers, 64 TiB, are not to be had.</summary>
+    /// <summary>The ring of so many buffers takes 512 KiB, and the buffers, 64 TiB, are not available.</summary>
     private const int Buffers = 32_768;
     private const int BufferBytes = int.MaxValue;
 

@@ -2,7 +2,7 @@ using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Unit;
 
-/// <summary>What each connection can cause is told of so many times in a while: who makes thousands fills no disk.</summary>
+/// <summary>What each connection can cause is logged at a limited rate: thousands of connections do not fill a disk.</summary>
 public class EngineLogTests
 {
     private const int Floods = 1_000;

@@ -1,6 +1,6 @@
 namespace Millrace.AspNetCore.Tests.Safety.Kit;
 
-/// <summary>A clock that goes on when it is told to. Any thread.</summary>
+/// <summary>A clock that tests advance. Any thread.</summary>
 internal sealed class ScriptedTime : TimeProvider
 {
     private long _ticks;
