@@ -14,7 +14,7 @@ end_all() {
 trap end_all EXIT
 
 # Done once for all tests.
-dotnet() { [[ "$*" == "publish src/Millrace.Server -p:PublishProfile=SingleFile -o out" ]] || fail "dotnet $*"; }
+dotnet() { [[ "$*" == "publish src/Millrace.Server -p:PublishProfile=NativeAot -o out" ]] || fail "dotnet $*"; }
 deploy/container/base() { command buildah inspect --type image "$1" >/dev/null; }
 
 # Certificates for HAProxy are not to stay.

@@ -28,7 +28,7 @@ internal static class Fronts
     public static string? TargetRoot { get; } = Reported("MILLRACE_CONFORMANCE_ROOT");
 
     /// <summary>Another build of Millrace than the one beside the tests.</summary>
-    public static string? Program { get; } = Reported("MILLRACE_CONFORMANCE_PROGRAM");
+    public static string? Program { get; } = Reported("MILLRACE_PROGRAM");
 
     public static bool IsForeign => Target is not null;
 

@@ -5,13 +5,19 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Cost.Tests.Kit;
 
-/// <summary>Bytes that all threads of a server have allocated, as <see cref="StartupHook"/> tells them.</summary>
+/// <summary>Bytes that all threads of a server have allocated, as <see cref="StartupHook"/> tells them: of the ordinary build, for hooks need a runtime that loads them.</summary>
 internal sealed class AllocationTally(string folder)
 {
     private readonly string _socket = Path.Combine(folder, "tally");
 
-    public Task<ServerProcess> StartAsync(params string[] arguments) => ServerProcess.StartWithAsync(
-        [("DOTNET_STARTUP_HOOKS", typeof(StartupHook).Assembly.Location), (StartupHook.Variable, _socket)], arguments);
+    public async Task<ServerProcess> StartAsync(params string[] arguments)
+    {
+        await Publication.OrdinaryReadyAsync();
+        return await ServerProcess.StartAsync(
+            "env",
+            [$"DOTNET_STARTUP_HOOKS={typeof(StartupHook).Assembly.Location}", $"{StartupHook.Variable}={_socket}", Publication.Ordinary, .. arguments],
+            "Serving ");
+    }
 
     public long Read()
     {

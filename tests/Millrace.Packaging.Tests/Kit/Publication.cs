@@ -1,33 +1,41 @@
 namespace Millrace.Server.Tests.Kit;
 
-/// <summary>The program as one file that needs no .NET, published when the first test asks for it.</summary>
+/// <summary>The program as it ships, compiled ahead of time when the first test asks for it, or the one that MILLRACE_PROGRAM names.</summary>
 internal static class Publication
 {
-    // Trimming and compiling ahead are a minute of both processors, and others may be using them.
+    // Compiling takes a minute of both processors, and others may be using them.
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(8);
 
-    private static readonly string Folder = Path.Combine(Places.Artifacts, "single-file");
+    private static readonly string? Given = Environment.GetEnvironmentVariable("MILLRACE_PROGRAM") is { Length: > 0 } path ? path : null;
 
-    private static readonly Lazy<Task<string>> Publishing = new(PublishAsync);
+    private static readonly string Folder =
+        Given is null ? Path.Combine(Places.Artifacts, "native") : Path.GetDirectoryName(Path.GetFullPath(Given, Places.Repository))!;
+
+    private static readonly Lazy<Task> Publishing = new(PublishAsync);
 
     internal static string Program { get; } = Path.Combine(Folder, "millrace");
 
     /// <summary>The server chooses: what is packed is asked to work where it is put.</summary>
     internal static string[] BackendFlags => [];
 
-    /// <summary>Publishes it once for all tests; what the SDK said.</summary>
-    public static Task<string> ReadyAsync() => Publishing.Value;
+    /// <summary>Publishes it once for all tests. The compiler's warnings are errors.</summary>
+    public static Task ReadyAsync() => Publishing.Value;
 
-    private static async Task<string> PublishAsync()
+    private static async Task PublishAsync()
     {
+        if (Given is not null)
+        {
+            return;
+        }
+
         if (Directory.Exists(Folder))
         {
             Directory.Delete(Folder, recursive: true);
         }
 
-        return await Tool.RunToSuccessAsync(
+        await Tool.RunToSuccessAsync(
             Deadline,
-            "dotnet", "publish", Path.Combine(Places.Repository, "src", "Millrace.Server"), "-p:PublishProfile=SingleFile",
-            "-o", Folder, "--nologo", "-v", "minimal", "-tl:off", "-nodeReuse:false");
+            "dotnet", "publish", Path.Combine(Places.Repository, "src", "Millrace.Server"), "-p:PublishProfile=NativeAot",
+            "-o", Folder, "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
     }
 }

@@ -1,22 +1,44 @@
 namespace Millrace.Server.Tests.Kit;
 
-/// <summary>The program as it ships, published once per run.</summary>
+/// <summary>The program under test: the one that MILLRACE_PROGRAM names, or else an ordinary build, published once per run.</summary>
 public sealed class Publication : IAsyncLifetime
 {
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(8);
 
     private static readonly string Folder = Path.Combine(Places.Artifacts, "millrace");
 
-    internal static string Program { get; } = Path.Combine(Folder, "millrace");
+    private static readonly string? Given = Environment.GetEnvironmentVariable("MILLRACE_PROGRAM") is { Length: > 0 } path ? path : null;
+
+    private static readonly Lazy<Task<string>> Publishing = new(static () => Tool.RunToSuccessAsync(
+        Deadline,
+        "dotnet", "publish", Path.Combine(Places.Repository, "src", "Millrace.Server"), "-c", "Release", "-o", Folder,
+        "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false"));
+
+    /// <summary>The ordinary build, which runs on .NET and loads its assemblies and startup hooks.</summary>
+    internal static string Ordinary { get; } = Path.Combine(Folder, "millrace");
+
+    internal static string Program { get; } = Given is null ? Ordinary : Path.GetFullPath(Given, Places.Repository);
+
+    internal static bool IsOrdinary => Given is null;
 
     /// <summary>The backend that the run is about, told by MILLRACE_BACKEND; the server's choice without it.</summary>
     internal static string[] BackendFlags { get; } =
         Environment.GetEnvironmentVariable("MILLRACE_BACKEND") is { Length: > 0 } asked ? ["--backend", asked] : [];
 
-    public async ValueTask InitializeAsync() => await Tool.RunToSuccessAsync(
-        Deadline,
-        "dotnet", "publish", Path.Combine(Places.Repository, "src", "Millrace.Server"), "-c", "Release", "-o", Folder,
-        "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
+    /// <summary>Publishes the ordinary build once, whatever the run is about.</summary>
+    internal static Task OrdinaryReadyAsync() => Publishing.Value;
+
+    public async ValueTask InitializeAsync()
+    {
+        if (IsOrdinary)
+        {
+            await OrdinaryReadyAsync();
+        }
+        else if (!File.Exists(Program))
+        {
+            throw new FileNotFoundException("MILLRACE_PROGRAM names no file.", Program);
+        }
+    }
 
     public ValueTask DisposeAsync() => default;
 }
