@@ -17,6 +17,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 # In the README beside the documents.
 HEADLINE_BEGIN, HEADLINE_END = "<!-- headline: begin -->", "<!-- headline: end -->"
 PREFIX = "performance-"
+CONDITIONS = "Builds and conditions"
 # Everybody is there, and its picture is the README's.
 HEADLINE = ("10k", 64)
 # One picture for each of these: a page of many would not be looked at.
@@ -102,7 +103,7 @@ def _kind(line: Line) -> str:
 
 def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]], ways: Path | None) -> str:
     parts = [
-        _conditions(collection),
+        _builds(collection),
         "### Where another is ahead", tables.losses(collection.cells), *filter(None, [tables.memory(results)]),
         *_chapter("Options", contests.options(results)),
         "### What it should be", tables.goals(collection),
@@ -125,11 +126,26 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
     if collection.failures:
         parts += ["### What could not be measured", "\n".join(
             f"- {name}: {', '.join(failure.strip().splitlines()[:2])}" for name, failure in collection.failures.items())]
+    parts += [f"### {CONDITIONS}", _conditions(collection)]
     return "\n\n".join(parts)
 
 
 def _chapter(title: str, paragraphs: list[str]) -> list[str]:
     return [f"### {title}", *paragraphs] if paragraphs else []
+
+
+def _builds(collection: Collection) -> str:
+    """Which builds the figures are of, in a sentence: a reader's own may be another."""
+    builds = [
+        (str(conditions["date"])[:10], str(conditions["commit"])[:12])
+        for file, (_, conditions) in enumerate(collection.conditions) if collection.places(file)]
+    if not builds:
+        return ""
+    dates, commits = sorted({date for date, _ in builds}), {commit for _, commit in builds}
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    which = f"commit {builds[0][1]}" if len(commits) == 1 else f"{len(commits)} commits, the last {builds[-1][1]}"
+    anchor = CONDITIONS.lower().replace(" ", "-")
+    return f"Measured {when}, with builds of {which}. [{CONDITIONS}](#{anchor}) says which rows are of which."
 
 
 def _conditions(collection: Collection) -> str:

@@ -1,15 +1,19 @@
 using System.Diagnostics;
 using System.Runtime.Versioning;
+using System.Text.RegularExpressions;
 
 namespace Millrace.Architecture.Tests;
 
 [SupportedOSPlatform("linux")]
-public class ScriptTests
+public partial class ScriptTests
 {
     [Theory]
     [InlineData("run")]
     [InlineData("test")]
     [InlineData(".ci/run")]
+    [InlineData("deploy/archive")]
+    [InlineData("deploy/release-notes")]
+    [InlineData("deploy/debian/build")]
     public void A_script_is_executable_and_stops_at_errors(string script)
     {
         string path = Path.Combine(Repository.Root, script);
@@ -34,4 +38,21 @@ public class ScriptTests
         Assert.Equal(2, process.ExitCode);
         Assert.Contains(".NET 10 SDK", Assert.Single(error.Split('\n', StringSplitOptions.RemoveEmptyEntries)), StringComparison.Ordinal);
     }
+
+    [Fact]
+    public void What_workflows_run_exists()
+    {
+        string[] runs =
+        [
+            .. Repository.Files.Where(static file => file.Path.StartsWith(".github/workflows/", StringComparison.Ordinal))
+                .SelectMany(static file => OwnPath().Matches(file.Text)).Select(static match => match.Value).Distinct(),
+        ];
+
+        Assert.Contains("./test", runs);
+        Assert.All(runs, static path => Assert.True(Path.Exists(Path.Combine(Repository.Root, path)), $"{path} does not exist"));
+    }
+
+    /// <summary>Words of a command that are files or folders of this repository.</summary>
+    [GeneratedRegex(@"(?<=[\s(])(?:\./[a-z]+|(?:deploy|src|samples)/[\w./-]+)", RegexOptions.Multiline)]
+    private static partial Regex OwnPath();
 }

@@ -1,12 +1,13 @@
 using System.Net;
 using System.Text;
+using System.Text.RegularExpressions;
 using System.Xml.Linq;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Packaging.Tests;
 
 /// <summary>The libraries as others get them.</summary>
-public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
+public partial class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
 {
     private static readonly TimeSpan BuildDeadline = TimeSpan.FromMinutes(8);
 
@@ -25,7 +26,7 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
     }
 
     [Fact]
-    public void A_package_has_code_documentation_readme_and_licence() => Assert.All(feed.Packages, static package =>
+    public void A_package_has_code_documentation_readme_icon_and_licence() => Assert.All(feed.Packages, static package =>
     {
         IReadOnlyDictionary<string, byte[]> entries = Feed.Entries(package.Value);
         XElement metadata = Feed.Metadata(package.Value);
@@ -33,6 +34,7 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
         Assert.Contains($"lib/net10.0/{package.Key}.dll", entries.Keys);
         Assert.Contains($"lib/net10.0/{package.Key}.xml", entries.Keys);
         Assert.StartsWith("# Millrace", Encoding.UTF8.GetString(entries[Text(metadata, "readme")]), StringComparison.Ordinal);
+        Assert.Equal("PNG"u8, entries[Text(metadata, "icon")].AsSpan(1, 3));
         Assert.Equal("MIT", Text(metadata, "license"));
         Assert.Equal("The Millrace authors", Text(metadata, "authors"));
         Assert.InRange(Text(metadata, "description").Length, 40, 200);
@@ -81,8 +83,7 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
     {
         using var application = new TempFolder();
         await WriteApplicationAsync(application);
-        await Tool.RunToSuccessAsync(
-            BuildDeadline, "dotnet", "build", application.Root, "-c", "Release", "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
+        await BuildAsync(application);
 
         await using ServerProcess server = await ServerProcess.StartAsync(
             "dotnet", [application.PathOf("bin/Release/net10.0/Application.dll"), application.PathOf("site")], "Serving");
@@ -92,6 +93,42 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
         Assert.Equal("A page.", await client.GetStringAsync(server.Url));
         using HttpResponseMessage missing = await client.GetAsync(new Uri(server.Url, "missing"));
         Assert.Equal(HttpStatusCode.NotFound, missing.StatusCode);
+    }
+
+    [Fact]
+    public async Task Programs_in_the_documents_compile()
+    {
+        using var application = new TempFolder();
+        await WriteApplicationAsync(application);
+        string[] programs =
+        [
+            .. ((string[])["README.md", "src/PACKAGE.md", "docs/aspnetcore.md"])
+                .SelectMany(static document => CSharp().Matches(Places.Read(document)))
+                .Select(static match => match.Groups["text"].Value)
+                .Where(static text => text.Contains("WebApplication.CreateBuilder(args)", StringComparison.Ordinal)
+                    || text.Contains("ReactorGroup.StartAsync", StringComparison.Ordinal)),
+        ];
+        Assert.Equal(5, programs.Length);
+        foreach ((int index, string text) in programs.Index())
+        {
+            await File.WriteAllTextAsync(application.PathOf($"Snippet{index}.cs"),
+                $$"""
+                using System.Net;
+                using Millrace.AspNetCore;
+                using Millrace.Engine;
+
+                internal static class Snippet{{index}}
+                {
+                    internal static async Task RunAsync(string[] args)
+                    {
+                {{text}}
+                        await Task.CompletedTask;
+                    }
+                }
+                """);
+        }
+
+        await BuildAsync(application);
     }
 
     [Fact]
@@ -120,6 +157,9 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
         }
     }
 
+    private static Task<string> BuildAsync(TempFolder application) => Tool.RunToSuccessAsync(
+        BuildDeadline, "dotnet", "build", application.Root, "-c", "Release", "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
+
     /// <summary>Its own folder of packages has Millrace's alone: what else is needed was restored for this repository already.</summary>
     private async Task WriteApplicationAsync(TempFolder application)
     {
@@ -140,7 +180,7 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
                 <TreatWarningsAsErrors>true</TreatWarningsAsErrors>
               </PropertyGroup>
               <ItemGroup>
-                <PackageReference Include="Millrace.AspNetCore" Version="*" />
+                <PackageReference Include="Millrace.AspNetCore" Version="*-*" />
               </ItemGroup>
             </Project>
             """);
@@ -164,4 +204,7 @@ public class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
 
     private static string Text(XElement metadata, string name) =>
         metadata.Elements().Single(element => element.Name.LocalName == name).Value;
+
+    [GeneratedRegex(@"^```csharp\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
+    private static partial Regex CSharp();
 }

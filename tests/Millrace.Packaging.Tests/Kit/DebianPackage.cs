@@ -10,10 +10,16 @@ internal static class DebianPackage
     /// <summary>Builds the package of a program, and gives its path.</summary>
     public static async Task<string> BuildAsync(TempFolder folder, string program, string version)
     {
-        await Tool.RunToSuccessAsync(
-            Deadline, "env", $"VERSION={version}", Path.Combine(Places.Repository, "deploy", "debian", "build"), folder.Root, program);
+        ToolResult result = await TryBuildAsync(folder, program, $"VERSION={version}");
+        Assert.True(result.ExitCode == 0, result.Output + result.Error);
         return Directory.GetFiles(folder.Root, $"millrace_{version}_*.deb").Single();
     }
+
+    /// <summary>Builds it with these words of env(1) before the script, or not.</summary>
+    public static Task<ToolResult> TryBuildAsync(TempFolder folder, string program, params string[] environment) => Tool.RunAsync(
+        Deadline,
+        "env", ["-u", "VERSION", "-u", "MAINTAINER", "-u", "SOURCE_DATE_EPOCH", .. environment,
+            Path.Combine(Places.Repository, "deploy", "debian", "build"), folder.Root, program]);
 
     public static Task<string> FieldAsync(string package, string field) => SayAsync("--field", package, field);
 

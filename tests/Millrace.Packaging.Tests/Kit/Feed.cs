@@ -18,15 +18,22 @@ public sealed class Feed : IAsyncLifetime
         ? reported
         : Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
 
-    public async ValueTask InitializeAsync() => await Tool.RunToSuccessAsync(
+    public async ValueTask InitializeAsync() => await PackAsync(Places.Repository, _folder.Root);
+
+    /// <summary>Makes the packages of the sources in a folder, with these words of env(1) before.</summary>
+    internal static Task<string> PackAsync(string sources, string packages, params string[] environment) => Tool.RunToSuccessAsync(
         Deadline,
-        "dotnet", "pack", Path.Combine(Places.Repository, "deploy", "nuget", "Packages.slnx"), "-o", _folder.Root,
-        "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false");
+        "env", [.. environment, "dotnet", "pack", Path.Combine(sources, "deploy", "nuget", "Packages.slnx"), "-o", packages,
+            "--nologo", "-v", "quiet", "-tl:off", "-nodeReuse:false"]);
 
     /// <summary>Packages by name, without their symbols.</summary>
-    internal IReadOnlyDictionary<string, string> Packages => Directory.GetFiles(_folder.Root, "*.nupkg").ToDictionary(Name);
+    internal IReadOnlyDictionary<string, string> Packages => PackagesIn(_folder.Root);
 
-    internal IReadOnlyDictionary<string, string> Symbols => Directory.GetFiles(_folder.Root, "*.snupkg").ToDictionary(Name);
+    internal IReadOnlyDictionary<string, string> Symbols => SymbolsIn(_folder.Root);
+
+    internal static IReadOnlyDictionary<string, string> PackagesIn(string folder) => Directory.GetFiles(folder, "*.nupkg").ToDictionary(Name);
+
+    internal static IReadOnlyDictionary<string, string> SymbolsIn(string folder) => Directory.GetFiles(folder, "*.snupkg").ToDictionary(Name);
 
     internal static IReadOnlyDictionary<string, byte[]> Entries(string package)
     {
@@ -46,7 +53,7 @@ public sealed class Feed : IAsyncLifetime
         return default;
     }
 
-    /// <summary>The name without version: Millrace.Engine of Millrace.Engine.0.1.0.nupkg.</summary>
+    /// <summary>The name without version: Millrace.Engine of Millrace.Engine.0.2.0.nupkg.</summary>
     private static string Name(string path) => string.Join('.', Path.GetFileName(path).Split('.').TakeWhile(static word => !char.IsDigit(word[0])));
 
     private static byte[] Read(ZipArchiveEntry entry)

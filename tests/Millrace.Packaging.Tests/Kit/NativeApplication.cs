@@ -64,7 +64,7 @@ internal sealed class NativeApplication : IDisposable
                 <PublishAot>true</PublishAot>
               </PropertyGroup>
               <ItemGroup>
-                <PackageReference Include="Millrace.AspNetCore" Version="*" />
+                <PackageReference Include="Millrace.AspNetCore" Version="*-*" />
               </ItemGroup>
             </Project>
             """);

@@ -5,8 +5,12 @@ namespace Millrace.Server.Tests.Documents;
 /// <summary>Every command in these documents is run, and says what the document says it does.</summary>
 public class DocumentTests
 {
+    /// <summary>All but deployment.md, whose commands install what they are about: tests/Millrace.Packaging.Tests run them.</summary>
     private static readonly string[] Documents =
-        ["getting-started.md", "monitoring.md", "coming-from-nginx.md", "coming-from-caddy.md", "troubleshooting.md", "performance.md"];
+    [
+        "README.md", "docs/getting-started.md", "docs/serving.md", "docs/monitoring.md", "docs/coming-from-nginx.md",
+        "docs/coming-from-caddy.md", "docs/troubleshooting.md", "docs/performance.md",
+    ];
 
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(2);
 
@@ -22,6 +26,14 @@ public class DocumentTests
 
         Assert.True(result.ExitCode == 0, $"{document}, {title}: {result.Error}{result.Output}");
     }
+
+    [Fact]
+    public void No_document_with_commands_is_left_out() => Assert.Equal(
+        Documents.Append("docs/deployment.md").Order(StringComparer.Ordinal),
+        new[] { Places.Repository, Path.Combine(Places.Repository, "docs") }.SelectMany(static folder => Directory.GetFiles(folder, "*.md"))
+            .Select(static path => Path.GetRelativePath(Places.Repository, path))
+            .Where(static path => DocumentSection.Of(path, Places.Read(path)).Any(static section => section.IsRunnable))
+            .Order(StringComparer.Ordinal));
 
     [Theory]
     [InlineData("HTTP/1.1 201 Created")]
@@ -66,6 +78,6 @@ public class DocumentTests
     }
 
     private static IEnumerable<DocumentSection> All() => Documents
-        .SelectMany(static name => DocumentSection.Of(name, File.ReadAllText(Path.Combine(Places.Repository, "docs", name))))
+        .SelectMany(static path => DocumentSection.Of(path, Places.Read(path)))
         .Where(static section => section.IsRunnable);
 }
