@@ -24,7 +24,6 @@ internal sealed class TransferRateLimit
     private long _checkedAtMs;
     private long _bytes;
 
-    /// <summary>When to check next.</summary>
     public long NextCheckMs =>
         _checkedAtMs + Math.Clamp(_creditMs, _windowMs / ChecksPerWindowMost, _windowMs / ChecksPerWindowLeast);
 

@@ -10,7 +10,6 @@ internal sealed class ConnectionBalancer(IReadOnlyList<Reactor> reactors)
 {
     private int _last = -1;
 
-    /// <summary>Whether any reactor is not blocked.</summary>
     public bool HasFree
     {
         get

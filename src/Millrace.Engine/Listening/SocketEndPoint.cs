@@ -47,7 +47,6 @@ internal static class SocketEndPoint
         return length < 0 ? null : Decode(bytes[..length], family);
     }
 
-    /// <summary>Whether it is a wildcard address.</summary>
     public static bool IsAny(EndPoint endPoint) =>
         endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 

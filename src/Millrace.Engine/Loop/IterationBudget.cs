@@ -33,7 +33,6 @@ internal sealed class IterationBudget(Backend backend)
     private int _waiting;
     private long _sendBytesLeft;
 
-    /// <summary>Whether the current phase has used up its time.</summary>
     public bool IsPhaseOver => backend.Timestamp >= _phaseEnd;
 
     /// <summary>
@@ -65,7 +64,6 @@ internal sealed class IterationBudget(Backend backend)
         _waiting = waiting;
     }
 
-    /// <summary>Begins the sends of an iteration.</summary>
     public void BeginSends() => _sendBytesLeft = SendBytes;
 
     /// <summary>Whether this many bytes may be sent in this iteration. The first large send always may.</summary>

@@ -6,16 +6,16 @@ using Millrace.Simulation.Tests.Runs;
 namespace Millrace.Simulation.Tests.Kernel;
 
 /// <summary>
-/// A completion for a connection whose slot has been given back, and perhaps let anew. No kernel should send one, and kernels have: it has
+/// A completion for a connection whose slot has been given back, and perhaps let again. No kernel should send one, and kernels have: it has
 /// to be dropped by its generation, and its buffer given back.
 /// </summary>
-internal sealed unsafe class Straggler(World world, SimulatedBackend kernel, Reactor reactor, OperationToken token) : IScheduled
+internal sealed unsafe class LateCompletion(World world, SimulatedBackend kernel, Reactor reactor, OperationToken token) : IScheduled
 {
     private const byte Foreign = 0xEE;
 
     private int _attemptsLeft = 20;
 
-    public void Act(int errand)
+    public void Act(int eventId)
     {
         if (kernel.IsClosed)
         {
@@ -24,11 +24,11 @@ internal sealed unsafe class Straggler(World world, SimulatedBackend kernel, Rea
 
         if (reactor.Connections.At(token.Slot).Generation != token.Generation)
         {
-            kernel.PostStraggler(new Operation(token, null), Make());
+            kernel.PostLateCompletion(new Operation(token, null), Make());
         }
         else if (--_attemptsLeft > 0)
         {
-            world.Agenda.In(world.Dice.Between(1, 20), this, 0);
+            world.EventQueue.In(world.Random.Between(1, 20), this, 0);
         }
     }
 
@@ -37,18 +37,18 @@ internal sealed unsafe class Straggler(World world, SimulatedBackend kernel, Rea
         var completion = new Completion { Token = token };
         switch (token.Kind)
         {
-            case OperationKind.Receive when world.Dice.Chance(500) && !kernel.Slab.IsEmpty:
-                Span<byte> buffer = kernel.Slab.Lend(Trace.Nobody, out completion.BufferId);
+            case OperationKind.Receive when world.Random.Chance(500) && !kernel.Slab.IsEmpty:
+                Span<byte> buffer = kernel.Slab.Lend(Trace.NoConnection, out completion.BufferId);
                 buffer.Fill(Foreign);
                 completion.Data = kernel.Slab.AddressOf(completion.BufferId);
-                completion.Result = world.Dice.Between(1, buffer.Length);
-                completion.Flags = CompletionFlags.HasBuffer | (world.Dice.Chance(500) ? CompletionFlags.More : CompletionFlags.None);
+                completion.Result = world.Random.Between(1, buffer.Length);
+                completion.Flags = CompletionFlags.HasBuffer | (world.Random.Chance(500) ? CompletionFlags.More : CompletionFlags.None);
                 break;
             case OperationKind.Receive:
-                completion.Result = world.Dice.Pick<int>(0, -Errno.ECONNRESET, -Errno.ECANCELED, -Errno.ENOBUFS);
+                completion.Result = world.Random.Pick<int>(0, -Errno.ECONNRESET, -Errno.ECANCELED, -Errno.ENOBUFS);
                 break;
             default:
-                completion.Result = world.Dice.Pick<int>(1, 5_000, -Errno.ECANCELED, -Errno.EIO);
+                completion.Result = world.Random.Pick<int>(1, 5_000, -Errno.ECANCELED, -Errno.EIO);
                 break;
         }
 
