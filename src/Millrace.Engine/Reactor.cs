@@ -291,10 +291,10 @@ public sealed class Reactor
     public ReactorAwaitable SwitchTo() => new(this);
 
     /// <summary>Lets a handler with much to do continue in the next loop iteration, after all other connections. Reactor thread.</summary>
-    public YieldAwaitable Yield()
+    public ReactorAwaitable Yield()
     {
         AssertReactorThread();
-        return new YieldAwaitable(this);
+        return new ReactorAwaitable(this, yields: true);
     }
 
     /// <summary>Runs a continuation in a later iteration, after those postponed before.</summary>

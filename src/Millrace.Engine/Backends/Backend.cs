@@ -21,7 +21,7 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     public abstract int ReceiveBufferCount { get; }
 
     /// <summary>The number of bytes from which a zero-copy send pays off.</summary>
-    public virtual long ZeroCopyBytesLeast => long.MaxValue;
+    public virtual long ZeroCopyBytesMin => long.MaxValue;
 
     /// <summary>Registered memory, with which operations are faster, owned by the backend; null where there is none.</summary>
     public virtual Arena? Arena => null;
@@ -188,10 +188,10 @@ internal readonly unsafe struct SendRequest
 /// kernel until they are acknowledged, and by a peer on the same machine (loopback, containers) while the pages themselves are in its
 /// receive queue.
 /// </summary>
-/// <param name="BytesLeast">Minimum number of cached bytes to begin with: fewer are read quickly.</param>
+/// <param name="BytesMin">Minimum number of cached bytes to begin with: fewer are read quickly.</param>
 /// <param name="PeerQueueBytes">Bytes that a peer may have acknowledged but not read.</param>
 /// <param name="OwnQueueBytes">Usual maximum of bytes in flight on our own socket.</param>
-internal sealed record FilePagePolicy(long BytesLeast, long PeerQueueBytes, long OwnQueueBytes)
+internal sealed record FilePagePolicy(long BytesMin, long PeerQueueBytes, long OwnQueueBytes)
 {
     /// <summary>
     /// The policy of this host, from the kernel's settings at process start: the size to which a receive queue may grow by itself, or by
@@ -199,7 +199,7 @@ internal sealed record FilePagePolicy(long BytesLeast, long PeerQueueBytes, long
     /// reference. A program with a larger queue (SO_RCVBUFFORCE, or a network namespace with its own settings) is not recognised.
     /// </summary>
     public static FilePagePolicy OfHost { get; } = new(
-        BytesLeast: 1024 * 1024,
+        BytesMin: 1024 * 1024,
         PeerQueueBytes: Math.Max(LastNumberOf("/proc/sys/net/ipv4/tcp_rmem"), 2 * LastNumberOf("/proc/sys/net/core/rmem_max")),
         OwnQueueBytes: 4 * 1024 * 1024);
 

@@ -71,7 +71,7 @@ internal sealed class FilePageSender(Connection connection)
             return false;
         }
 
-        long least = connection.Backend.FilePages.BytesLeast;
+        long least = connection.Backend.FilePages.BytesMin;
         return bytes >= least && connection.Backend.CachedBytes(file, offset, least) == least;
     }
 

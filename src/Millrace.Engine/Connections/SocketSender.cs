@@ -73,7 +73,7 @@ internal sealed class SocketSender(Connection connection)
         && connection.Writer.IsEmpty
         && connection.OperationsInFlight == 0
         && !_batch!.HasPages
-        && _batch.Bytes < connection.Backend.ZeroCopyBytesLeast;
+        && _batch.Bytes < connection.Backend.ZeroCopyBytesMin;
 
     public void Reset()
     {
@@ -164,7 +164,7 @@ internal sealed class SocketSender(Connection connection)
         long most = connection.Listener.SendBytesMax;
         bool isOnePart = _batch.TryGetSinglePart(out byte* data, out nuint bytes) || _batch.Bytes > most;
         bytes = (nuint)Math.Min((long)bytes, most);
-        _isZeroCopy = !_copies && (isOnePart ? (long)bytes : _batch.Bytes) >= connection.Backend.ZeroCopyBytesLeast;
+        _isZeroCopy = !_copies && (isOnePart ? (long)bytes : _batch.Bytes) >= connection.Backend.ZeroCopyBytesMin;
         connection.Backend.SubmitSend(token, connection.Descriptor, isOnePart
             ? new SendRequest(data, bytes) { IsZeroCopy = _isZeroCopy }
             : new SendRequest(_batch.AsMessage()) { IsZeroCopy = _isZeroCopy });

@@ -28,15 +28,7 @@ internal sealed class ProxyPolicy(IReadOnlyList<IPNetwork> trusted, int prefaceM
     public bool Trusts(IPAddress peer)
     {
         IPAddress address = peer.IsIPv4MappedToIPv6 ? peer.MapToIPv4() : peer;
-        foreach (IPNetwork network in _trusted)
-        {
-            if (network.Contains(address))
-            {
-                return true;
-            }
-        }
-
-        return false;
+        return Array.Exists(_trusted, network => network.Contains(address));
     }
 
     /// <summary>

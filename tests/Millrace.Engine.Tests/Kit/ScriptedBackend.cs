@@ -45,7 +45,7 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>From how many bytes on the reactor is to send without a copy.</summary>
     public long ZeroCopyFrom { get; set; } = long.MaxValue;
 
-    public override long ZeroCopyBytesLeast => ZeroCopyFrom;
+    public override long ZeroCopyBytesMin => ZeroCopyFrom;
 
     /// <summary>How often it was to end its wait.</summary>
     public int Wakes => Volatile.Read(ref _wakes);
@@ -168,7 +168,7 @@ internal sealed class ScriptedBackend : Backend
     public override long CachedBytes(int file, long offset, long bytes) =>
         Cached.TryDequeue(out long cached) ? Math.Min(cached, bytes) : bytes;
 
-    public override FilePagePolicy FilePages { get; } = new(BytesLeast: 1_000, PeerQueueBytes: 20_000, OwnQueueBytes: 10_000);
+    public override FilePagePolicy FilePages { get; } = new(BytesMin: 1_000, PeerQueueBytes: 20_000, OwnQueueBytes: 10_000);
 
     private nint Called(string verb, int socket, byte[] bytes)
     {

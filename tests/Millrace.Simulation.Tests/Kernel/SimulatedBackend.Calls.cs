@@ -10,7 +10,7 @@ namespace Millrace.Simulation.Tests.Kernel;
 internal sealed unsafe partial class SimulatedBackend
 {
     /// <summary>Little enough for the files there are.</summary>
-    public override FilePagePolicy FilePages { get; } = new(BytesLeast: 50_000, PeerQueueBytes: 20_000, OwnQueueBytes: 270_000);
+    public override FilePagePolicy FilePages { get; } = new(BytesMin: 50_000, PeerQueueBytes: 20_000, OwnQueueBytes: 270_000);
 
     /// <summary>A call with nothing to follow is another thread's: a run would not be the same twice.</summary>
     public override nint SendNow(int socket, MessageHeader* message, bool hasMore = false)

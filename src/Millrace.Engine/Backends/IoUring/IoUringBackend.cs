@@ -57,7 +57,7 @@ internal sealed unsafe class IoUringBackend : Backend
         }
 
         _completions = new Completion[options.CompletionsPerIteration];
-        ZeroCopyBytesLeast = options.ZeroCopySendBytes > 0 ? options.ZeroCopySendBytes : long.MaxValue;
+        ZeroCopyBytesMin = options.ZeroCopySendBytes > 0 ? options.ZeroCopySendBytes : long.MaxValue;
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
         ArmWake();
     }
@@ -66,7 +66,7 @@ internal sealed unsafe class IoUringBackend : Backend
 
     public override int DescriptorsMax => AcceptLimit.Descriptors;
 
-    public override long ZeroCopyBytesLeast { get; }
+    public override long ZeroCopyBytesMin { get; }
 
     /// <summary>
     /// Memory that the kernel pins once (IORING_REGISTER_BUFFERS): zero-copy sends from it do not look up and pin pages each time, and
