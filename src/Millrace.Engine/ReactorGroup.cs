@@ -230,19 +230,6 @@ public sealed class ReactorGroup : IAsyncDisposable
         return ListenAsync(() => bound, handler, filters, refusal);
     }
 
-    private static ListenerContext CreateContext(
-        BoundAddress bound,
-        ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
-        ConnectionHandler? refusal) => bound.Proxies is not { } proxies
-            ? new ListenerContext(bound.EndPoint, handler, filters, refusal) { Owner = bound.Owner }
-            : new ListenerContext(
-                bound.EndPoint, handler, connection => ProxyProtocolFilter.Before(proxies, bound.EndPoint, filters, connection), refusal)
-            {
-                Owner = bound.Owner,
-                ClientsAreReported = true,
-            };
-
     private async Task<Listener> ListenAsync(
         Func<BoundAddress> bind,
         ConnectionHandler handler,
@@ -254,7 +241,15 @@ public sealed class ReactorGroup : IAsyncDisposable
         {
             ObjectDisposedException.ThrowIf(_isStopped, this);
             using BoundAddress bound = bind();
-            ListenerContext context = CreateContext(bound, handler, filters, refusal);
+            EndPoint endPoint = bound.EndPoint;
+            Func<Connection, IReadOnlyList<ConnectionFilter>>? chain = bound.Proxies is { } proxies
+                ? connection => ProxyProtocolFilter.Before(proxies, endPoint, filters, connection)
+                : filters;
+            var context = new ListenerContext(endPoint, handler, chain, refusal)
+            {
+                Owner = bound.Owner,
+                ClientsAreReported = bound.Proxies is not null,
+            };
             return await AcceptAsync(bound.Listen(), context).ConfigureAwait(false);
         }
         finally

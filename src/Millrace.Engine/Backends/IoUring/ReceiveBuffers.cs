@@ -6,8 +6,8 @@ using Millrace.Interop.Memory;
 namespace Millrace.Engine.Backends.IoUring;
 
 /// <summary>
-/// The receive buffers, and the ring by which they are provided to the kernel. Each buffer is owned either by the kernel (in the ring) or by
-/// the reactor (named by a completion and not yet returned).
+/// The receive buffers, and the ring by which they are provided to the kernel. Each buffer is owned either by the kernel (in the ring) or
+/// by the reactor (named by a completion and not yet returned).
 /// </summary>
 internal sealed unsafe class ReceiveBuffers : ReceiveSlab
 {
