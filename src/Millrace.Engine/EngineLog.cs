@@ -89,31 +89,21 @@ internal sealed partial class EngineLog(ILogger logger)
     private partial void FilterFailed(Exception error, long suppressed);
 
     /// <summary>Logs what a handler threw, rate-limited: a client may cause it with every request.</summary>
-    public void HandlerFailed(Exception error)
-    {
-        if (_handlers.Admits(Environment.TickCount64, out long suppressed))
-        {
-            HandlerFailed(error, suppressed);
-        }
-    }
+    public void HandlerFailed(Exception error) => Log(error, _handlers, HandlerFailed);
 
     /// <summary>Logs what a filter threw, rate-limited.</summary>
-    public void FilterFailed(Exception error)
-    {
-        if (_filters.Admits(Environment.TickCount64, out long suppressed))
-        {
-            FilterFailed(error, suppressed);
-        }
-    }
+    public void FilterFailed(Exception error) => Log(error, _filters, FilterFailed);
 
     /// <summary>
     /// Logs what a callback owner threw when the watchdog reported or failed it, rate-limited: the watchdog retries at each check.
     /// </summary>
-    public void CallbackOwnerFailed(Exception error)
+    public void CallbackOwnerFailed(Exception error) => Log(error, _callbackOwners, CallbackOwnerFailed);
+
+    private static void Log(Exception error, LogRateLimiter limiter, Action<Exception, long> log)
     {
-        if (_callbackOwners.Admits(Environment.TickCount64, out long suppressed))
+        if (limiter.Admits(Environment.TickCount64, out long suppressed))
         {
-            CallbackOwnerFailed(error, suppressed);
+            log(error, suppressed);
         }
     }
 }

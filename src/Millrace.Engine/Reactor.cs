@@ -1,3 +1,4 @@
+using System.Collections.Immutable;
 using System.Net;
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
@@ -25,7 +26,7 @@ public sealed class Reactor
     // Who owns what:
     //   Loop.Mailbox              any thread
     //   Heartbeat, Counters       reactor; read by any thread
-    //   CallbackOwner             reactor; read by the watchdog
+    //   CallbackOwner, Acceptors  reactor; read by the watchdog
     //   IsHeldUp                  watchdog; read by any thread
     //   all else                  reactor, while it runs
     private readonly Thread _thread;
@@ -71,7 +72,6 @@ public sealed class Reactor
         Batches = new OutputBatchPool(Pools);
         Accounts = new ClientAccounts(Pools, limits.BufferBytes);
         Admission = new ConnectionAdmission(this, limiter ?? new ConnectionLimiter(limits));
-        Acceptors = new AcceptorTable(this);
         Shutdown = new ReactorShutdown(this);
         WriteStallMs = (long)limits.WriteStall.TotalMilliseconds;
         _createBackend = createBackend;
@@ -123,13 +123,14 @@ public sealed class Reactor
 
     internal OutputBatchPool Batches { get; }
 
-    internal TimerWheel Timers { get; private set; } = null!;
+    internal TimerQueue Timers { get; private set; } = null!;
 
     internal ConnectionTable Connections { get; }
 
     internal ConnectionAdmission Admission { get; }
 
-    internal AcceptorTable Acceptors { get; }
+    /// <summary>Those that accept for it: replaced by the reactor's thread, read by the watchdog.</summary>
+    internal ImmutableArray<Acceptor> Acceptors { get; set; } = [];
 
     internal ReactorShutdown Shutdown { get; }
 
@@ -290,10 +291,10 @@ public sealed class Reactor
     public ReactorAwaitable SwitchTo() => new(this);
 
     /// <summary>Lets a handler with much to do continue in the next loop iteration, after all other connections. Reactor thread.</summary>
-    public YieldAwaitable Yield()
+    public ReactorAwaitable Yield()
     {
         AssertReactorThread();
-        return new YieldAwaitable(this);
+        return new ReactorAwaitable(this, yields: true);
     }
 
     /// <summary>Runs a continuation in a later iteration, after those postponed before.</summary>
@@ -408,7 +409,7 @@ public sealed class Reactor
             Descriptors = new DescriptorReserve(backend.DescriptorsMax);
             Pools.UseArena(backend.Arena);
             NowMs = backend.NowMs;
-            Timers = new TimerWheel(NowMs);
+            Timers = new TimerQueue(NowMs);
             Budget = new IterationBudget(backend);
             Operations = new OperationTable(this, NowMs);
         }

@@ -42,18 +42,17 @@ public sealed class ReactorGroup : IAsyncDisposable
         var poller = options is { PollsSubmissions: true, SharedSubmissionPolling: true } ? new SharedSubmissionPoller() : null;
         CoreAffinity? pins = options.PinReactors ? CoreAffinity.Find(log) : null;
         var limiter = new ConnectionLimiter(limits);
-        WatchdogEvent? wakeEvent = options.WatchForStalls ? new WatchdogEvent() : null;
+        _watchdog = options.WatchForStalls ? new StallWatchdog(log) : null;
         _meter = new EngineMeter(options.Name, this);
         for (int i = 0; i < _reactors.Length; i++)
         {
-            var heartbeat = new LoopHeartbeat(EngineMeter.TagOf(i), wakeEvent, _meter.Lag);
+            var heartbeat = new LoopHeartbeat(EngineMeter.TagOf(i), _watchdog, _meter.Lag);
             Backend MakeBackend() => CreateBackend(backend, options, poller);
             _reactors[i] = new Reactor(i, limits, log, MakeBackend, limiter, heartbeat, options.Name, pins, options.OnIdle);
         }
 
         Array.ForEach(_reactors, reactor => reactor.Admission.GroupReactors = _reactors);
         _balancer = new ConnectionBalancer(_reactors);
-        _watchdog = wakeEvent is null ? null : new StallWatchdog(_reactors, _balancer, log, wakeEvent);
         Log = log;
     }
 
@@ -129,7 +128,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         }
 
         group._meter.Observe(group._reactors);
-        group._watchdog?.Start();
+        group._watchdog?.Start(group._reactors, group._balancer);
         group.Log.Started(group._reactors.Length, group.BackendName);
         if (options.HasManyReactors)
         {
@@ -231,19 +230,6 @@ public sealed class ReactorGroup : IAsyncDisposable
         return ListenAsync(() => bound, handler, filters, refusal);
     }
 
-    private static ListenerContext CreateContext(
-        BoundAddress bound,
-        ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
-        ConnectionHandler? refusal) => bound.Proxies is not { } proxies
-            ? new ListenerContext(bound.EndPoint, handler, filters, refusal) { Owner = bound.Owner }
-            : new ListenerContext(
-                bound.EndPoint, handler, connection => ProxyProtocolFilter.Before(proxies, bound.EndPoint, filters, connection), refusal)
-            {
-                Owner = bound.Owner,
-                ClientsAreReported = true,
-            };
-
     private async Task<Listener> ListenAsync(
         Func<BoundAddress> bind,
         ConnectionHandler handler,
@@ -255,7 +241,15 @@ public sealed class ReactorGroup : IAsyncDisposable
         {
             ObjectDisposedException.ThrowIf(_isStopped, this);
             using BoundAddress bound = bind();
-            ListenerContext context = CreateContext(bound, handler, filters, refusal);
+            EndPoint endPoint = bound.EndPoint;
+            Func<Connection, IReadOnlyList<ConnectionFilter>>? chain = bound.Proxies is { } proxies
+                ? connection => ProxyProtocolFilter.Before(proxies, endPoint, filters, connection)
+                : filters;
+            var context = new ListenerContext(endPoint, handler, chain, refusal)
+            {
+                Owner = bound.Owner,
+                ClientsAreReported = bound.Proxies is not null,
+            };
             return await AcceptAsync(bound.Listen(), context).ConfigureAwait(false);
         }
         finally
@@ -310,7 +304,7 @@ public sealed class ReactorGroup : IAsyncDisposable
         bool isSharded = sockets.Length == _reactors.Length;
         // Listeners with fewer sockets than reactors start at different reactors.
         int first = isSharded ? 0 : _nextReactor++;
-        var acceptors = new List<(Reactor Reactor, Acceptor Acceptor)>();
+        var acceptors = new List<Acceptor>();
         try
         {
             for (int i = 0; i < sockets.Length; i++)
@@ -318,7 +312,7 @@ public sealed class ReactorGroup : IAsyncDisposable
                 Reactor reactor = _reactors[(first + i) % _reactors.Length];
                 await reactor.SwitchTo();
                 Action<int, ListenerContext> serve = isSharded ? reactor.Admission.Acquire : _balancer.Distribute;
-                acceptors.Add((reactor, reactor.Acceptors.Add(sockets[i], context, serve)));
+                acceptors.Add(Acceptor.Start(reactor, sockets[i], context, serve));
             }
         }
         catch
@@ -333,7 +327,6 @@ public sealed class ReactorGroup : IAsyncDisposable
             throw;
         }
 
-        acceptors.ForEach(pair => _watchdog?.Guard(pair.Reactor, pair.Acceptor));
         // Leaves the reactor's thread before the caller continues.
         await Task.Yield();
         Listener listener = ListenerOf(acceptors, context);
@@ -341,18 +334,12 @@ public sealed class ReactorGroup : IAsyncDisposable
         return listener;
     }
 
-    private Listener ListenerOf(List<(Reactor Reactor, Acceptor Acceptor)> acceptors, ListenerContext context) =>
+    private Listener ListenerOf(List<Acceptor> acceptors, ListenerContext context) =>
         new(context.EndPoint, acceptors, Log, context.Owner, Forget);
 
     /// <summary>Removes a stopped listener. Any thread.</summary>
-    private void Forget(Listener listener, IReadOnlyList<(Reactor Reactor, Acceptor Acceptor)> acceptors)
-    {
+    private void Forget(Listener listener) =>
         ImmutableInterlocked.Update(ref _listeners, static (all, one) => all.Remove(one), listener);
-        foreach ((Reactor reactor, Acceptor acceptor) in acceptors)
-        {
-            _watchdog?.Leave(reactor, acceptor);
-        }
-    }
 
     private static Backend CreateBackend(BackendKind backend, EngineOptions options, SharedSubmissionPoller? poller) => backend switch
     {

@@ -69,7 +69,7 @@ public class ChaosTests : EngineTest
                     client.Reset();
                     break;
                 case 2:
-                    // Pipelined requests, the end behind them, nothing read.
+                    // Pipelined requests, the end after them, nothing read.
                     for (int i = 0; i < 5; i++)
                     {
                         await client.SendAsync(Handlers.PatternRequest(marker, 20_000));

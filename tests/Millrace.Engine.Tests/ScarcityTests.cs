@@ -79,7 +79,7 @@ public class ScarcityTests : EngineTest
             Assert.Equal(-Errno.EMFILE, filler);
             await socket.ConnectAsync(listener.EndPoint).Within();
             await client.SendAsync("patience");
-            await Waiting.UntilAsync(() => Log.Count(200) == 1, "the pause was told");
+            await Waiting.UntilAsync(() => Log.Count(200) == 1, "the pause was logged");
             var watch = Stopwatch.StartNew();
             long iterations = Volatile.Read(ref Reactor.Counters.Iterations);
             await Waiting.UntilAsync(() => Volatile.Read(ref Reactor.Counters.Iterations) >= iterations + 6, "accepting was tried again");

@@ -30,7 +30,7 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
 
     [Fact]
     public void A_reactor_that_ignores_generations_is_found() =>
-        // Foreign bytes, an end, a send that was none: it depends on what is taken for the present tenant's.
+        // Foreign bytes, an end, a send that was none: it depends on what is taken for the present connection's.
         Find(static kernel => new IgnoresGenerations(kernel), "");
 
     [Fact]
@@ -44,7 +44,7 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
     [Fact]
     public void A_place_that_is_not_given_back_is_found() =>
         Find(
-            static kernel => new KeepsAPlace(kernel),
+            static kernel => new LeaksALease(kernel),
             "A connection was shed below the limits", "A connection is refused below the limits", "The turnstile still counts");
 
     [Fact]

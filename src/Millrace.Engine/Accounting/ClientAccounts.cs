@@ -36,7 +36,6 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
     /// <summary>Bytes held in addition to native blocks.</summary>
     public long StateBytes { get; private set; }
 
-    /// <summary>All bytes held.</summary>
     public long Bytes => pools.LentBytes + StateBytes;
 
     /// <summary>Clients with connections and a known address.</summary>
@@ -76,7 +75,6 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
     /// <summary>Whether the account is that of connections that are reset to make room.</summary>
     public bool IsEnding(ClientAccount account) => account == _ending;
 
-    /// <summary>Adds an outbound connection.</summary>
     public ClientAccount OpenOutbound()
     {
         _outbound.Connections++;
@@ -113,7 +111,6 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
         return largest;
     }
 
-    /// <summary>The client that holds most descriptors.</summary>
     public ClientAccount LargestByDescriptors()
     {
         ClientAccount largest = _nobody;
@@ -132,7 +129,6 @@ internal sealed class ClientAccount(ulong? client)
     /// <summary>The client's address; null for accounts without one.</summary>
     public ulong? Client { get; } = client;
 
-    /// <summary>Open connections.</summary>
     public int Connections { get; set; }
 
     /// <summary>Memory: blocks, the state of connections, sessions and streams, and the kernel's for their sockets.</summary>

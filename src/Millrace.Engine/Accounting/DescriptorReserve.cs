@@ -23,7 +23,6 @@ internal sealed class DescriptorReserve
         _lastHalf = limit - (Count / 2);
     }
 
-    /// <summary>The number of reserved descriptors.</summary>
     public int Count { get; }
 
     /// <summary>Whether the descriptor is reserved: to keep it, another client's connection must end.</summary>

@@ -18,11 +18,10 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// <summary>The name: <c>io_uring</c> or <c>epoll</c>.</summary>
     public abstract string Name { get; }
 
-    /// <summary>The number of receive buffers.</summary>
     public abstract int ReceiveBufferCount { get; }
 
-    /// <summary>The number of bytes from which <see cref="SubmitZeroCopySend"/> pays off.</summary>
-    public virtual long ZeroCopyBytesLeast => long.MaxValue;
+    /// <summary>The number of bytes from which a zero-copy send pays off.</summary>
+    public virtual long ZeroCopyBytesMin => long.MaxValue;
 
     /// <summary>Registered memory, with which operations are faster, owned by the backend; null where there is none.</summary>
     public virtual Arena? Arena => null;
@@ -44,38 +43,23 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
 
     /// <summary>
     /// Receives until cancelled, at the end of the stream, or out of buffers: each completion brings bytes in a provided buffer. After a
-    /// terminal one (<see cref="Completion.IsTerminal"/>) with bytes, the caller submits the next receive.
+    /// terminal one (<see cref="Completion.IsTerminal"/>) with bytes, the caller submits the next receive. With <paramref name="once"/> it
+    /// ends with the first bytes where the backend can: saves the cancel when no more bytes may be wanted.
     /// </summary>
-    public abstract void SubmitReceive(OperationToken token, int socket);
-
-    /// <summary>The same, ending with the first bytes where the backend can: saves the cancel when no more bytes may be wanted.</summary>
-    public virtual void SubmitReceiveOnce(OperationToken token, int socket) => SubmitReceive(token, socket);
-
-    /// <summary>Sends all bytes, or as many as possible before an error.</summary>
-    public abstract void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes);
-
-    /// <summary>As <see cref="SubmitSend"/>, from several parts; header and vectors must stay valid until completion.</summary>
-    public abstract void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message);
+    public abstract void SubmitReceive(OperationToken token, int socket, bool once = false);
 
     /// <summary>
-    /// As <see cref="SubmitSend"/>, without a copy: the first completion carries the result, after which nothing more is done to the
-    /// socket. Unless it is terminal a notification follows: until then the kernel owns the memory, but the descriptor may be closed.
+    /// Sends all bytes, or as many as possible before an error. Of a zero-copy send the first completion carries the result, after which
+    /// nothing more is done to the socket. Unless it is terminal a notification follows: until then the kernel owns the memory, but the
+    /// descriptor may be closed.
     /// </summary>
-    public virtual void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        SubmitSend(token, socket, data, bytes);
-
-    /// <summary>As <see cref="SubmitZeroCopySend"/>, from several parts.</summary>
-    public virtual void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        SubmitSendMessage(token, socket, message);
+    public abstract void SubmitSend(OperationToken token, int socket, in SendRequest send);
 
     /// <summary>
     /// Completes when a full socket accepts bytes again, or no longer can, which the next send shows; negative only if the wait itself
     /// fails.
     /// </summary>
     public abstract void SubmitAwaitRoom(OperationToken token, int socket);
-
-    /// <summary>Completes in the next iteration, with the result of a call that has already returned.</summary>
-    public abstract void SubmitResult(OperationToken token, int result);
 
     public abstract void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset);
 
@@ -107,13 +91,10 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     }
 
     /// <summary>
-    /// Limits the wait of <see cref="AcceptQueued"/> to a moment; accepts already submitted are not affected. Negative if that fails. Any
+    /// Limits the wait of <see cref="AcceptQueued"/> (0: no limit); accepts already submitted are not affected. Negative if that fails. Any
     /// thread.
     /// </summary>
-    public virtual int SetAcceptTimeout(int listenSocket) => SocketCalls.SetReceiveTimeout(listenSocket, milliseconds: 1);
-
-    /// <summary>Removes the limit of <see cref="SetAcceptTimeout"/>. Any thread.</summary>
-    public virtual int ClearAcceptTimeout(int listenSocket) => SocketCalls.SetReceiveTimeout(listenSocket, milliseconds: 0);
+    public virtual int SetAcceptTimeout(int listenSocket, int milliseconds) => SocketCalls.SetReceiveTimeout(listenSocket, milliseconds);
 
     /// <summary>Accepts one queued connection: a connected, close-on-exec socket, or -EAGAIN if there is none. Any thread.</summary>
     public virtual int AcceptQueued(int listenSocket) => AcceptLimit.Accept(listenSocket);
@@ -122,22 +103,33 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);
 
     /// <summary>
-    /// Sends at once what a non-blocking socket has room for, in one segment with what follows, which may be its end of stream: the count,
-    /// or -errno; -EAGAIN without room.
+    /// Sends at once what a non-blocking socket has room for: the count, or -errno; -EAGAIN without room. With <paramref name="hasMore"/>
+    /// in one segment with what follows, which may be its end of stream. Any thread.
     /// </summary>
-    public virtual nint SendBeforeMore(int socket, MessageHeader* message) => TransferCalls.SendMessageBeforeMore(socket, message);
-
-    /// <summary>As <see cref="SendBeforeMore"/>, for when nothing follows. Any thread.</summary>
-    public virtual nint SendNow(int socket, MessageHeader* message) => TransferCalls.SendMessage(socket, message);
+    public virtual nint SendNow(int socket, MessageHeader* message, bool hasMore = false) =>
+        TransferCalls.SendMessage(socket, message, hasMore);
 
     /// <summary>The same for a file's pages, by reference: they must not change until the peer has acknowledged them.</summary>
     public virtual nint SendFile(int socket, int file, long offset, nuint bytes) => TransferCalls.SendFile(socket, file, offset, bytes);
 
     /// <summary>
-    /// Estimates how many bytes of a file from <paramref name="offset"/> on can be read without waiting for a disk; 0 where that is not
-    /// known.
+    /// Estimates how many bytes of a file from <paramref name="offset"/> on, at most <paramref name="bytes"/>, are in the page cache, by
+    /// testing one page in every 64 KiB: disk reads and evictions rarely cover less. (mincore and cachestat report every page, but only to
+    /// processes that may write to the file.) 0 after the end of the file, and on file systems without RWF_NOWAIT (overlayfs, tmpfs,
+    /// network file systems).
     /// </summary>
-    public virtual long CachedBytes(int file, long offset, long bytes) => PageCacheProbe.Count(file, offset, bytes);
+    public virtual long CachedBytes(int file, long offset, long bytes)
+    {
+        const int StrideBytes = 64 * 1024;
+        byte first;
+        long cached = 0;
+        while (cached < bytes && FileCalls.PositionalReadCached(file, &first, 1, offset + cached) == 1)
+        {
+            cached += StrideBytes;
+        }
+
+        return Math.Min(cached, bytes);
+    }
 
     /// <summary>When file pages that others may write to are sent by reference.</summary>
     public virtual FilePagePolicy FilePages => FilePagePolicy.OfHost;
@@ -147,7 +139,6 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
 
     public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);
 
-    /// <summary>Makes the next close a reset.</summary>
     public virtual void ResetOnClose(int socket) => SocketCalls.SetResetOnClose(socket);
 
     /// <summary>Writes the peer's <c>struct sockaddr</c> and returns its length, or -errno.</summary>
@@ -171,15 +162,36 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     protected abstract void Dispose(bool disposing);
 }
 
+/// <summary>One send: a single part, or several in a message, whose header and vectors must stay valid until completion.</summary>
+internal readonly unsafe struct SendRequest
+{
+    public readonly byte* Data;
+    public readonly nuint Bytes;
+
+    /// <summary>Null for a single part.</summary>
+    public readonly MessageHeader* Message;
+
+    public SendRequest(byte* data, nuint bytes)
+    {
+        Data = data;
+        Bytes = bytes;
+    }
+
+    public SendRequest(MessageHeader* message) => Message = message;
+
+    /// <summary>Whether the kernel sends from this memory, if the backend can.</summary>
+    public bool IsZeroCopy { get; init; }
+}
+
 /// <summary>
 /// Decides when file pages that others may write to are sent by reference. Such bytes can still change while they may be read: by the
 /// kernel until they are acknowledged, and by a peer on the same machine (loopback, containers) while the pages themselves are in its
 /// receive queue.
 /// </summary>
-/// <param name="BytesLeast">Minimum number of cached bytes to begin with: fewer are read quickly.</param>
+/// <param name="BytesMin">Minimum number of cached bytes to begin with: fewer are read quickly.</param>
 /// <param name="PeerQueueBytes">Bytes that a peer may have acknowledged but not read.</param>
 /// <param name="OwnQueueBytes">Usual maximum of bytes in flight on our own socket.</param>
-internal sealed record FilePagePolicy(long BytesLeast, long PeerQueueBytes, long OwnQueueBytes)
+internal sealed record FilePagePolicy(long BytesMin, long PeerQueueBytes, long OwnQueueBytes)
 {
     /// <summary>
     /// The policy of this host, from the kernel's settings at process start: the size to which a receive queue may grow by itself, or by
@@ -187,7 +199,7 @@ internal sealed record FilePagePolicy(long BytesLeast, long PeerQueueBytes, long
     /// reference. A program with a larger queue (SO_RCVBUFFORCE, or a network namespace with its own settings) is not recognised.
     /// </summary>
     public static FilePagePolicy OfHost { get; } = new(
-        BytesLeast: 1024 * 1024,
+        BytesMin: 1024 * 1024,
         PeerQueueBytes: Math.Max(LastNumberOf("/proc/sys/net/ipv4/tcp_rmem"), 2 * LastNumberOf("/proc/sys/net/core/rmem_max")),
         OwnQueueBytes: 4 * 1024 * 1024);
 

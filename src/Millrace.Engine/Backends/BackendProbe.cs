@@ -38,7 +38,6 @@ internal sealed record BackendProbe(IoUringRefusal? Refusal)
         }
     }
 
-    /// <summary>Runs a trial.</summary>
     public static BackendProbe Run()
     {
         IoUringRefusal? refusal = null;
@@ -107,7 +106,6 @@ internal sealed unsafe class BackendSelfTest
         ReceiveBufferBytes = 64,
     };
 
-    /// <summary>Null on success.</summary>
     public static SelfTestFailure? Run(Backend backend)
     {
         // After a failure neither memory nor descriptors are released, as an operation in flight may still use them; descriptors are closed
@@ -179,14 +177,14 @@ internal sealed unsafe class BackendSelfTest
     private void Receive(int client, int server, byte* content)
     {
         _backend.SubmitReceive(ReceiveToken, client);
-        _backend.SubmitSend(SendToken, server, content, (nuint)Content.Length);
+        _backend.SubmitSend(SendToken, server, new SendRequest(content, (nuint)Content.Length));
         AwaitContent("send");
 
         IoVector* parts = stackalloc IoVector[2];
         parts[0] = new IoVector { Address = content, Bytes = 3 };
         parts[1] = new IoVector { Address = content + 3, Bytes = (nuint)Content.Length - 3 };
         var message = new MessageHeader { Vectors = parts, VectorCount = 2 };
-        _backend.SubmitSendMessage(SendToken, server, &message);
+        _backend.SubmitSend(SendToken, server, new SendRequest(&message));
         AwaitContent("sendmsg");
     }
 

@@ -60,7 +60,6 @@ internal sealed unsafe class Arena : IDisposable
         return block;
     }
 
-    /// <summary>Returns a block of this size.</summary>
     public void Return(byte* block, int bytes) => FreeOf(bytes)!.Push((nint)block);
 
     public void Dispose() => _ = MemoryCalls.Unmap((nint)Address, (nuint)Bytes);

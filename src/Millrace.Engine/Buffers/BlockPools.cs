@@ -101,12 +101,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
             return pinned;
         }
 
-        if (!_free[size].TryPop(out nint free))
-        {
-            return Allocate(bytes);
-        }
-
-        return (byte*)free;
+        return _free[size].TryPop(out nint free) ? (byte*)free : Allocate(bytes);
     }
 
     public void Trim(bool all)

@@ -19,7 +19,6 @@ internal unsafe struct InputBuffer
 
     public readonly bool IsHeld => _held;
 
-    /// <summary>Native memory held.</summary>
     public readonly int HeldBytes
     {
         get
@@ -118,7 +117,6 @@ internal unsafe struct InputBuffer
         }
     }
 
-    /// <summary>Drops all input and returns the memory.</summary>
     public void Clear(BlockPools pools)
     {
         Debug.Assert(!_held);

@@ -47,7 +47,6 @@ internal sealed unsafe class OutputBatch : IDisposable
     /// <summary>The connection it is lent to, if any.</summary>
     public Connection? Holder { get; set; }
 
-    /// <summary>Bytes not yet sent.</summary>
     public long Bytes { get; private set; }
 
     /// <summary>Free space of at least <paramref name="sizeHint"/> bytes, which count after <see cref="Advance"/>.</summary>
@@ -64,7 +63,6 @@ internal sealed unsafe class OutputBatch : IDisposable
     /// <summary>Free space that <see cref="GetSpan"/> last returned and <see cref="Advance"/> has not taken.</summary>
     public int Room => (int)(_limit - _next);
 
-    /// <summary>The address of the free space.</summary>
     public byte* Position => _next;
 
     public void Advance(int count)
@@ -189,7 +187,6 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     public MessageHeader* AsMessage() => AsMessage(_vectorCount - _firstVector);
 
-    /// <summary>Whether some of the unsent parts are file pages.</summary>
     public bool HasPages => _firstPages < _pages.Count;
 
     /// <summary>The unsent parts before the first file pages, as a message; null if the pages come first.</summary>
@@ -209,7 +206,6 @@ internal sealed unsafe class OutputBatch : IDisposable
         return count == 0 ? null : AsMessage(count);
     }
 
-    /// <summary>The first unsent file pages.</summary>
     public (int File, long Offset, nuint Bytes) FirstPages()
     {
         PagePart pages = _pages[_firstPages];
@@ -337,10 +333,8 @@ internal sealed class OutputBatchPool(BlockPools pools) : ITrimmable, IDisposabl
 
     private readonly FreeStack<OutputBatch> _free = new();
 
-    /// <summary>Batches that connections hold.</summary>
     public int Lent { get; private set; }
 
-    /// <summary>Free batches.</summary>
     public int Kept => _free.Count;
 
     /// <param name="holder">The connection that its blocks count for.</param>

@@ -20,7 +20,6 @@ internal sealed class ConnectOperation : ReactorOperation
     /// <summary>When to retry a connect after a full queue of a unix socket's listener, or a signal.</summary>
     private const int RetryMs = 10;
 
-    private readonly ReactorSignal<int> _connected = new();
     private readonly EndPoint _endPoint;
     private readonly TimeSpan _timeout;
     private readonly int _socket;
@@ -28,12 +27,10 @@ internal sealed class ConnectOperation : ReactorOperation
 
     /// <summary>The <c>struct sockaddr</c>, pinned.</summary>
     private readonly byte[] _address;
-    private bool _isInFlight;
-    private Exception? _end;
-    private CancelRetry _cancelRetry;
+    private bool _isAbandoned;
 
     public ConnectOperation(Reactor reactor, EndPoint endPoint, int socket, TimeSpan timeout)
-        : base(reactor)
+        : base(reactor, OperationKind.Connect)
     {
         _endPoint = endPoint;
         _socket = socket;
@@ -61,14 +58,13 @@ internal sealed class ConnectOperation : ReactorOperation
     /// <summary>The connected socket.</summary>
     public ValueTask<int> Begin(CancellationToken cancellation)
     {
-        if (Enter(cancellation) is { } refusal)
+        if (!TryEnter(cancellation, out Exception? refusal))
         {
-            Reactor.Backend.CloseSocket(_socket);
-            return ValueTask.FromException<int>(refusal);
+            return ValueTask.FromException<int>(refusal!);
         }
 
         Submit();
-        return _connected.Begin();
+        return WaitForResult();
     }
 
     /// <summary>Creates the attempt, which owns the socket and closes it on failure; closes the socket if that throws.</summary>
@@ -85,40 +81,41 @@ internal sealed class ConnectOperation : ReactorOperation
         }
     }
 
-    public override void OnCompleted(in Completion completion)
+    /// <summary>The kernel has its own copy of the address. The socket stays open, as the connect may still complete.</summary>
+    public override void Abandon()
     {
-        _isInFlight = false;
-        if (_end is not null)
+        _isAbandoned = true;
+        Ended();
+    }
+
+    protected override void Completed(in Completion completion)
+    {
+        if (IsEnding)
         {
-            // Connected or not: the awaiter gets, or has got, the error.
-            Fail(_end);
+            // Connected or not: the awaiter gets the error.
+            Ended();
             return;
         }
 
         switch (-completion.Result)
         {
             case 0:
-                Leave();
-                _connected.Complete(_socket);
+                Finish(_socket, error: null);
                 break;
             case Errno.EAGAIN or Errno.EINTR:
                 Reactor.Operations.WakeAt(this, Math.Min(_deadlineMs, Reactor.NowMs + RetryMs));
                 break;
             default:
-                Fail(ConnectErrors.Of(_endPoint, -completion.Result));
+                Finish(0, ConnectErrors.Of(_endPoint, -completion.Result));
                 break;
         }
     }
 
-    public override void OnDue()
+    protected override void TimeReached()
     {
-        if (_end is not null)
+        if (Reactor.NowMs >= _deadlineMs)
         {
-            Cancel();
-        }
-        else if (Reactor.NowMs >= _deadlineMs)
-        {
-            EndWith(ConnectErrors.TimedOut(_endPoint, _timeout));
+            End(OperationEnd.TimedOut);
         }
         else
         {
@@ -126,53 +123,22 @@ internal sealed class ConnectOperation : ReactorOperation
         }
     }
 
-    public override void End(OperationEnd end) => EndWith(Cancelled(end));
+    protected override Exception EndError() =>
+        EndReason == OperationEnd.TimedOut && !_isAbandoned ? ConnectErrors.TimedOut(_endPoint, _timeout) : base.EndError();
+
+    protected override void Release(Exception? error)
+    {
+        if (error is not null && !_isAbandoned)
+        {
+            Reactor.Backend.CloseSocket(_socket);
+        }
+    }
 
     private unsafe void Submit()
     {
-        _isInFlight = true;
         Reactor.Operations.WakeAt(this, _deadlineMs);
         byte* address = (byte*)Marshal.UnsafeAddrOfPinnedArrayElement(_address, 0);
-        Reactor.Backend.SubmitConnect(Token(OperationKind.Connect), _socket, address, _address.Length);
-    }
-
-    private void EndWith(Exception end)
-    {
-        if (_end is not null)
-        {
-            return;
-        }
-
-        _end = end;
-        if (_isInFlight)
-        {
-            Cancel();
-        }
-        else
-        {
-            Fail(end);
-        }
-    }
-
-    /// <summary>The kernel has its own copy of the address. The socket stays open, as the connect may still complete.</summary>
-    public override void Abandon()
-    {
-        Leave();
-        _connected.Fail(Cancelled(OperationEnd.Stopped));
-    }
-
-    /// <summary>Repeats until the operation ends.</summary>
-    private void Cancel()
-    {
-        Reactor.Backend.SubmitCancel(Token(OperationKind.Connect));
-        Reactor.Operations.WakeAt(this, _cancelRetry.NextMs(Reactor.NowMs));
-    }
-
-    private void Fail(Exception error)
-    {
-        Reactor.Backend.CloseSocket(_socket);
-        Leave();
-        _connected.Fail(error);
+        Reactor.Backend.SubmitConnect(BeginSubmit(), _socket, address, _address.Length);
     }
 }
 

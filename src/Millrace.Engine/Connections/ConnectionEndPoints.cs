@@ -10,10 +10,10 @@ internal sealed class ConnectionEndPoints(Connection connection)
     private EndPoint? _remote;
     private EndPoint? _local;
 
-    public EndPoint? Remote => !IsOpen ? null : _remote ?? SocketEndPoint.OfPeer(connection.Descriptor, Listener.EndPoint);
+    public EndPoint? Remote => !IsOpen ? null : _remote ?? SocketEndPoint.OfPeer(connection.Descriptor);
 
     public EndPoint? Local => !IsOpen ? null
-        : _local ?? (Listener.IsOneAddress ? Listener.EndPoint : SocketEndPoint.OfSocket(connection.Descriptor, Listener.EndPoint));
+        : _local ?? (Listener.IsOneAddress ? Listener.EndPoint : SocketEndPoint.OfSocket(connection.Descriptor, out _));
 
     /// <summary>Whether a trusted proxy announced the client by the PROXY protocol.</summary>
     public bool IsProxied { get; private set; }

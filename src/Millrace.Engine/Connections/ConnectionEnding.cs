@@ -199,7 +199,6 @@ internal sealed class ConnectionEnding(Connection connection)
         connection.Backend.CloseSocket(connection.Descriptor);
     }
 
-    /// <summary>Repeats cancels that have not taken effect.</summary>
     public void CheckCancels(long nowMs)
     {
         if (nowMs >= CancelAgainMs)

@@ -16,10 +16,8 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     private int _openFiles;
     private long _stateBytes;
 
-    /// <summary>How it was admitted.</summary>
     public ConnectionLease Lease { get; private set; }
 
-    /// <summary>All memory charged to the connection.</summary>
     public long Bytes { get; private set; }
 
     /// <summary>Whether new requests are to be refused, because memory is short and the client holds much of it.</summary>
@@ -31,7 +29,6 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     /// <summary>Whether the connection ends because memory or descriptors are short.</summary>
     public bool IsShed => _account is not null && reactor.Accounts.IsEnding(_account);
 
-    /// <summary>Whether the connection counts towards the limit on connections: it is not being refused.</summary>
     public bool CountsAsServed => Lease.Admission == AdmissionResult.Served;
 
     public bool AreOf(ClientAccount account) => _account == account;

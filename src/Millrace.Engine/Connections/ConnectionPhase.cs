@@ -3,7 +3,6 @@ namespace Millrace.Engine.Connections;
 /// <summary>The phases of a connection, in order. <see cref="ConnectionPhases.MayBecome"/> is the table of its transitions.</summary>
 internal enum ConnectionPhase : byte
 {
-    /// <summary>The slot is free.</summary>
     Free,
 
     /// <summary>The handler runs, or the connection is idle.</summary>

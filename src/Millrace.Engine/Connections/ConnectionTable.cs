@@ -40,16 +40,13 @@ internal sealed class ConnectionTable : ITrimmable
         reactor.MemoryTrimmer.Add(this);
     }
 
-    /// <summary>Slots in use.</summary>
     public int Count { get; private set; }
 
     /// <summary>Connection objects, of used and free slots.</summary>
     public int Objects => _slots.Count - _emptySlots.Count;
 
-    /// <summary>All slots, used or not.</summary>
     public int Slots => _slots.Count;
 
-    /// <summary>A connection to open.</summary>
     public Connection Rent()
     {
         Connection connection = _free.TryPop(out Connection? free) ? free : Create();
@@ -74,7 +71,6 @@ internal sealed class ConnectionTable : ITrimmable
         return connection?.Generation == token.Generation ? connection : null;
     }
 
-    /// <summary>The connection of a slot in use.</summary>
     public Connection At(int slot) => _slots[slot]!;
 
     /// <summary>The object of a slot, used or not; null if it was dropped.</summary>

@@ -26,7 +26,6 @@ internal sealed class ConnectionTimers(Connection connection)
     private TransferRateLimit? _readRate;
     private TransferRateLimit? _sendRate;
 
-    /// <summary>When the timer is set to.</summary>
     public long TimerMs { get; private set; }
 
     public long LingerDeadlineMs { get; private set; }
@@ -34,7 +33,6 @@ internal sealed class ConnectionTimers(Connection connection)
     /// <summary>The one deadline of all filters.</summary>
     public long FilterDeadlineMs { get; private set; }
 
-    /// <summary>Whether a send waits to be retried.</summary>
     public bool IsSendDelayed => _sendRetryMs != long.MaxValue;
 
     /// <summary>

@@ -22,7 +22,6 @@ internal sealed class FilePageSender(Connection connection)
     /// <summary>Limit per call, for fairness between connections.</summary>
     private const int BytesPerIteration = 1024 * 1024;
 
-    /// <summary>The interval of the checks for acknowledgement.</summary>
     private const int AcknowledgedCheckMs = 16;
 
     /// <summary>How long pages that were found in the page cache are not all checked again: recently used pages are evicted last.</summary>
@@ -42,6 +41,10 @@ internal sealed class FilePageSender(Connection connection)
     private long _refusedFileBytes;
     private long _cachedEnd;
     private long _cachedUntilMs;
+
+    /// <summary>Of a call, until it is taken; and what takes it, created on first use.</summary>
+    private int _result;
+    private Action? _takeResult;
 
     /// <summary>Whether the socket takes pages. A unix socket copies in any case, and its sends are limited.</summary>
     public bool IsSupported => connection.Listener.TakesPages && !_areRefused;
@@ -68,7 +71,7 @@ internal sealed class FilePageSender(Connection connection)
             return false;
         }
 
-        long least = connection.Backend.FilePages.BytesLeast;
+        long least = connection.Backend.FilePages.BytesMin;
         return bytes >= least && connection.Backend.CachedBytes(file, offset, least) == least;
     }
 
@@ -148,7 +151,7 @@ internal sealed class FilePageSender(Connection connection)
         MessageHeader* before = batch.AsMessageBeforePages(out long bytesBefore, out bool isAll);
         if (before is not null)
         {
-            result = connection.Backend.SendBeforeMore(connection.Descriptor, before);
+            result = connection.Backend.SendNow(connection.Descriptor, before, hasMore: true);
         }
 
         if (isAll && result == bytesBefore)
@@ -164,7 +167,9 @@ internal sealed class FilePageSender(Connection connection)
         else
         {
             _writableIsUntried = false;
-            connection.Backend.SubmitResult(token, (int)result);
+            // In a later iteration, so that other connections are not delayed.
+            _result = (int)result;
+            connection.Reactor.Loop.Postpone(_takeResult ??= TakeResult);
         }
     }
 
@@ -200,6 +205,15 @@ internal sealed class FilePageSender(Connection connection)
         }
 
         return result;
+    }
+
+    /// <summary>Takes the result of a call as if it were a completion; not if the reactor has ended.</summary>
+    private void TakeResult()
+    {
+        if (connection.Reactor.IsReactorThread)
+        {
+            connection.Sender.OnSent(new Completion { Token = connection.Token(OperationKind.Send), Result = _result });
+        }
     }
 
     private nint SendFirstPages(OutputBatch batch)

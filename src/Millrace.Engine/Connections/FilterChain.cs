@@ -143,7 +143,6 @@ internal sealed class FilterChain(Connection connection)
     /// <summary>Runs what a filter has deferred.</summary>
     public void Continue(ConnectionFilter filter) => RunOrFail(filter, static filter => filter.Continue());
 
-    /// <summary>The filters' deadline has passed.</summary>
     public void OnDeadline()
     {
         for (ConnectionFilter? filter = Outermost;

@@ -27,7 +27,6 @@ internal sealed class HandlerRunner
         _ended = OnEnded;
     }
 
-    /// <summary>Whether the handler has not returned.</summary>
     public bool IsRunning => _task is not null;
 
     /// <summary>Whether the handler has returned and waits to be run again.</summary>
@@ -44,7 +43,6 @@ internal sealed class HandlerRunner
         _wantsIdle = _isHeld = IsIdle = false;
     }
 
-    /// <summary>Throws when the handler has returned.</summary>
     public void AssertRunning()
     {
         if (_task is null)
@@ -108,7 +106,6 @@ internal sealed class HandlerRunner
         _wantsIdle = true;
     }
 
-    /// <summary>Runs a handler that filters held back.</summary>
     public void StartHeld()
     {
         if (_isHeld && IsIdle)

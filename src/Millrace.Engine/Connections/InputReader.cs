@@ -27,7 +27,6 @@ internal sealed class InputReader(Connection connection)
 
     public bool HasUnseen => _buffer.Count > SeenBytes;
 
-    /// <summary>Whether the handler waits for input.</summary>
     public bool IsWaiting => _wait.IsPending;
 
     /// <summary>Whether the handler waits, or is to be run for the next input.</summary>
@@ -167,7 +166,6 @@ internal sealed class InputReader(Connection connection)
     /// <summary>The connection is given up: its input is not read in place any more.</summary>
     public void DropBorrowed() => _buffer.DropBorrowed();
 
-    /// <summary>Drops all input and returns its memory.</summary>
     public void Discard()
     {
         _buffer.Release(connection.Reactor.Pools);
@@ -176,7 +174,6 @@ internal sealed class InputReader(Connection connection)
         SeenBytes = 0;
     }
 
-    /// <summary>Ends the handler's input.</summary>
     public void EndInput(ReceiveEnd end)
     {
         End = end;
@@ -190,7 +187,6 @@ internal sealed class InputReader(Connection connection)
         }
     }
 
-    /// <summary>Ends a pending wait.</summary>
     public void TryEndWait(ReadOutcome outcome)
     {
         if (_wait.IsPending)

@@ -22,7 +22,6 @@ internal sealed class OutputFileReader(Connection connection)
     private int _bytesMax;
     private int _attempts;
 
-    /// <summary>Whether a read is in flight.</summary>
     public bool IsReading => _batch is not null;
 
     public void Reset() => Debug.Assert(!IsReading && !_read.IsPending);

@@ -7,7 +7,6 @@ namespace Millrace.Engine.Connections;
 /// <summary>How a connection's input ended.</summary>
 internal enum ReceiveEnd : byte
 {
-    /// <summary>Not yet.</summary>
     None,
 
     /// <summary>By the peer's FIN.</summary>
@@ -26,7 +25,6 @@ internal sealed class SocketReceiver(Connection connection)
     private bool _isCancelled;
     private int _discardBytesLeft;
 
-    /// <summary>Whether a receive is in flight.</summary>
     public bool IsArmed { get; private set; }
 
     /// <summary>Whether the connection waits in the reactor's queue for a receive buffer.</summary>
@@ -35,7 +33,6 @@ internal sealed class SocketReceiver(Connection connection)
     /// <summary>Bytes received; after a filter was removed, those that came after it.</summary>
     public long Bytes { get; set; }
 
-    /// <summary>How the socket's input ended.</summary>
     public ReceiveEnd End { get; private set; }
 
     /// <summary>Whether the peer has sent something for the handler; bytes that only filters have seen do not count.</summary>
@@ -228,15 +225,8 @@ internal sealed class SocketReceiver(Connection connection)
         IsArmed = true;
         _isCancelled = false;
         connection.OperationsInFlight++;
-        if (Bytes == 0)
-        {
-            // Some clients send one request only: a single-shot receive leaves nothing to cancel before the close.
-            connection.Backend.SubmitReceiveOnce(connection.Token(OperationKind.Receive), connection.Descriptor);
-        }
-        else
-        {
-            connection.Backend.SubmitReceive(connection.Token(OperationKind.Receive), connection.Descriptor);
-        }
+        // Some clients send one request only: a single-shot receive leaves nothing to cancel before the close.
+        connection.Backend.SubmitReceive(connection.Token(OperationKind.Receive), connection.Descriptor, once: Bytes == 0);
     }
 
     private void WaitForBuffer()

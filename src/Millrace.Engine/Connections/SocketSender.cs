@@ -49,16 +49,13 @@ internal sealed class SocketSender(Connection connection)
     /// <summary>Notified of output progress until the connection is gone; null for none.</summary>
     public IOutputObserver? Observer { get; set; }
 
-    /// <summary>Whether the kernel has the batch.</summary>
     public bool IsInFlight { get; private set; }
 
     /// <summary>Whether the send's notice is outstanding. For a peer that acknowledges nothing it comes only after the close.</summary>
     public bool IsNoticeAwaited { get; private set; }
 
-    /// <summary>Whether there is no batch.</summary>
     public bool IsIdle => _batch is null;
 
-    /// <summary>Bytes of the batch that the kernel has not taken.</summary>
     public long UnsentBytes => _batch?.Bytes ?? 0;
 
     public long SentBytes => _sentBytes;
@@ -76,7 +73,7 @@ internal sealed class SocketSender(Connection connection)
         && connection.Writer.IsEmpty
         && connection.OperationsInFlight == 0
         && !_batch!.HasPages
-        && _batch.Bytes < connection.Backend.ZeroCopyBytesLeast;
+        && _batch.Bytes < connection.Backend.ZeroCopyBytesMin;
 
     public void Reset()
     {
@@ -164,26 +161,13 @@ internal sealed class SocketSender(Connection connection)
             return;
         }
 
-        int socket = connection.Descriptor;
         long most = connection.Listener.SendBytesMax;
         bool isOnePart = _batch.TryGetSinglePart(out byte* data, out nuint bytes) || _batch.Bytes > most;
         bytes = (nuint)Math.Min((long)bytes, most);
-        _isZeroCopy = !_copies && (isOnePart ? (long)bytes : _batch.Bytes) >= connection.Backend.ZeroCopyBytesLeast;
-        switch (isOnePart, _isZeroCopy)
-        {
-            case (true, false):
-                connection.Backend.SubmitSend(token, socket, data, bytes);
-                break;
-            case (false, false):
-                connection.Backend.SubmitSendMessage(token, socket, _batch.AsMessage());
-                break;
-            case (true, true):
-                connection.Backend.SubmitZeroCopySend(token, socket, data, bytes);
-                break;
-            case (false, true):
-                connection.Backend.SubmitZeroCopySendMessage(token, socket, _batch.AsMessage());
-                break;
-        }
+        _isZeroCopy = !_copies && (isOnePart ? (long)bytes : _batch.Bytes) >= connection.Backend.ZeroCopyBytesMin;
+        connection.Backend.SubmitSend(token, connection.Descriptor, isOnePart
+            ? new SendRequest(data, bytes) { IsZeroCopy = _isZeroCopy }
+            : new SendRequest(_batch.AsMessage()) { IsZeroCopy = _isZeroCopy });
     }
 
     public void OnSent(in Completion completion)
@@ -312,7 +296,7 @@ internal sealed class SocketSender(Connection connection)
     /// </summary>
     private unsafe void SendWithEnd()
     {
-        nint sent = connection.Backend.SendBeforeMore(connection.Descriptor, _batch!.AsMessage());
+        nint sent = connection.Backend.SendNow(connection.Descriptor, _batch!.AsMessage(), hasMore: true);
         if (sent > 0)
         {
             TakeSent(sent);

@@ -10,13 +10,13 @@ internal sealed class TransferRateLimit
     /// <summary>
     /// Checks are at least this part of the window apart: with a credit that halves from check to check they would never end.
     /// </summary>
-    private const int ChecksPerWindowMost = 8;
+    private const int ChecksPerWindowMax = 8;
 
     /// <summary>
     /// And at most this part: bytes that arrive right after a check are credited at the next one, as if they had arrived then, which
     /// prolongs the permitted silence by as much.
     /// </summary>
-    private const int ChecksPerWindowLeast = 4;
+    private const int ChecksPerWindowMin = 4;
 
     private long _windowMs;
     private int _bytesPerSecond;
@@ -24,9 +24,8 @@ internal sealed class TransferRateLimit
     private long _checkedAtMs;
     private long _bytes;
 
-    /// <summary>When to check next.</summary>
     public long NextCheckMs =>
-        _checkedAtMs + Math.Clamp(_creditMs, _windowMs / ChecksPerWindowMost, _windowMs / ChecksPerWindowLeast);
+        _checkedAtMs + Math.Clamp(_creditMs, _windowMs / ChecksPerWindowMax, _windowMs / ChecksPerWindowMin);
 
     /// <summary>Gives full credit. A rate of 0 requires any byte within each window.</summary>
     public void Begin(long nowMs, long windowMs, int bytesPerSecond, long bytes)

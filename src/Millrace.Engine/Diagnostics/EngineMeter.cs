@@ -10,7 +10,6 @@ internal sealed class EngineMeter : IDisposable
 {
     public const string Name = "Millrace";
 
-    /// <summary>The tag with the reactor's index.</summary>
     private const string ReactorTag = "millrace.reactor";
 
     private readonly Meter _meter;

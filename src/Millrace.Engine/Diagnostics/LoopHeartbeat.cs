@@ -9,13 +9,13 @@ namespace Millrace.Engine.Diagnostics;
 /// watchdog has one. Written by the reactor's thread only, with plain stores; read by any.
 /// </summary>
 internal sealed class LoopHeartbeat(
-    KeyValuePair<string, object?> tag = default, WatchdogEvent? wakeEvent = null, Histogram<double>? lag = null)
+    KeyValuePair<string, object?> tag = default, StallWatchdog? watchdog = null, Histogram<double>? lag = null)
 {
     private Line _line = new() { Beats = 1 };
     private long _waitEndedAt;
 
     /// <summary>Whether a watchdog checks it and moves the work of a blocked reactor to other threads.</summary>
-    public bool IsWatched => wakeEvent is not null;
+    public bool IsWatched => watchdog is not null;
 
     public long Count => Volatile.Read(ref _line.Beats);
 
@@ -24,14 +24,12 @@ internal sealed class LoopHeartbeat(
 
     public static bool IsWaitingAt(long beats) => (beats & 1) != 0;
 
-    /// <summary>A callback begins.</summary>
     public void Beat() => Volatile.Write(ref _line.Beats, _line.Beats + 2);
 
-    /// <summary>The wait in the kernel has ended.</summary>
     public void EndWait()
     {
         Volatile.Write(ref _line.Beats, (_line.Beats | 1) + 1);
-        wakeEvent?.Signal();
+        watchdog?.Signal();
         if (lag is { Enabled: true })
         {
             _waitEndedAt = Stopwatch.GetTimestamp();

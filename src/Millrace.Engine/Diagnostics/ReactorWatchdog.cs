@@ -1,4 +1,3 @@
-using System.Collections.Immutable;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
 
@@ -33,7 +32,6 @@ internal sealed class ReactorWatchdog : IDisposable
     private readonly LogRateLimiter _line;
     private readonly ThreadInspector _thread;
     private readonly StallDetector _stall;
-    private ImmutableArray<Acceptor> _acceptors = [];
 
     // Of the present stall.
     private bool _isFirstCall;
@@ -51,16 +49,9 @@ internal sealed class ReactorWatchdog : IDisposable
         _line = line;
         _thread = new ThreadInspector(reactor);
         _stall = new StallDetector(_thread.Sample);
+        // Opens its file while descriptors are available.
+        _ = _thread.Sample();
     }
-
-    /// <summary>Opens what it needs while descriptors are available, before the first check. The reactor runs.</summary>
-    public void Begin() => _ = _thread.Sample();
-
-    /// <summary>Adds an acceptor of the reactor. Any thread.</summary>
-    public void Guard(Acceptor acceptor) => ImmutableInterlocked.Update(ref _acceptors, static (all, one) => all.Add(one), acceptor);
-
-    /// <summary>Removes an acceptor of the reactor. Any thread.</summary>
-    public void Leave(Acceptor acceptor) => ImmutableInterlocked.Update(ref _acceptors, static (all, one) => all.Remove(one), acceptor);
 
     /// <summary>Checks the reactor and acts. True when it has waited in the kernel since the last check.</summary>
     public bool Check(long nowMs)
@@ -149,7 +140,7 @@ internal sealed class ReactorWatchdog : IDisposable
         _reactor.MovePostsToThreadPool();
         if (_balancer.HasFree)
         {
-            foreach (Acceptor acceptor in _acceptors)
+            foreach (Acceptor acceptor in _reactor.Acceptors)
             {
                 acceptor.DistributeQueue(_balancer.Distribute);
             }

@@ -5,52 +5,73 @@ using Millrace.Interop;
 namespace Millrace.Engine.Diagnostics;
 
 /// <summary>
-/// Stall watchdog: one thread that checks the heartbeats of a group's reactors every few milliseconds while any of them is active, and
-/// sleeps while none is.
+/// Stall watchdog: one thread that checks the heartbeats of a group's reactors every few milliseconds while any of them is active. While
+/// none is, it sleeps, so that an idle process is not woken; the first reactor that becomes active wakes it.
 /// </summary>
-internal sealed class StallWatchdog(
-    IReadOnlyList<Reactor> reactors, ConnectionBalancer balancer, EngineLog log, WatchdogEvent wakeEvent) : IDisposable
+internal sealed class StallWatchdog(EngineLog log) : IDisposable
 {
     /// <summary>Quiet checks before it sleeps: an occasional request does not wake it each time.</summary>
     private const int QuietChecksMax = 10;
 
-    private readonly ReactorWatchdog[] _watched = Watched(reactors, balancer, log);
+    private readonly AutoResetEvent _wake = new(initialState: false);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private ReactorWatchdog[] _watched = [];
+    private volatile bool _isSleeping;
     private volatile bool _isStopping;
 
-    public void Start()
+    /// <summary>The reactors run.</summary>
+    public void Start(IReadOnlyList<Reactor> reactors, ConnectionBalancer balancer)
     {
-        foreach (ReactorWatchdog watched in _watched)
-        {
-            watched.Begin();
-        }
-
+        var line = new LogRateLimiter();
+        _watched = [.. reactors.Select(reactor => new ReactorWatchdog(reactor, balancer, log, line))];
         new Thread(Run) { IsBackground = true, Name = "millrace-watch" }.UnsafeStart();
     }
 
-    /// <summary>From now on the acceptor's connections are distributed while its reactor is blocked. Any thread.</summary>
-    public void Guard(Reactor reactor, Acceptor acceptor) => _watched[reactor.Index].Guard(acceptor);
-
-    /// <summary>The acceptor has stopped. Any thread.</summary>
-    public void Leave(Reactor reactor, Acceptor acceptor) => _watched[reactor.Index].Leave(acceptor);
+    /// <summary>
+    /// A reactor has become active, as its heartbeat already shows. While the watchdog is awake this is one read of a cache line that
+    /// nothing writes. Any thread.
+    /// </summary>
+    public void Signal()
+    {
+        if (_isSleeping)
+        {
+            Wake();
+        }
+    }
 
     /// <summary>Called after the reactors have ended.</summary>
     public async Task StopAsync()
     {
         _isStopping = true;
-        wakeEvent.Wake();
+        Wake();
         await _ended.Task;
         // Not by the watchdog's thread: it may see the flag before Wake is called.
-        wakeEvent.Dispose();
+        Dispose();
     }
 
     /// <summary>In place of <see cref="StopAsync"/> where the watchdog was never started.</summary>
-    public void Dispose() => wakeEvent.Dispose();
+    public void Dispose() => _wake.Dispose();
 
-    private static ReactorWatchdog[] Watched(IReadOnlyList<Reactor> reactors, ConnectionBalancer balancer, EngineLog log)
+    /// <summary>Waits until a reactor becomes active, unless one has. The watchdog's thread.</summary>
+    internal void Sleep(Func<bool> isQuiet)
     {
-        var line = new LogRateLimiter();
-        return [.. reactors.Select(reactor => new ReactorWatchdog(reactor, balancer, log, line))];
+        _isSleeping = true;
+        // Dekker pattern: the watchdog sets the flag, fences and reads the heartbeats; a reactor writes its heartbeat and reads the flag.
+        // The process-wide barrier fences the reactors too, whose own fence would cost every iteration. A heartbeat that is not seen here
+        // was written by a thread that sees the flag.
+        Interlocked.MemoryBarrierProcessWide();
+        if (isQuiet())
+        {
+            _wake.WaitOne();
+        }
+
+        _isSleeping = false;
+    }
+
+    private void Wake()
+    {
+        _isSleeping = false;
+        _wake.Set();
     }
 
     private void Run()
@@ -61,20 +82,16 @@ internal sealed class StallWatchdog(
             quietChecks = IsQuiet() ? quietChecks + 1 : 0;
             if (quietChecks < QuietChecksMax)
             {
-                wakeEvent.Wait(StallDetector.PeriodMs);
+                _wake.WaitOne(StallDetector.PeriodMs);
             }
             else
             {
-                wakeEvent.Sleep(IsQuiet);
+                Sleep(IsQuiet);
                 quietChecks = 0;
             }
         }
 
-        foreach (ReactorWatchdog watched in _watched)
-        {
-            watched.Dispose();
-        }
-
+        Array.ForEach(_watched, static watched => watched.Dispose());
         _ended.SetResult();
     }
 

@@ -25,19 +25,10 @@ internal sealed class ProxyPolicy(IReadOnlyList<IPNetwork> trusted, int prefaceM
     /// <summary>Connections closed because of a missing or malformed header, or of an untrusted peer.</summary>
     public long Refused => Interlocked.Read(ref _refused);
 
-    /// <summary>Whether this peer's headers are trusted.</summary>
     public bool Trusts(IPAddress peer)
     {
         IPAddress address = peer.IsIPv4MappedToIPv6 ? peer.MapToIPv4() : peer;
-        foreach (IPNetwork network in _trusted)
-        {
-            if (network.Contains(address))
-            {
-                return true;
-            }
-        }
-
-        return false;
+        return Array.Exists(_trusted, network => network.Contains(address));
     }
 
     /// <summary>

@@ -275,7 +275,6 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         return largest != account && largest.Connections > 2 * account.Connections;
     }
 
-    /// <summary>Counts a connection that is reset for lack of memory.</summary>
     public void NoteStarved()
     {
         reactor.Counters.Starved++;

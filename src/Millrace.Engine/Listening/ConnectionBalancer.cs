@@ -10,22 +10,7 @@ internal sealed class ConnectionBalancer(IReadOnlyList<Reactor> reactors)
 {
     private int _last = -1;
 
-    /// <summary>Whether any reactor is not blocked.</summary>
-    public bool HasFree
-    {
-        get
-        {
-            for (int i = 0; i < reactors.Count; i++)
-            {
-                if (!reactors[i].IsHeldUp)
-                {
-                    return true;
-                }
-            }
-
-            return false;
-        }
-    }
+    public bool HasFree => reactors.Any(static reactor => !reactor.IsHeldUp);
 
     /// <summary>Takes over a connected socket and passes it to the next reactor.</summary>
     public void Distribute(int socket, ListenerContext listener)

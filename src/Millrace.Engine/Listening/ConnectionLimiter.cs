@@ -36,10 +36,8 @@ internal sealed class ConnectionLimiter(Limits limits)
     private int _refused;
     private long _turnedAway;
 
-    /// <summary>Connections served now.</summary>
     public int Served => Volatile.Read(ref _served);
 
-    /// <summary>Connections being refused now.</summary>
     public int Refused => Volatile.Read(ref _refused);
 
     /// <summary>Clients that have connections now, where they are counted.</summary>
@@ -69,7 +67,6 @@ internal sealed class ConnectionLimiter(Limits limits)
     public bool HasRoomFor(ClientAddress? client) => client is not { } counted
         || !_byClient.TryGetValue(counted.Value, out int count) || count < limits.ConnectionsPerClient;
 
-    /// <summary>Whether the limit on connections is reached.</summary>
     public bool IsFull => Served >= limits.Connections;
 
     /// <summary>As <see cref="Enter"/>, when another connection closes for it, which counts until it has closed.</summary>

@@ -26,7 +26,7 @@ internal static class ListenSockets
             // that both set it would share the port silently. Not so where another listener of this process is known to use the port.
             int first = Bind(endPoint, settings, isSibling: isShardable && settings.SharesPort);
             sockets.Add(first);
-            EndPoint actual = SocketEndPoint.OfSocket(first, endPoint) ?? endPoint;
+            EndPoint actual = SocketEndPoint.OfSocket(first, out _) ?? endPoint;
             while (isShardable && sockets.Count < reactors)
             {
                 sockets.Add(Bind(actual, settings, isSibling: true));
@@ -47,7 +47,7 @@ internal static class ListenSockets
     /// <exception cref="EngineException">It is not a socket that can listen; the message says why.</exception>
     public static (int Socket, EndPoint EndPoint) Acquire(int descriptor, ListenSettings settings)
     {
-        EndPoint? endPoint = SocketEndPoint.OfAnySocket(descriptor, out int result);
+        EndPoint? endPoint = SocketEndPoint.OfSocket(descriptor, out int result);
         if (endPoint is null)
         {
             string reason = result < 0 ? Errno.Describe(result) : "it is neither an IP nor a named unix socket";
@@ -193,19 +193,9 @@ internal static class ListenSockets
     }
 
     /// <summary>A connect to a regular file is refused like one to a stale socket: only its type shows that it is data.</summary>
-    private static bool IsSocket(string path)
-    {
-        var how = new OpenHow { Flags = OpenFlags.Path | OpenFlags.NoFollow | OpenFlags.CloseOnExec };
-        int file = FileCalls.OpenAt2(FileCalls.WorkingDirectory, CString.Of(path), how);
-        if (file < 0)
-        {
-            return false;
-        }
-
-        int result = FileCalls.StatDescriptor(file, StatxMask.Type, out Statx statx);
-        _ = FileCalls.Close(file);
-        return result >= 0 && statx.Type == FileType.Socket;
-    }
+    private static bool IsSocket(string path) =>
+        FileCalls.StatEntry(FileCalls.WorkingDirectory, CString.Of(path), StatxMask.Type, out Statx statx) >= 0
+        && statx.Type == FileType.Socket;
 
     private static void Remove(string path, EndPoint endPoint)
     {

@@ -6,22 +6,22 @@ namespace Millrace.Engine;
 /// <summary>An address that a <see cref="ReactorGroup"/> accepts connections on. Any thread.</summary>
 public sealed class Listener
 {
-    private readonly IReadOnlyList<(Reactor Reactor, Acceptor Acceptor)> _acceptors;
+    private readonly IReadOnlyList<Acceptor> _acceptors;
     private readonly EngineLog _log;
-    private readonly Action<Listener, IReadOnlyList<(Reactor, Acceptor)>> _forget;
+    private readonly Action<Listener> _forget;
     private readonly (string Path, DateTime CreatedAt)? _file;
 
     /// <param name="endPoint">The address as bound.</param>
-    /// <param name="acceptors">Those that accept on its sockets, each with its reactor.</param>
+    /// <param name="acceptors">Those that accept on its sockets.</param>
     /// <param name="log">The group's log.</param>
     /// <param name="owner">Who owns the sockets.</param>
-    /// <param name="forget">Called with the acceptors when all have stopped, on any thread, once for each stop.</param>
+    /// <param name="forget">Called when all acceptors have stopped, on any thread, once for each stop.</param>
     internal Listener(
         EndPoint endPoint,
-        IReadOnlyList<(Reactor, Acceptor)> acceptors,
+        IReadOnlyList<Acceptor> acceptors,
         EngineLog log,
         SocketOwner owner,
-        Action<Listener, IReadOnlyList<(Reactor, Acceptor)>> forget)
+        Action<Listener> forget)
     {
         _log = log;
         _forget = forget;
@@ -42,18 +42,9 @@ public sealed class Listener
     /// </summary>
     public async Task StopAsync()
     {
-        foreach ((Reactor reactor, Acceptor acceptor) in _acceptors)
-        {
-            reactor.Post(static state => ((Acceptor)state!).Stop(), acceptor);
-        }
-
-        foreach ((_, Acceptor acceptor) in _acceptors)
-        {
-            await acceptor.Stopped.ConfigureAwait(false);
-        }
-
+        await Task.WhenAll(_acceptors.Select(static acceptor => acceptor.StopAsync())).ConfigureAwait(false);
         RemoveFile();
-        _forget(this, _acceptors);
+        _forget(this);
     }
 
     private void RemoveFile()

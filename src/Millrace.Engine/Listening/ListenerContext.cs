@@ -48,6 +48,5 @@ internal sealed class ListenerContext(
     /// </summary>
     public bool TakesPages { get; init; } = endPoint is IPEndPoint;
 
-    /// <summary>The most bytes of one send.</summary>
     public long SendBytesMax { get; } = endPoint.AddressFamily == AddressFamily.Unix ? UnixSendBytesMax : long.MaxValue;
 }

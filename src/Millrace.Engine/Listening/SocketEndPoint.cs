@@ -11,6 +11,11 @@ internal static class SocketEndPoint
 {
     private const int LargestAddressBytes = 128;
 
+    /// <summary>They create the end points of their families.</summary>
+    private static readonly IPEndPoint AnyIPv4 = new(IPAddress.Any, 0);
+    private static readonly IPEndPoint AnyIPv6 = new(IPAddress.IPv6Any, 0);
+    private static readonly UnixDomainSocketEndPoint AnyUnix = new("any");
+
     public static ReadOnlySpan<byte> Encode(EndPoint endPoint)
     {
         SocketAddress address = endPoint.Serialize();
@@ -32,22 +37,23 @@ internal static class SocketEndPoint
     public static string? FilePathOf(EndPoint endPoint) =>
         endPoint is UnixDomainSocketEndPoint && Encode(endPoint) is [_, _, not 0, ..] ? endPoint.ToString() : null;
 
-    /// <summary>The address a socket is bound to; <paramref name="family"/> is any end point of its family.</summary>
-    public static EndPoint? OfSocket(int socket, EndPoint family)
+    /// <summary>
+    /// The address that a socket is bound to; null for an unnamed unix socket or an unsupported family, with -errno for a failure.
+    /// </summary>
+    public static EndPoint? OfSocket(int socket, out int result)
     {
         Span<byte> bytes = stackalloc byte[LargestAddressBytes];
-        int length = SocketCalls.LocalAddress(socket, bytes);
-        return length < 0 ? null : Decode(bytes[..length], family);
+        result = SocketCalls.LocalAddress(socket, bytes);
+        return result < 0 ? null : Decode(bytes[..result]);
     }
 
-    public static EndPoint? OfPeer(int socket, EndPoint family)
+    public static EndPoint? OfPeer(int socket)
     {
         Span<byte> bytes = stackalloc byte[LargestAddressBytes];
         int length = SocketCalls.PeerAddress(socket, bytes);
-        return length < 0 ? null : Decode(bytes[..length], family);
+        return length < 0 ? null : Decode(bytes[..length]);
     }
 
-    /// <summary>Whether it is a wildcard address.</summary>
     public static bool IsAny(EndPoint endPoint) =>
         endPoint is IPEndPoint ip && (ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any));
 
@@ -81,39 +87,23 @@ internal static class SocketEndPoint
         ErrorNumber = errno,
     };
 
-    /// <summary>
-    /// The address that a socket of any family is bound to; null for an unsupported family, with -errno for a failure.
-    /// </summary>
-    public static EndPoint? OfAnySocket(int socket, out int result)
+    private static EndPoint? Decode(ReadOnlySpan<byte> bytes)
     {
-        Span<byte> bytes = stackalloc byte[LargestAddressBytes];
-        result = SocketCalls.LocalAddress(socket, bytes);
-        if (result < sizeof(ushort))
+        EndPoint? family = bytes.Length < sizeof(ushort) ? null : BinaryPrimitives.ReadUInt16LittleEndian(bytes) switch
         {
-            return null;
-        }
-
-        bytes = bytes[..result];
-        return BinaryPrimitives.ReadUInt16LittleEndian(bytes) switch
-        {
-            AddressFamilyNumber.InterNetwork => Decode(bytes, new IPEndPoint(IPAddress.Any, 0)),
-            AddressFamilyNumber.InterNetworkV6 => Decode(bytes, new IPEndPoint(IPAddress.IPv6Any, 0)),
-            AddressFamilyNumber.Unix => Decode(bytes, new UnixDomainSocketEndPoint("any")),
+            AddressFamilyNumber.InterNetwork => AnyIPv4,
+            AddressFamilyNumber.InterNetworkV6 => AnyIPv6,
+            // An unnamed unix socket, such as most clients', has no path after its family.
+            AddressFamilyNumber.Unix when bytes.Length > sizeof(ushort) => AnyUnix,
             _ => null,
         };
-    }
-
-    private static EndPoint? Decode(ReadOnlySpan<byte> bytes, EndPoint family)
-    {
-        // An unnamed unix socket, such as most clients', has no path after its family.
-        if (family is UnixDomainSocketEndPoint && bytes.Length <= sizeof(ushort))
+        if (family is null)
         {
             return null;
         }
 
         var address = new SocketAddress(family.AddressFamily, bytes.Length);
         bytes.CopyTo(address.Buffer.Span);
-        BinaryPrimitives.WriteUInt16LittleEndian(address.Buffer.Span, BinaryPrimitives.ReadUInt16LittleEndian(bytes));
         return family.Create(address);
     }
 }

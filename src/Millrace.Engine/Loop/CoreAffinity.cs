@@ -13,14 +13,14 @@ namespace Millrace.Engine.Loop;
 internal sealed class CoreAffinity(IReadOnlyList<int> cores, EngineLog log)
 {
     /// <summary>Eight times the most cores of any kernel, which refuses a mask shorter than its own.</summary>
-    private const int CoresMost = 65_536;
+    private const int CoresMax = 65_536;
 
     private int _isReported;
 
     /// <summary>The cores of the process; null where the kernel does not report them.</summary>
     public static CoreAffinity? Find(EngineLog log)
     {
-        Span<byte> mask = stackalloc byte[CoresMost / 8];
+        Span<byte> mask = stackalloc byte[CoresMax / 8];
         // Of the process, as the calling thread may itself be pinned.
         int result = ThreadCalls.GetAffinity(Environment.ProcessId, mask);
         if (result < 0)
@@ -30,7 +30,7 @@ internal sealed class CoreAffinity(IReadOnlyList<int> cores, EngineLog log)
         }
 
         var cores = new List<int>();
-        for (int core = 0; core < CoresMost; core++)
+        for (int core = 0; core < CoresMax; core++)
         {
             if ((mask[core / 8] & (1 << (core % 8))) != 0)
             {
@@ -45,7 +45,7 @@ internal sealed class CoreAffinity(IReadOnlyList<int> cores, EngineLog log)
     public void Pin(int reactor)
     {
         int core = cores[reactor % cores.Count];
-        Span<byte> mask = stackalloc byte[CoresMost / 8];
+        Span<byte> mask = stackalloc byte[CoresMax / 8];
         mask[core / 8] = (byte)(1 << (core % 8));
         int result = ThreadCalls.SetAffinity(mask);
         if (result < 0 && Interlocked.Exchange(ref _isReported, 1) == 0)

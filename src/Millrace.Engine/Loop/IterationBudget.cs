@@ -18,7 +18,7 @@ internal sealed class IterationBudget(Backend backend)
     public static readonly long PhaseTicks = Stopwatch.Frequency / 1_000;
 
     /// <summary>Shorter slices send more often for the same requests.</summary>
-    public static readonly long SliceTicksLeast = Stopwatch.Frequency / 20_000;
+    public static readonly long SliceTicksMin = Stopwatch.Frequency / 20_000;
 
     /// <summary>
     /// Bytes of large sends per iteration, which the kernel copies within it: some 200 us. Connections with more to send take turns.
@@ -33,7 +33,6 @@ internal sealed class IterationBudget(Backend backend)
     private int _waiting;
     private long _sendBytesLeft;
 
-    /// <summary>Whether the current phase has used up its time.</summary>
     public bool IsPhaseOver => backend.Timestamp >= _phaseEnd;
 
     /// <summary>
@@ -47,7 +46,7 @@ internal sealed class IterationBudget(Backend backend)
             if (_sliceEnd == 0)
             {
                 // First query: the callback began a few steps ago.
-                _sliceEnd = Math.Min(now + Math.Max(SliceTicksLeast, PhaseTicks / (1 + _waiting)), _phaseEnd);
+                _sliceEnd = Math.Min(now + Math.Max(SliceTicksMin, PhaseTicks / (1 + _waiting)), _phaseEnd);
             }
 
             return now >= _sliceEnd;
@@ -65,7 +64,6 @@ internal sealed class IterationBudget(Backend backend)
         _waiting = waiting;
     }
 
-    /// <summary>Begins the sends of an iteration.</summary>
     public void BeginSends() => _sendBytesLeft = SendBytes;
 
     /// <summary>Whether this many bytes may be sent in this iteration. The first large send always may.</summary>

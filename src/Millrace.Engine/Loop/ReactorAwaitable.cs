@@ -2,7 +2,10 @@ using System.Runtime.CompilerServices;
 
 namespace Millrace.Engine;
 
-/// <summary>Awaited to continue on a reactor's thread; see <see cref="Reactor.SwitchTo"/>. Completes at once on that thread.</summary>
+/// <summary>
+/// Awaited to continue on a reactor's thread (<see cref="Reactor.SwitchTo"/>; completes at once on that thread), or in its next iteration
+/// (<see cref="Reactor.Yield"/>).
+/// </summary>
 #pragma warning disable CA1815 // Awaitables are not compared.
 public readonly struct ReactorAwaitable : ICriticalNotifyCompletion
 #pragma warning restore CA1815
@@ -10,11 +13,16 @@ public readonly struct ReactorAwaitable : ICriticalNotifyCompletion
     private static readonly Action<object?> Run = static continuation => ((Action)continuation!)();
 
     private readonly Reactor _reactor;
+    private readonly bool _yields;
 
-    internal ReactorAwaitable(Reactor reactor) => _reactor = reactor;
+    internal ReactorAwaitable(Reactor reactor, bool yields = false)
+    {
+        _reactor = reactor;
+        _yields = yields;
+    }
 
-    /// <summary>Whether the caller is on the reactor's thread already.</summary>
-    public bool IsCompleted => _reactor.IsReactorThread;
+    /// <summary>Whether the caller need not leave: it is on the reactor's thread already, and does not yield.</summary>
+    public bool IsCompleted => !_yields && _reactor.IsReactorThread;
 
     /// <summary>Awaiter pattern.</summary>
     public ReactorAwaitable GetAwaiter() => this;
@@ -29,34 +37,18 @@ public readonly struct ReactorAwaitable : ICriticalNotifyCompletion
     }
 
     /// <summary>Awaiter pattern.</summary>
-    public void OnCompleted(Action continuation) => _reactor.PostContinuation(Run, continuation);
+    public void OnCompleted(Action continuation) => UnsafeOnCompleted(continuation);
 
     /// <summary>Awaiter pattern.</summary>
-    public void UnsafeOnCompleted(Action continuation) => _reactor.PostContinuation(Run, continuation);
-}
-
-/// <summary>Awaited to continue in a reactor's next iteration; see <see cref="Reactor.Yield"/>.</summary>
-#pragma warning disable CA1815 // Awaitables are not compared.
-public readonly struct YieldAwaitable : ICriticalNotifyCompletion
-#pragma warning restore CA1815
-{
-    private readonly Reactor _reactor;
-
-    internal YieldAwaitable(Reactor reactor) => _reactor = reactor;
-
-    /// <summary>Never: the continuation must leave the current iteration.</summary>
-    public bool IsCompleted => false;
-
-    /// <summary>Awaiter pattern.</summary>
-    public YieldAwaitable GetAwaiter() => this;
-
-    /// <summary>Awaiter pattern.</summary>
-    /// <exception cref="ObjectDisposedException">The reactor has ended.</exception>
-    public void GetResult() => _reactor.SwitchTo().GetResult();
-
-    /// <summary>Awaiter pattern.</summary>
-    public void OnCompleted(Action continuation) => _reactor.Postpone(continuation);
-
-    /// <summary>Awaiter pattern.</summary>
-    public void UnsafeOnCompleted(Action continuation) => _reactor.Postpone(continuation);
+    public void UnsafeOnCompleted(Action continuation)
+    {
+        if (_yields)
+        {
+            _reactor.Postpone(continuation);
+        }
+        else
+        {
+            _reactor.PostContinuation(Run, continuation);
+        }
+    }
 }

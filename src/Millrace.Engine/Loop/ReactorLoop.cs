@@ -32,10 +32,8 @@ internal sealed class ReactorLoop
         Mailbox = new Mailbox(WakeUp, BeginPost);
     }
 
-    /// <summary>The posts of other threads.</summary>
     public Mailbox Mailbox { get; }
 
-    /// <summary>Whether connections wait for a receive buffer.</summary>
     public bool HasStarved => _awaitingBuffer.Count > 0;
 
     public void Defer(Action<object?> action, object? state) => _deferred.Add((action, state));
@@ -145,10 +143,7 @@ internal sealed class ReactorLoop
             case OperationKind.FileRead:
                 _reactor.Connections.Find(token)?.FileReader.OnRead(completion);
                 break;
-            case OperationKind.Accept:
-                _reactor.Acceptors.Find(token)?.OnAccepted(completion);
-                break;
-            case OperationKind.Connect or OperationKind.FileReadOperation:
+            case OperationKind.Accept or OperationKind.Connect or OperationKind.FileReadOperation:
                 _reactor.Operations.Find(token)?.OnCompleted(completion);
                 break;
             case OperationKind.Cancel:
@@ -179,8 +174,6 @@ internal sealed class ReactorLoop
         {
             _onIdle?.Invoke();
         }
-
-        _reactor.Acceptors.RunDue(_reactor.NowMs);
     }
 
     private void RunDeferred()
@@ -245,17 +238,9 @@ internal sealed class ReactorLoop
 
     private long WaitMs()
     {
-        long nowMs = _reactor.NowMs;
-        long dueMs = Math.Min(_reactor.Operations.NextDueMs(nowMs), _reactor.MemoryTrimmer.DueMs);
-        dueMs = Math.Min(dueMs, Math.Min(_reactor.Acceptors.NextDueMs, _reactor.Shutdown.NextDueMs));
-        long waitMs = _reactor.Timers.WaitMs(nowMs);
-        if (dueMs == long.MaxValue)
-        {
-            return waitMs;
-        }
-
-        long untilMs = Math.Clamp(dueMs - nowMs, 0, LongestWaitMs);
-        return waitMs < 0 ? untilMs : Math.Min(waitMs, untilMs);
+        long dueMs = Math.Min(_reactor.Timers.NextDueMs, _reactor.Operations.NextDueMs);
+        dueMs = Math.Min(dueMs, Math.Min(_reactor.MemoryTrimmer.DueMs, _reactor.Shutdown.NextDueMs));
+        return dueMs == long.MaxValue ? -1 : Math.Clamp(dueMs - _reactor.NowMs, 0, LongestWaitMs);
     }
 
     /// <summary>Wakes the loop if it waits; an awake loop reads the mailbox before its next wait. Any thread.</summary>

@@ -1,3 +1,5 @@
+using Millrace.Engine.Listening;
+
 namespace Millrace.Engine.Loop;
 
 /// <summary>
@@ -19,7 +21,6 @@ internal sealed class ReactorShutdown(Reactor reactor)
 
     public bool HasBegun { get; private set; }
 
-    /// <summary>Whether the drain deadline has passed.</summary>
     public bool HasReset => _giveUpAtMs != TimeLimit.Never;
 
     /// <summary>When <see cref="IsDone"/> may have something to do; <see cref="TimeLimit.Never"/> for never.</summary>
@@ -29,7 +30,11 @@ internal sealed class ReactorShutdown(Reactor reactor)
     {
         HasBegun = true;
         _abortAtMs = TimeLimit.After(reactor.NowMs, drain);
-        reactor.Acceptors.Stop();
+        foreach (Acceptor acceptor in reactor.Acceptors)
+        {
+            acceptor.Stop();
+        }
+
         foreach (Connection connection in reactor.Connections.InUse())
         {
             connection.Reader.OnDrain();
@@ -81,7 +86,6 @@ internal sealed class ReactorShutdown(Reactor reactor)
     /// </summary>
     public void AbandonWaits()
     {
-        reactor.Acceptors.Abandon();
         foreach (Connection connection in reactor.Connections.InUse())
         {
             connection.Abandon();

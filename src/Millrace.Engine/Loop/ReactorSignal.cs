@@ -11,7 +11,6 @@ internal sealed class ReactorSignal<T> : IValueTaskSource<T>
 {
     private ManualResetValueTaskSourceCore<T> _core;
 
-    /// <summary>Whether a wait is pending.</summary>
     public bool IsPending { get; private set; }
 
     public ValueTask<T> Begin()

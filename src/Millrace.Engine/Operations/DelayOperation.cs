@@ -1,31 +1,22 @@
+using Millrace.Engine.Backends;
+
 namespace Millrace.Engine.Operations;
 
 /// <summary>A delay. Reactor thread.</summary>
-internal sealed class DelayOperation(Reactor reactor) : ReusedOperation(reactor)
+internal sealed class DelayOperation(Reactor reactor) : ReactorOperation(reactor, OperationKind.None)
 {
     public ValueTask Begin(long dueMs, CancellationToken cancellation)
     {
-        if (Enter(cancellation) is { } refusal)
+        if (!TryEnter(cancellation, out Exception? refusal))
         {
-            return ValueTask.FromException(refusal);
+            return ValueTask.FromException(refusal!);
         }
 
         Reactor.Operations.WakeAt(this, dueMs);
-        return new ValueTask(this, Version);
+        return WaitForEnd();
     }
 
-    public override void OnDue()
-    {
-        Leave();
-        Complete(0);
-    }
-
-    public override void End(OperationEnd end)
-    {
-        OperationCanceledException error = Cancelled(end);
-        Leave();
-        Fail(error);
-    }
+    protected override void TimeReached() => Finish(0, error: null);
 
     protected override void Return() => Reactor.Operations.Return(this);
 }

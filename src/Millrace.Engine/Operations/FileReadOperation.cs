@@ -9,7 +9,7 @@ namespace Millrace.Engine.Operations;
 /// A file read into the caller's memory, which stays pinned, and the file open, until the kernel has completed; or into native memory by a
 /// descriptor, both of which the caller keeps valid. Reactor thread.
 /// </summary>
-internal sealed unsafe class FileReadOperation(Reactor reactor) : ReusedOperation(reactor)
+internal sealed unsafe class FileReadOperation(Reactor reactor) : ReactorOperation(reactor, OperationKind.FileReadOperation)
 {
     /// <summary>For EINTR and EAGAIN; a file that is never ready, such as an empty pipe, fails in the end.</summary>
     public const int AttemptsMax = 16;
@@ -21,8 +21,6 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReusedOperatio
     private int _bytes;
     private long _offset;
     private int _attempts;
-    private OperationEnd? _end;
-    private CancelRetry _cancelRetry;
 
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     public ValueTask<int> Begin(SafeFileHandle file, Memory<byte> destination, long offset, CancellationToken cancellation)
@@ -34,9 +32,9 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReusedOperatio
         {
             _pin = destination.Pin();
         }
-        catch
+        catch (Exception error)
         {
-            ReleaseMemory();
+            Release(error);
             throw;
         }
 
@@ -45,68 +43,36 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReusedOperatio
 
     public ValueTask<int> Begin(int file, byte* destination, int bytes, long offset, CancellationToken cancellation = default)
     {
-        if (Enter(cancellation) is { } refusal)
+        if (!TryEnter(cancellation, out Exception? refusal))
         {
-            ReleaseMemory();
-            return ValueTask.FromException<int>(refusal);
+            return ValueTask.FromException<int>(refusal!);
         }
 
         _destination = destination;
-        (_descriptor, _bytes, _offset, _attempts, _end) = (file, bytes, offset, 0, null);
+        (_descriptor, _bytes, _offset, _attempts) = (file, bytes, offset, 0);
         Submit();
-        return new ValueTask<int>(this, Version);
+        return WaitForResult();
     }
 
-    public override void OnCompleted(in Completion completion)
+    protected override void Completed(in Completion completion)
     {
         int result = completion.Result;
-        if (result is -Errno.EINTR or -Errno.EAGAIN && _end is null && ++_attempts < AttemptsMax)
+        if (result is -Errno.EINTR or -Errno.EAGAIN && !IsEnding && ++_attempts < AttemptsMax)
         {
             Submit();
             return;
         }
 
-        Exception? error = result >= 0 ? null
-            : _end is { } end ? Cancelled(end)
-            : FileReadErrors.Of(result);
         if (result < 0 && _file is null)
         {
             // A server's own file, as those that connections read.
             Reactor.NoteFileFault(result);
         }
 
-        ReleaseMemory();
-        Leave();
-        if (error is null)
-        {
-            Complete(result);
-        }
-        else
-        {
-            Fail(error);
-        }
+        Finish(result, result >= 0 ? null : IsEnding ? EndError() : FileReadErrors.Of(result));
     }
 
-    public override void End(OperationEnd end)
-    {
-        if (_end is null)
-        {
-            _end = end;
-            _cancelRetry = default;
-            OnDue();
-        }
-    }
-
-    /// <summary>Repeats a cancel that has not taken effect.</summary>
-    public override void OnDue()
-    {
-        Reactor.Backend.SubmitCancel(Token(OperationKind.FileReadOperation));
-        Reactor.Operations.WakeAt(this, _cancelRetry.NextMs(Reactor.NowMs));
-    }
-
-    protected override void Return() => Reactor.Operations.Return(this);
-
-    private void ReleaseMemory()
+    protected override void Release(Exception? error)
     {
         _pin.Dispose();
         _pin = default;
@@ -114,8 +80,9 @@ internal sealed unsafe class FileReadOperation(Reactor reactor) : ReusedOperatio
         _file = null;
     }
 
-    private void Submit() =>
-        Reactor.Backend.SubmitRead(Token(OperationKind.FileReadOperation), _descriptor, _destination, _bytes, _offset);
+    protected override void Return() => Reactor.Operations.Return(this);
+
+    private void Submit() => Reactor.Backend.SubmitRead(BeginSubmit(), _descriptor, _destination, _bytes, _offset);
 }
 
 /// <summary>

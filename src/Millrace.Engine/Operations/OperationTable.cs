@@ -5,7 +5,7 @@ using Millrace.Engine.Loop;
 namespace Millrace.Engine.Operations;
 
 /// <summary>
-/// A reactor's operations by slot, with a timer wheel that is finer than that of connections, whose deadlines are seconds. Operations due
+/// A reactor's operations by slot, with timers that are finer than that of connections, whose deadlines are seconds. Operations due
 /// in one iteration run in the order of their times, and of their start where these are equal. Reactor thread.
 /// </summary>
 internal sealed class OperationTable
@@ -22,7 +22,7 @@ internal sealed class OperationTable
     private readonly List<ReactorOperation?> _slots = [];
     private readonly List<uint> _generations = [];
     private readonly Stack<int> _free = new();
-    private readonly TimerWheel _wheel;
+    private readonly TimerQueue _timers;
     private readonly List<int> _due = [];
     private readonly Comparison<int> _byTime;
     private long _lastNumber;
@@ -31,11 +31,10 @@ internal sealed class OperationTable
     public OperationTable(Reactor reactor, long nowMs)
     {
         _reactor = reactor;
-        _wheel = new TimerWheel(nowMs, TickBits);
+        _timers = new TimerQueue(nowMs, TickBits);
         _byTime = (one, other) => TimeOf(one).CompareTo(TimeOf(other));
     }
 
-    /// <summary>Operations in progress.</summary>
     public int Count { get; private set; }
 
     public DelayOperation RentDelay() => _spareDelays.TryPop(out DelayOperation? spare) ? spare : new DelayOperation(_reactor);
@@ -76,7 +75,7 @@ internal sealed class OperationTable
     public void Remove(ReactorOperation operation)
     {
         Debug.Assert(_slots[operation.Slot] == operation);
-        _wheel.Cancel(operation.Slot);
+        _timers.Cancel(operation.Slot);
         _slots[operation.Slot] = null;
         _generations[operation.Slot] = (operation.Generation + 1) & OperationToken.GenerationMask;
         _free.Push(operation.Slot);
@@ -94,20 +93,20 @@ internal sealed class OperationTable
         operation.DueMs = dueMs;
         if (dueMs == long.MaxValue)
         {
-            _wheel.Cancel(operation.Slot);
+            _timers.Cancel(operation.Slot);
         }
         else
         {
-            _wheel.Schedule(operation.Slot, dueMs);
+            _timers.Schedule(operation.Slot, dueMs);
         }
     }
 
     /// <summary>When <see cref="RunDue"/> may have something to do; <see cref="long.MaxValue"/> for never.</summary>
-    public long NextDueMs(long nowMs) => _wheel.WaitMs(nowMs) is >= 0 and long waitMs ? nowMs + waitMs : long.MaxValue;
+    public long NextDueMs => _timers.NextDueMs;
 
     public void RunDue(long nowMs)
     {
-        _wheel.Advance(nowMs, _due);
+        _timers.Advance(nowMs, _due);
         if (_due.Count > 1)
         {
             _due.Sort(_byTime);

@@ -70,12 +70,7 @@ internal sealed unsafe class EpollEvents(int capacity) : IDisposable
 
     public void Dispose() => NativeMemory.Free(_entries);
 
-    internal static int EntryBytesOn(Architecture architecture) => architecture switch
-    {
-        Architecture.X64 => 12,
-        Architecture.Arm64 => 16,
-        _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
-    };
+    internal static int EntryBytesOn(Architecture architecture) => SystemCall.On(architecture, x64: 12, arm64: 16);
 
     internal static void Write(byte* entry, EpollEventMask mask, ulong data)
     {

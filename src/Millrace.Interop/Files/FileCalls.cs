@@ -1,6 +1,7 @@
 using System.Buffers.Binary;
 using System.Diagnostics;
 using System.Runtime.InteropServices;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Interop.Files;
 
@@ -27,12 +28,7 @@ internal static unsafe partial class FileCalls
     private const nint SysOpenAt2 = 437;
     private static readonly nint SysGetDents64 = GetDents64NumberOn(RuntimeInformation.ProcessArchitecture);
 
-    internal static nint GetDents64NumberOn(Architecture architecture) => architecture switch
-    {
-        Architecture.X64 => 217,
-        Architecture.Arm64 => 61,
-        _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
-    };
+    internal static nint GetDents64NumberOn(Architecture architecture) => SystemCall.On<nint>(architecture, x64: 217, arm64: 61);
 
     /// <summary>
     /// <c>openat2(2)</c>: a descriptor. EAGAIN under <see cref="ResolveFlags.Beneath"/> means a rename raced with a "..".
@@ -43,7 +39,7 @@ internal static unsafe partial class FileCalls
         fixed (byte* path = pathZ)
         fixed (OpenHow* howPtr = &how)
         {
-            return (int)OrError(SystemCall(SysOpenAt2, directoryFd, (nint)path, (nint)howPtr, sizeof(OpenHow)));
+            return SystemCall.Invoke(SysOpenAt2, directoryFd, (nint)path, (nint)howPtr, sizeof(OpenHow));
         }
     }
 
@@ -54,7 +50,7 @@ internal static unsafe partial class FileCalls
         fixed (Statx* statxPtr = &statx)
         {
             *statxPtr = default;
-            return (int)OrError(LibcStatx(fd, &empty, AtEmptyPath, mask, statxPtr));
+            return SystemCall.Result(LibcStatx(fd, &empty, AtEmptyPath, mask, statxPtr));
         }
     }
 
@@ -71,7 +67,7 @@ internal static unsafe partial class FileCalls
 
     /// <summary><c>pread(2)</c>: the bytes read, 0 at the end of the file.</summary>
     public static nint PositionalRead(int fd, byte* buffer, nuint bufferBytes, long offset) =>
-        OrError(LibcPread(fd, buffer, bufferBytes, offset));
+        SystemCall.Result(pread(fd, buffer, bufferBytes, offset));
 
     /// <summary>
     /// <c>preadv2(2)</c> with RWF_NOWAIT: the bytes in the page cache, which may be fewer than remain in the file; -EAGAIN if the disk must
@@ -79,8 +75,8 @@ internal static unsafe partial class FileCalls
     /// </summary>
     public static nint PositionalReadCached(int fd, byte* buffer, nuint bufferBytes, long offset)
     {
-        var part = new IoVector { Base = buffer, Bytes = bufferBytes };
-        return OrError(LibcPreadv2(fd, &part, 1, offset, RwfNoWait));
+        var part = new IoVector { Address = buffer, Bytes = bufferBytes };
+        return SystemCall.Result(preadv2(fd, &part, 1, offset, RwfNoWait));
     }
 
     /// <summary><c>getdents64(2)</c>: the bytes of records written into the buffer, 0 after the last.</summary>
@@ -88,7 +84,7 @@ internal static unsafe partial class FileCalls
     {
         fixed (byte* recordsPtr = records)
         {
-            return (int)OrError(SystemCall(SysGetDents64, directoryFd, (nint)recordsPtr, records.Length, 0));
+            return SystemCall.Invoke(SysGetDents64, directoryFd, (nint)recordsPtr, records.Length);
         }
     }
 
@@ -97,25 +93,25 @@ internal static unsafe partial class FileCalls
     {
         fixed (byte* bytesPtr = bytes)
         {
-            return OrError(LibcWrite(fd, bytesPtr, (nuint)bytes.Length));
+            return SystemCall.Result(write(fd, bytesPtr, (nuint)bytes.Length));
         }
     }
 
     /// <summary>
     /// <c>close(2)</c>: 0. The descriptor is closed whatever is returned; a retry could close another one with the same number.
     /// </summary>
-    public static int Close(int fd) => (int)OrError(LibcClose(fd));
+    public static int Close(int fd) => SocketCalls.Close(fd);
 
     /// <summary><c>futimens(3)</c>: sets the modification time, in nanoseconds, and keeps the access time: 0.</summary>
     public static int SetModified(int fd, in StatxTimestamp modifiedAt)
     {
         const nint Omit = (1 << 30) - 2;
         nint* readAndModified = stackalloc nint[] { 0, Omit, (nint)modifiedAt.Seconds, (nint)modifiedAt.Nanoseconds };
-        return (int)OrError(LibcFutimens(fd, readAndModified));
+        return SystemCall.Result(futimens(fd, readAndModified));
     }
 
     /// <summary><c>fchown(2)</c>: gives an open file, whatever its present name, to a user and a group: 0.</summary>
-    public static int SetOwner(int fd, uint user, uint group) => (int)OrError(LibcFchown(fd, user, group));
+    public static int SetOwner(int fd, uint user, uint group) => SystemCall.Result(fchown(fd, user, group));
 
     /// <summary><c>getrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
     public static int GetDescriptorLimit(out ResourceLimit limit) => GetLimit(RlimitNoFile, out limit);
@@ -125,7 +121,7 @@ internal static unsafe partial class FileCalls
     {
         fixed (ResourceLimit* limitPtr = &limit)
         {
-            return (int)OrError(LibcSetrlimit(RlimitNoFile, limitPtr));
+            return SystemCall.Result(setrlimit(RlimitNoFile, limitPtr));
         }
     }
 
@@ -137,7 +133,7 @@ internal static unsafe partial class FileCalls
         fixed (ResourceLimit* limitPtr = &limit)
         {
             *limitPtr = default;
-            return (int)OrError(LibcGetrlimit(resource, limitPtr));
+            return SystemCall.Result(getrlimit(resource, limitPtr));
         }
     }
 
@@ -150,7 +146,7 @@ internal static unsafe partial class FileCalls
         Debug.Assert(!directoryZ.IsEmpty && directoryZ[^1] == 0, "a path ends with a zero byte");
         fixed (byte* path = directoryZ)
         {
-            return Interop.SystemCall.Invoke(Access2, WorkingDirectory, (nint)path, WriteAndSearch, EffectiveRights);
+            return SystemCall.Invoke(Access2, WorkingDirectory, (nint)path, WriteAndSearch, EffectiveRights);
         }
     }
 
@@ -161,49 +157,33 @@ internal static unsafe partial class FileCalls
         fixed (Statx* statxPtr = &statx)
         {
             *statxPtr = default;
-            return (int)OrError(LibcStatx(directoryFd, path, flags, mask, statxPtr));
+            return SystemCall.Result(LibcStatx(directoryFd, path, flags, mask, statxPtr));
         }
     }
-
-    private static nint OrError(nint result) => result == -1 ? -Marshal.GetLastSystemError() : result;
-
-    /// <summary><c>struct iovec</c>.</summary>
-    [StructLayout(LayoutKind.Sequential)]
-    private struct IoVector
-    {
-        public byte* Base;
-        public nuint Bytes;
-    }
-
-    [LibraryImport("libc", EntryPoint = "syscall")]
-    private static partial nint SystemCall(nint number, nint first, nint second, nint third, nint fourth);
 
     [LibraryImport("libc", EntryPoint = "statx")]
     private static partial int LibcStatx(int directoryFd, byte* path, int flags, StatxMask mask, Statx* statx);
 
-    [LibraryImport("libc", EntryPoint = "pread")]
-    private static partial nint LibcPread(int fd, byte* buffer, nuint bufferBytes, long offset);
+    [LibraryImport("libc")]
+    private static partial nint pread(int fd, byte* buffer, nuint bufferBytes, long offset);
 
-    [LibraryImport("libc", EntryPoint = "preadv2")]
-    private static partial nint LibcPreadv2(int fd, IoVector* parts, int partCount, long offset, int flags);
+    [LibraryImport("libc")]
+    private static partial nint preadv2(int fd, IoVector* parts, int partCount, long offset, int flags);
 
-    [LibraryImport("libc", EntryPoint = "futimens")]
-    private static partial int LibcFutimens(int fd, nint* times);
+    [LibraryImport("libc")]
+    private static partial int futimens(int fd, nint* times);
 
-    [LibraryImport("libc", EntryPoint = "fchown")]
-    private static partial int LibcFchown(int fd, uint user, uint group);
+    [LibraryImport("libc")]
+    private static partial int fchown(int fd, uint user, uint group);
 
-    [LibraryImport("libc", EntryPoint = "write")]
-    private static partial nint LibcWrite(int fd, byte* bytes, nuint count);
+    [LibraryImport("libc")]
+    private static partial nint write(int fd, byte* bytes, nuint count);
 
-    [LibraryImport("libc", EntryPoint = "close")]
-    private static partial int LibcClose(int fd);
+    [LibraryImport("libc")]
+    private static partial int getrlimit(int resource, ResourceLimit* limit);
 
-    [LibraryImport("libc", EntryPoint = "getrlimit")]
-    private static partial int LibcGetrlimit(int resource, ResourceLimit* limit);
-
-    [LibraryImport("libc", EntryPoint = "setrlimit")]
-    private static partial int LibcSetrlimit(int resource, ResourceLimit* limit);
+    [LibraryImport("libc")]
+    private static partial int setrlimit(int resource, ResourceLimit* limit);
 }
 
 /// <summary><c>struct rlimit</c> on 64-bit machines.</summary>
@@ -240,19 +220,9 @@ internal static class OpenFlags
     public static readonly ulong Directory = DirectoryOn(RuntimeInformation.ProcessArchitecture);
     public static readonly ulong NoFollow = NoFollowOn(RuntimeInformation.ProcessArchitecture);
 
-    internal static ulong DirectoryOn(Architecture architecture) => architecture switch
-    {
-        Architecture.X64 => 0x10000,
-        Architecture.Arm64 => 0x4000,
-        _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
-    };
+    internal static ulong DirectoryOn(Architecture architecture) => SystemCall.On<ulong>(architecture, x64: 0x10000, arm64: 0x4000);
 
-    internal static ulong NoFollowOn(Architecture architecture) => architecture switch
-    {
-        Architecture.X64 => 0x20000,
-        Architecture.Arm64 => 0x8000,
-        _ => throw new PlatformNotSupportedException($"Millrace knows the system calls of x64 and arm64, not of {architecture}."),
-    };
+    internal static ulong NoFollowOn(Architecture architecture) => SystemCall.On<ulong>(architecture, x64: 0x20000, arm64: 0x8000);
 }
 
 /// <summary><c>struct open_how</c>: how <c>openat2(2)</c> opens a path. Unknown bits fail with EINVAL.</summary>

@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Runtime.InteropServices;
+using Millrace.Interop.Files;
 
 namespace Millrace.Interop.Memory;
 
@@ -32,11 +33,7 @@ internal static unsafe partial class MemoryCalls
     public static int MemoryFile(ReadOnlySpan<byte> content)
     {
         int fd = MemoryFile();
-        fixed (byte* bytes = content)
-        {
-            nint written = fd < 0 ? fd : SystemCall.Result(write(fd, bytes, (nuint)content.Length));
-            return ClosedUnless(written, fd);
-        }
+        return ClosedUnless(fd < 0 ? fd : FileCalls.Write(fd, content), fd);
     }
 
     /// <summary>The same with so many zeroes, whose pages are allocated now: no later write fails for lack of memory.</summary>
@@ -93,7 +90,7 @@ internal static unsafe partial class MemoryCalls
     {
         if (result < 0 && fd >= 0)
         {
-            _ = Sockets.SocketCalls.Close(fd);
+            _ = FileCalls.Close(fd);
         }
 
         return result < 0 ? (int)result : fd;
@@ -104,9 +101,6 @@ internal static unsafe partial class MemoryCalls
 
     [LibraryImport("libc")]
     private static partial int fallocate(int fd, int mode, long offset, long bytes);
-
-    [LibraryImport("libc")]
-    private static partial nint write(int fd, byte* bytes, nuint count);
 
     [LibraryImport("libc")]
     private static partial nint mmap(nint address, nuint bytes, int protection, int flags, int fd, long offset);

@@ -27,12 +27,7 @@ internal static unsafe class SeccompCalls
         }
     }
 
-    private static nint Number => RuntimeInformation.ProcessArchitecture switch
-    {
-        Architecture.X64 => 317,
-        Architecture.Arm64 => 277,
-        _ => throw new PlatformNotSupportedException("The engine runs on x64 and arm64."),
-    };
+    private static nint Number => SystemCall.On<nint>(RuntimeInformation.ProcessArchitecture, x64: 317, arm64: 277);
 
     /// <summary><c>struct sock_fprog</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]

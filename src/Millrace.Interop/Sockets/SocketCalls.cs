@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Millrace.Interop.Files;
 
 namespace Millrace.Interop.Sockets;
 
@@ -167,16 +168,13 @@ internal static unsafe partial class SocketCalls
         return SystemCall.Result(fcntl(fd, SetDescriptorFlags, CloseOnExec));
     }
 
-    public static int EventDescriptor()
-    {
-        return SystemCall.Result(eventfd(0, SocketTypeNumber.CloseOnExec));
-    }
+    public static int EventDescriptor() => SystemCall.Result(eventfd(0, SocketTypeNumber.CloseOnExec));
 
     /// <summary>Adds one to an eventfd, which wakes its reader. Any thread.</summary>
     public static int SignalEvent(int fd)
     {
         ulong one = 1;
-        return (int)SystemCall.Result(write(fd, &one, sizeof(ulong)));
+        return (int)FileCalls.Write(fd, new ReadOnlySpan<byte>(&one, sizeof(ulong)));
     }
 
     [LibraryImport("libc")]
@@ -220,9 +218,6 @@ internal static unsafe partial class SocketCalls
 
     [LibraryImport("libc")]
     private static partial int eventfd(uint initial, int flags);
-
-    [LibraryImport("libc")]
-    private static partial nint write(int fd, void* bytes, nuint count);
 }
 
 /// <summary><c>AF_*</c>.</summary>

@@ -14,12 +14,9 @@ internal static unsafe partial class TransferCalls
     public static nint Send(int fd, byte* data, nuint bytes) =>
         SystemCall.Result(send(fd, data, bytes, MessageFlags.DoNotWait | MessageFlags.NoSignal));
 
-    public static nint SendMessage(int fd, MessageHeader* message) =>
-        SystemCall.Result(sendmsg(fd, message, MessageFlags.DoNotWait | MessageFlags.NoSignal));
-
-    /// <summary>As <see cref="SendMessage"/>, for when more data follows at once.</summary>
-    public static nint SendMessageBeforeMore(int fd, MessageHeader* message) =>
-        SystemCall.Result(sendmsg(fd, message, MessageFlags.DoNotWait | MessageFlags.NoSignal | MessageFlags.More));
+    /// <summary><paramref name="hasMore"/>: more data follows at once.</summary>
+    public static nint SendMessage(int fd, MessageHeader* message, bool hasMore = false) =>
+        SystemCall.Result(sendmsg(fd, message, MessageFlags.DoNotWait | MessageFlags.NoSignal | (hasMore ? MessageFlags.More : 0)));
 
     /// <summary>
     /// Sends pages of a file by reference: the socket holds them until the peer has acknowledged all, even if the file is closed or

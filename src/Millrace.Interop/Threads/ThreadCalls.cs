@@ -22,11 +22,11 @@ internal static partial class ThreadCalls
     /// </summary>
     public static unsafe int SetFileRights(uint user, uint group, ReadOnlySpan<uint> groups)
     {
-        bool isX64 = RuntimeInformation.ProcessArchitecture == Architecture.X64;
-        (nint setGroups, nint setFileUser, nint setFileGroup) = isX64 ? (116, 122, 123) : (159, 151, 152);
+        (nint setGroups, nint setFileUser, nint setFileGroup) =
+            SystemCall.On<(nint, nint, nint)>(RuntimeInformation.ProcessArchitecture, x64: (116, 122, 123), arm64: (159, 151, 152));
         fixed (uint* pointer = groups)
         {
-            int result = SystemCall.InvokeOwn(setGroups, groups.Length, (nint)pointer);
+            int result = SystemCall.Invoke(setGroups, groups.Length, (nint)pointer);
             if (result < 0)
             {
                 return result;
@@ -34,10 +34,10 @@ internal static partial class ThreadCalls
         }
 
         // Both calls return the previous value and never an error: a second call shows whether the first took effect.
-        _ = SystemCall.InvokeOwn(setFileGroup, (nint)group, 0);
-        _ = SystemCall.InvokeOwn(setFileUser, (nint)user, 0);
-        bool isDone = SystemCall.InvokeOwn(setFileGroup, (nint)group, 0) == (int)group
-            && SystemCall.InvokeOwn(setFileUser, (nint)user, 0) == (int)user;
+        _ = SystemCall.Invoke(setFileGroup, (nint)group, 0);
+        _ = SystemCall.Invoke(setFileUser, (nint)user, 0);
+        bool isDone = SystemCall.Invoke(setFileGroup, (nint)group, 0) == (int)group
+            && SystemCall.Invoke(setFileUser, (nint)user, 0) == (int)user;
         return isDone ? 0 : -Errno.EPERM;
     }
 

@@ -48,7 +48,7 @@ internal sealed class InheritedSockets
         return new InheritedSockets(configured.Select(static socket =>
         {
             _ = SocketCalls.SetCloseOnExec(socket.Descriptor);
-            return socket with { EndPoint = SocketEndPoint.OfAnySocket(socket.Descriptor, out _) };
+            return socket with { EndPoint = SocketEndPoint.OfSocket(socket.Descriptor, out _) };
         }));
     }
 

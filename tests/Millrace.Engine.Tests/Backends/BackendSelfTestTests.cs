@@ -2,7 +2,6 @@ using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Epoll;
 using Millrace.Engine.Backends.IoUring;
 using Millrace.Interop;
-using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Backends;
 
@@ -89,27 +88,19 @@ public class BackendSelfTestTests
             }
         }
 
-        public override void SubmitReceive(OperationToken token, int socket)
+        public override void SubmitReceive(OperationToken token, int socket, bool once = false)
         {
             if (!IsRefused("receive", token))
             {
-                _sound.SubmitReceive(token, socket);
+                _sound.SubmitReceive(token, socket, once);
             }
         }
 
-        public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
+        public override void SubmitSend(OperationToken token, int socket, in SendRequest send)
         {
-            if (!IsRefused("send", token))
+            if (!IsRefused(send.Message is null ? "send" : "sendmsg", token))
             {
-                _sound.SubmitSend(token, socket, data, bytes);
-            }
-        }
-
-        public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
-        {
-            if (!IsRefused("sendmsg", token))
-            {
-                _sound.SubmitSendMessage(token, socket, message);
+                _sound.SubmitSend(token, socket, send);
             }
         }
 
@@ -122,8 +113,6 @@ public class BackendSelfTestTests
         }
 
         public override void SubmitAwaitRoom(OperationToken token, int socket) => _sound.SubmitAwaitRoom(token, socket);
-
-        public override void SubmitResult(OperationToken token, int result) => _sound.SubmitResult(token, result);
 
         public override void SubmitCancel(OperationToken target) => _sound.SubmitCancel(target);
 

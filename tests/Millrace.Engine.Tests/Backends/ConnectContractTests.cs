@@ -45,7 +45,7 @@ public abstract class ConnectContractTests(BackendKind kind, bool isPolled = fal
         kernel.Backend.SubmitReceive(ReceiveToken, socket);
         for (int i = 0; i < 3; i++)
         {
-            kernel.Backend.SubmitSend(SendToken, socket, kernel.Memory("out"u8), 3);
+            kernel.Backend.SubmitSend(SendToken, socket, new SendRequest(kernel.Memory("out"u8), 3));
             Assert.Equal(3, kernel.Next(SendToken).Result);
             byte[] got = new byte[8];
             Assert.Equal(3, accepted.Receive(got));

@@ -31,7 +31,7 @@ public sealed class EpollAllocationTests() : BackendTest(BackendKind.Epoll)
             for (int time = 0; time < Times; time++)
             {
                 kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
-                kernel.Backend.SubmitSend(SendToken, pair.Ours, memory, LargeBytes);
+                kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(memory, LargeBytes));
                 isAsExpected &= AwaitEnd(kernel.Backend, SendToken, pair, taken) == LargeBytes;
                 kernel.Backend.SubmitCancel(ReceiveToken);
                 isAsExpected &= AwaitEnd(kernel.Backend, ReceiveToken, pair, taken) == -Interop.Errno.ECANCELED;
@@ -56,7 +56,7 @@ public sealed class EpollAllocationTests() : BackendTest(BackendKind.Epoll)
             Memory = memory,
             Bytes = 1_000,
         };
-        using var reads = new UncachedReads(static () => { });
+        using var reads = new EpollFileReader(static () => { });
         bool isAsExpected = true;
         long allocated = Allocations.OfEach(() =>
         {

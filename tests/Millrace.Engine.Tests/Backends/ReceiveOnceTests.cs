@@ -5,7 +5,7 @@ using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Backends;
 
-/// <summary>Receives that end with the first bytes, with and without others before and behind them.</summary>
+/// <summary>Receives that end with the first bytes, with and without others before and after them.</summary>
 public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     [Theory]
@@ -17,14 +17,14 @@ public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false) 
         using SocketPair pair = SocketPair.Tcp();
         if (!isThere)
         {
-            kernel.Backend.SubmitReceiveOnce(ReceiveToken, pair.Ours);
+            kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours, once: true);
             kernel.ExpectNothing(ReceiveToken);
         }
 
         pair.Peer.Send(Pattern.Make(1, BufferBytes));
         if (isThere)
         {
-            kernel.Backend.SubmitReceiveOnce(ReceiveToken, pair.Ours);
+            kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours, once: true);
         }
 
         Completion first = kernel.Next(ReceiveToken);
@@ -51,7 +51,7 @@ public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false) 
         {
             using SocketPair pair = SocketPair.Tcp();
             pair.Peer.Send(Pattern.Make(i, 10));
-            kernel.Backend.SubmitReceiveOnce(ReceiveToken, pair.Ours);
+            kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours, once: true);
             Pattern.Check(i, kernel.Take(kernel.Next(ReceiveToken)));
             kernel.Backend.CloseSocket(pair.Ours);
             Assert.Equal(0, pair.Peer.Receive(new byte[1]));
@@ -63,11 +63,11 @@ public abstract class ReceiveOnceTests(BackendKind kind, bool isPolled = false) 
     {
         using DirectBackend kernel = Open();
         using SocketPair pair = SocketPair.Tcp();
-        kernel.Backend.SubmitReceiveOnce(ReceiveToken, pair.Ours);
+        kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours, once: true);
         kernel.ExpectNothing(ReceiveToken);
         kernel.Cancel(ReceiveToken);
 
-        kernel.Backend.SubmitReceiveOnce(ReceiveToken, pair.Ours);
+        kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours, once: true);
         pair.Peer.Shutdown(SocketShutdown.Send);
         Completion end = kernel.Next(ReceiveToken);
         Assert.Equal((0, true, false), (end.Result, end.IsTerminal, end.HasBuffer));

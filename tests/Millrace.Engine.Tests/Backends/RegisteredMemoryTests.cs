@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.IoUring;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Tests.Backends.Kit;
@@ -109,7 +110,7 @@ public unsafe class RegisteredMemoryTests() : BackendTest(BackendKind.IoUring)
     private static byte[] Sent(DirectBackend kernel, byte* place, int count)
     {
         using SocketPair pair = SocketPair.Tcp();
-        kernel.Backend.SubmitZeroCopySend(SendToken, pair.Ours, place, (nuint)count);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(place, (nuint)count) { IsZeroCopy = true });
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
         ExpectResultAndNotice(kernel, count);
         kernel.Backend.CloseSocket(pair.Ours);

@@ -1,11 +1,10 @@
-using Millrace.Engine.Backends;
 using Millrace.Engine.Tests.Backends.Kit;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Interop;
 
 namespace Millrace.Engine.Tests.Backends;
 
-/// <summary>Waits for room in a socket that is full, and results of calls.</summary>
+/// <summary>Waits for room in a socket that is full.</summary>
 public abstract class RoomContractTests(BackendKind kind, bool isPolled = false) : BackendTest(kind, isPolled)
 {
     private const int Bytes = 1_000_000;
@@ -84,51 +83,6 @@ public abstract class RoomContractTests(BackendKind kind, bool isPolled = false)
         kernel.ExpectNothing(SendToken);
         kernel.Backend.SubmitCancel(SendToken);
         Assert.Equal(-Errno.ECANCELED, kernel.Next(SendToken).Result);
-        kernel.Backend.CloseSocket(pair.Ours);
-    }
-
-    [Fact]
-    public void A_result_completes_in_the_coming_turn()
-    {
-        using DirectBackend kernel = Open();
-        kernel.Backend.SubmitResult(SendToken, 42);
-        Completion completion = kernel.Next(SendToken);
-        Assert.Equal((42, true), (completion.Result, completion.IsTerminal));
-        kernel.Backend.SubmitResult(SendToken, -Errno.EPIPE);
-        Assert.Equal(-Errno.EPIPE, kernel.Next(SendToken).Result);
-    }
-
-    /// <summary>A download that goes on and on has one as soon as it has dealt with the last.</summary>
-    [Fact]
-    public void Results_that_never_end_and_what_a_peer_sends_come_in_turn()
-    {
-        using DirectBackend kernel = Open(Small with { CompletionsPerIteration = 1 });
-        using SocketPair pair = SocketPair.Tcp();
-        kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
-        kernel.Backend.SubmitResult(SendToken, 1);
-        kernel.Backend.SubmitResult(SendToken, 1);
-        pair.Peer.Send(new byte[1]);
-        int results = 0;
-        bool isReceived = false;
-        for (int iterations = 0; iterations < 1_000 && !(isReceived && results > 10); iterations++)
-        {
-            foreach (Completion completion in kernel.Backend.Poll(timeoutMs: 10).ToArray())
-            {
-                if (completion.Token == SendToken)
-                {
-                    results++;
-                    kernel.Backend.SubmitResult(SendToken, 1);
-                }
-                else if (completion.Token == ReceiveToken)
-                {
-                    Assert.Single(kernel.Take(completion));
-                    isReceived = true;
-                }
-            }
-        }
-
-        Assert.True(isReceived && results > 10, $"{results} results, and what was sent has come: {isReceived}");
-        kernel.Cancel(ReceiveToken);
         kernel.Backend.CloseSocket(pair.Ours);
     }
 

@@ -16,7 +16,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
     {
         using DirectBackend kernel = Open();
         using SocketPair pair = SocketPair.Tcp();
-        kernel.Backend.SubmitSend(SendToken, pair.Ours, kernel.Memory(Pattern.Make(1, 1_000)), 1_000);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(kernel.Memory(Pattern.Make(1, 1_000)), 1_000));
         Completion sent = kernel.Next(SendToken);
         Assert.Equal((1_000, true), (sent.Result, sent.IsTerminal));
         kernel.Backend.CloseSocket(pair.Ours);
@@ -28,7 +28,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
     {
         using DirectBackend kernel = Open();
         using SocketPair pair = SocketPair.Tcp();
-        kernel.Backend.SubmitSend(SendToken, pair.Ours, kernel.Memory(Pattern.Make(1, LargeBytes)), LargeBytes);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(kernel.Memory(Pattern.Make(1, LargeBytes)), LargeBytes));
         kernel.ExpectNothing(SendToken);
 
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
@@ -49,11 +49,11 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         int bytes = parts * partBytes;
         byte* memory = kernel.Memory(Pattern.Make(1, 2 * bytes));
         MessageHeader* message = Message(kernel, memory, parts, partBytes);
-        kernel.Backend.SubmitSendMessage(SendToken, pair.Ours, message);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(message));
         kernel.ExpectNothing(SendToken);
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
         Assert.Equal(bytes, kernel.Next(SendToken).Result);
-        kernel.Backend.SubmitSendMessage(SendToken, pair.Ours, Message(kernel, memory + bytes, parts, partBytes));
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(Message(kernel, memory + bytes, parts, partBytes)));
         Assert.Equal(bytes, kernel.Next(SendToken).Result);
         kernel.Backend.CloseSocket(pair.Ours);
         byte[] got = Wait(read);
@@ -73,7 +73,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         // The kernel makes room while it can; in the end the socket is full, and a send gets nowhere at all.
         while (results.Count < 50 && (results.Count == 0 || results[^1] > 0))
         {
-            kernel.Backend.SubmitSend(SendToken, pair.Ours, memory + gone, (nuint)(LargeBytes - gone));
+            kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(memory + gone, (nuint)(LargeBytes - gone)));
             kernel.ExpectNothing(SendToken);
             kernel.Backend.SubmitCancel(SendToken);
             Completion cut = kernel.Next(SendToken);
@@ -96,12 +96,12 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         using DirectBackend kernel = Open();
         using SocketPair pair = SocketPair.Tcp();
         byte* memory = kernel.Memory(Pattern.Make(1, LargeBytes));
-        kernel.Backend.SubmitSend(SendToken, pair.Ours, memory, LargeBytes);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(memory, LargeBytes));
         kernel.ExpectNothing(SendToken);
         kernel.Backend.SubmitCancel(SendToken);
         int before = kernel.Next(SendToken).Result;
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
-        kernel.Backend.SubmitSend(SendToken, pair.Ours, memory + before, (nuint)(LargeBytes - before));
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(memory + before, (nuint)(LargeBytes - before)));
         Assert.Equal(LargeBytes - before, kernel.Next(SendToken).Result);
         kernel.Backend.CloseSocket(pair.Ours);
         Pattern.Check(1, Wait(read));
@@ -113,12 +113,12 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         using DirectBackend kernel = Open();
         using SocketPair pair = SocketPair.Tcp();
         byte* memory = kernel.Memory(new byte[LargeBytes]);
-        kernel.Backend.SubmitSend(SendToken, pair.Ours, memory, LargeBytes);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(memory, LargeBytes));
         kernel.ExpectNothing(SendToken);
         pair.ResetPeer();
         Completion cut = kernel.Next(SendToken);
         Assert.True(cut.Result < LargeBytes, "A reset connection took everything.");
-        kernel.Backend.SubmitSend(SendToken, pair.Ours, memory, 10);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(memory, 10));
         Assert.Contains(kernel.Next(SendToken).Result, (int[])[-Errno.EPIPE, -Errno.ECONNRESET]);
         kernel.Backend.CloseSocket(pair.Ours);
     }
@@ -129,7 +129,7 @@ public abstract class SendContractTests(BackendKind kind, bool isPolled = false)
         using DirectBackend kernel = Open();
         using SocketPair pair = SocketPair.Tcp();
         kernel.Backend.SubmitReceive(ReceiveToken, pair.Ours);
-        kernel.Backend.SubmitSend(SendToken, pair.Ours, kernel.Memory(new byte[LargeBytes]), LargeBytes);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(kernel.Memory(new byte[LargeBytes]), LargeBytes));
         kernel.ExpectNothing(SendToken);
         for (int i = 0; i < 3; i++)
         {

@@ -33,7 +33,7 @@ public sealed unsafe class UncachedReadTests : IDisposable
     public void Reads_are_done_by_threads_and_taken_when_the_reactor_wakes()
     {
         using var woken = new SemaphoreSlim(0);
-        using var reads = new UncachedReads(() => woken.Release());
+        using var reads = new EpollFileReader(() => woken.Release());
         const int Count = 40;
         for (int slot = 0; slot < Count; slot++)
         {
@@ -87,11 +87,11 @@ public sealed unsafe class UncachedReadTests : IDisposable
     [Fact]
     public void A_read_ends_at_the_end_of_the_file_or_with_its_error()
     {
-        Assert.Equal(10, UncachedRead.ReadRemaining(Fd, _memory, 1_000, Bytes - 10, done: 0));
-        Assert.Equal(0, UncachedRead.ReadRemaining(Fd, _memory, 1_000, Bytes, done: 0));
-        Assert.Equal(7, UncachedRead.ReadRemaining(Fd, _memory, 1_000, Bytes - 7, done: 7));
-        Assert.Equal(-Errno.EBADF, UncachedRead.ReadRemaining(1_000_000_000, _memory, 1_000, 0, done: 0));
-        Assert.Equal(5, UncachedRead.ReadRemaining(1_000_000_000, _memory, 1_000, 0, done: 5));
+        Assert.Equal(10, UncachedRead.ReadRemaining(WorkOf(Fd, Bytes - 10), done: 0));
+        Assert.Equal(0, UncachedRead.ReadRemaining(WorkOf(Fd, Bytes), done: 0));
+        Assert.Equal(7, UncachedRead.ReadRemaining(WorkOf(Fd, Bytes - 7), done: 7));
+        Assert.Equal(-Errno.EBADF, UncachedRead.ReadRemaining(WorkOf(1_000_000_000, 0), done: 0));
+        Assert.Equal(5, UncachedRead.ReadRemaining(WorkOf(1_000_000_000, 0), done: 5));
     }
 
     [Fact]
@@ -123,6 +123,8 @@ public sealed unsafe class UncachedReadTests : IDisposable
     }
 
     private int Fd => (int)_file.SafeFileHandle.DangerousGetHandle();
+
+    private EpollWork WorkOf(int file, long offset) => new() { Fd = file, Memory = _memory, Bytes = 1_000, Offset = offset };
 
     private EpollWork WorkOf(int slot, int at, int bytes) => new()
     {

@@ -6,7 +6,7 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Backends;
 
-/// <summary>Sends without a copy, asked of the ring directly over real sockets: a result, and a notice behind it.</summary>
+/// <summary>Sends without a copy, asked of the ring directly over real sockets: a result, and a notice after it.</summary>
 [Trait("Backend", "io_uring")]
 public unsafe class ZeroCopySendTests() : BackendTest(BackendKind.IoUring)
 {
@@ -20,7 +20,7 @@ public unsafe class ZeroCopySendTests() : BackendTest(BackendKind.IoUring)
         using DirectBackend kernel = Open(Small.ZeroCopy());
         using SocketPair pair = SocketPair.Tcp();
         byte* memory = kernel.Memory(Pattern.Make(1, bytes));
-        kernel.Backend.SubmitZeroCopySend(SendToken, pair.Ours, memory, (nuint)bytes);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(memory, (nuint)bytes) { IsZeroCopy = true });
         ExpectResultAndNotice(kernel, bytes);
         kernel.Backend.CloseSocket(pair.Ours);
         Pattern.Check(1, pair.ReceiveToEnd());
@@ -38,7 +38,7 @@ public unsafe class ZeroCopySendTests() : BackendTest(BackendKind.IoUring)
         parts[2] = new IoVector { Address = memory + 100, Bytes = 49_900 };
         var message = (MessageHeader*)kernel.Memory(new byte[sizeof(MessageHeader)]);
         *message = new MessageHeader { Vectors = parts, VectorCount = 3 };
-        kernel.Backend.SubmitZeroCopySendMessage(SendToken, pair.Ours, message);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(message) { IsZeroCopy = true });
         ExpectResultAndNotice(kernel, 50_000);
         kernel.Backend.CloseSocket(pair.Ours);
         Pattern.Check(1, pair.ReceiveToEnd());
@@ -49,7 +49,7 @@ public unsafe class ZeroCopySendTests() : BackendTest(BackendKind.IoUring)
     {
         using DirectBackend kernel = Open(Small.ZeroCopy());
         using SocketPair pair = SocketPair.Tcp();
-        kernel.Backend.SubmitZeroCopySend(SendToken, pair.Ours, kernel.Memory(Pattern.Make(1, LargeBytes)), LargeBytes);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(kernel.Memory(Pattern.Make(1, LargeBytes)), LargeBytes) { IsZeroCopy = true });
         kernel.ExpectNothing(SendToken);
         Task<byte[]> read = Task.Run(pair.ReceiveToEnd);
         ExpectResultAndNotice(kernel, LargeBytes);
@@ -64,7 +64,7 @@ public unsafe class ZeroCopySendTests() : BackendTest(BackendKind.IoUring)
     {
         using DirectBackend kernel = Open(Small.ZeroCopy());
         using SocketPair pair = SocketPair.Tcp();
-        kernel.Backend.SubmitZeroCopySend(SendToken, pair.Ours, kernel.Memory(new byte[LargeBytes]), LargeBytes);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(kernel.Memory(new byte[LargeBytes]), LargeBytes) { IsZeroCopy = true });
         kernel.ExpectNothing(SendToken);
         kernel.Backend.SubmitCancel(SendToken);
         Completion result = kernel.Next(SendToken);
@@ -82,7 +82,7 @@ public unsafe class ZeroCopySendTests() : BackendTest(BackendKind.IoUring)
     {
         using DirectBackend kernel = Open(Small.ZeroCopy());
         using SocketPair pair = SocketPair.Unix();
-        kernel.Backend.SubmitZeroCopySend(SendToken, pair.Ours, kernel.Memory(new byte[10]), 10);
+        kernel.Backend.SubmitSend(SendToken, pair.Ours, new SendRequest(kernel.Memory(new byte[10]), 10) { IsZeroCopy = true });
         Completion refusal = kernel.Next(SendToken);
         Assert.Equal(-Errno.EOPNOTSUPP, refusal.Result);
         if (!refusal.IsTerminal)

@@ -145,7 +145,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
         Client client = await ConnectAsync(listener);
         await waiting.Task.Within();
 
-        // All that there is, and no queue's worth behind it.
+        // All that there is, and no queue's worth after it.
         Pattern.Check(9, await client.ReceiveAsync(200_000));
         await Task.Delay(100);
         Assert.False(outcome.Task.IsCompleted);

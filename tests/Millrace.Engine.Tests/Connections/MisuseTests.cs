@@ -51,9 +51,9 @@ public class MisuseTests : EngineTest
     [Fact]
     public async Task A_connection_whose_stages_cannot_be_made_is_reset_and_logged()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => throw new InvalidDataException("no stage"));
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => throw new InvalidDataException("no filter"));
         await ExpectResetAsync(listener);
-        Assert.Equal("no stage", Assert.Single(Log.Entries, static entry => entry.Id == 300).Error!.Message);
+        Assert.Equal("no filter", Assert.Single(Log.Entries, static entry => entry.Id == 300).Error!.Message);
     }
 
     [Fact]
@@ -72,7 +72,7 @@ public class MisuseTests : EngineTest
         Listener listener = await ServeAsync(async connection =>
         {
             await Task.Yield();
-            var uses = new Dictionary<string, Action>(Uses.Of(connection)) { ["Abort"] = () => connection.Abort() };
+            var uses = new Dictionary<string, Action>(ConnectionMembers.Of(connection)) { ["Abort"] = () => connection.Abort() };
             failures.SetResult([.. uses.Where(IsAllowed).Select(static use => use.Key)]);
             await connection.Reactor.SwitchTo();
             await Handlers.EchoAsync(connection);

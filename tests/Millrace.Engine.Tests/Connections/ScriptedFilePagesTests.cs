@@ -177,7 +177,7 @@ public sealed class ScriptedFilePagesTests : IDisposable
         await script.ExpectClosedAsync(7);
     }
 
-    /// <summary>A local peer may have acknowledged pages and not read them: as many bytes behind them must be acknowledged, too.</summary>
+    /// <summary>A local peer may have acknowledged pages and not read them: as many bytes after them must be acknowledged, too.</summary>
     [Fact]
     public async Task Pages_are_looked_at_until_a_whole_queue_behind_them_is_acknowledged()
     {
@@ -234,7 +234,7 @@ public sealed class ScriptedFilePagesTests : IDisposable
         await ExpectEndAsync(script, receive);
     }
 
-    /// <summary>Sends 1,000 bytes of the file and 30,000 behind them.</summary>
+    /// <summary>Sends 1,000 bytes of the file and 30,000 after them.</summary>
     private async Task<(Submission Receive, Task<bool> Outcome)> ConnectAndAwaitAsync(Script script)
     {
         var outcome = new TaskCompletionSource<bool>();

@@ -27,7 +27,7 @@ public class ScriptedPipeTests
         script.Kernel.Deliver(reading, "seen"u8.ToArray());
         Submission cancelling = await script.ConnectAsync(8, CancelAtInput(cancellation));
 
-        // In one turn: what the cancellation posts, to end the wait, comes behind the bytes that end it.
+        // In one iteration: what the cancellation posts, to end the wait, comes after the bytes that end it.
         script.Kernel.CompleteTogether(
             (cancelling, 1, CompletionFlags.More, "x"u8.ToArray()), (reading, 4, CompletionFlags.More, "more"u8.ToArray()));
 

@@ -134,7 +134,7 @@ public class ScriptedReceiveTests
 
         Submission accept = await script.ListenAsync(3, Handlers.EchoAsync);
 
-        // Three that found no buffer, a newcomer, and two buffers a turn.
+        // Three that found no buffer, a newcomer, and two buffers an iteration.
         script.Kernel.CompleteTogether(
             [.. receives.Select(static receive => (receive, -Errno.ENOBUFS, CompletionFlags.None, (byte[]?)null)), (accept, 10, CompletionFlags.More, null)]);
 

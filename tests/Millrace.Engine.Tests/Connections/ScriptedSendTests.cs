@@ -196,7 +196,7 @@ public class ScriptedSendTests
         });
         Submission send = await script.Kernel.ExpectAsync("send");
         script.Kernel.Complete(send, -errno);
-        // Twice: the first may be answered in the turn that takes the completion.
+        // Twice: the first may be answered in the iteration that takes the completion.
         await script.ConnectionsAsync();
         await script.ConnectionsAsync();
         Assert.True(script.Kernel.IsQuiet);
@@ -297,7 +297,7 @@ public class ScriptedSendTests
         await script.Kernel.ExpectAsync("cancel");
         script.Kernel.Complete(receive, -Errno.ECANCELED);
         script.Kernel.Complete(stopped, -Errno.ECANCELED);
-        await script.Kernel.ExpectBehindCancelsAsync("reset");
+        await script.Kernel.ExpectAfterCancelsAsync("reset");
         await script.ExpectClosedAsync(7);
         Assert.Equal(0, script.Log.Count(300));
     }
@@ -456,7 +456,7 @@ public class ScriptedSendTests
         await script.Kernel.ExpectAsync("cancel");
         await BeSilentAsync(script, seconds: 2);
         script.Kernel.Complete(receive, -Errno.ECANCELED);
-        await script.Kernel.ExpectBehindCancelsAsync("reset");
+        await script.Kernel.ExpectAfterCancelsAsync("reset");
         await script.ExpectClosedAsync(7);
     }
 
@@ -475,7 +475,7 @@ public class ScriptedSendTests
         await script.Kernel.ExpectAsync("cancel");
         script.Kernel.Complete(receive, -Errno.ECANCELED);
         script.Kernel.Complete(send, -Errno.ECANCELED);
-        await script.Kernel.ExpectBehindCancelsAsync("reset");
+        await script.Kernel.ExpectAfterCancelsAsync("reset");
         await script.ExpectClosedAsync(7);
     }
 }

@@ -145,7 +145,7 @@ public class SlotReuseTests
         });
         await script.Kernel.ExpectAsync("shutdown");
 
-        // The post is queued behind one that recycles the slot and lets the next peer in.
+        // The post is queued after one that recycles the slot and lets the next peer in.
         using var gate = new ManualResetEventSlim();
         using var atGate = new ManualResetEventSlim();
         script.Reactor.Post(

@@ -128,7 +128,7 @@ public class StaleUseTests
     }
 
     private static Dictionary<string, Action> UsesOf(Connection connection) =>
-        new(Uses.Of(connection)) { ["UnsentBytes"] = () => _ = connection.UnsentBytes };
+        new(ConnectionMembers.Of(connection)) { ["UnsentBytes"] = () => _ = connection.UnsentBytes };
 
     private static Dictionary<string, Action> UsesOf(IDuplexPipe pipe) => new()
     {

@@ -49,7 +49,7 @@ internal sealed class Script : IAsyncDisposable
     public async Task<Submission> ListenAsync(int socket, ConnectionHandler handler)
     {
         var core = new ListenerContext(Nowhere, handler, filters: null);
-        await Reactor.AskAsync(() => Reactor.Acceptors.Add(socket, core, Reactor.Admission.Acquire));
+        await Reactor.AskAsync(() => Acceptor.Start(Reactor, socket, core, Reactor.Admission.Acquire));
         return await Kernel.ExpectAsync("accept");
     }
 
@@ -69,7 +69,7 @@ internal sealed class Script : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        Kernel.LetGo();
+        Kernel.CancelAll();
         await Reactor.StopAsync(TimeSpan.Zero).Within();
         Assert.Equal((0, 0, 0), (Reactor.Connections.Count, Reactor.Pools.Lent, Kernel.BuffersLent));
     }

@@ -10,7 +10,7 @@ namespace Millrace.Engine.Tests.Kit;
 
 /// <summary>
 /// A kernel that does what the test says: submissions are told to the test one by one, completions and the clock are its own.
-/// Everything asked in one turn is told at the turn's end, as the kernel would see it.
+/// Everything asked in one iteration is told at the iteration's end, as the kernel would see it.
 /// </summary>
 internal sealed class ScriptedBackend : Backend
 {
@@ -22,7 +22,7 @@ internal sealed class ScriptedBackend : Backend
     private readonly ConcurrentDictionary<OperationToken, string> _outstanding = new();
     private readonly List<nint> _buffers = [];
     private readonly HashSet<nint> _lentBuffers = [];
-    private volatile bool _letsGo;
+    private volatile bool _cancelsAll;
     private long _nowMs = 1_000_000;
     private long _timestamp = 1;
     private int _wakes;
@@ -45,7 +45,7 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>From how many bytes on the reactor is to send without a copy.</summary>
     public long ZeroCopyFrom { get; set; } = long.MaxValue;
 
-    public override long ZeroCopyBytesLeast => ZeroCopyFrom;
+    public override long ZeroCopyBytesMin => ZeroCopyFrom;
 
     /// <summary>How often it was to end its wait.</summary>
     public int Wakes => Volatile.Read(ref _wakes);
@@ -64,7 +64,7 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>
     /// The next thing the reactor asks beside cancels, which it repeats for as long as the test's clock goes on and the end is not told.
     /// </summary>
-    public async Task<Submission> ExpectBehindCancelsAsync(string verb)
+    public async Task<Submission> ExpectAfterCancelsAsync(string verb)
     {
         Submission next = await AnyAsync();
         while (next.Verb == "cancel")
@@ -85,7 +85,7 @@ internal sealed class ScriptedBackend : Backend
     public void Complete(Submission operation, int result, CompletionFlags flags = CompletionFlags.None, byte[]? data = null) =>
         CompleteTogether((operation, result, flags, data));
 
-    /// <summary>Completions that come in one turn.</summary>
+    /// <summary>Completions that come in one iteration.</summary>
     public void CompleteTogether(params (Submission Operation, int Result, CompletionFlags Flags, byte[]? Data)[] completions)
     {
         foreach ((Submission operation, int result, CompletionFlags flags, byte[]? data) in completions)
@@ -101,9 +101,9 @@ internal sealed class ScriptedBackend : Backend
         Complete(receive, data.Length, flags, data);
 
     /// <summary>From here on everything is cancelled at once: the end of a test that may have failed half way.</summary>
-    public void LetGo()
+    public void CancelAll()
     {
-        _letsGo = true;
+        _cancelsAll = true;
         Wake();
     }
 
@@ -121,22 +121,13 @@ internal sealed class ScriptedBackend : Backend
     public override unsafe void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
         Report("connect", token, socket, new ReadOnlySpan<byte>(address, bytes).ToArray());
 
-    public override void SubmitReceive(OperationToken token, int socket) => Report("receive", token, socket);
+    public override void SubmitReceive(OperationToken token, int socket, bool once = false) => Report("receive", token, socket);
 
-    public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        Report("send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
-
-    public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        ReportMessage("send", token, socket, message);
-
-    public override unsafe void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        Report("zero-copy send", token, socket, new ReadOnlySpan<byte>(data, (int)bytes).ToArray());
-
-    public override unsafe void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        ReportMessage("zero-copy send", token, socket, message);
-
-    private unsafe void ReportMessage(string verb, OperationToken token, int socket, MessageHeader* message) =>
-        Report(verb, token, socket, BytesOf(message));
+    public override unsafe void SubmitSend(OperationToken token, int socket, in SendRequest send) => Report(
+        send.IsZeroCopy ? "zero-copy send" : "send",
+        token,
+        socket,
+        send.Message is null ? new ReadOnlySpan<byte>(send.Data, (int)send.Bytes).ToArray() : BytesOf(send.Message));
 
     private static unsafe byte[] BytesOf(MessageHeader* message)
     {
@@ -151,25 +142,15 @@ internal sealed class ScriptedBackend : Backend
 
     public override void SubmitAwaitRoom(OperationToken token, int socket) => Report("await room", token, socket);
 
-    /// <summary>Completes at once, as the backends do, and is told: what was sent by calls, or what these came to.</summary>
-    public override void SubmitResult(OperationToken token, int result)
-    {
-        _script.Enqueue((token, result, [], CompletionFlags.None));
-        _signal.Release();
-    }
-
     /// <summary>What calls that send at once come to, one after the other: how many bytes at most, or an error. None: all of it.</summary>
     public ConcurrentQueue<int> Calls { get; } = new();
-
-    public override unsafe nint SendBeforeMore(int socket, MessageHeader* message) =>
-        Called("send before more", socket, BytesOf(message));
 
     /// <summary>Shut by a test that wants a send of another thread to last.</summary>
     public ManualResetEventSlim Gate { get; } = new(initialState: true);
 
-    public override unsafe nint SendNow(int socket, MessageHeader* message)
+    public override unsafe nint SendNow(int socket, MessageHeader* message, bool hasMore = false)
     {
-        nint result = Called("send now", socket, BytesOf(message));
+        nint result = Called(hasMore ? "send before more" : "send now", socket, BytesOf(message));
         Assert.True(Gate.Wait(EngineTest.Patience));
         return result;
     }
@@ -187,7 +168,7 @@ internal sealed class ScriptedBackend : Backend
     public override long CachedBytes(int file, long offset, long bytes) =>
         Cached.TryDequeue(out long cached) ? Math.Min(cached, bytes) : bytes;
 
-    public override FilePagePolicy FilePages { get; } = new(BytesLeast: 1_000, PeerQueueBytes: 20_000, OwnQueueBytes: 10_000);
+    public override FilePagePolicy FilePages { get; } = new(BytesMin: 1_000, PeerQueueBytes: 20_000, OwnQueueBytes: 10_000);
 
     private nint Called(string verb, int socket, byte[] bytes)
     {
@@ -203,7 +184,7 @@ internal sealed class ScriptedBackend : Backend
 
     public override unsafe ReadOnlySpan<Completion> Poll(long timeoutMs)
     {
-        if (_letsGo)
+        if (_cancelsAll)
         {
             foreach (OperationToken token in _outstanding.Keys)
             {
@@ -240,7 +221,7 @@ internal sealed class ScriptedBackend : Backend
         return completions.ToArray();
     }
 
-    /// <summary>Scribbles over it: who still looks there sees that it was somebody else's.</summary>
+    /// <summary>Scribbles over it: who still looks there sees that it was another's.</summary>
     public override unsafe void ReturnBuffer(ushort bufferId)
     {
         Assert.True(_lentBuffers.Remove(_buffers[bufferId]), "A receive buffer was returned twice.");

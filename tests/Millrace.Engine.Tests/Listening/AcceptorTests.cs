@@ -79,7 +79,7 @@ public class AcceptorTests
         await using Script script = await Script.StartAsync();
         var dealt = new List<int>();
         Acceptor acceptor = await script.Reactor.AskAsync(
-            () => script.Reactor.Acceptors.Add((int)listening.SafeHandle.DangerousGetHandle(), Core, (socket, _) => dealt.Add(socket)));
+            () => Acceptor.Start(script.Reactor, (int)listening.SafeHandle.DangerousGetHandle(), Core, (socket, _) => dealt.Add(socket)));
         Submission accept = await script.Kernel.ExpectAsync("accept");
         var clients = new List<Client>();
         for (int i = 0; i < 3; i++)
@@ -127,7 +127,7 @@ public class AcceptorTests
     }
 
     private static Task<Acceptor> ListenAsync(Script script) =>
-        script.Reactor.AskAsync(() => script.Reactor.Acceptors.Add(ListenSocket, Core, script.Reactor.Admission.Acquire));
+        script.Reactor.AskAsync(() => Acceptor.Start(script.Reactor, ListenSocket, Core, script.Reactor.Admission.Acquire));
 
     private static async Task StopAsync(Script script, Acceptor acceptor, Submission accept)
     {

@@ -61,9 +61,9 @@ public class ClosedListenerTests : EngineTest
     {
         await using Script script = await Script.StartAsync();
         var core = new ListenerContext(Script.Nowhere, Handlers.EchoAsync, filters: null);
-        Acceptor acceptor = await script.Reactor.AskAsync(() => script.Reactor.Acceptors.Add(7, core, script.Reactor.Admission.Acquire));
+        Acceptor acceptor = await script.Reactor.AskAsync(() => Acceptor.Start(script.Reactor, 7, core, script.Reactor.Admission.Acquire));
         await script.Kernel.ExpectAsync("accept");
-        await EndsInVain.StopAsync(script);
+        await AbandonedReactor.StopAsync(script);
         await acceptor.Stopped.Within();
     }
 

@@ -6,7 +6,7 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Listening;
 
-/// <summary>Sockets that somebody else has bound, and what a listener is told of its own.</summary>
+/// <summary>Sockets that another has bound, and what a listener is told of its own.</summary>
 public class SnapshotLeaseTests : EngineTest
 {
     [Theory]
@@ -17,7 +17,7 @@ public class SnapshotLeaseTests : EngineTest
         ReactorGroup group = await StartAsync(Options() with { Reactors = 2 });
         using var bound = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { Blocking = isBlocking };
         bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        // A second time, too: a service that is started anew gets the same socket.
+        // A second time, too: a service that is started again gets the same socket.
         for (int run = 0; run < 2; run++)
         {
             Listener listener = await group.AcquireAsync((int)bound.Handle, Handlers.EchoAsync).Within();

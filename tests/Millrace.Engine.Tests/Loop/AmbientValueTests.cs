@@ -89,7 +89,7 @@ public class AmbientValueTests
             await connection.Reactor.SwitchTo();
         });
 
-        // What comes while it is about to return has it run anew where it returns.
+        // What comes while it is about to return has it run again where it returns.
         script.Kernel.Deliver(receive, "x"u8.ToArray());
         await script.ConnectionsAsync();
         gate.SetResult();

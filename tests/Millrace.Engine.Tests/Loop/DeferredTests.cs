@@ -3,7 +3,7 @@ using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Loop;
 
-/// <summary>What is put off to the end of a turn.</summary>
+/// <summary>What is put off to the end of an iteration.</summary>
 public class DeferredTests
 {
     [Fact]
@@ -25,7 +25,7 @@ public class DeferredTests
                     {
                         foreach (Connection each in (List<Connection>)state!)
                         {
-                            each.Write("end of turn"u8);
+                            each.Write("end of iteration"u8);
                             each.Flush();
                         }
                     },
@@ -40,7 +40,7 @@ public class DeferredTests
             (one, 1, CompletionFlags.More, "x"u8.ToArray()),
             (other, 1, CompletionFlags.More, "x"u8.ToArray()));
         Submission[] sends = [await script.Kernel.ExpectAsync("send"), await script.Kernel.ExpectAsync("send")];
-        Assert.All(sends, static send => Assert.Equal("end of turn"u8, send.Bytes));
+        Assert.All(sends, static send => Assert.Equal("end of iteration"u8, send.Bytes));
         Assert.Equal(["read", "read", "deferred", "deferred"], seen);
 
         foreach (Submission send in sends)

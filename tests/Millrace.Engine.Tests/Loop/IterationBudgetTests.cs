@@ -5,7 +5,7 @@ using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Loop;
 
-/// <summary>How a turn is shared, on a clock that the test moves: who goes on when is known to the step.</summary>
+/// <summary>How an iteration is shared, on a clock that the test moves: who goes on when is known to the step.</summary>
 public class IterationBudgetTests
 {
     private static readonly long Microsecond = Stopwatch.Frequency / 1_000_000;
@@ -90,7 +90,7 @@ public class IterationBudgetTests
             (receive, 1, CompletionFlags.More, (byte[]?)[1]))]);
         await ended.Task.Within();
 
-        // A step is 10 us. Of the completions' millisecond each has a quarter, as three others wait, behind it or put off, and the step
+        // A step is 10 us. Of the completions' millisecond each has a quarter, as three others wait, after it or put off, and the step
         // before it first asks; the last has what is left.
         Assert.Equal(
             string.Concat(new string('a', 26), new string('b', 26), new string('c', 26), new string('d', 22)),
@@ -101,7 +101,7 @@ public class IterationBudgetTests
             string.Concat(new string('a', 26), new string('b', 26), new string('c', 26), new string('d', 22)),
             string.Concat(order.Skip(100).Take(100)));
 
-        // The visitor's bytes come while the first does its 60th step: it is served at the next turn's beginning, before those that were
+        // The visitor's bytes come while the first does its 60th step: it is served at the next iteration's beginning, before those that were
         // put off; without slices it would wait for 4,000 steps.
         Assert.Equal(300, order.IndexOf('v'));
         Assert.Equal((Busy * StepsEach) + 1, order.Count);

@@ -84,7 +84,7 @@ public class ReactorEndTests : EngineTest
         Task connect = script.Reactor.RunAsync(
             () => script.Reactor.ConnectAsync(Script.Nowhere, static connection => connection.ReadAsync().AsTask()));
         Submission asked = await script.Kernel.ExpectAsync("connect");
-        await EndsInVain.StopAsync(script);
+        await AbandonedReactor.StopAsync(script);
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => connect);
         Assert.Equal(0, SocketCalls.Close(asked.Socket));
     }
@@ -98,7 +98,7 @@ public class ReactorEndTests : EngineTest
             outcome.SetResult(await Record.ExceptionAsync(() => connection.ReadFileAsync(9, 0, 100).AsTask())));
         await script.Kernel.ExpectAsync("read");
         script.Kernel.Complete(receive, 0);
-        await EndsInVain.StopAsync(script);
+        await AbandonedReactor.StopAsync(script);
         Assert.Equal(Errno.ECANCELED, Assert.IsType<IOException>(await outcome.Task.Within()).HResult);
 
         // The kernel may still write: what it was given stays as it is, and is told of.

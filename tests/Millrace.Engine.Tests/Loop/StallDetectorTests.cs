@@ -1,16 +1,17 @@
 using System.Text;
+using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Engine.Diagnostics;
 
 namespace Millrace.Engine.Tests.Loop;
 
-/// <summary>What looks at a pulse say, by a clock of their own.</summary>
+/// <summary>What samples of a heartbeat show, by a scripted clock.</summary>
 public class StallDetectorTests
 {
-    private readonly StallDetector _tracker;
+    private readonly StallDetector _detector;
     private long _nowMs = 1_000;
     private ThreadSample _thread;
 
-    public StallDetectorTests() => _tracker = new StallDetector(() => _thread);
+    public StallDetectorTests() => _detector = new StallDetector(() => _thread);
 
     [Fact]
     public void A_callback_counts_from_its_second_check_on_by_the_clock()
@@ -19,12 +20,12 @@ public class StallDetectorTests
 
         Assert.Equal(Enumerable.Range(0, 23).Select(static i => (long)i * StallDetector.PeriodMs), seenMs);
         Assert.Equal(0, Check(beats: 4));
-        Assert.Equal(23 * StallDetector.PeriodMs, _tracker.DurationMs);
+        Assert.Equal(23 * StallDetector.PeriodMs, _detector.DurationMs);
         Assert.Equal(0, Check(beats: 6));
     }
 
     [Fact]
-    public void One_that_wants_a_processor_and_has_none_is_not_in_a_stall()
+    public void A_runnable_thread_without_a_processor_is_not_stalled()
     {
         _thread = new ThreadSample(IsRunnable: true, RanMs: 50);
         for (int i = 0; i < 1_000; i++)
@@ -34,12 +35,12 @@ public class StallDetectorTests
     }
 
     [Fact]
-    public void One_that_computes_is_in_a_stall_when_it_has_computed_for_so_long()
+    public void A_computing_thread_is_stalled_by_its_processor_time()
     {
         var seenMs = new List<long>();
         for (int i = 0; i < 60; i++)
         {
-            // It has every second look's processor, told in steps of 10 ms as the kernel does.
+            // It has a processor at every second sample, reported in steps of 10 ms as the kernel does.
             _thread = new ThreadSample(IsRunnable: true, RanMs: i / 4 * 10);
             seenMs.Add(Check(beats: 2));
         }
@@ -57,16 +58,16 @@ public class StallDetectorTests
             Check(beats: 2);
         }
 
-        Assert.Equal(10 * StallDetector.PeriodMs, _tracker.BlockedMs);
+        Assert.Equal(10 * StallDetector.PeriodMs, _detector.BlockedMs);
         _thread = new ThreadSample(IsRunnable: false, RanMs: 30);
         for (int i = 0; i < 30; i++)
         {
             Check(beats: 2);
         }
 
-        Assert.Equal(40 * StallDetector.PeriodMs, _tracker.BlockedMs);
+        Assert.Equal(40 * StallDetector.PeriodMs, _detector.BlockedMs);
         Check(beats: 4);
-        Assert.Equal(0, _tracker.BlockedMs);
+        Assert.Equal(0, _detector.BlockedMs);
     }
 
     [Fact]
@@ -75,27 +76,27 @@ public class StallDetectorTests
         long blockedMs = 0;
         for (int i = 0; i < 100; i++)
         {
-            // Three of ten looks find it waiting, each in another callback.
+            // Three of ten samples find it waiting, each in another callback.
             _thread = new ThreadSample(IsRunnable: i % 10 >= 3, RanMs: i);
             Assert.Equal(0, Check(beats: 2 + (2 * i)));
-            blockedMs += _tracker.BlockedSinceLastMs;
+            blockedMs += _detector.BlockedSinceLastMs;
         }
 
         Assert.Equal(30 * StallDetector.PeriodMs, blockedMs);
     }
 
     [Fact]
-    public void One_that_rests_or_is_not_known_is_not_blocked()
+    public void An_idle_or_unknown_thread_is_not_blocked()
     {
         _thread = new ThreadSample(IsRunnable: false, RanMs: 1);
         Check(beats: 1_001);
-        Assert.Equal(0, _tracker.BlockedSinceLastMs);
+        Assert.Equal(0, _detector.BlockedSinceLastMs);
         _thread = default;
         Check(beats: 1_002);
-        Assert.Equal(0, _tracker.BlockedSinceLastMs);
+        Assert.Equal(0, _detector.BlockedSinceLastMs);
         _thread = new ThreadSample(IsRunnable: false, RanMs: 1);
         Check(beats: 1_002);
-        Assert.Equal(StallDetector.PeriodMs, _tracker.BlockedSinceLastMs);
+        Assert.Equal(StallDetector.PeriodMs, _detector.BlockedSinceLastMs);
     }
 
     [Theory]
@@ -103,11 +104,11 @@ public class StallDetectorTests
     [InlineData("12 (a) S (b) S 1 12 12 0 -1 4194368 21 0 0 0 7 0 0 0 20 0 9 0", false, 70)]
     [InlineData("12 (cut", false, 0)]
     [InlineData("", false, 0)]
-    public void What_the_kernel_says_of_a_thread_is_read(string stat, bool isRunnable, long ranMs) =>
+    public void The_stat_file_of_a_thread_is_parsed(string stat, bool isRunnable, long ranMs) =>
         Assert.Equal(new ThreadSample(isRunnable, ranMs), ThreadInspector.Parse(Encoding.ASCII.GetBytes(stat)));
 
     [Fact]
-    public void One_that_gets_on_or_rests_is_never_in_a_stall()
+    public void A_reactor_that_progresses_or_idles_is_never_stalled()
     {
         for (int i = 0; i < 100; i++)
         {
@@ -117,7 +118,7 @@ public class StallDetectorTests
         for (int i = 0; i < 100; i++)
         {
             Assert.Equal(0, Check(beats: 1_001));
-            Assert.Equal(i > 0, _tracker.IsQuiet);
+            Assert.Equal(i > 0, _detector.IsQuiet);
         }
     }
 
@@ -130,18 +131,18 @@ public class StallDetectorTests
     }
 
     [Fact]
-    public void Looks_in_quick_succession_do_not_add_up()
+    public void Samples_in_quick_succession_do_not_add_up()
     {
         Check(beats: 2);
         for (int i = 0; i < 1_000; i++)
         {
-            _tracker.Sample(2, _nowMs);
-            Assert.Equal(0, _tracker.StalledMs);
+            _detector.Sample(2, _nowMs);
+            Assert.Equal(0, _detector.StalledMs);
         }
     }
 
     [Fact]
-    public void A_pulse_is_at_rest_between_rest_and_rise_whatever_beats()
+    public void A_heartbeat_is_waiting_between_the_begin_and_the_end_of_a_wait()
     {
         var heartbeat = new LoopHeartbeat();
         Assert.True(LoopHeartbeat.IsWaitingAt(heartbeat.Count));
@@ -160,31 +161,31 @@ public class StallDetectorTests
     }
 
     [Fact]
-    public async Task The_watch_dozes_until_a_reactor_rises_and_not_where_one_has()
+    public async Task The_watchdog_sleeps_until_a_reactor_becomes_active_and_not_if_one_is()
     {
-        using var wakeEvent = new WatchdogEvent();
-        wakeEvent.Sleep(static () => false);
+        using var watchdog = new StallWatchdog(new EngineLog(NullLogger.Instance));
+        watchdog.Sleep(static () => false);
 
-        using var looked = new ManualResetEventSlim();
-        Task doze = Task.Factory.StartNew(
-            () => wakeEvent.Sleep(() =>
+        using var hasChecked = new ManualResetEventSlim();
+        Task sleep = Task.Factory.StartNew(
+            () => watchdog.Sleep(() =>
             {
-                looked.Set();
+                hasChecked.Set();
                 return true;
             }),
             TestContext.Current.CancellationToken,
             TaskCreationOptions.LongRunning,
             TaskScheduler.Default);
-        Assert.True(looked.Wait(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken));
-        Assert.False(doze.IsCompleted);
-        wakeEvent.Signal();
-        await doze.WaitAsync(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken);
+        Assert.True(hasChecked.Wait(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken));
+        Assert.False(sleep.IsCompleted);
+        watchdog.Signal();
+        await sleep.WaitAsync(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken);
     }
 
     private long Check(long beats)
     {
         _nowMs += StallDetector.PeriodMs;
-        _tracker.Sample(beats, _nowMs);
-        return _tracker.StalledMs;
+        _detector.Sample(beats, _nowMs);
+        return _detector.StalledMs;
     }
 }

@@ -237,7 +237,7 @@ public unsafe class InputBufferTests
             }
         }
 
-        /// <summary>What was given back is somebody else's, who writes to it.</summary>
+        /// <summary>What was given back is another's, who writes to it.</summary>
         private void SpoilFreeBlocks()
         {
             foreach (int bytes in (int[])[BlockPools.SmallBytes, BlockPools.ResponseBytes, BlockPools.ChunkBytes])

@@ -40,7 +40,7 @@ public class TransferRateLimitTests
         Assert.InRange(EndOf(0, static second => Math.Min(second, 100)), 125_000, 165_000);
     }
 
-    /// <summary>Whenever it begins: bytes that came right behind a look are not the credit of another window.</summary>
+    /// <summary>Whenever it begins: bytes that came right after a look are not the credit of another window.</summary>
     [Theory]
     [InlineData(0)]
     [InlineData(BytesPerSecond)]

@@ -4,21 +4,15 @@ using Millrace.Simulation.Tests.Kernel;
 
 namespace Millrace.Simulation.Tests.Canaries;
 
-/// <summary>A reactor that takes every completion for its slot's present tenant's.</summary>
+/// <summary>A reactor that takes every completion for its slot's present connection's.</summary>
 internal sealed class IgnoresGenerations(SimulatedBackend kernel) : TamperedBackend(kernel)
 {
     private readonly Dictionary<int, uint> _present = [];
 
-    public override void SubmitReceive(OperationToken token, int socket)
+    public override void SubmitReceive(OperationToken token, int socket, bool once = false)
     {
         _present[token.Slot] = token.Generation;
-        base.SubmitReceive(token, socket);
-    }
-
-    public override void SubmitReceiveOnce(OperationToken token, int socket)
-    {
-        _present[token.Slot] = token.Generation;
-        base.SubmitReceiveOnce(token, socket);
+        base.SubmitReceive(token, socket, once);
     }
 
     protected override void Tamper(List<Completion> completions)

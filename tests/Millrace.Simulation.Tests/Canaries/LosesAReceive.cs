@@ -8,11 +8,11 @@ internal sealed class LosesAReceive(SimulatedBackend kernel) : TamperedBackend(k
 {
     private readonly HashSet<OperationToken> _ended = [];
 
-    public override void SubmitReceive(OperationToken token, int socket)
+    public override void SubmitReceive(OperationToken token, int socket, bool once = false)
     {
-        if (!_ended.Contains(token))
+        if (once || !_ended.Contains(token))
         {
-            base.SubmitReceive(token, socket);
+            base.SubmitReceive(token, socket, once);
         }
     }
 

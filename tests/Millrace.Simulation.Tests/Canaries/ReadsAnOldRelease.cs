@@ -5,7 +5,7 @@ using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Canaries;
 
-/// <summary>A site that, once it is deployed anew, answers with the bytes of another release under the head of the present one.</summary>
+/// <summary>A site that, once it is deployed again, answers with the bytes of another release under the head of the present one.</summary>
 internal sealed unsafe class ReadsAnOldRelease(SimulatedBackend kernel) : TamperedBackend(kernel)
 {
     private const string Release = "/release-";

@@ -1,6 +1,5 @@
 using Millrace.Engine.Backends;
 using Millrace.Interop;
-using Millrace.Interop.Sockets;
 using Millrace.Simulation.Tests.Kernel;
 
 namespace Millrace.Simulation.Tests.Canaries;
@@ -9,22 +8,16 @@ namespace Millrace.Simulation.Tests.Canaries;
 /// A reactor that takes a send for ended when it asks for its end, and lends its memory to the next connection while the kernel still
 /// reads it. (The socket is closed when the send has really ended, as the kernel keeps it open for that.)
 /// </summary>
-internal sealed unsafe class RecyclesWithSendInFlight(SimulatedBackend kernel) : TamperedBackend(kernel)
+internal sealed class RecyclesWithSendInFlight(SimulatedBackend kernel) : TamperedBackend(kernel)
 {
     private readonly Dictionary<OperationToken, int> _sockets = [];
     private readonly Dictionary<OperationToken, bool> _abandoned = [];
     private readonly List<OperationToken> _forged = [];
 
-    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
+    public override void SubmitSend(OperationToken token, int socket, in SendRequest send)
     {
         _sockets[token] = socket;
-        base.SubmitSend(token, socket, data, bytes);
-    }
-
-    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
-    {
-        _sockets[token] = socket;
-        base.SubmitSendMessage(token, socket, message);
+        base.SubmitSend(token, socket, send);
     }
 
     public override void SubmitCancel(OperationToken target)

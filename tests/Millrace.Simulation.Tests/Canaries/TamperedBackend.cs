@@ -25,23 +25,13 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
     public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
         kernel.SubmitConnect(token, socket, address, bytes);
 
-    public override void SubmitReceive(OperationToken token, int socket) => kernel.SubmitReceive(token, socket);
+    public override void SubmitReceive(OperationToken token, int socket, bool once = false) => kernel.SubmitReceive(token, socket, once);
 
-    public override void SubmitReceiveOnce(OperationToken token, int socket) => kernel.SubmitReceiveOnce(token, socket);
-
-    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        kernel.SubmitSend(token, socket, data, bytes);
-
-    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        kernel.SubmitSendMessage(token, socket, message);
+    public override void SubmitSend(OperationToken token, int socket, in SendRequest send) => kernel.SubmitSend(token, socket, send);
 
     public override void SubmitAwaitRoom(OperationToken token, int socket) => kernel.SubmitAwaitRoom(token, socket);
 
-    public override void SubmitResult(OperationToken token, int result) => kernel.SubmitResult(token, result);
-
-    public override nint SendBeforeMore(int socket, MessageHeader* message) => kernel.SendBeforeMore(socket, message);
-
-    public override nint SendNow(int socket, MessageHeader* message) => kernel.SendNow(socket, message);
+    public override nint SendNow(int socket, MessageHeader* message, bool hasMore = false) => kernel.SendNow(socket, message, hasMore);
 
     public override FilePagePolicy FilePages => kernel.FilePages;
 
@@ -83,7 +73,7 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override long SendProgress(int socket) => kernel.SendProgress(socket);
 
-    /// <summary>Changes the completions of a turn.</summary>
+    /// <summary>Changes the completions of an iteration.</summary>
     protected abstract void Tamper(List<Completion> completions);
 
     protected override void Dispose(bool disposing) => kernel.Dispose();

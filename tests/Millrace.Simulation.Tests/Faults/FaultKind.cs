@@ -60,8 +60,8 @@ internal enum FaultKind
     /// <summary>A completion comes later than its operation ended.</summary>
     Delayed,
 
-    /// <summary>A completion under the token of a connection that is gone, its slot perhaps let anew.</summary>
-    Straggling,
+    /// <summary>A completion under the token of a connection that is gone, its slot perhaps let again.</summary>
+    LateCompletion,
 
     /// <summary>The completion queue is not drained for a while, and then all of it is there at once.</summary>
     Overflowed,
@@ -81,10 +81,10 @@ internal enum FaultKind
     /// <summary>A connection is accepted by one reactor and served by another.</summary>
     Dealt,
 
-    /// <summary>The site is deployed anew while it is served.</summary>
+    /// <summary>The site is deployed again while it is served.</summary>
     Deployed,
 
-    /// <summary>A stage between socket and handler throws, or cannot be had.</summary>
+    /// <summary>A filter between socket and handler throws, or cannot be had.</summary>
     FilterFailed,
 
     /// <summary>More connections than the limit allows.</summary>
@@ -99,7 +99,7 @@ internal enum FaultKind
     /// <summary>Requests are sent before the earlier ones are answered.</summary>
     Pipelines,
 
-    /// <summary>The peer's end is announced behind its last request.</summary>
+    /// <summary>The peer's end is announced after its last request.</summary>
     HalfCloses,
 
     /// <summary>The peer stops reading.</summary>

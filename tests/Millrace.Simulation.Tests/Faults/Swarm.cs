@@ -8,16 +8,16 @@ namespace Millrace.Simulation.Tests.Faults;
 /// </summary>
 internal sealed class Swarm
 {
-    private readonly int[] _ratesPerMille = new int[FaultTally.Kinds];
+    private readonly int[] _ratesPerMille = new int[FaultCounts.Kinds];
 
-    public Swarm(Dice dice)
+    public Swarm(SeededRandom random)
     {
         // Of a hundred runs a few have none: what they find needs none. In half of the rest a fault is rarer than not.
-        int subsetPerMille = dice.Pick<int>(0, 100, 250, 500, 500, 750);
+        int subsetPerMille = random.Pick<int>(0, 100, 250, 500, 500, 750);
         for (int kind = 0; kind < _ratesPerMille.Length; kind++)
         {
-            bool isDrawn = dice.Chance(subsetPerMille);
-            int rate = dice.Pick<int>(5, 20, 60, 200);
+            bool isDrawn = random.Chance(subsetPerMille);
+            int rate = random.Pick<int>(5, 20, 60, 200);
             _ratesPerMille[kind] = isDrawn ? rate : 0;
         }
     }
@@ -25,9 +25,9 @@ internal sealed class Swarm
     /// <summary>Whether the fault is in the run's subset.</summary>
     public bool Has(FaultKind kind) => _ratesPerMille[(int)kind] > 0;
 
-    public bool Strikes(FaultKind kind, Dice dice)
+    public bool Strikes(FaultKind kind, SeededRandom random)
     {
         int rate = _ratesPerMille[(int)kind];
-        return rate > 0 && dice.Chance(rate);
+        return rate > 0 && random.Chance(rate);
     }
 }

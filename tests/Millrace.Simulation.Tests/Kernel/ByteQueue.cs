@@ -15,7 +15,7 @@ internal sealed class ByteQueue(int capacity)
 
     public ReadOnlySpan<byte> Bytes => _bytes.AsSpan(_start, Count);
 
-    /// <summary>Room to write to behind what is there; counted by <see cref="Append(int)"/>.</summary>
+    /// <summary>Room to write to after what is there; counted by <see cref="Append(int)"/>.</summary>
     public Span<byte> Reserve(int count)
     {
         if (_bytes.Length - _end < count)

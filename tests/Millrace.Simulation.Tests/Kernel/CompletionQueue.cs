@@ -35,7 +35,7 @@ internal sealed class CompletionQueue(World world, ReceiveSlab slab)
         else if (world.Strikes(FaultKind.Delayed, operation.Connection) && !(completion.HasBuffer && slab.IsEmpty))
         {
             (operation.Held ??= new Queue<Completion>()).Enqueue(completion);
-            world.Agenda.In(world.Dice.Between(1, world.Shape.DelayMs), new Release(this, operation), 0);
+            world.EventQueue.In(world.Random.Between(1, world.Shape.DelayMs), new Release(this, operation), 0);
         }
         else
         {
@@ -46,9 +46,9 @@ internal sealed class CompletionQueue(World world, ReceiveSlab slab)
     /// <summary>The reactor does not come to take for a while, and the kernel queues up what overflows.</summary>
     public void MayOverflow()
     {
-        if (_nextHoldAtMs <= world.NowMs && world.Strikes(FaultKind.Overflowed, Trace.Nobody))
+        if (_nextHoldAtMs <= world.NowMs && world.Strikes(FaultKind.Overflowed, Trace.NoConnection))
         {
-            int holdMs = world.Dice.Between(1, world.Shape.HoldMs);
+            int holdMs = world.Random.Between(1, world.Shape.HoldMs);
             _heldUntilMs = world.NowMs + holdMs;
 
             // Seldom enough that a reactor that is held up again and again still comes forward.
@@ -61,7 +61,7 @@ internal sealed class CompletionQueue(World world, ReceiveSlab slab)
         int index = 0;
         if (_ready.Count > 1 && world.Strikes(FaultKind.Reordered, Trace.Kernel))
         {
-            index = world.Dice.Below(_ready.Count);
+            index = world.Random.Below(_ready.Count);
             OperationToken token = _ready[index].Completion.Token;
             index = _ready.FindIndex(other => other.Completion.Token == token);
         }
@@ -73,7 +73,7 @@ internal sealed class CompletionQueue(World world, ReceiveSlab slab)
 
     private sealed class Release(CompletionQueue queue, Operation operation) : IScheduled
     {
-        public void Act(int errand)
+        public void Act(int eventId)
         {
             while (operation.Held!.TryDequeue(out Completion completion))
             {

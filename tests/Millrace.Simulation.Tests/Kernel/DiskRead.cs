@@ -16,15 +16,15 @@ internal sealed class DiskRead(World world, SimulatedBackend kernel, Operation o
         int takesMs = world.Latency();
         if (world.Strikes(FaultKind.SlowDisk, operation.Connection))
         {
-            takesMs = world.Dice.Pick<int>(500, 5_000, 20_000, 60_000);
+            takesMs = world.Random.Pick<int>(500, 5_000, 20_000, 60_000);
             operation.Socket?.BeSlowFor(takesMs);
             world.Disk.BeSlowFor(takesMs);
         }
 
-        world.Agenda.In(takesMs, new DiskRead(world, kernel, operation), 0);
+        world.EventQueue.In(takesMs, new DiskRead(world, kernel, operation), 0);
     }
 
-    public void Act(int errand)
+    public void Act(int eventId)
     {
         if (operation.IsFinished || kernel.IsClosed)
         {
@@ -60,14 +60,14 @@ internal sealed class DiskRead(World world, SimulatedBackend kernel, Operation o
         {
             operation.Socket?.Excuse();
             world.Disk.NoteFailure();
-            destination[..world.Dice.Below(destination.Length + 1)].Fill(Rubbish);
+            destination[..world.Random.Below(destination.Length + 1)].Fill(Rubbish);
             return isBroken ? -Errno.EIO : -Errno.ENOMEM;
         }
 
         if (world.Strikes(FaultKind.ShortFileRead, connection))
         {
             destination[^1] = Rubbish;
-            destination = destination[..world.Dice.Between(1, destination.Length)];
+            destination = destination[..world.Random.Between(1, destination.Length)];
         }
 
         return world.Disk.Read(operation.File, destination, operation.Offset);

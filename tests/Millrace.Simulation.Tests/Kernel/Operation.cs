@@ -31,9 +31,6 @@ internal sealed unsafe class Operation(OperationToken token, SimulatedSocket? so
     /// <summary>How many of them were sent.</summary>
     public long Transferred { get; private set; }
 
-    /// <summary>It tells what calls came to.</summary>
-    public bool IsOfCall { get; init; }
-
     /// <summary>It sends nothing: it ends when the socket takes something.</summary>
     public bool AwaitsRoom { get; init; }
 

@@ -38,7 +38,7 @@ internal sealed unsafe class ReceiveSlab : IDisposable
     /// <summary>Any of the free buffers; there must be one.</summary>
     public Span<byte> Lend(int connection, out ushort id)
     {
-        int index = _world.Dice.Below(_free.Count);
+        int index = _world.Random.Below(_free.Count);
         id = _free[index];
         _free[index] = _free[^1];
         _free.RemoveAt(_free.Count - 1);
@@ -58,7 +58,7 @@ internal sealed unsafe class ReceiveSlab : IDisposable
     {
         if (!_isLent[id])
         {
-            _world.Fail(Trace.Nobody, $"Receive buffer {id} was returned that the kernel has.");
+            _world.Fail(Trace.NoConnection, $"Receive buffer {id} was returned that the kernel has.");
             return;
         }
 

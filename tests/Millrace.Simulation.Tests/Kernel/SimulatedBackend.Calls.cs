@@ -10,10 +10,16 @@ namespace Millrace.Simulation.Tests.Kernel;
 internal sealed unsafe partial class SimulatedBackend
 {
     /// <summary>Little enough for the files there are.</summary>
-    public override FilePagePolicy FilePages { get; } = new(BytesLeast: 50_000, PeerQueueBytes: 20_000, OwnQueueBytes: 270_000);
+    public override FilePagePolicy FilePages { get; } = new(BytesMin: 50_000, PeerQueueBytes: 20_000, OwnQueueBytes: 270_000);
 
-    public override nint SendBeforeMore(int socket, MessageHeader* message)
+    /// <summary>A call with nothing to follow is another thread's: a run would not be the same twice.</summary>
+    public override nint SendNow(int socket, MessageHeader* message, bool hasMore = false)
     {
+        if (!hasMore)
+        {
+            throw new NotSupportedException("The simulation has one thread.");
+        }
+
         using var all = new MemoryStream();
         foreach (IoVector part in new ReadOnlySpan<IoVector>(message->Vectors, (int)message->VectorCount))
         {
@@ -31,11 +37,7 @@ internal sealed unsafe partial class SimulatedBackend
     }
 
     public override long CachedBytes(int file, long offset, long bytes) =>
-        _world.Strikes(FaultKind.ColdFile, Trace.Kernel) ? _world.Dice.Below((int)bytes) : bytes;
-
-    /// <summary>A call of another thread's: a run would not be the same twice.</summary>
-    public override nint SendNow(int socket, MessageHeader* message) =>
-        throw new NotSupportedException("The simulation has one thread.");
+        _world.Strikes(FaultKind.ColdFile, Trace.Kernel) ? _world.Random.Below((int)bytes) : bytes;
 
     private int SendAtOnce(int socket, ReadOnlySpan<byte> bytes) =>
         At(socket) is SimulatedSocket connection ? connection.SendAtOnce(bytes) : -Errno.EBADF;

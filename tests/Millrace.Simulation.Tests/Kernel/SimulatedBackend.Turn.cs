@@ -18,7 +18,7 @@ internal sealed unsafe partial class SimulatedBackend
     {
         if (!_hasBegun)
         {
-            _simulation.Conductor.Arrive(this);
+            _simulation.ReactorSequencer.Arrive(this);
             _hasBegun = true;
         }
 
@@ -42,8 +42,8 @@ internal sealed unsafe partial class SimulatedBackend
 
         _queue.MayOverflow();
         _untilMs = timeoutMs < 0 ? long.MaxValue : _world.NowMs + timeoutMs;
-        _batch = _world.Dice.Between(1, _completions.Length);
-        _simulation.Conductor.Wait(this);
+        _batch = _world.Random.Between(1, _completions.Length);
+        _simulation.ReactorSequencer.Wait(this);
         _isWoken = false;
         return _world.HasFailed ? LetGo() : Deliver();
     }
@@ -77,8 +77,8 @@ internal sealed unsafe partial class SimulatedBackend
             if (operation is null)
             {
                 SimulatedSocket? socket = _operations.GetValueOrDefault(cancelTarget)?.Socket;
-                _world.Trace.Note(socket?.Number ?? Trace.Nobody, TraceEvent.Cancels, (long)cancelTarget.Kind);
-                _world.Agenda.In(_world.Latency(), new Cancellation(this, cancelTarget), 0);
+                _world.Trace.Note(socket?.Number ?? Trace.NoConnection, TraceEvent.Cancels, (long)cancelTarget.Kind);
+                _world.EventQueue.In(_world.Latency(), new Cancellation(this, cancelTarget), 0);
             }
             else if (operation.IsRead)
             {
@@ -107,7 +107,7 @@ internal sealed unsafe partial class SimulatedBackend
         _lastIterationMs = _world.NowMs;
         if (_iterationsOfThisMs > IterationsPerMsMax)
         {
-            _world.Fail(Trace.Nobody, "The reactor spins: it turns and turns, and time stands still.");
+            _world.Fail(Trace.NoConnection, "The reactor spins: it turns and turns, and time stands still.");
         }
     }
 
@@ -116,7 +116,7 @@ internal sealed unsafe partial class SimulatedBackend
         int count = 0;
         if (_queue.Count > 0)
         {
-            _simulation.Conductor.NoteDelivery();
+            _simulation.ReactorSequencer.NoteDelivery();
         }
 
         while (count < _completions.Length && _queue.ReadyAtMs <= _world.NowMs)
@@ -174,7 +174,7 @@ internal sealed unsafe partial class SimulatedBackend
             _simulation.HoldForGood("after it failed");
         }
 
-        _world.Agenda.AdvanceTo(_world.NowMs + 10);
+        _world.EventQueue.AdvanceTo(_world.NowMs + 10);
         Completion[] all = [.. _operations.Keys.Select(static token => new Completion { Token = token, Result = -Errno.ECANCELED })];
         _operations.Clear();
         return all;

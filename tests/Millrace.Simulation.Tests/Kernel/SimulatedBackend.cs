@@ -1,7 +1,6 @@
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
-using Millrace.Interop.Sockets;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Runs;
 
@@ -19,7 +18,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     private readonly Completion[] _completions;
     private readonly List<(Operation? Operation, OperationToken CancelTarget)> _submitted = [];
     private readonly Dictionary<OperationToken, Operation> _operations = [];
-    private readonly Dictionary<int, SimulatedSocket> _tenants = [];
+    private readonly Dictionary<int, SimulatedSocket> _connections = [];
     private readonly DescriptorTable _descriptors;
     private bool _isWoken;
     private bool _hasBegun;
@@ -53,7 +52,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public SimulationRun Simulation => _simulation;
 
-    /// <summary>The ring is closed: what is still on the agenda finds no server, and no memory of it.</summary>
+    /// <summary>The ring is closed: what is still on the eventQueue finds no server, and no memory of it.</summary>
     public bool IsClosed { get; private set; }
 
     /// <summary>Operations whose terminal completion the reactor has not seen.</summary>
@@ -63,48 +62,46 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (At(listenSocket) is not SimulatedListener)
         {
-            _world.Fail(Trace.Nobody, $"An accept was submitted for {listenSocket}, which is no listener.");
+            _world.Fail(Trace.NoConnection, $"An accept was submitted for {listenSocket}, which is no listener.");
         }
 
         Submit(new Operation(token, null) { Target = listenSocket });
     }
 
     public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
-        _world.Fail(Trace.Nobody, $"A connect was submitted for {socket}: a server has nobody to connect to.");
+        _world.Fail(Trace.NoConnection, $"A connect was submitted for {socket}: a server has nobody to connect to.");
 
-    public override void SubmitReceive(OperationToken token, int socket) => SubmitReceive(token, socket, once: false);
-
-    public override void SubmitReceiveOnce(OperationToken token, int socket) => SubmitReceive(token, socket, once: true);
-
-    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes)
+    public override void SubmitReceive(OperationToken token, int socket, bool once = false)
     {
-        var operation = new Operation(token, TenantOf(token, socket)) { Target = socket };
-        operation.HandOver(data, bytes);
-        Submit(operation);
+        if (At(socket) is SimulatedSocket)
+        {
+            Seat(token.Slot, socket);
+        }
+
+        Submit(new Operation(token, ConnectionOf(token, socket)) { Target = socket, IsOnce = once });
     }
 
-    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message)
+    public override void SubmitSend(OperationToken token, int socket, in SendRequest send)
     {
-        var operation = new Operation(token, TenantOf(token, socket)) { Target = socket };
-        operation.HandOver(message);
+        var operation = new Operation(token, ConnectionOf(token, socket)) { Target = socket };
+        if (send.Message is null)
+        {
+            operation.HandOver(send.Data, send.Bytes);
+        }
+        else
+        {
+            operation.HandOver(send.Message);
+        }
+
         Submit(operation);
     }
 
     public override void SubmitAwaitRoom(OperationToken token, int socket) =>
-        Submit(new Operation(token, TenantOf(token, socket)) { Target = socket, AwaitsRoom = true });
-
-    public override void SubmitResult(OperationToken token, int result)
-    {
-        var operation = new Operation(token, _tenants.GetValueOrDefault(token.Slot)) { IsOfCall = true };
-        if (TryAdd(operation))
-        {
-            Post(operation, result);
-        }
-    }
+        Submit(new Operation(token, ConnectionOf(token, socket)) { Target = socket, AwaitsRoom = true });
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {
-        var operation = new Operation(token, token.Kind == OperationKind.FileRead ? _tenants.GetValueOrDefault(token.Slot) : null);
+        var operation = new Operation(token, token.Kind == OperationKind.FileRead ? _connections.GetValueOrDefault(token.Slot) : null);
         operation.HandOver(file, destination, bytes, offset);
         Submit(operation);
     }
@@ -137,7 +134,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
                 Close(connection);
                 break;
             default:
-                _world.Fail(Trace.Nobody, $"Descriptor {socket} was closed, which is not open.");
+                _world.Fail(Trace.NoConnection, $"Descriptor {socket} was closed, which is not open.");
                 return;
         }
 
@@ -173,14 +170,14 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     /// <summary>A connection has a slot now: told by its first receive, or by its handler where the receive waits for a buffer.</summary>
     public SimulatedSocket Seat(int slot, int socket)
     {
-        var tenant = (SimulatedSocket)At(socket)!;
-        tenant.BeTaken(this);
-        _tenants[slot] = tenant;
-        return tenant;
+        var connection = (SimulatedSocket)At(socket)!;
+        connection.BeTaken(this);
+        _connections[slot] = connection;
+        return connection;
     }
 
     /// <summary>The connection that has a slot now.</summary>
-    public SimulatedSocket TenantOf(int slot) => _tenants[slot];
+    public SimulatedSocket ConnectionOf(int slot) => _connections[slot];
 
     /// <summary>Gives a listener its descriptor.</summary>
     public int Open(SimulatedListener listener) => listener.Descriptor = _descriptors.Add(listener);
@@ -209,10 +206,10 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         Flags = more ? CompletionFlags.More : CompletionFlags.None,
     });
 
-    public void PostStraggler(Operation operation, in Completion completion)
+    public void PostLateCompletion(Operation operation, in Completion completion)
     {
-        _world.Trace.Note(Trace.Nobody, TraceEvent.Straggles, (long)operation.Kind, completion.Result);
-        _world.Count(FaultKind.Straggling, Trace.Nobody);
+        _world.Trace.Note(Trace.NoConnection, TraceEvent.Straggles, (long)operation.Kind, completion.Result);
+        _world.Count(FaultKind.LateCompletion, Trace.NoConnection);
         _queue.PostNow(operation, completion);
     }
 
@@ -237,40 +234,30 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     {
         if (_operations.Count > 0)
         {
-            _world.Fail(Trace.Nobody, $"The ring is closed with {_operations.Count} operations in flight.");
+            _world.Fail(Trace.NoConnection, $"The ring is closed with {_operations.Count} operations in flight.");
         }
 
-        // Of stragglers, for one: what was never brought need not be returned.
+        // Of late completions, for one: what was never brought need not be returned.
         int lent = Slab.Lent - _queue.BuffersWaiting;
         if (lent > 0 && !_world.HasFailed)
         {
-            _world.Fail(Trace.Nobody, $"{lent} receive buffers were not returned.");
+            _world.Fail(Trace.NoConnection, $"{lent} receive buffers were not returned.");
         }
 
         IsClosed = true;
         Slab.Dispose();
-        _simulation.Conductor.Leave(this);
-    }
-
-    private void SubmitReceive(OperationToken token, int socket, bool once)
-    {
-        if (At(socket) is SimulatedSocket)
-        {
-            Seat(token.Slot, socket);
-        }
-
-        Submit(new Operation(token, TenantOf(token, socket)) { Target = socket, IsOnce = once });
+        _simulation.ReactorSequencer.Leave(this);
     }
 
     private object? At(int descriptor) => _descriptors.At(descriptor);
 
     /// <summary>The connection that an operation is for; its slot and its socket must mean the same one.</summary>
-    private SimulatedSocket? TenantOf(OperationToken token, int socket)
+    private SimulatedSocket? ConnectionOf(OperationToken token, int socket)
     {
         var connection = At(socket) as SimulatedSocket;
-        if (connection is null || _tenants.GetValueOrDefault(token.Slot) != connection)
+        if (connection is null || _connections.GetValueOrDefault(token.Slot) != connection)
         {
-            _world.Fail(connection?.Number ?? Trace.Nobody, $"A {token.Kind} of slot {token.Slot} was submitted for descriptor {socket}, which is not its own.");
+            _world.Fail(connection?.Number ?? Trace.NoConnection, $"A {token.Kind} of slot {token.Slot} was submitted for descriptor {socket}, which is not its own.");
         }
 
         return connection;
@@ -335,9 +322,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         {
             _simulation.OnShed(connection);
         }
-        else if (_world.Swarm.Strikes(FaultKind.Straggling, _world.Dice))
+        else if (_world.Swarm.Strikes(FaultKind.LateCompletion, _world.Random))
         {
-            _simulation.SendStraggler(this, _tenants.First(tenant => tenant.Value == connection).Key);
+            _simulation.SendLateCompletion(this, _connections.First(slot => slot.Value == connection).Key);
         }
 
         connection.CloseByServer();
@@ -345,6 +332,6 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     private sealed class Cancellation(SimulatedBackend kernel, OperationToken target) : IScheduled
     {
-        public void Act(int errand) => kernel.Cancel(target);
+        public void Act(int eventId) => kernel.Cancel(target);
     }
 }

@@ -72,7 +72,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
         }
         else
         {
-            world.Fail(Trace.Nobody, $"The descriptor {descriptor} of a file was closed, which is not open.");
+            world.Fail(Trace.NoConnection, $"The descriptor {descriptor} of a file was closed, which is not open.");
         }
     }
 
@@ -81,7 +81,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
     {
         if (descriptor >= FirstDescriptor && !_opened.ContainsKey(descriptor))
         {
-            world.Fail(Trace.Nobody, "A file is read whose descriptor was closed.");
+            world.Fail(Trace.NoConnection, "A file is read whose descriptor was closed.");
             return -Errno.EBADF;
         }
 
@@ -110,7 +110,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
         }
     }
 
-    /// <summary>What the run has left open is closed behind it.</summary>
+    /// <summary>What the run has left open is closed after it.</summary>
     public void CloseAll()
     {
         foreach (int real in _opened.Values)
@@ -135,7 +135,7 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
 
     private void Shrink(FileState state)
     {
-        FileState shrunk = state with { Size = world.Dice.Below((int)state.Size), ModifiedAtNs = state.ModifiedAtNs + 1_000_000 };
+        FileState shrunk = state with { Size = world.Random.Below((int)state.Size), ModifiedAtNs = state.ModifiedAtNs + 1_000_000 };
         _shrunk[state.Inode] = shrunk;
         _sizes.Add(shrunk.Size);
     }
@@ -148,6 +148,6 @@ internal sealed class SimulatedDisk(World world) : AssetFiles
         }
 
         _refusedAtMs = world.NowMs;
-        return -world.Dice.Pick(errors);
+        return -world.Random.Pick(errors);
     }
 }

@@ -39,7 +39,7 @@ internal sealed class SimulatedListener(World world, SimulatedBackend kernel) : 
         Schedule();
     }
 
-    public void Act(int errand)
+    public void Act(int eventId)
     {
         _isDue = false;
         Step();
@@ -92,7 +92,7 @@ internal sealed class SimulatedListener(World world, SimulatedBackend kernel) : 
         if (_accept is not null && !_isDue)
         {
             _isDue = true;
-            world.Agenda.In(world.Latency(), this, 0);
+            world.EventQueue.In(world.Latency(), this, 0);
         }
     }
 
@@ -117,7 +117,7 @@ internal sealed class SimulatedListener(World world, SimulatedBackend kernel) : 
     private int DrawError()
     {
         int error = _backlog.Count == 0 || world.NowMs < _nextErrorAtMs ? 0
-            : world.Strikes(FaultKind.NoDescriptors, Trace.Kernel) ? world.Dice.Pick<int>(-Errno.EMFILE, -Errno.ENFILE)
+            : world.Strikes(FaultKind.NoDescriptors, Trace.Kernel) ? world.Random.Pick<int>(-Errno.EMFILE, -Errno.ENFILE)
             : world.Strikes(FaultKind.NoMemory, Trace.Kernel) ? -Errno.ENOMEM
             : world.Strikes(FaultKind.NoBufferSpace, Trace.Kernel) ? -Errno.ENOBUFS
             : world.Strikes(FaultKind.Interrupted, Trace.Kernel) ? -Errno.EINTR

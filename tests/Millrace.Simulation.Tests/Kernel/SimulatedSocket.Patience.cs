@@ -51,9 +51,9 @@ internal sealed partial class SimulatedSocket
         CountedClient = Client;
         address.Clear();
         bool isIPv4 = Client % 2 == 0;
-        bool isMapped = isIPv4 && _world.Dice.Chance(500);
+        bool isMapped = isIPv4 && _world.Random.Chance(500);
         BitConverter.TryWriteBytes(address, (ushort)(isIPv4 && !isMapped ? AddressFamilyNumber.InterNetwork : AddressFamilyNumber.InterNetworkV6));
-        BitConverter.TryWriteBytes(address[2..], (ushort)_world.Dice.Below(65_536));
+        BitConverter.TryWriteBytes(address[2..], (ushort)_world.Random.Below(65_536));
         Span<byte> ip = address[8..24];
         if (isIPv4)
         {
@@ -68,7 +68,7 @@ internal sealed partial class SimulatedSocket
         else
         {
             (ip[0], ip[1], ip[7]) = (0x20, 0x01, (byte)Client);
-            BitConverter.TryWriteBytes(ip[8..], _world.Dice.Next());
+            BitConverter.TryWriteBytes(ip[8..], _world.Random.Next());
         }
 
         return isIPv4 && !isMapped ? 16 : 28;
@@ -100,12 +100,16 @@ internal sealed partial class SimulatedSocket
     /// <summary>The server has seen the end of a send.</summary>
     public void OnSendReturned(Operation send)
     {
-        bool isWhole = send.IsOfCall ? _callWasWhole : send.Transferred == send.Bytes && !send.AwaitsRoom;
-        if (isWhole)
+        if (send.Transferred == send.Bytes && !send.AwaitsRoom)
         {
-            _credit.Pause(_world.NowMs);
-            _mostCredit.Pause(_world.NowMs);
+            OnSendEnded();
         }
+    }
+
+    private void OnSendEnded()
+    {
+        _credit.Pause(_world.NowMs);
+        _mostCredit.Pause(_world.NowMs);
     }
 
     private void OnSendSubmitted()
@@ -115,7 +119,7 @@ internal sealed partial class SimulatedSocket
         if (!_stallIsWatched)
         {
             _stallIsWatched = true;
-            _world.Agenda.In(SilenceMs + 1, this, StallErrand);
+            _world.EventQueue.In(SilenceMs + 1, this, StallEvent);
         }
     }
 
@@ -128,7 +132,7 @@ internal sealed partial class SimulatedSocket
         _mostCredit.Take(_world.NowMs, count, inPauseOfNoTime: true);
     }
 
-    /// <summary>Neither the time before the server's first look is counted, a quarter of the window, nor that behind its last.</summary>
+    /// <summary>Neither the time before the server's first look is counted, a quarter of the window, nor that after its last.</summary>
     private double UnseenMs => _mostCredit.WindowMs / 2;
 
     private Credit NewCredit() => new(_world.Shape.Limits.WriteStall, _world.Shape.Limits.WriteBytesPerSecond);
@@ -163,6 +167,6 @@ internal sealed partial class SimulatedSocket
         }
 
         long nextMs = Math.Min(SilenceMs - silentMs, (long)_mostCredit.WindowMs / 4);
-        _world.Agenda.In(Math.Max(1, nextMs + 1), this, StallErrand);
+        _world.EventQueue.In(Math.Max(1, nextMs + 1), this, StallEvent);
     }
 }

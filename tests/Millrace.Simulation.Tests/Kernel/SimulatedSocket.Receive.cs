@@ -11,7 +11,7 @@ internal sealed partial class SimulatedSocket
         if (_receive is not null && !_receiveIsDue)
         {
             _receiveIsDue = true;
-            _world.Agenda.In(_world.Latency(), this, ReceiveErrand);
+            _world.EventQueue.In(_world.Latency(), this, ReceiveEvent);
         }
     }
 
@@ -51,7 +51,7 @@ internal sealed partial class SimulatedSocket
         _receiveErrorsInARow = 0;
         Span<byte> buffer = _kernel.Slab.Lend(Number, out ushort id);
         int count = Math.Min(buffer.Length, Uplink.Count);
-        count = _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
+        count = _world.Strikes(FaultKind.Fragmented, Number) ? _world.Random.Between(1, count) : count;
         Uplink.Bytes[..count].CopyTo(buffer);
         Uplink.Consume(count);
         ReceivedBytes += count;
@@ -74,7 +74,7 @@ internal sealed partial class SimulatedSocket
         if (_lackedBufferAtMs == _world.NowMs)
         {
             _receiveIsDue = true;
-            _world.Agenda.In(1, this, ReceiveErrand);
+            _world.EventQueue.In(1, this, ReceiveEvent);
             return;
         }
 

@@ -6,18 +6,14 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// <content>The send that the server has in flight, and its faults.</content>
 internal sealed partial class SimulatedSocket
 {
-    /// <summary>The last call has sent all that it was given.</summary>
-    private bool _callWasWhole;
-
     /// <summary>A call that sends what there is room for: the count, or an error.</summary>
     public int SendAtOnce(ReadOnlySpan<byte> bytes)
     {
-        _callWasWhole = false;
         OnSendSubmitted();
         _peer.OnServerSends();
         if (IsDead)
         {
-            return _world.Dice.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET;
+            return _world.Random.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET;
         }
 
         if (DrawSendError() is int error and not 0)
@@ -26,7 +22,7 @@ internal sealed partial class SimulatedSocket
         }
 
         int count = Math.Min(Downlink.Room, bytes.Length);
-        count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
+        count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Random.Between(1, count) : count;
         if (count == 0)
         {
             return -Errno.EAGAIN;
@@ -34,7 +30,11 @@ internal sealed partial class SimulatedSocket
 
         bytes[..count].CopyTo(Downlink.Reserve(count));
         NoteSent(count);
-        _callWasWhole = count == bytes.Length;
+        if (count == bytes.Length)
+        {
+            OnSendEnded();
+        }
+
         return count;
     }
 
@@ -43,7 +43,7 @@ internal sealed partial class SimulatedSocket
         if (_send is not null && !_sendIsDue)
         {
             _sendIsDue = true;
-            _world.Agenda.In(_world.Latency(), this, SendErrand);
+            _world.EventQueue.In(_world.Latency(), this, SendEvent);
         }
     }
 
@@ -63,7 +63,7 @@ internal sealed partial class SimulatedSocket
         }
         else if (IsDead)
         {
-            FinishSend(_world.Dice.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET);
+            FinishSend(_world.Random.Chance(500) ? -Errno.EPIPE : -Errno.ECONNRESET);
         }
         else if (DrawSendError() is int error and not 0)
         {
@@ -79,7 +79,7 @@ internal sealed partial class SimulatedSocket
     {
         Operation send = _send!;
         int count = (int)Math.Min(Downlink.Room, send.Bytes - send.Transferred);
-        count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Dice.Between(1, count) : count;
+        count = count > 1 && _world.Strikes(FaultKind.Fragmented, Number) ? _world.Random.Between(1, count) : count;
         if (count > 0)
         {
             send.Transfer(Downlink.Reserve(count));

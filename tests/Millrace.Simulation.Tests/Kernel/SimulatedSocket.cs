@@ -11,10 +11,10 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// </summary>
 internal sealed partial class SimulatedSocket : IScheduled
 {
-    private const int ReceiveErrand = 0;
-    private const int SendErrand = 1;
-    private const int StallErrand = 2;
-    private const int LingerErrand = 3;
+    private const int ReceiveEvent = 0;
+    private const int SendEvent = 1;
+    private const int StallEvent = 2;
+    private const int LingerEvent = 3;
 
     /// <summary>What the kernel queues of a peer that sends to a server that does not receive.</summary>
     private const int UplinkBytes = 8 * 1024;
@@ -97,22 +97,22 @@ internal sealed partial class SimulatedSocket : IScheduled
     /// <summary>Bytes that the server received.</summary>
     public long ReceivedBytes { get; private set; }
 
-    public void Act(int errand)
+    public void Act(int eventId)
     {
-        switch (errand)
+        switch (eventId)
         {
-            case ReceiveErrand:
+            case ReceiveEvent:
                 _receiveIsDue = false;
                 StepReceive();
                 break;
-            case SendErrand:
+            case SendEvent:
                 _sendIsDue = false;
                 StepSend();
                 break;
-            case StallErrand:
+            case StallEvent:
                 CheckStall();
                 break;
-            case LingerErrand:
+            case LingerEvent:
                 CheckLinger();
                 break;
         }
@@ -202,7 +202,7 @@ internal sealed partial class SimulatedSocket : IScheduled
         DownlinkEnded = true;
         _unacknowledgedAtEnd = UnacknowledgedBytes;
         _shutDownAtMs = _world.NowMs;
-        _world.Agenda.In((long)_world.Shape.Limits.Linger.TotalMilliseconds + _world.Shape.SlackMs, this, LingerErrand);
+        _world.EventQueue.In((long)_world.Shape.Limits.Linger.TotalMilliseconds + _world.Shape.SlackMs, this, LingerEvent);
         _peer.Kick();
     }
 
@@ -290,7 +290,7 @@ internal sealed partial class SimulatedSocket : IScheduled
 
         if (_world.NowMs <= _world.WithJumps(0))
         {
-            _world.Agenda.At(_world.WithJumps(0) + 1, this, LingerErrand);
+            _world.EventQueue.At(_world.WithJumps(0) + 1, this, LingerEvent);
         }
         else
         {

@@ -12,12 +12,12 @@ internal sealed class EchoPeer : Peer
     private int _sent;
     private int _received;
 
-    public EchoPeer(World world, SimulationRun run, int number, Temper temper, SimulatedListener listener)
-        : base(world, run, number, temper)
+    public EchoPeer(World world, SimulationRun run, int number, PeerBehaviour behaviour, SimulatedListener listener)
+        : base(world, run, number, behaviour)
     {
         _listener = listener;
         int pieceBytes = Math.Min(world.Shape.SendPieceBytes, world.Shape.GrainBytes);
-        _bytes = Marker.Of(number + 1)[..world.Dice.Between(1, Math.Min(200 * pieceBytes, 300_000))];
+        _bytes = Marker.Of(number + 1)[..world.Random.Between(1, Math.Min(200 * pieceBytes, 300_000))];
     }
 
     protected override ReadOnlySpan<byte> Outgoing => _bytes.Span[_sent..];
@@ -60,7 +60,7 @@ internal sealed class EchoPeer : Peer
     protected override void OnSentAll()
     {
         // An echo has no deadline for its peer: who would only wait has to say that it was all.
-        if (Temper is Temper.NeverReads)
+        if (PeerBehaviour is PeerBehaviour.NeverReads)
         {
             EndOutput();
         }

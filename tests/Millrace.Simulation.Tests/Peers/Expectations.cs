@@ -16,7 +16,7 @@ internal sealed class Expectations(World world, SimulationRun run)
     /// <summary>The answer for a file, which may be lost, or cut off.</summary>
     private Response OfFile(Response expected, byte[] content, long beganAtMs, ReadOnlySpan<byte> head)
     {
-        if (world.Disk.HasRefusedSince(beganAtMs) && ExchangeDeck.Lost(head, expected.BringsContent) is { } lost)
+        if (world.Disk.HasRefusedSince(beganAtMs) && ExchangeGenerator.Lost(head, expected.BringsContent) is { } lost)
         {
             return lost with { Ends = expected.Ends };
         }

@@ -4,7 +4,7 @@ using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Peers;
 
-/// <summary>As <see cref="EchoPeer"/>, to a server behind stages: frames within frames, and a last word of each.</summary>
+/// <summary>As <see cref="EchoPeer"/>, to a server after stages: frames within frames, and a last word of each.</summary>
 internal sealed class FramedPeer : Peer
 {
     private readonly SimulatedListener _listener;
@@ -15,12 +15,12 @@ internal sealed class FramedPeer : Peer
     private int _received;
     private bool _hadLastWord;
 
-    public FramedPeer(World world, SimulationRun run, int number, Temper temper, SimulatedListener listener)
-        : base(world, run, number, temper)
+    public FramedPeer(World world, SimulationRun run, int number, PeerBehaviour behaviour, SimulatedListener listener)
+        : base(world, run, number, behaviour)
     {
         _listener = listener;
         int pieceBytes = Math.Min(world.Shape.SendPieceBytes, world.Shape.GrainBytes);
-        _plain = Marker.Of(number + 1)[..world.Dice.Between(1, Math.Min(100 * pieceBytes, 20_000))];
+        _plain = Marker.Of(number + 1)[..world.Random.Between(1, Math.Min(100 * pieceBytes, 20_000))];
         _wire = _plain.ToArray();
         _pending = [.. ToyFilter.Masks.Select(static _ => new List<byte>())];
 
@@ -77,7 +77,7 @@ internal sealed class FramedPeer : Peer
 
     protected override void OnSentAll()
     {
-        if (Temper is Temper.NeverReads)
+        if (PeerBehaviour is PeerBehaviour.NeverReads)
         {
             EndOutput();
         }

@@ -36,36 +36,36 @@ internal sealed class HttpPeer : Peer
     private long _lastRequestBegunAtMs;
     private long _requestBeforeAtMs = long.MaxValue;
 
-    public HttpPeer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck, PeerSeal? seal)
-        : base(world, run, number, temper, seal)
+    public HttpPeer(World world, SimulationRun run, int number, PeerBehaviour behaviour, ExchangeGenerator exchanges, PeerSeal? seal)
+        : base(world, run, number, behaviour, seal)
     {
         _expectations = new Expectations(world, run);
-        int count = world.Dice.Between(1, world.Dice.Pick<int>(1, 4, 10));
+        int count = world.Random.Between(1, world.Random.Pick<int>(1, 4, 10));
         for (int i = 0; i < count; i++)
         {
-            _exchanges.Add(deck.Draw(number, i));
+            _exchanges.Add(exchanges.Draw(number, i));
         }
 
-        switch (temper)
+        switch (behaviour)
         {
-            case Temper.Trickles:
-                _exchanges.Add(ExchangeDeck.Trickled());
+            case PeerBehaviour.Trickles:
+                _exchanges.Add(ExchangeGenerator.Trickled());
                 break;
-            case Temper.StallsBody:
-                _exchanges.Add(ExchangeDeck.Stalled());
+            case PeerBehaviour.StallsBody:
+                _exchanges.Add(ExchangeGenerator.Stalled());
                 break;
-            case Temper.Floods:
+            case PeerBehaviour.Floods:
                 _exchanges.AddRange(Enumerable.Repeat(_exchanges[0], FloodExchanges));
                 break;
-            case Temper.Polite when world.Dice.Chance(300):
-                _exchanges.Add(deck.DrawLast());
+            case PeerBehaviour.Polite when world.Random.Chance(300):
+                _exchanges.Add(exchanges.DrawLast());
                 break;
         }
 
-        _pipelined = temper == Temper.Floods ? int.MaxValue : 1;
-        if (world.Swarm.Has(FaultKind.Pipelines) && temper != Temper.Floods)
+        _pipelined = behaviour == PeerBehaviour.Floods ? int.MaxValue : 1;
+        if (world.Swarm.Has(FaultKind.Pipelines) && behaviour != PeerBehaviour.Floods)
         {
-            _pipelined = world.Dice.Between(1, 8);
+            _pipelined = world.Random.Between(1, 8);
             world.Count(FaultKind.Pipelines, number);
         }
 
@@ -119,13 +119,13 @@ internal sealed class HttpPeer : Peer
 
     protected override SimulatedListener Listener => IsSealed ? Run.SealedListener : Run.HttpListener;
 
-    private bool IsTrickling => Temper == Temper.Trickles && _sending == _exchanges.Count - 1;
+    private bool IsTrickling => PeerBehaviour == PeerBehaviour.Trickles && _sending == _exchanges.Count - 1;
 
     /// <summary>The server must not end an idle connection before that.</summary>
-    protected override long EarliestEndMs => Temper switch
+    protected override long EarliestEndMs => PeerBehaviour switch
     {
-        Temper.Stays => _lastRequestAtMs + (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds,
-        Temper.StallsBody =>
+        PeerBehaviour.Stays => _lastRequestAtMs + (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds,
+        PeerBehaviour.StallsBody =>
             _lastRequestBegunAtMs + (long)Sooner(World.Shape.HttpLimits.Body, World.Shape.HttpLimits.ReceiveStall).TotalMilliseconds,
         _ => 0,
     };
@@ -163,7 +163,7 @@ internal sealed class HttpPeer : Peer
         }
 
         // A server that stops has said its last word to this one, and drops what still comes.
-        // What comes behind a last answer, that of a failing disk say, is received to be dropped.
+        // What comes after a last answer, that of a failing disk say, is received to be dropped.
         if (Socket.ReceivedBytes > FloodBytesMax && !World.IsStopping && !Socket.MayBreak)
         {
             Fail(string.Create(CultureInfo.InvariantCulture, $"The server took {Socket.ReceivedBytes} bytes of one who reads no answers, where {FloodBytesMax} are the most."));
@@ -210,7 +210,7 @@ internal sealed class HttpPeer : Peer
             long answered = shape.HttpLimits.UnsentBytesMax + shape.ResponseBytesMax + (4L * shape.GrainBytes);
 
             // A request is at most three times its answer.
-            return Temper == Temper.Floods ? received + (3 * answered) : long.MaxValue;
+            return PeerBehaviour == PeerBehaviour.Floods ? received + (3 * answered) : long.MaxValue;
         }
     }
 
@@ -273,17 +273,17 @@ internal sealed class HttpPeer : Peer
         Response expected = _exchanges[_answered].Response;
         if (Socket.Admission == AdmissionResult.Refused)
         {
-            expected = ExchangeDeck.Refused(expected);
+            expected = ExchangeGenerator.Refused(expected);
         }
         else if (head.StartsWith("HTTP/1.1 408 "u8) && expected.Status != 408 && Socket.MayBreak)
         {
             // The clock has leapt while a head was on its way.
-            expected = ExchangeDeck.Trickled().Response;
+            expected = ExchangeGenerator.Trickled().Response;
         }
         else if (head.StartsWith("HTTP/1.1 500 "u8) && Socket.MayBreak)
         {
             // The disk failed before anything of the answer had gone out.
-            expected = ExchangeDeck.Unreadable;
+            expected = ExchangeGenerator.Unreadable;
         }
         else
         {
@@ -354,11 +354,11 @@ internal sealed class HttpPeer : Peer
             return;
         }
 
-        if (Temper == Temper.Stays)
+        if (PeerBehaviour == PeerBehaviour.Stays)
         {
             ExpectEnd(World.Shape.HttpLimits.KeepAlive, "the deadline for a next request");
         }
-        else if (Temper == Temper.StallsBody)
+        else if (PeerBehaviour == PeerBehaviour.StallsBody)
         {
             ExpectEnd(BodyDeadline, "the deadline for a body");
         }

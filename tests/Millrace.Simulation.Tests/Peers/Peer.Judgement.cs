@@ -33,7 +33,7 @@ internal abstract partial class Peer
         _nextDeadlineMs = (long)nextDeadline.TotalMilliseconds;
         _endsByMs = World.NowMs + (long)within.TotalMilliseconds + World.Shape.SlackMs;
         _endsBy = deadline;
-        World.Agenda.At(_endsByMs + 1, this, EndErrand);
+        World.EventQueue.At(_endsByMs + 1, this, EndEvent);
     }
 
     private void JudgeEnd()
@@ -82,11 +82,11 @@ internal abstract partial class Peer
         long dueMs = World.WithJumps(Math.Max(_movedAtMs, SlowUntilMs) + World.Shape.SlackMs);
         if (!IsOwed || !IsEager)
         {
-            World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
+            World.EventQueue.In(World.Shape.SlackMs, this, WatchEvent);
         }
         else if (World.NowMs <= dueMs)
         {
-            World.Agenda.At(dueMs + 1, this, WatchErrand);
+            World.EventQueue.At(dueMs + 1, this, WatchEvent);
         }
         else
         {
@@ -101,7 +101,7 @@ internal abstract partial class Peer
         long dueMs = World.WithJumps(Math.Max(_endsByMs, Math.Max(nextMs, _movedAtMs + RestMs) + World.Shape.SlackMs));
         if (World.NowMs <= dueMs)
         {
-            World.Agenda.At(dueMs + 1, this, EndErrand);
+            World.EventQueue.At(dueMs + 1, this, EndEvent);
         }
         else if (!_sawEnd)
         {
@@ -116,7 +116,7 @@ internal abstract partial class Peer
         long dueMs = Math.Max(Math.Max(_activeAtMs, SlowUntilMs), World.JumpedAtMs) + UnreadMs;
         if (World.NowMs <= dueMs)
         {
-            World.Agenda.At(dueMs + 1, this, UnreadErrand);
+            World.EventQueue.At(dueMs + 1, this, UnreadEvent);
         }
         else if (!Socket.IsClosed)
         {

@@ -8,7 +8,7 @@ internal abstract partial class Peer
     private int _sealedBytes;
     private bool _isEnding;
 
-    /// <summary>Whether it speaks to a server behind <see cref="SealFilter"/>.</summary>
+    /// <summary>Whether it speaks to a server after <see cref="SealFilter"/>.</summary>
     protected bool IsSealed => seal is not null;
 
     private bool HasToSeal =>
@@ -77,7 +77,7 @@ internal abstract partial class Peer
         }
         else if (seal.IsOpen && Outgoing.Length > 0)
         {
-            _sealedBytes = World.Dice.Between(1, Math.Min(Outgoing.Length, PeerSeal.RecordBytesMax));
+            _sealedBytes = World.Random.Between(1, Math.Min(Outgoing.Length, PeerSeal.RecordBytesMax));
             seal.Add(Outgoing[.._sealedBytes]);
         }
     }

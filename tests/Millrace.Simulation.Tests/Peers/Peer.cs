@@ -7,26 +7,26 @@ namespace Millrace.Simulation.Tests.Peers;
 /// The other end of one connection: sends in pieces, reads in pieces, checks every byte, and judges how the connection ended. What it is
 /// sent has to be whole and its own, or the connection must have ended for a reason that it knows.
 /// </summary>
-internal abstract partial class Peer(World world, SimulationRun run, int number, Temper temper, PeerSeal? seal = null) : IScheduled
+internal abstract partial class Peer(World world, SimulationRun run, int number, PeerBehaviour behaviour, PeerSeal? seal = null) : IScheduled
 {
-    private const int ConnectErrand = 0;
-    private const int StepErrand = 1;
-    private const int WatchErrand = 2;
-    private const int QuitErrand = 3;
-    private const int EndErrand = 4;
-    private const int UnreadErrand = 5;
-    private const int VanishErrand = 6;
+    private const int ConnectEvent = 0;
+    private const int StepEvent = 1;
+    private const int WatchEvent = 2;
+    private const int QuitEvent = 3;
+    private const int EndEvent = 4;
+    private const int UnreadEvent = 5;
+    private const int VanishEvent = 6;
 
-    private readonly int _sendPiece = world.Dice.Between(1, world.Shape.SendPieceBytes);
-    private readonly int _readPiece = world.Dice.Between(1, 2 * world.Shape.GrainBytes);
-    private readonly int _readsBytes = temper switch
+    private readonly int _sendPiece = world.Random.Between(1, world.Shape.SendPieceBytes);
+    private readonly int _readPiece = world.Random.Between(1, 2 * world.Shape.GrainBytes);
+    private readonly int _readsBytes = behaviour switch
     {
-        Temper.NeverReads => world.Dice.Below(2_000),
-        Temper.Floods => 0,
+        PeerBehaviour.NeverReads => world.Random.Below(2_000),
+        PeerBehaviour.Floods => 0,
         _ => int.MaxValue,
     };
 
-    private readonly SlowReading? _slowly = temper == Temper.ReadsSlowly ? new SlowReading(world) : null;
+    private readonly SlowReading? _slowly = behaviour == PeerBehaviour.ReadsSlowly ? new SlowReading(world) : null;
     private bool _stepIsDue;
     private bool _isVanished;
     private bool _hasEnded;
@@ -42,7 +42,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     public int Number { get; } = number;
 
     /// <summary>Whose connection it is, one of several perhaps.</summary>
-    public int Client { get; } = world.Dice.Below(world.Shape.Clients);
+    public int Client { get; } = world.Random.Below(world.Shape.Clients);
 
     public bool IsDone { get; private set; }
 
@@ -53,7 +53,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     protected SimulationRun Run { get; } = run;
 
-    protected Temper Temper { get; } = temper;
+    protected PeerBehaviour PeerBehaviour { get; } = behaviour;
 
     protected SimulatedSocket Socket { get; private set; } = null!;
 
@@ -100,37 +100,37 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     protected abstract SimulatedListener Listener { get; }
 
-    public void Begin(int afterMs) => World.Agenda.In(afterMs, this, ConnectErrand);
+    public void Begin(int afterMs) => World.EventQueue.In(afterMs, this, ConnectEvent);
 
-    public void Act(int errand)
+    public void Act(int eventId)
     {
         if (IsDone)
         {
             return;
         }
 
-        switch (errand)
+        switch (eventId)
         {
-            case ConnectErrand:
+            case ConnectEvent:
                 Connect();
                 break;
-            case StepErrand:
+            case StepEvent:
                 _stepIsDue = false;
                 Step();
                 break;
-            case WatchErrand:
+            case WatchEvent:
                 WatchProgress();
                 break;
-            case QuitErrand:
+            case QuitEvent:
                 Quit();
                 break;
-            case EndErrand:
+            case EndEvent:
                 CheckEnd();
                 break;
-            case UnreadErrand:
+            case UnreadEvent:
                 CheckUnread();
                 break;
-            case VanishErrand:
+            case VanishEvent:
                 Vanish();
                 break;
         }
@@ -143,7 +143,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         if (!IsDone && !_stepIsDue)
         {
             _stepIsDue = true;
-            World.Agenda.In(World.Shape.PaceMs == 0 ? 0 : World.Dice.Between(1, World.Shape.PaceMs), this, StepErrand);
+            World.EventQueue.In(World.Shape.PaceMs == 0 ? 0 : World.Random.Between(1, World.Shape.PaceMs), this, StepEvent);
         }
     }
 
@@ -174,12 +174,12 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     protected void Fail(string what) => World.Fail(Number, what);
 
     /// <summary>Looks again after so long.</summary>
-    protected void KickIn(int ms) => World.Agenda.In(ms, this, StepErrand);
+    protected void KickIn(int ms) => World.EventQueue.In(ms, this, StepEvent);
 
-    /// <summary>Called when everything is sent: what a temper does then.</summary>
+    /// <summary>Called when everything is sent: what a behaviour does then.</summary>
     protected virtual void OnSentAll()
     {
-        if (Temper == Temper.HalfCloses)
+        if (PeerBehaviour == PeerBehaviour.HalfCloses)
         {
             EndOutput();
         }
@@ -200,11 +200,11 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void Connect()
     {
-        Socket = new SimulatedSocket(World, Run.Kernel, this, World.Dice.Between(World.Shape.GrainBytes, 4 * World.Shape.GrainBytes))
+        Socket = new SimulatedSocket(World, Run.Kernel, this, World.Random.Between(World.Shape.GrainBytes, 4 * World.Shape.GrainBytes))
         {
             MayBeRefused = Listener.TellsRefused,
         };
-        World.Trace.Note(Number, TraceEvent.Connects, (int)Temper);
+        World.Trace.Note(Number, TraceEvent.Connects, (int)PeerBehaviour);
         if (!Listener.TryConnect(Socket))
         {
             End();
@@ -212,15 +212,15 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         }
 
         NoteProgress();
-        World.Agenda.In(World.Shape.SlackMs, this, WatchErrand);
-        if (Temper is Temper.Resets or Temper.Leaves)
+        World.EventQueue.In(World.Shape.SlackMs, this, WatchEvent);
+        if (PeerBehaviour is PeerBehaviour.Resets or PeerBehaviour.Leaves)
         {
-            World.Agenda.In(World.Dice.Below(World.Dice.Pick<int>(5, 100, 2_000)), this, QuitErrand);
+            World.EventQueue.In(World.Random.Below(World.Random.Pick<int>(5, 100, 2_000)), this, QuitEvent);
         }
 
-        if (Temper == Temper.Vanishes)
+        if (PeerBehaviour == PeerBehaviour.Vanishes)
         {
-            World.Agenda.In(World.Dice.Below(World.Dice.Pick<int>(5, 100, 2_000, 20_000)), this, VanishErrand);
+            World.EventQueue.In(World.Random.Below(World.Random.Pick<int>(5, 100, 2_000, 20_000)), this, VanishEvent);
         }
 
         if (_readsBytes == 0)
@@ -329,19 +329,19 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         if (_nextCheckMs <= World.NowMs)
         {
             _nextCheckMs = Math.Max(atMs, World.NowMs + 1);
-            World.Agenda.At(_nextCheckMs, this, StepErrand);
+            World.EventQueue.At(_nextCheckMs, this, StepEvent);
         }
     }
 
     private void StopReading()
     {
         Socket.Excuse();
-        World.Agenda.In(UnreadMs, this, UnreadErrand);
+        World.EventQueue.In(UnreadMs, this, UnreadEvent);
     }
 
     private void OnReceivedAll()
     {
-        if (Temper is Temper.Polite or Temper.ReadsSlowly or Temper.Resets or Temper.Leaves && !WasReportedOfEnd)
+        if (PeerBehaviour is PeerBehaviour.Polite or PeerBehaviour.ReadsSlowly or PeerBehaviour.Resets or PeerBehaviour.Leaves && !WasReportedOfEnd)
         {
             Close();
         }
@@ -349,7 +349,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void Quit()
     {
-        if (Temper == Temper.Resets || Socket.Downlink.Count > 0)
+        if (PeerBehaviour == PeerBehaviour.Resets || Socket.Downlink.Count > 0)
         {
             Socket.ResetByPeer();
             IsGone = true;
@@ -366,7 +366,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     {
         World.Trace.Note(Number, TraceEvent.PeerVanishes);
         _isVanished = true;
-        IsGone = World.Dice.Chance(300);
+        IsGone = World.Random.Chance(300);
         if (HasDeadlines)
         {
             StopReading();

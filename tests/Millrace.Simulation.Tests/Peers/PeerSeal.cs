@@ -15,9 +15,9 @@ internal sealed class PeerSeal
     private byte[] _wire;
     private int _sent;
 
-    public PeerSeal(Dice dice)
+    public PeerSeal(SeededRandom random)
     {
-        _own = dice.Next();
+        _own = random.Next();
         byte[] hello = new byte[sizeof(ulong)];
         BinaryPrimitives.WriteUInt64LittleEndian(hello, _own);
         _wire = Seal.Open.Write(SealRecord.Hello, hello);

@@ -27,7 +27,7 @@ internal sealed record Response(int Status)
     /// <summary>A 304 names no length.</summary>
     public bool NamesLength { get; init; } = true;
 
-    /// <summary>Whether the connection ends behind it.</summary>
+    /// <summary>Whether the connection ends after it.</summary>
     public bool Ends { get; init; }
 
     public long ContentBytes => Content.Sum(static piece => (long)piece.Length);

@@ -15,8 +15,8 @@ internal sealed class SlowReading
     {
         _world = world;
         int stallMs = (int)world.Shape.Limits.WriteStall.TotalMilliseconds;
-        _pauseMs = world.Dice.Pick<int>(100, 1_000, stallMs / 10, stallMs / 3, stallMs * 9 / 10);
-        int perCent = world.Dice.Pick<int>(10, 50, 90, 110, 150, 500);
+        _pauseMs = world.Random.Pick<int>(100, 1_000, stallMs / 10, stallMs / 3, stallMs * 9 / 10);
+        int perCent = world.Random.Pick<int>(10, 50, 90, 110, 150, 500);
         long pieceBytes = (long)Math.Max(500, world.Shape.Limits.WriteBytesPerSecond) * perCent * _pauseMs / 100_000;
         _leftBytes = _pieceBytes = (int)Math.Clamp(pieceBytes, 1, 10_000_000);
     }

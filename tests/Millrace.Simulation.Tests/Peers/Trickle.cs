@@ -18,8 +18,8 @@ internal sealed class Trickle
         _world = world;
         _credit = new Credit(world.Shape.HttpLimits.ReceiveStall, world.Shape.HttpLimits.ReceiveBytesPerSecond);
         int headMs = (int)world.Shape.HttpLimits.Head.TotalMilliseconds;
-        PauseMs = world.Dice.Pick<int>(50, 300, headMs / 12, headMs / 3);
-        int perCent = world.Dice.Pick<int>(0, 50, 90, 120);
+        PauseMs = world.Random.Pick<int>(50, 300, headMs / 12, headMs / 3);
+        int perCent = world.Random.Pick<int>(0, 50, 90, 120);
         PieceBytes = Math.Max(1, world.Shape.HttpLimits.ReceiveBytesPerSecond * perCent * PauseMs / 100_000);
     }
 

@@ -10,7 +10,7 @@ namespace Millrace.Simulation.Tests.Runs;
 internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
 {
     private readonly Lock _gate = new();
-    private readonly FaultTally _tally = new();
+    private readonly FaultCounts _counts = new();
     private readonly Stopwatch _watch = new();
     private ulong _nextSeed;
 
@@ -41,7 +41,7 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
         $"""
          {Runs:N0} runs (seeds up to {_nextSeed - 1}), {Connections:N0} connections in {_watch.Elapsed.TotalSeconds:F1} s, {Runs / _watch.Elapsed.TotalSeconds:N0} runs/s
          Faults injected:
-         {_tally}{Violations.Count} violations
+         {_counts}{Violations.Count} violations
          """);
 
     private void Work(TimeSpan most, long connections, long runsMin)
@@ -72,7 +72,7 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
     {
         Runs++;
         Connections += report.Connections;
-        _tally.Add(report.Tally);
+        _counts.Add(report.FaultCounts);
         if (report.Violation is not null)
         {
             Violations.Add(report.Violation);

@@ -58,8 +58,8 @@ internal static class ConnectionAudit
             return null;
         }
 
-        int[] buckets = ConnectionState.Buckets(connection.Reactor.Timers);
-        bool isScheduled = connection.Slot < buckets.Length && buckets[connection.Slot] >= 0;
+        int[] index = ConnectionState.Index(connection.Reactor.Timers);
+        bool isScheduled = connection.Slot < index.Length && index[connection.Slot] >= 0;
         return isScheduled && connection.Timers.TimerMs <= deadlineMs ? null : "its next deadline has no timer";
     }
 
@@ -72,7 +72,7 @@ internal static class ConnectionAudit
             || (!connection.Sender.IsIdle && connection.Timers.IsSendDelayed)
             || ConnectionState.Flushes(connection.Reactor.Loop).Contains(connection);
         // Of a read into its own memory only the handler knows whose it is.
-        bool mayBeReadingFiles = connection.Reactor.Operations.Count > 0;
+        bool mayBeReadingFiles = connection.Reactor.Operations.Count > connection.Reactor.Acceptors.Length;
         bool isReading = connection.Reader.IsWaitingOrIdle;
         if (!connection.Sender.IsIdle && !isSending)
         {

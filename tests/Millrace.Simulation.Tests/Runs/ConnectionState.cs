@@ -13,6 +13,6 @@ internal static class ConnectionState
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_flushes")]
     public static extern ref List<Connection> Flushes(ReactorLoop loop);
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_bucket")]
-    public static extern ref int[] Buckets(TimerWheel wheel);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_index")]
+    public static extern ref int[] Index(TimerQueue timers);
 }

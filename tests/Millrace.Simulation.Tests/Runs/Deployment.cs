@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.Simulation.Tests.Runs;
 
 /// <summary>
-/// A site that is deployed anew while it is served: a link that leads to one release and then to another, and a catalogue that is told. One
+/// A site that is deployed again while it is served: a link that leads to one release and then to another, and a catalogue that is told. One
 /// of a run's own. Which release a request may be answered from follows from when.
 /// </summary>
 internal sealed class Deployment
@@ -24,7 +24,7 @@ internal sealed class Deployment
         _releases = releases;
         _link = releases.LinkOf(Interlocked.Increment(ref Last));
         PointTo(0);
-        Way = world.Dice.Below(SimulatedReleases.Ways);
+        Way = world.Random.Below(SimulatedReleases.Ways);
         Site = Site.Open(SimulatedReleases.OptionsOf(Way, _link), NullLoggerFactory.Instance);
     }
 
@@ -36,10 +36,10 @@ internal sealed class Deployment
 
     public Site Site { get; }
 
-    /// <summary>The link leads to another release, and the catalogue is read anew.</summary>
+    /// <summary>The link leads to another release, and the catalogue is read again.</summary>
     public void Deploy()
     {
-        int next = (_history[^1].Release + _world.Dice.Between(1, SimulatedReleases.Count - 1)) % SimulatedReleases.Count;
+        int next = (_history[^1].Release + _world.Random.Between(1, SimulatedReleases.Count - 1)) % SimulatedReleases.Count;
         PointTo(next);
         Site.Catalog.Reload();
     }
@@ -60,7 +60,7 @@ internal sealed class Deployment
         (long Bytes, long Descriptors) held = (Site.Catalog.InMemoryBytesHeld, Site.Catalog.DescriptorsHeld);
         if (!isFreed || held != default)
         {
-            _world.Fail(Trace.Nobody, $"Snapshots were not given back; they hold {held}.");
+            _world.Fail(Trace.NoConnection, $"Snapshots were not given back; they hold {held}.");
         }
 
         File.Delete(_link);

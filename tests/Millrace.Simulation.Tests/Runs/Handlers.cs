@@ -21,7 +21,7 @@ internal static class Handlers
         }
     }
 
-    /// <summary>The same over pipes, and slow to consume: a part at a time stays behind and is looked at again.</summary>
+    /// <summary>The same over pipes, and slow to consume: a part at a time stays after and is looked at again.</summary>
     public static async Task EchoByPipeAsync(Connection connection)
     {
         IDuplexPipe pipe = connection.AsDuplexPipe();

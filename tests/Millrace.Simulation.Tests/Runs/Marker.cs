@@ -14,11 +14,11 @@ internal static class Marker
 
     private static byte[] MakeNoise()
     {
-        var dice = new Dice(20_240_506);
+        var random = new SeededRandom(20_240_506);
         byte[] noise = new byte[Bytes];
         for (int i = 0; i < noise.Length; i++)
         {
-            noise[i] = (byte)dice.Next();
+            noise[i] = (byte)random.Next();
         }
 
         return noise;

@@ -15,18 +15,18 @@ internal sealed class ReactorWatch(World world, SimulationRun simulation) : ILog
         switch (eventId.Id)
         {
             case ReactorFailed:
-                world.Fail(Trace.Nobody, $"The reactor failed: {exception}");
+                world.Fail(Trace.NoConnection, $"The reactor failed: {exception}");
 
                 // What comes next would end the process, and with it all other runs.
                 simulation.HoldForGood("its reactor having failed");
                 break;
             case ConnectionsLeft:
-                world.Fail(Trace.Nobody, $"{formatter(state, exception)}");
-                simulation.Conductor.Leave(simulation.Conductor.Current);
+                world.Fail(Trace.NoConnection, $"{formatter(state, exception)}");
+                simulation.ReactorSequencer.Leave(simulation.ReactorSequencer.Current);
                 break;
             // An EIO reaches the handler as this exception, and ends its connection; the other one is what was planted.
             case HandlerFailed when exception is not (IOException or PlantedException):
-                world.Fail(Trace.Nobody, $"{formatter(state, exception)} {exception}");
+                world.Fail(Trace.NoConnection, $"{formatter(state, exception)} {exception}");
                 break;
         }
     }

@@ -10,47 +10,47 @@ internal sealed class RunShape
     /// <summary>What an answer may take at most, in pieces: a run of one-byte pieces asks for small files.</summary>
     private const int PiecesPerResponse = 400;
 
-    public RunShape(Dice dice, Swarm swarm)
+    public RunShape(SeededRandom random, Swarm swarm)
     {
-        Connections = dice.Between(1, dice.Pick<int>(3, 16, 48));
-        ArrivalSpanMs = dice.Pick<int>(0, 20, 500, 5_000);
-        GrainBytes = dice.Pick<int>(1, 7, 100, 1_500, 16_384, 200_000);
+        Connections = random.Between(1, random.Pick<int>(3, 16, 48));
+        ArrivalSpanMs = random.Pick<int>(0, 20, 500, 5_000);
+        GrainBytes = random.Pick<int>(1, 7, 100, 1_500, 16_384, 200_000);
         ResponseBytesMax = Math.Max(600, GrainBytes * PiecesPerResponse);
-        SendPieceBytes = dice.Pick<int>(1, 3, 40, 10_000);
-        PaceMs = dice.Pick<int>(0, 0, 1, 3);
-        LatencyMs = dice.Pick<int>(0, 1, 5);
-        DelayMs = dice.Pick<int>(1, 10, 50);
-        HoldMs = dice.Pick<int>(5, 150);
-        ReceiveBuffers = dice.Pick<int>(1, 2, 4, 8, 64);
-        ReceiveBufferBytes = dice.Pick<int>(64, 500, 4096);
-        CompletionsPerIteration = dice.Pick<int>(1, 5, 256);
+        SendPieceBytes = random.Pick<int>(1, 3, 40, 10_000);
+        PaceMs = random.Pick<int>(0, 0, 1, 3);
+        LatencyMs = random.Pick<int>(0, 1, 5);
+        DelayMs = random.Pick<int>(1, 10, 50);
+        HoldMs = random.Pick<int>(5, 150);
+        ReceiveBuffers = random.Pick<int>(1, 2, 4, 8, 64);
+        ReceiveBufferBytes = random.Pick<int>(64, 500, 4096);
+        CompletionsPerIteration = random.Pick<int>(1, 5, 256);
         Limits = new Limits
         {
-            Connections = swarm.Has(FaultKind.Crowded) ? dice.Between(1, Connections) : 65_536,
-            ConnectionsPerClient = swarm.Has(FaultKind.CrowdedClient) ? dice.Between(1, Math.Max(1, Connections / 2)) : dice.Pick<int>(0, 16_384),
-            Refusals = swarm.Has(FaultKind.Refused) ? dice.Pick<int>(1, 3, 256) : 0,
-            InputHighWaterBytes = dice.Pick<int>(300, 4_096, 65_536),
-            PipeUnsentBytes = dice.Pick<int>(100, 65_536),
-            Linger = TimeSpan.FromMilliseconds(dice.Pick<int>(400, 2_000)),
-            WriteStall = TimeSpan.FromSeconds(dice.Pick<int>(8, 30)),
-            WriteBytesPerSecond = dice.Pick<int>(0, 100, 2_048, 20_000),
+            Connections = swarm.Has(FaultKind.Crowded) ? random.Between(1, Connections) : 65_536,
+            ConnectionsPerClient = swarm.Has(FaultKind.CrowdedClient) ? random.Between(1, Math.Max(1, Connections / 2)) : random.Pick<int>(0, 16_384),
+            Refusals = swarm.Has(FaultKind.Refused) ? random.Pick<int>(1, 3, 256) : 0,
+            InputHighWaterBytes = random.Pick<int>(300, 4_096, 65_536),
+            PipeUnsentBytes = random.Pick<int>(100, 65_536),
+            Linger = TimeSpan.FromMilliseconds(random.Pick<int>(400, 2_000)),
+            WriteStall = TimeSpan.FromSeconds(random.Pick<int>(8, 30)),
+            WriteBytesPerSecond = random.Pick<int>(0, 100, 2_048, 20_000),
         };
         HttpLimits = new HttpServerLimits
         {
-            KeepAlive = TimeSpan.FromSeconds(dice.Pick<int>(10, 75)),
-            Head = TimeSpan.FromSeconds(dice.Pick<int>(10, 15)),
-            Body = TimeSpan.FromSeconds(dice.Pick<int>(10, 30)),
-            ReceiveStall = TimeSpan.FromSeconds(dice.Pick<int>(5, 10, 30)),
-            ReceiveBytesPerSecond = dice.Pick<int>(0, 20, 240),
-            RefusedHead = TimeSpan.FromMilliseconds(dice.Pick<int>(500, 2_000)),
-            ResponsesPerIteration = dice.Pick<int>(1, 64),
-            UnsentBytesMax = dice.Pick<int>(2_000, 128 * 1024),
+            KeepAlive = TimeSpan.FromSeconds(random.Pick<int>(10, 75)),
+            Head = TimeSpan.FromSeconds(random.Pick<int>(10, 15)),
+            Body = TimeSpan.FromSeconds(random.Pick<int>(10, 30)),
+            ReceiveStall = TimeSpan.FromSeconds(random.Pick<int>(5, 10, 30)),
+            ReceiveBytesPerSecond = random.Pick<int>(0, 20, 240),
+            RefusedHead = TimeSpan.FromMilliseconds(random.Pick<int>(500, 2_000)),
+            ResponsesPerIteration = random.Pick<int>(1, 64),
+            UnsentBytesMax = random.Pick<int>(2_000, 128 * 1024),
         };
-        Reactors = swarm.Has(FaultKind.Dealt) ? dice.Pick<int>(1, 1, 2, 3) : 1;
-        Clients = dice.Pick<int>(1, 2, 5, 200);
-        TakesPages = dice.Chance(700);
-        DrainMs = dice.Pick<int>(0, 200, 5_000);
-        StopAfterMs = swarm.Has(FaultKind.Stopped) ? dice.Below(ArrivalSpanMs + dice.Pick<int>(20, 500, 10_000)) : -1;
+        Reactors = swarm.Has(FaultKind.Dealt) ? random.Pick<int>(1, 1, 2, 3) : 1;
+        Clients = random.Pick<int>(1, 2, 5, 200);
+        TakesPages = random.Chance(700);
+        DrainMs = random.Pick<int>(0, 200, 5_000);
+        StopAfterMs = swarm.Has(FaultKind.Stopped) ? random.Below(ArrivalSpanMs + random.Pick<int>(20, 500, 10_000)) : -1;
         SlackMs = Slack(swarm);
     }
 
@@ -114,7 +114,7 @@ internal sealed class RunShape
 
     private long Slack(Swarm swarm)
     {
-        // Two ticks of the timer wheel, and a chain of some operations.
+        // Two ticks of the timers, and a chain of some operations.
         long slack = 200 + (10 * (LatencyMs + PaceMs));
         slack += swarm.Has(FaultKind.Delayed) ? 10 * DelayMs : 0;
         slack += swarm.Has(FaultKind.Overflowed) ? 4 * HoldMs : 0;

@@ -59,7 +59,7 @@ internal sealed class SealFilter : ConnectionFilter
     public override void Receive(ReadOnlySpan<byte> bytes)
     {
         CheckHeld();
-        if (_phase == Phase.Handshake && (_isWaiting || _world.Dice.Chance(PutOffPerMille)))
+        if (_phase == Phase.Handshake && (_isWaiting || _world.Random.Chance(PutOffPerMille)))
         {
             _waiting.AddRange(bytes);
             if (!_isWaiting)
@@ -182,7 +182,7 @@ internal sealed class SealFilter : ConnectionFilter
         {
             case SealRecord.Hello:
                 ulong theirs = BinaryPrimitives.ReadUInt64LittleEndian(plain);
-                ulong own = _world.Dice.Next();
+                ulong own = _world.Random.Next();
                 byte[] hello = new byte[sizeof(ulong)];
                 BinaryPrimitives.WriteUInt64LittleEndian(hello, own);
                 _own.Add(Seal.Open.Write(SealRecord.Hello, hello));

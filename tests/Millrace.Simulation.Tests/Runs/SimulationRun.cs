@@ -17,9 +17,9 @@ namespace Millrace.Simulation.Tests.Runs;
 /// </summary>
 internal sealed class SimulationRun : IScheduled
 {
-    private const int StopErrand = 0;
-    private const int JumpErrand = 1;
-    private const int DeployErrand = 2;
+    private const int StopEvent = 0;
+    private const int JumpEvent = 1;
+    private const int DeployEvent = 2;
 
     /// <summary>A run takes milliseconds; one that hangs in the server, where the simulated clock stands still, is found by this.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromMinutes(1);
@@ -39,7 +39,7 @@ internal sealed class SimulationRun : IScheduled
     private readonly Reactor[] _reactors;
     private readonly SimulatedBackend[] _kernels;
     private readonly List<Acceptor> _acceptors = [];
-    private readonly AdmissionBook _book;
+    private readonly AdmissionModel _admissions;
     private readonly SessionReactorState?[] _benches;
     private readonly ConnectionBalancer _balancer;
     private bool _hasBegun;
@@ -53,16 +53,16 @@ internal sealed class SimulationRun : IScheduled
     {
         _world = new World(seed);
         _sites = sites;
-        Conductor = new Conductor(_world, this);
+        ReactorSequencer = new ReactorSequencer(_world, this);
         _kernels = [.. Enumerable.Range(0, _world.Shape.Reactors).Select(_ => new SimulatedBackend(_world, this))];
-        Array.ForEach(_kernels, Conductor.Add);
+        Array.ForEach(_kernels, ReactorSequencer.Add);
         HttpListener = new SimulatedListener(_world, Kernel) { TellsRefused = _world.Shape.Limits.Refusals > 0 };
         _echoListener = new SimulatedListener(_world, Kernel);
         _pipeListener = new SimulatedListener(_world, Kernel);
         _stagedListener = new SimulatedListener(_world, Kernel);
         SealedListener = new SimulatedListener(_world, Kernel);
         Limiter = new ConnectionLimiter(_world.Shape.Limits);
-        _book = new AdmissionBook(_world);
+        _admissions = new AdmissionModel(_world);
         var log = new EngineLog(new ReactorWatch(_world, this));
         _reactors =
         [
@@ -75,7 +75,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>Of the reactor that accepts.</summary>
     public SimulatedBackend Kernel => _kernels[0];
 
-    public Conductor Conductor { get; }
+    public ReactorSequencer ReactorSequencer { get; }
 
     public DescriptorTable Descriptors { get; } = new();
 
@@ -90,7 +90,7 @@ internal sealed class SimulationRun : IScheduled
     public Deployment? Deployment { get; private set; }
 
     /// <summary>Of the peers that have not ended, one; nobody when all have.</summary>
-    public int FirstOpenPeer => _peers.Find(static peer => !peer.IsDone)?.Number ?? Trace.Nobody;
+    public int FirstOpenPeer => _peers.Find(static peer => !peer.IsDone)?.Number ?? Trace.NoConnection;
 
     /// <summary>Runs a seed to its end.</summary>
     public static RunReport Run(ulong seed, SimulatedSites sites) => Run(seed, sites, static kernel => kernel);
@@ -101,7 +101,7 @@ internal sealed class SimulationRun : IScheduled
         var simulation = new SimulationRun(seed, sites, tamper);
         simulation.Run();
         World world = simulation._world;
-        return new RunReport(seed, simulation._peers.Count, world.Tally, world.Trace.Digest, world.Violation);
+        return new RunReport(seed, simulation._peers.Count, world.FaultCounts, world.Trace.Digest, world.Violation);
     }
 
     /// <summary>A turn begins.</summary>
@@ -139,36 +139,36 @@ internal sealed class SimulationRun : IScheduled
         if (isDeployed)
         {
             Deployment = new Deployment(_world, _sites.Releases);
-            _world.Agenda.In(_world.Dice.Below(_world.Shape.ArrivalSpanMs + 100), this, DeployErrand);
+            _world.EventQueue.In(_world.Random.Below(_world.Shape.ArrivalSpanMs + 100), this, DeployEvent);
         }
 
-        var deck = new ExchangeDeck(_world, _sites, Deployment);
+        var exchanges = new ExchangeGenerator(_world, _sites, Deployment);
         for (int number = 0; number < _world.Shape.Connections; number++)
         {
-            Peer peer = MakePeer(number, deck);
+            Peer peer = MakePeer(number, exchanges);
             _peers.Add(peer);
-            peer.Begin(_world.Dice.Below(_world.Shape.ArrivalSpanMs + 1));
+            peer.Begin(_world.Random.Below(_world.Shape.ArrivalSpanMs + 1));
         }
 
         if (_world.Shape.StopAfterMs >= 0)
         {
-            _world.Agenda.In(_world.Shape.StopAfterMs, this, StopErrand);
+            _world.EventQueue.In(_world.Shape.StopAfterMs, this, StopEvent);
         }
 
         if (_world.Swarm.Has(FaultKind.ClockJumped))
         {
-            _world.Agenda.In(_world.Dice.Below(2_000), this, JumpErrand);
+            _world.EventQueue.In(_world.Random.Below(2_000), this, JumpEvent);
         }
     }
 
-    public void Act(int errand)
+    public void Act(int eventId)
     {
-        if (errand == StopErrand)
+        if (eventId == StopEvent)
         {
-            _world.Count(FaultKind.Stopped, Trace.Nobody);
+            _world.Count(FaultKind.Stopped, Trace.NoConnection);
             Stop();
         }
-        else if (errand == JumpErrand)
+        else if (eventId == JumpEvent)
         {
             Jump();
         }
@@ -189,7 +189,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>A connection was closed that was never served: that is for the newest beyond the limit, and who comes too late.</summary>
     public void OnShed(SimulatedSocket socket)
     {
-        _book.OnShed(socket);
+        _admissions.OnShed(socket);
         socket.Excuse();
     }
 
@@ -211,17 +211,17 @@ internal sealed class SimulationRun : IScheduled
     {
         if (ConnectionAudit.Check(ReactorOf(kernel), isInFlight) is (int slot, string what))
         {
-            _world.Fail(kernel.TenantOf(slot).Number, what);
+            _world.Fail(kernel.ConnectionOf(slot).Number, what);
         }
     }
 
     /// <summary>Some time after the connection of a slot is gone, a completion comes for it.</summary>
-    public void SendStraggler(SimulatedBackend kernel, int slot)
+    public void SendLateCompletion(SimulatedBackend kernel, int slot)
     {
         Reactor reactor = ReactorOf(kernel);
-        OperationKind kind = _world.Dice.Pick(OperationKind.Receive, OperationKind.Receive, OperationKind.Send, OperationKind.FileRead);
+        OperationKind kind = _world.Random.Pick(OperationKind.Receive, OperationKind.Receive, OperationKind.Send, OperationKind.FileRead);
         var token = new OperationToken(kind, reactor.Connections.At(slot).Generation, slot);
-        _world.Agenda.In(_world.Dice.Below(30), new Straggler(_world, kernel, reactor, token), 0);
+        _world.EventQueue.In(_world.Random.Below(30), new LateCompletion(_world, kernel, reactor, token), 0);
     }
 
     /// <summary>What has failed is ended, to be reported.</summary>
@@ -237,7 +237,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>Keeps the reactor's thread from going on: what its run has become is no longer safe to run, nor to end.</summary>
     public void HoldForGood(string why)
     {
-        _world.Fail(Trace.Nobody, $"The run is given up, {why}.");
+        _world.Fail(Trace.NoConnection, $"The run is given up, {why}.");
         _isHeld = true;
         _ended.TrySetResult();
         Thread.Sleep(Timeout.Infinite);
@@ -261,7 +261,7 @@ internal sealed class SimulationRun : IScheduled
         if (!_ended.Task.Wait(Patience))
         {
             _isHeld = true;
-            _world.Fail(Trace.Nobody, "The run hangs: the server does not come back to its kernel.");
+            _world.Fail(Trace.NoConnection, "The run hangs: the server does not come back to its kernel.");
             return;
         }
 
@@ -273,15 +273,15 @@ internal sealed class SimulationRun : IScheduled
         // What the server has sent is still on its way, to peers that take their time: hours, some of them, and all move on.
         long endedAtMs = _world.NowMs;
         while (_peersDone < _peers.Count
-            && _world.Agenda.NextAtMs < Math.Max(endedAtMs, _world.PeersMovedAtMs) + SettlingMs && !_world.HasFailed)
+            && _world.EventQueue.NextAtMs < Math.Max(endedAtMs, _world.PeersMovedAtMs) + SettlingMs && !_world.HasFailed)
         {
-            _world.Agenda.AdvanceTo(_world.Agenda.NextAtMs);
-            _world.Agenda.TryRunDue();
+            _world.EventQueue.AdvanceTo(_world.EventQueue.NextAtMs);
+            _world.EventQueue.TryRunDue();
         }
 
         _peers.ForEach(static peer => peer.CheckDone());
         CheckReturned();
-        _book.CheckEmpty(Limiter);
+        _admissions.CheckEmpty(Limiter);
     }
 
     private void CheckReturned()
@@ -297,7 +297,7 @@ internal sealed class SimulationRun : IScheduled
             _world.FiltersHeld);
         if (left != default)
         {
-            _world.Fail(Trace.Nobody, $"Not returned: {left}.");
+            _world.Fail(Trace.NoConnection, $"Not returned: {left}.");
         }
     }
 
@@ -323,18 +323,18 @@ internal sealed class SimulationRun : IScheduled
         Func<Connection, IReadOnlyList<ConnectionFilter>>? chain = filters is null ? null : connection =>
         {
             SimulatedSocket socket = SocketOf(connection);
-            _book.OnAdmitted(connection, socket, AdmissionResult.Served);
+            _admissions.OnAdmitted(connection, socket, AdmissionResult.Served);
             return filters(_world, socket, connection);
         };
         ConnectionHandler? refused = refusal is null || !listener.TellsRefused ? null : Booked(refusal, AdmissionResult.Refused);
         var core = new ListenerContext(Nowhere, Booked(handler, AdmissionResult.Served), chain, refused) { TakesPages = _world.Shape.TakesPages };
         Action<int, ListenerContext> serve = _reactors.Length == 1 ? _reactors[0].Admission.Acquire : Deal;
-        _acceptors.Add(_reactors[0].Acceptors.Add(Kernel.Open(listener), core, serve));
+        _acceptors.Add(Acceptor.Start(_reactors[0], Kernel.Open(listener), core, serve));
     }
 
     private ConnectionHandler Booked(ConnectionHandler handler, AdmissionResult admission) => connection =>
     {
-        _book.OnAdmitted(connection, SocketOf(connection), admission);
+        _admissions.OnAdmitted(connection, SocketOf(connection), admission);
         return handler(connection);
     };
 
@@ -346,7 +346,7 @@ internal sealed class SimulationRun : IScheduled
         }
 
         _world.StoppedAtMs = _world.NowMs;
-        _world.Trace.Note(Trace.Nobody, TraceEvent.Stops, _world.Shape.DrainMs);
+        _world.Trace.Note(Trace.NoConnection, TraceEvent.Stops, _world.Shape.DrainMs);
         if (_reactors.Length == 1)
         {
             StopReactors();
@@ -372,7 +372,7 @@ internal sealed class SimulationRun : IScheduled
 
     private void Deal(int socket, ListenerContext listener)
     {
-        _world.Count(FaultKind.Dealt, Trace.Nobody);
+        _world.Count(FaultKind.Dealt, Trace.NoConnection);
         _balancer.Distribute(socket, listener);
     }
 
@@ -383,11 +383,11 @@ internal sealed class SimulationRun : IScheduled
             return;
         }
 
-        _world.Count(FaultKind.Deployed, Trace.Nobody);
+        _world.Count(FaultKind.Deployed, Trace.NoConnection);
         Deployment!.Deploy();
         foreach (Reactor reactor in _reactors)
         {
-            if (_benches[reactor.Index] is { } bench && _world.Dice.Chance(500))
+            if (_benches[reactor.Index] is { } bench && _world.Random.Chance(500))
             {
                 // As a server does that has no requests; with some, the next of them moves on by itself.
                 reactor.Post(static bench => ((SessionReactorState)bench!).AcquireLatest(), bench);
@@ -397,16 +397,16 @@ internal sealed class SimulationRun : IScheduled
 
         if (--_deploymentsLeft > 0)
         {
-            _world.Agenda.In(_world.Dice.Below(_world.Dice.Pick<int>(5, 300, 5_000)), this, DeployErrand);
+            _world.EventQueue.In(_world.Random.Below(_world.Random.Pick<int>(5, 300, 5_000)), this, DeployEvent);
         }
     }
 
     private void Jump()
     {
-        if (_world.Strikes(FaultKind.ClockJumped, Trace.Nobody))
+        if (_world.Strikes(FaultKind.ClockJumped, Trace.NoConnection))
         {
             _jumpsLeft--;
-            _world.Jump(_world.Dice.Pick<int>(50, 700, 20_000, 200_000));
+            _world.Jump(_world.Random.Pick<int>(50, 700, 20_000, 200_000));
 
             // Deadlines have passed unseen, of everybody.
             _peers.ForEach(static peer => peer.OnClockJump());
@@ -414,56 +414,56 @@ internal sealed class SimulationRun : IScheduled
 
         if (_jumpsLeft > 0)
         {
-            _world.Agenda.In(_world.Dice.Between(1, 1_000), this, JumpErrand);
+            _world.EventQueue.In(_world.Random.Between(1, 1_000), this, JumpEvent);
         }
     }
 
-    private Peer MakePeer(int number, ExchangeDeck deck)
+    private Peer MakePeer(int number, ExchangeGenerator exchanges)
     {
-        int protocol = _world.Dice.Below(14);
-        Temper temper = DrawTemper(number, isHttp: protocol is < 7 or > 10);
-        PeerSeal? seal = protocol is < 7 or > 10 && _world.Dice.Chance(300) ? new PeerSeal(_world.Dice) : null;
-        if (seal is not null && temper is Temper.Trickles or Temper.Floods)
+        int protocol = _world.Random.Below(14);
+        PeerBehaviour behaviour = DrawTemper(number, isHttp: protocol is < 7 or > 10);
+        PeerSeal? seal = protocol is < 7 or > 10 && _world.Random.Chance(300) ? new PeerSeal(_world.Random) : null;
+        if (seal is not null && behaviour is PeerBehaviour.Trickles or PeerBehaviour.Floods)
         {
             // They count bytes as the server's session sees them.
-            temper = Temper.Polite;
+            behaviour = PeerBehaviour.Polite;
         }
 
         return protocol switch
         {
-            > 10 => new Http2Peer(_world, this, number, temper == Temper.Floods ? Temper.NeverReads : temper, deck, seal),
-            10 => new FramedPeer(_world, this, number, temper, _stagedListener),
-            < 7 => new HttpPeer(_world, this, number, temper, deck, seal),
-            7 or 8 => new EchoPeer(_world, this, number, temper, _echoListener),
-            _ => new EchoPeer(_world, this, number, temper, _pipeListener),
+            > 10 => new Http2Peer(_world, this, number, behaviour == PeerBehaviour.Floods ? PeerBehaviour.NeverReads : behaviour, exchanges, seal),
+            10 => new FramedPeer(_world, this, number, behaviour, _stagedListener),
+            < 7 => new HttpPeer(_world, this, number, behaviour, exchanges, seal),
+            7 or 8 => new EchoPeer(_world, this, number, behaviour, _echoListener),
+            _ => new EchoPeer(_world, this, number, behaviour, _pipeListener),
         };
     }
 
-    private Temper DrawTemper(int number, bool isHttp)
+    private PeerBehaviour DrawTemper(int number, bool isHttp)
     {
-        ReadOnlySpan<(Temper, FaultKind)> bad =
+        ReadOnlySpan<(PeerBehaviour, FaultKind)> bad =
         [
-            (Temper.HalfCloses, FaultKind.HalfCloses),
-            (Temper.NeverReads, FaultKind.NeverReads),
-            (Temper.ReadsSlowly, FaultKind.ReadsSlowly),
-            (Temper.Vanishes, FaultKind.Vanishes),
-            (Temper.Resets, FaultKind.Resets),
-            (Temper.Leaves, FaultKind.Leaves),
-            (Temper.Stays, FaultKind.Stays),
-            (Temper.Trickles, FaultKind.Trickles),
-            (Temper.StallsBody, FaultKind.StallsBody),
-            (Temper.Floods, FaultKind.Floods),
+            (PeerBehaviour.HalfCloses, FaultKind.HalfCloses),
+            (PeerBehaviour.NeverReads, FaultKind.NeverReads),
+            (PeerBehaviour.ReadsSlowly, FaultKind.ReadsSlowly),
+            (PeerBehaviour.Vanishes, FaultKind.Vanishes),
+            (PeerBehaviour.Resets, FaultKind.Resets),
+            (PeerBehaviour.Leaves, FaultKind.Leaves),
+            (PeerBehaviour.Stays, FaultKind.Stays),
+            (PeerBehaviour.Trickles, FaultKind.Trickles),
+            (PeerBehaviour.StallsBody, FaultKind.StallsBody),
+            (PeerBehaviour.Floods, FaultKind.Floods),
         ];
 
         // The last four are about requests; floods cost a lot of time.
-        (Temper temper, FaultKind kind) = bad[_world.Dice.Below(isHttp ? bad.Length : 6)];
-        bool isDrawn = _world.Swarm.Has(kind) && (temper != Temper.Floods || _world.Dice.Chance(100));
+        (PeerBehaviour behaviour, FaultKind kind) = bad[_world.Random.Below(isHttp ? bad.Length : 6)];
+        bool isDrawn = _world.Swarm.Has(kind) && (behaviour != PeerBehaviour.Floods || _world.Random.Chance(100));
         if (!isDrawn)
         {
-            return Temper.Polite;
+            return PeerBehaviour.Polite;
         }
 
         _world.Count(kind, number);
-        return temper;
+        return behaviour;
     }
 }

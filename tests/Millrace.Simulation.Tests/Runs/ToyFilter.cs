@@ -8,7 +8,7 @@ using Millrace.Simulation.Tests.Kernel;
 
 namespace Millrace.Simulation.Tests.Runs;
 
-/// <summary>A stage, or its chain, that fails on purpose.</summary>
+/// <summary>A filter, or its chain, that fails on purpose.</summary>
 internal sealed class PlantedException() : Exception("This was to be.");
 
 /// <summary>
@@ -29,7 +29,7 @@ internal sealed class ToyFilter(World world, SimulatedSocket socket, byte mask) 
     private bool _wasEnded;
     private bool _isReleased;
 
-    /// <summary>The stages of a connection; that they can be had is not sure.</summary>
+    /// <summary>The filters of a connection; that they can be had is not sure.</summary>
     public static IReadOnlyList<ConnectionFilter> Chain(World world, SimulatedSocket socket)
     {
         if (world.Strikes(FaultKind.FilterFailed, socket.Number))
@@ -89,8 +89,8 @@ internal sealed class ToyFilter(World world, SimulatedSocket socket, byte mask) 
         var plain = new List<byte>();
         _wasEnded |= Unframe(_pending, mask, plain);
 
-        // In pieces, as a stage may: any of them can end the handler.
-        foreach (byte[] piece in plain.Chunk(1 + world.Dice.Below(FrameBytesMax)))
+        // In pieces, as a filter may: any of them can end the handler.
+        foreach (byte[] piece in plain.Chunk(1 + world.Random.Below(FrameBytesMax)))
         {
             PassIn(piece);
         }

@@ -34,10 +34,10 @@ internal enum TraceEvent
 /// The last events of a run, and a digest of all of them by which two runs are compared. The events of one connection are what is
 /// shown of a failure, with those of nobody in particular.
 /// </summary>
-internal sealed class Trace(Agenda agenda) : IDisposable
+internal sealed class Trace(EventQueue eventQueue) : IDisposable
 {
     /// <summary>Who is meant where it is everybody: a stop, a leap of the clock.</summary>
-    public const int Nobody = -1;
+    public const int NoConnection = -1;
 
     /// <summary>What the kernel does all the time, shown only where no connection is concerned.</summary>
     public const int Kernel = -2;
@@ -50,15 +50,15 @@ internal sealed class Trace(Agenda agenda) : IDisposable
     private readonly (long AtMs, int Connection, TraceEvent Event, long First, long Second)[] _entries =
         ArrayPool<(long, int, TraceEvent, long, long)>.Shared.Rent(Kept);
 
-    private readonly long _startMs = agenda.NowMs;
+    private readonly long _startMs = eventQueue.NowMs;
     private long _count;
 
     public ulong Digest { get; private set; } = 0xCBF2_9CE4_8422_2325;
 
     public void Note(int connection, TraceEvent what, long first = 0, long second = 0)
     {
-        _entries[_count++ % Kept] = (agenda.NowMs, connection, what, first, second);
-        Mix((ulong)agenda.NowMs);
+        _entries[_count++ % Kept] = (eventQueue.NowMs, connection, what, first, second);
+        Mix((ulong)eventQueue.NowMs);
         Mix(((ulong)(uint)connection << 8) | (ulong)what);
         Mix((ulong)first);
         Mix((ulong)second);
@@ -73,7 +73,7 @@ internal sealed class Trace(Agenda agenda) : IDisposable
         for (long i = _count - 1; i >= Math.Max(0, _count - Kept) && lines.Count < Shown; i--)
         {
             (long atMs, int who, TraceEvent what, long first, long second) = _entries[i % Kept];
-            if (who != connection && who != Nobody && connection != Nobody)
+            if (who != connection && who != NoConnection && connection != NoConnection)
             {
                 continue;
             }
@@ -100,7 +100,7 @@ internal sealed class Trace(Agenda agenda) : IDisposable
         TraceEvent.Submits => $"submits {(Engine.Backends.OperationKind)first}, {second}",
         TraceEvent.Cancels => $"cancels {(Engine.Backends.OperationKind)first}",
         TraceEvent.Completes => $"completes {(Engine.Backends.OperationKind)first} with {second}",
-        TraceEvent.Straggles => $"straggler: {(Engine.Backends.OperationKind)first} with {second}",
+        TraceEvent.Straggles => $"late completion: {(Engine.Backends.OperationKind)first} with {second}",
         TraceEvent.Fault => $"fault: {(Faults.FaultKind)first}",
         TraceEvent.GivesUp => $"gives up, with {first} ms of credit, {second} bytes acknowledged",
         TraceEvent.Accepted => $"accepted as descriptor {first}",

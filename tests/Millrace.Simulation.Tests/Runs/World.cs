@@ -9,23 +9,23 @@ internal sealed class World
     public World(ulong seed)
     {
         Seed = seed;
-        Dice = new Dice(seed);
-        Swarm = new Swarm(Dice);
-        Shape = new RunShape(Dice, Swarm);
-        Agenda = new Agenda(Dice);
-        Trace = new Trace(Agenda);
+        Random = new SeededRandom(seed);
+        Swarm = new Swarm(Random);
+        Shape = new RunShape(Random, Swarm);
+        EventQueue = new EventQueue(Random);
+        Trace = new Trace(EventQueue);
         Disk = new SimulatedDisk(this);
     }
 
     public ulong Seed { get; }
 
-    public Dice Dice { get; }
+    public SeededRandom Random { get; }
 
     public Swarm Swarm { get; }
 
     public RunShape Shape { get; }
 
-    public Agenda Agenda { get; }
+    public EventQueue EventQueue { get; }
 
     public Trace Trace { get; }
 
@@ -34,9 +34,9 @@ internal sealed class World
     /// <summary>Stages that were made and not released.</summary>
     public int FiltersHeld { get; set; }
 
-    public FaultTally Tally { get; } = new();
+    public FaultCounts FaultCounts { get; } = new();
 
-    public long NowMs => Agenda.NowMs;
+    public long NowMs => EventQueue.NowMs;
 
     public Violation? Violation { get; private set; }
 
@@ -59,7 +59,7 @@ internal sealed class World
     /// <summary>Whether the fault happens here and now, which is then noted.</summary>
     public bool Strikes(FaultKind kind, int connection)
     {
-        if (!Swarm.Strikes(kind, Dice))
+        if (!Swarm.Strikes(kind, Random))
         {
             return false;
         }
@@ -70,21 +70,21 @@ internal sealed class World
 
     public void Count(FaultKind kind, int connection)
     {
-        Tally.Count(kind);
+        FaultCounts.Count(kind);
         Trace.Note(connection, TraceEvent.Fault, (long)kind);
     }
 
     /// <summary>A moment that the kernel takes.</summary>
-    public int Latency() => Dice.Below(Shape.LatencyMs + 1);
+    public int Latency() => Random.Below(Shape.LatencyMs + 1);
 
     /// <summary>The same moment, seen from a clock that may have leapt over it.</summary>
     public long WithJumps(long atMs) => Math.Max(atMs, JumpedAtMs + Shape.SlackMs + Shape.CheckMs);
 
     public void Jump(long ms)
     {
-        Agenda.AdvanceTo(NowMs + ms);
+        EventQueue.AdvanceTo(NowMs + ms);
         JumpedAtMs = NowMs;
-        Trace.Note(Trace.Nobody, TraceEvent.Jumps, ms);
+        Trace.Note(Trace.NoConnection, TraceEvent.Jumps, ms);
     }
 
     /// <summary>Notes that an invariant does not hold. The first counts: what follows from it is no news.</summary>

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.InteropServices;
 using Millrace.Engine.Accounting;
 using Millrace.Interop;
 using Millrace.Interop.Epoll;
@@ -31,10 +32,12 @@ internal sealed class EpollBackend : Backend
     private readonly int _epoll;
     private readonly WakeEvent _wake;
     private readonly EpollEvents _events = new(EventsPerWait);
-    private readonly ReceiveSlab _buffers;
+    private readonly FreeBuffers _buffers;
     private readonly EpollSockets _sockets;
     private readonly EpollIncoming _incoming;
-    private readonly PendingSends _sends = new();
+
+    /// <summary>The sends that wait for full sockets, by descriptor. Most sends never wait.</summary>
+    private readonly Dictionary<int, PendingSend> _sends = [];
     private readonly EpollFileReader _files;
     private readonly Queue<EpollWork> _work = new();
     private readonly EpollCompletions _completions;
@@ -46,7 +49,7 @@ internal sealed class EpollBackend : Backend
         _epoll = NoDescriptor;
         try
         {
-            _buffers = new ReceiveSlab(options.ReceiveBuffers, options.ReceiveBufferBytes);
+            _buffers = new FreeBuffers(options.ReceiveBuffers, options.ReceiveBufferBytes);
             _epoll = EpollCalls.Create();
             Require(_epoll);
             _wake = new WakeEvent();
@@ -77,23 +80,15 @@ internal sealed class EpollBackend : Backend
     public override unsafe void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
         _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Connect, Fd = socket, Token = token, Memory = address, Bytes = (nuint)bytes });
 
-    public override void SubmitReceive(OperationToken token, int socket) =>
-        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Receive, Fd = socket, Token = token });
+    public override void SubmitReceive(OperationToken token, int socket, bool once = false) =>
+        _work.Enqueue(new EpollWork { Kind = once ? EpollWorkKind.ReceiveOnce : EpollWorkKind.Receive, Fd = socket, Token = token });
 
-    public override void SubmitReceiveOnce(OperationToken token, int socket) =>
-        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.ReceiveOnce, Fd = socket, Token = token });
-
-    public override unsafe void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Send, Fd = socket, Token = token, Memory = data, Bytes = bytes });
-
-    public override unsafe void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.SendMessage, Fd = socket, Token = token, Memory = message });
+    public override unsafe void SubmitSend(OperationToken token, int socket, in SendRequest send) => _work.Enqueue(send.Message is null
+        ? new EpollWork { Kind = EpollWorkKind.Send, Fd = socket, Token = token, Memory = send.Data, Bytes = send.Bytes }
+        : new EpollWork { Kind = EpollWorkKind.SendMessage, Fd = socket, Token = token, Memory = send.Message });
 
     public override void SubmitAwaitRoom(OperationToken token, int socket) =>
         _work.Enqueue(new EpollWork { Kind = EpollWorkKind.AwaitRoom, Fd = socket, Token = token });
-
-    public override void SubmitResult(OperationToken token, int result) =>
-        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Complete, Token = token, Offset = result });
 
     public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
         _work.Enqueue(new EpollWork
@@ -123,7 +118,7 @@ internal sealed class EpollBackend : Backend
     /// <summary>No buffer is in use between two iterations.</summary>
     public override void Trim(bool all)
     {
-        if (all)
+        if (all && _buffers.AreAll)
         {
             _buffers.DiscardPages();
         }
@@ -248,7 +243,7 @@ internal sealed class EpollBackend : Backend
     private void QueueIfReady(ref EpollSocket socket, int fd)
     {
         bool hasWork = (socket.IsArmed && socket.Has(EpollSocketState.Readable))
-            || (socket.Send >= 0 && !socket.Has(EpollSocketState.SendBlocked));
+            || socket.MaySend;
         if (hasWork && !socket.Has(EpollSocketState.Queued))
         {
             socket.State |= EpollSocketState.Queued;
@@ -279,9 +274,9 @@ internal sealed class EpollBackend : Backend
             _incoming.Receive(ref socket, fd, isAlone: _work.Count == 0);
         }
 
-        if (_completions.HasRoom && socket.Send >= 0 && !socket.Has(EpollSocketState.SendBlocked))
+        if (_completions.HasRoom && socket.MaySend)
         {
-            ref PendingSend send = ref _sends[socket.Send];
+            ref PendingSend send = ref CollectionsMarshal.GetValueRefOrNullRef(_sends, fd);
             Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
         }
 
@@ -306,7 +301,7 @@ internal sealed class EpollBackend : Backend
     private void Send(int fd, PendingSend send)
     {
         ref EpollSocket socket = ref _sockets.Of(fd);
-        Debug.Assert(socket.Send < 0, "A socket sends once at a time.");
+        Debug.Assert(!socket.Has(EpollSocketState.Sending), "A socket sends once at a time.");
         socket.State &= ~EpollSocketState.SendBlocked;
         Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
         QueueIfReady(ref socket, fd);
@@ -319,7 +314,7 @@ internal sealed class EpollBackend : Backend
     private void AwaitRoom(int fd, OperationToken token)
     {
         ref EpollSocket socket = ref _sockets.Of(fd);
-        Debug.Assert(socket.Send < 0, "A socket sends once at a time.");
+        Debug.Assert(!socket.Has(EpollSocketState.Sending), "A socket sends once at a time.");
         int result = _sockets.WatchForWriting(ref socket, fd);
         if (result < 0)
         {
@@ -344,7 +339,7 @@ internal sealed class EpollBackend : Backend
         if (step == SendStep.Ended)
         {
             _completions.Add(send.Token, result);
-            RemoveSend(ref socket);
+            RemoveSend(ref socket, fd);
             return;
         }
 
@@ -353,19 +348,20 @@ internal sealed class EpollBackend : Backend
             socket.State |= EpollSocketState.SendBlocked;
         }
 
-        if (socket.Send < 0)
+        if (!socket.Has(EpollSocketState.Sending))
         {
             _sockets.Note(send.Token, fd);
-            socket.Send = _sends.Add(send);
+            _sends.Add(fd, send);
+            socket.State |= EpollSocketState.Sending;
         }
     }
 
-    private void RemoveSend(ref EpollSocket socket)
+    private void RemoveSend(ref EpollSocket socket, int fd)
     {
-        if (socket.Send >= 0)
+        if (socket.Has(EpollSocketState.Sending))
         {
-            _sends.Remove(socket.Send);
-            socket.Send = -1;
+            _sends.Remove(fd);
+            socket.State &= ~EpollSocketState.Sending;
         }
     }
 
@@ -389,16 +385,17 @@ internal sealed class EpollBackend : Backend
             return;
         }
 
-        ref EpollSocket socket = ref _sockets.Of(_sockets.FdOf(target));
+        int fd = _sockets.FdOf(target);
+        ref EpollSocket socket = ref _sockets.Of(fd);
         if (socket.Incoming == target)
         {
             _incoming.End(ref socket, -Errno.ECANCELED);
         }
-        else if (socket.Send >= 0 && _sends[socket.Send].Token == target)
+        else if (_sends.TryGetValue(fd, out PendingSend send) && send.Token == target)
         {
             // Bytes already sent are reported.
-            _completions.Add(target, _sends[socket.Send].ResultAfter(-Errno.ECANCELED));
-            RemoveSend(ref socket);
+            _completions.Add(target, send.ResultAfter(-Errno.ECANCELED));
+            RemoveSend(ref socket, fd);
         }
     }
 
@@ -446,7 +443,6 @@ internal unsafe struct EpollWork
 {
     public EpollWorkKind Kind;
 
-    /// <summary>The socket or file.</summary>
     public int Fd;
 
     public OperationToken Token;

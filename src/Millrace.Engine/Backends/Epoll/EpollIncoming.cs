@@ -30,7 +30,7 @@ internal sealed class EpollCompletions(int most)
 /// Accepts and receives: armed once, they complete repeatedly while the socket is known to be readable. Connects: started at once,
 /// completed by the edge that reports the socket writable.
 /// </summary>
-internal sealed class EpollIncoming(EpollSockets sockets, ReceiveSlab buffers, EpollCompletions completions)
+internal sealed class EpollIncoming(EpollSockets sockets, FreeBuffers buffers, EpollCompletions completions)
 {
     /// <summary>
     /// Calls on one ready socket before the next one is served. A receive is limited to one call while other work is queued: completions

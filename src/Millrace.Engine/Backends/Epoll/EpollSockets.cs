@@ -14,7 +14,7 @@ internal sealed class EpollSockets(int epoll)
     private const EpollEventMask IncomingMask =
         EpollEventMask.Readable | EpollEventMask.PeerHangUp | EpollEventMask.Priority | EpollEventMask.EdgeTriggered;
 
-    private EpollSocket[] _sockets = NewSockets(AtStart);
+    private EpollSocket[] _sockets = new EpollSocket[AtStart];
     private readonly int[][] _fdBySlot = [.. Enum.GetValues<OperationKind>().Select(static _ => Array.Empty<int>())];
 
     /// <summary>The socket of a descriptor, blank if new. The reference is valid until a call with a higher descriptor.</summary>
@@ -22,7 +22,7 @@ internal sealed class EpollSockets(int epoll)
     {
         if (fd >= _sockets.Length)
         {
-            Grow(fd);
+            Array.Resize(ref _sockets, LengthFor(fd));
         }
 
         return ref _sockets[fd];
@@ -75,8 +75,8 @@ internal sealed class EpollSockets(int epoll)
                 _ = EpollCalls.Remove(epoll, fd);
             }
 
-            Debug.Assert(!socket.IsArmed && socket.Send < 0, "A socket was closed under an operation.");
-            socket = new EpollSocket { Send = -1, Generation = (ushort)(socket.Generation + 1) };
+            Debug.Assert(!socket.IsArmed && !socket.Has(EpollSocketState.Sending), "A socket was closed under an operation.");
+            socket = new EpollSocket { Generation = (ushort)(socket.Generation + 1) };
         }
     }
 
@@ -119,21 +119,7 @@ internal sealed class EpollSockets(int epoll)
         return BitConverter.ToInt32(family) is AddressFamilyNumber.InterNetwork or AddressFamilyNumber.InterNetworkV6;
     }
 
-    private void Grow(int fd)
-    {
-        EpollSocket[] larger = NewSockets(LengthFor(fd));
-        _sockets.CopyTo(larger, 0);
-        _sockets = larger;
-    }
-
     private static int LengthFor(int index) => (int)BitOperations.RoundUpToPowerOf2((uint)index + 1);
-
-    private static EpollSocket[] NewSockets(int count)
-    {
-        var sockets = new EpollSocket[count];
-        Array.Fill(sockets, new EpollSocket { Send = -1 });
-        return sockets;
-    }
 }
 
 /// <summary>
@@ -146,15 +132,15 @@ internal struct EpollSocket
     /// <summary>The accept, connect or receive that is armed; zero for none.</summary>
     public OperationToken Incoming;
 
-    /// <summary>Index of the waiting send in <see cref="PendingSends"/>; -1 for none.</summary>
-    public int Send;
-
     /// <summary>Grows with every close: identifies late events for an earlier socket with this number.</summary>
     public ushort Generation;
 
     public EpollSocketState State;
 
     public readonly bool IsArmed => Incoming.Value != 0;
+
+    /// <summary>Whether a send waits, and not for an edge.</summary>
+    public readonly bool MaySend => Has(EpollSocketState.Sending) && !Has(EpollSocketState.SendBlocked);
 
     public readonly bool Has(EpollSocketState state) => (State & state) != 0;
 }
@@ -193,4 +179,7 @@ internal enum EpollSocketState : ushort
 
     /// <summary>The receive ends with the first bytes.</summary>
     Once = 512,
+
+    /// <summary>A send, or a wait for room, is not over.</summary>
+    Sending = 1024,
 }

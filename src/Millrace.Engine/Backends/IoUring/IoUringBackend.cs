@@ -19,7 +19,12 @@ internal sealed unsafe class IoUringBackend : Backend
     private readonly Ring _ring;
     private readonly ReceiveBuffers _buffers;
     private readonly Completion[] _completions;
-    private readonly EarlyCompletions _early = new();
+
+    /// <summary>
+    /// Completions that were taken from the ring early, oldest first. They precede all in the ring: completions of one operation (two
+    /// receives, say) must not be reordered.
+    /// </summary>
+    private readonly Queue<Completion> _early = new();
     private readonly WakeEvent _wake;
     private readonly ulong* _wakeCount;
 
@@ -52,7 +57,7 @@ internal sealed unsafe class IoUringBackend : Backend
         }
 
         _completions = new Completion[options.CompletionsPerIteration];
-        ZeroCopyBytesLeast = options.ZeroCopySendBytes > 0 ? options.ZeroCopySendBytes : long.MaxValue;
+        ZeroCopyBytesMin = options.ZeroCopySendBytes > 0 ? options.ZeroCopySendBytes : long.MaxValue;
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
         ArmWake();
     }
@@ -61,7 +66,7 @@ internal sealed unsafe class IoUringBackend : Backend
 
     public override int DescriptorsMax => AcceptLimit.Descriptors;
 
-    public override long ZeroCopyBytesLeast { get; }
+    public override long ZeroCopyBytesMin { get; }
 
     /// <summary>
     /// Memory that the kernel pins once (IORING_REGISTER_BUFFERS): zero-copy sends from it do not look up and pin pages each time, and
@@ -90,31 +95,36 @@ internal sealed unsafe class IoUringBackend : Backend
         entry->Offset = (ulong)bytes;
     }
 
-    public override void SubmitReceive(OperationToken token, int socket) => SubmitReceive(token, socket, IoPriority.ReceiveMultishot);
-
-    public override void SubmitReceiveOnce(OperationToken token, int socket) => SubmitReceive(token, socket, IoPriority.None);
-
-    public override void SubmitSend(OperationToken token, int socket, byte* data, nuint bytes) =>
-        FillSend(NewEntry(Opcode.Send, socket, token), data, bytes);
-
-    public override void SubmitSendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        FillSend(NewEntry(Opcode.SendMessage, socket, token), message, count: 1);
-
-    public override void SubmitZeroCopySend(OperationToken token, int socket, byte* data, nuint bytes)
+    public override void SubmitReceive(OperationToken token, int socket, bool once = false)
     {
-        Sqe* entry = NewEntry(Opcode.SendZeroCopy, socket, token);
-        entry->IoPriority = IsRegistered(data, bytes) ? IoPriority.SendRegisteredBuffer : IoPriority.None;
-        FillSend(entry, data, bytes);
+        Sqe* entry = NewEntry(Opcode.Receive, socket, token);
+        entry->Flags = SqeFlags.BufferSelect;
+        entry->IoPriority = once ? IoPriority.None : IoPriority.ReceiveMultishot;
+        entry->BufferGroup = ReceiveBuffers.Group;
     }
 
-    public override void SubmitZeroCopySendMessage(OperationToken token, int socket, MessageHeader* message) =>
-        FillSend(NewEntry(Opcode.SendMessageZeroCopy, socket, token), message, count: 1);
+    public override void SubmitSend(OperationToken token, int socket, in SendRequest send)
+    {
+        Sqe* entry;
+        if (send.Message is not null)
+        {
+            entry = NewEntry(send.IsZeroCopy ? Opcode.SendMessageZeroCopy : Opcode.SendMessage, socket, token);
+            entry->Address = (ulong)send.Message;
+            entry->Length = 1;
+        }
+        else
+        {
+            entry = NewEntry(send.IsZeroCopy ? Opcode.SendZeroCopy : Opcode.Send, socket, token);
+            entry->IoPriority = send.IsZeroCopy && IsRegistered(send.Data, send.Bytes) ? IoPriority.SendRegisteredBuffer : IoPriority.None;
+            entry->Address = (ulong)send.Data;
+            entry->Length = (uint)Math.Min(send.Bytes, int.MaxValue);
+        }
+
+        entry->OperationFlags = MessageFlags.WaitAll;
+    }
 
     public override void SubmitAwaitRoom(OperationToken token, int socket) =>
         NewEntry(Opcode.PollAdd, socket, token)->OperationFlags = PollEvents.Writable;
-
-    public override void SubmitResult(OperationToken token, int result) =>
-        _early.AddResult(new Completion { Token = token, Result = result });
 
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset)
     {
@@ -146,10 +156,15 @@ internal sealed unsafe class IoUringBackend : Backend
             Require(_ring.Enter(minComplete: 0, timeoutMs: 0));
         }
 
-        uint minComplete = timeoutMs == 0 || !_early.IsEmpty ? 0u : 1u;
+        uint minComplete = timeoutMs == 0 || _early.Count > 0 ? 0u : 1u;
         Require(_ring.Enter(minComplete, timeoutMs));
 
-        int count = _early.TakeBefore(_completions);
+        int count = 0;
+        while (count < _completions.Length && _early.TryDequeue(out _completions[count]))
+        {
+            count++;
+        }
+
         while (count < _completions.Length && _ring.TryTake(out Cqe cqe))
         {
             if (!IsOwn(cqe))
@@ -158,7 +173,6 @@ internal sealed unsafe class IoUringBackend : Backend
             }
         }
 
-        count += _early.TakeAfter(_completions.AsSpan(count));
         return new ReadOnlySpan<Completion>(_completions, 0, count);
     }
 
@@ -175,7 +189,7 @@ internal sealed unsafe class IoUringBackend : Backend
     /// </summary>
     public override void Trim(bool all)
     {
-        if (all && _early.IsEmpty && _ring.IsIdle)
+        if (all && _early.Count == 0 && _ring.IsIdle)
         {
             _buffers.DiscardPages();
         }
@@ -193,21 +207,6 @@ internal sealed unsafe class IoUringBackend : Backend
         Arena?.Dispose();
         _wake.Dispose();
         NativeMemory.Free(_wakeCount);
-    }
-
-    private void SubmitReceive(OperationToken token, int socket, ushort priority)
-    {
-        Sqe* entry = NewEntry(Opcode.Receive, socket, token);
-        entry->Flags = SqeFlags.BufferSelect;
-        entry->IoPriority = priority;
-        entry->BufferGroup = ReceiveBuffers.Group;
-    }
-
-    private static void FillSend(Sqe* entry, void* what, nuint count)
-    {
-        entry->Address = (ulong)what;
-        entry->Length = (uint)Math.Min(count, int.MaxValue);
-        entry->OperationFlags = MessageFlags.WaitAll;
     }
 
     private void ArmWake()
@@ -262,7 +261,7 @@ internal sealed unsafe class IoUringBackend : Backend
                 if (!IsOwn(cqe))
                 {
                     Translate(cqe, out Completion completion);
-                    _early.SetAside(completion);
+                    _early.Enqueue(completion);
                 }
             }
         }
@@ -314,7 +313,7 @@ internal sealed unsafe class IoUringBackend : Backend
             completion.Flags |= CompletionFlags.HasBuffer;
             completion.BufferId = cqe.BufferId;
             completion.Data = _buffers.AddressOf(cqe.BufferId);
-            _buffers.NoteTaken(cqe.BufferId);
+            _buffers.NoteLent(cqe.BufferId, true);
         }
     }
 

@@ -1,4 +1,5 @@
 using Millrace.Interop;
+using Millrace.Interop.Files;
 
 namespace Millrace.Engine.Backends.IoUring;
 
@@ -29,7 +30,6 @@ internal enum IoUringObstacle
     /// <summary>A resource ran out (memory to lock, descriptors). Never a reason for another backend.</summary>
     Scarcity,
 
-    /// <summary>An unexpected error.</summary>
     Unknown,
 }
 
@@ -126,21 +126,9 @@ internal sealed record HostRestrictions(bool UringDisabled, bool SeccompFilters)
     /// <summary>SECCOMP_MODE_FILTER, as proc(5) shows it.</summary>
     private const string FilterMode = "2";
 
+    /// <summary>If a file does not exist (an older kernel) or is not readable, nothing is known.</summary>
     public static HostRestrictions Read() => new(
-        Lines(DisabledSetting).Any(static line => line.Trim() != "0"),
-        Lines(Status).Any(static line =>
-            line.StartsWith(SeccompField, StringComparison.Ordinal) && line[SeccompField.Length..].Trim() == FilterMode));
-
-    /// <summary>Empty if the file does not exist (an older kernel) or is not readable: then nothing is known.</summary>
-    private static string[] Lines(string path)
-    {
-        try
-        {
-            return File.Exists(path) ? File.ReadAllLines(path) : [];
-        }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            return [];
-        }
-    }
+        KernelFile.TryRead(DisabledSetting) is not (null or "0"),
+        KernelFile.TryRead(Status)?.Split('\n').Any(static line =>
+            line.StartsWith(SeccompField, StringComparison.Ordinal) && line[SeccompField.Length..].Trim() == FilterMode) == true);
 }

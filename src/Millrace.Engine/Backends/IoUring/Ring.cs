@@ -232,7 +232,6 @@ internal sealed unsafe class Ring : IDisposable
         return Math.Min(result, 0);
     }
 
-    /// <summary>Takes the oldest completion, if any.</summary>
     public bool TryTake(out Cqe completion)
     {
         uint head = *_completionHeadPtr;

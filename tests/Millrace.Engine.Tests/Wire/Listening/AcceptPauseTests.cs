@@ -33,7 +33,7 @@ public class AcceptPauseTests : EngineTest
 
         Assert.Equal(0, SocketCalls.Listen(socket, 16));
         // The shutdown gave its port up, which had been any free one.
-        EndPoint again = SocketEndPoint.OfSocket(socket, server.EndPoint)!;
+        EndPoint again = SocketEndPoint.OfSocket(socket, out _)!;
         Assert.Equal([3], await (await Connect(again)).Exchange([3]));
         Assert.Single(Log.Of(AcceptPaused));
     }
@@ -57,7 +57,7 @@ public class AcceptPauseTests : EngineTest
     private static int ListenSocket(EndPoint endPoint) => Directory.EnumerateFileSystemEntries("/proc/self/fd")
         .Select(static path => int.Parse(Path.GetFileName(path), System.Globalization.CultureInfo.InvariantCulture))
         .First(fd => IsOfFamily(fd, endPoint)
-            && endPoint.Equals(SocketEndPoint.OfSocket(fd, endPoint)) && SocketEndPoint.OfPeer(fd, endPoint) is null);
+            && endPoint.Equals(SocketEndPoint.OfSocket(fd, out _)) && SocketEndPoint.OfPeer(fd) is null);
 
     private static bool IsOfFamily(int fd, EndPoint endPoint)
     {

@@ -54,7 +54,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     private bool IsWhole => !_response!.BringsContent || _piece == _response.Content.Count;
 
     /// <summary>Its request in frames, a body in several.</summary>
-    public byte[] ToFrames(Dice dice, string scheme)
+    public byte[] ToFrames(SeededRandom random, string scheme)
     {
         string text = Encoding.Latin1.GetString(exchange.Request);
         int end = text.IndexOf("\r\n\r\n", StringComparison.Ordinal);
@@ -69,7 +69,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
         }
 
         byte[] body = exchange.Request[(end + 4)..];
-        return [.. HeadFrames(dice, Block.Of([.. fields]), isLast: body.Length == 0), .. BodyFrames(dice, body)];
+        return [.. HeadFrames(random, Block.Of([.. fields]), isLast: body.Length == 0), .. BodyFrames(random, body)];
     }
 
     /// <summary>Takes a head. Says what is wrong; null for nothing.</summary>
@@ -147,25 +147,25 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
         }
     }
 
-    private byte[] HeadFrames(Dice dice, byte[] block, bool isLast)
+    private byte[] HeadFrames(SeededRandom random, byte[] block, bool isLast)
     {
         FrameFlags end = isLast ? FrameFlags.EndStream : FrameFlags.None;
-        if (!dice.Chance(200))
+        if (!random.Chance(200))
         {
             return Frame.Headers(streamId, block, end | FrameFlags.EndHeaders);
         }
 
-        int at = dice.Below(block.Length + 1);
+        int at = random.Below(block.Length + 1);
         return [.. Frame.Headers(streamId, block.AsSpan(0, at), end), .. Frame.Continuation(streamId, block.AsSpan(at))];
     }
 
-    private List<byte> BodyFrames(Dice dice, byte[] body)
+    private List<byte> BodyFrames(SeededRandom random, byte[] body)
     {
         var frames = new List<byte>();
         for (int at = 0; at < body.Length;)
         {
             // Small ones count as idle, of which there may be a thousand.
-            int count = Math.Min(body.Length - at, dice.Between(64, 300));
+            int count = Math.Min(body.Length - at, random.Between(64, 300));
             at += count;
             frames.AddRange(Frame.Data(streamId, body.AsSpan(at - count, count), at == body.Length ? FrameFlags.EndStream : FrameFlags.None));
         }

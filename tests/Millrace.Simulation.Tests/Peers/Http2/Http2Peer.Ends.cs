@@ -10,7 +10,7 @@ internal sealed partial class Http2Peer
 {
     private void TakeReset(Frame frame)
     {
-        if (frame.StreamId == RudeStreamId && Temper == Temper.StallsBody)
+        if (frame.StreamId == RudeStreamId && PeerBehaviour == PeerBehaviour.StallsBody)
         {
             if (frame.Error is not (Http2Error.NoError or Http2Error.Cancel))
             {
@@ -81,9 +81,9 @@ internal sealed partial class Http2Peer
             case Http2Error.NoError:
                 return _streams.TrueForAll(stream => stream.IsOver || CameLate(stream)) ? null : "though streams were open";
             case Http2Error.EnhanceYourCalm when _floods && _hasRudeEnd:
-            case Http2Error.EnhanceYourCalm when Temper == Temper.Trickles && _hasRudeEnd:
+            case Http2Error.EnhanceYourCalm when PeerBehaviour == PeerBehaviour.Trickles && _hasRudeEnd:
             case Http2Error.EnhanceYourCalm when _streams.Count > 0 && IsTooSlow(_takenBytes, _streams[0].BeganAtMs):
-            case Http2Error.SettingsTimeout when !IsEager || _floods || (Temper == Temper.Trickles && _hasRudeEnd):
+            case Http2Error.SettingsTimeout when !IsEager || _floods || (PeerBehaviour == PeerBehaviour.Trickles && _hasRudeEnd):
                 return null;
             default:
                 return "and nothing gave a reason";
@@ -102,7 +102,7 @@ internal sealed partial class Http2Peer
             && (_stalls || !IsEager || bytes * 1_000 < 2 * limits.WriteBytesPerSecond * elapsedMs);
     }
 
-    /// <summary>A window that the peer opens behind its own flood stays closed to the server for as long as the flood takes.</summary>
+    /// <summary>A window that the peer opens after its own flood stays closed to the server for as long as the flood takes.</summary>
     private bool IsBehindFlood =>
         _floods && _hasRudeEnd && World.NowMs - _rudeEndAtMs >= World.Shape.Limits.WriteStall.TotalMilliseconds;
 

@@ -154,7 +154,7 @@ internal sealed partial class Http2Peer
         if (head.AsSpan().StartsWith("HTTP/1.1 500 "u8) && (World.Disk.HasFailedSince(stream.BeganAtMs) || Socket.MayBreak))
         {
             // The disk failed before anything of the answer had gone out.
-            return ExchangeDeck.Unreadable;
+            return ExchangeGenerator.Unreadable;
         }
 
         // A file of no known length is no file to take ranges of: all of it comes.
@@ -208,7 +208,7 @@ internal sealed partial class Http2Peer
     /// <summary>What the peer does when a stream gets on.</summary>
     private void Treat(Http2Exchange stream, int bytes)
     {
-        if (stream.Treatment == StreamTreatment.Cancelled && World.Dice.Chance(200))
+        if (stream.Treatment == StreamTreatment.Cancelled && World.Random.Chance(200))
         {
             Cancel(stream);
         }

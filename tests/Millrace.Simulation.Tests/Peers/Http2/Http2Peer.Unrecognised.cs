@@ -31,8 +31,8 @@ internal sealed partial class Http2Peer
             return;
         }
 
-        Response late = ExchangeDeck.Trickled().Response;
-        Response expected = Socket.Admission == AdmissionResult.Refused ? ExchangeDeck.Refused(late) : late;
+        Response late = ExchangeGenerator.Trickled().Response;
+        Response expected = Socket.Admission == AdmissionResult.Refused ? ExchangeGenerator.Refused(late) : late;
         ReadOnlySpan<byte> content = text[(end + 4)..];
         ReadOnlySpan<byte> whole = expected.Content[0].Span;
         if (expected.Check(text[..(end + 4)], out _) is { } wrong)

@@ -17,7 +17,7 @@ internal sealed partial class Http2Peer : Peer
 
     private static readonly byte[] Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8.ToArray();
 
-    private readonly ExchangeDeck _deck;
+    private readonly ExchangeGenerator _exchanges;
     private readonly Expectations _expectations;
     private readonly int _count;
     private readonly int _atOnce;
@@ -38,18 +38,18 @@ internal sealed partial class Http2Peer : Peer
     private bool _hasRudeEnd;
     private long _rudeEndAtMs = long.MaxValue;
 
-    public Http2Peer(World world, SimulationRun run, int number, Temper temper, ExchangeDeck deck, PeerSeal? seal)
-        : base(world, run, number, temper, seal)
+    public Http2Peer(World world, SimulationRun run, int number, PeerBehaviour behaviour, ExchangeGenerator exchanges, PeerSeal? seal)
+        : base(world, run, number, behaviour, seal)
     {
-        _deck = deck;
+        _exchanges = exchanges;
         _expectations = new Expectations(world, run);
-        _count = world.Dice.Between(1, world.Dice.Pick<int>(1, 4, 20));
-        _atOnce = world.Dice.Between(1, world.Dice.Pick<int>(1, 5, 20));
-        _initialWindow = world.Dice.Pick<int>(0, 50, 3_000, DefaultWindowBytes, 1_000_000);
+        _count = world.Random.Between(1, world.Random.Pick<int>(1, 4, 20));
+        _atOnce = world.Random.Between(1, world.Random.Pick<int>(1, 5, 20));
+        _initialWindow = world.Random.Pick<int>(0, 50, 3_000, DefaultWindowBytes, 1_000_000);
         _cancels = Draw(FaultKind.Cancels);
-        _stalls = temper == Temper.Polite && Draw(FaultKind.StallsWindows);
-        _stallsAll = _stalls && world.Dice.Chance(300);
-        _floods = temper == Temper.Polite && !_stalls && world.Shape.SendPieceBytes >= 40 && world.Dice.Chance(300)
+        _stalls = behaviour == PeerBehaviour.Polite && Draw(FaultKind.StallsWindows);
+        _stallsAll = _stalls && world.Random.Chance(300);
+        _floods = behaviour == PeerBehaviour.Polite && !_stalls && world.Shape.SendPieceBytes >= 40 && world.Random.Chance(300)
             && Draw(FaultKind.FloodsFrames);
         Say([.. Preface, .. Frame.Settings((SettingId.InitialWindowSize, (uint)_initialWindow))]);
         OpenMore();
@@ -60,7 +60,7 @@ internal sealed partial class Http2Peer : Peer
     /// <summary>Who ends its output opens no windows any more: not before the last answer.</summary>
     protected override bool HasSentAll =>
         Outgoing.IsEmpty && (_streams.Count == _count || _goAway is not null) && _hasRudeEnd
-        && (Temper != Temper.HalfCloses || AreAllOver);
+        && (PeerBehaviour != PeerBehaviour.HalfCloses || AreAllOver);
 
     /// <summary>A stream that the server has all for, and room.</summary>
     protected override bool IsOwed =>
@@ -73,19 +73,19 @@ internal sealed partial class Http2Peer : Peer
 
     protected override bool HasReceivedAll =>
         _streams.Count == _count && AreAllOver && !_floods
-        && (Temper is not (Temper.Trickles or Temper.StallsBody) || _goAway is not null);
+        && (PeerBehaviour is not (PeerBehaviour.Trickles or PeerBehaviour.StallsBody) || _goAway is not null);
 
     protected override bool WasReportedOfEnd => _goAway is not null;
 
     protected override bool HasDeadlines => true;
 
-    protected override long EarliestEndMs => Temper == Temper.Stays && !_floods && !_stallsAll && _goAway == Http2Error.NoError
+    protected override long EarliestEndMs => PeerBehaviour == PeerBehaviour.Stays && !_floods && !_stallsAll && _goAway == Http2Error.NoError
         ? _streams[^1].BeganAtMs + (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds
         : 0;
 
     protected override long SlowUntilMs => Math.Max(Socket.SlowUntilMs, World.Disk.SlowUntilMs);
 
-    /// <summary>Of a flood it does not wait for the answers before it; the time for a next request begins behind the last of them.</summary>
+    /// <summary>Of a flood it does not wait for the answers before it; the time for a next request begins after the last of them.</summary>
     protected override long RestMs => _floods ? (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds : 0;
 
     protected override SimulatedListener Listener => IsSealed ? Run.SealedListener : Run.HttpListener;
@@ -105,10 +105,10 @@ internal sealed partial class Http2Peer : Peer
         ExpectDeadline();
     }
 
-    /// <summary>Once, behind all that it asks for; what is in the middle of a frame has nothing more to say.</summary>
+    /// <summary>Once, after all that it asks for; what is in the middle of a frame has nothing more to say.</summary>
     private void EndRudely()
     {
-        bool isTime = _streams.Count == _count && Outgoing.IsEmpty && (Temper != Temper.Trickles || AreAllOver);
+        bool isTime = _streams.Count == _count && Outgoing.IsEmpty && (PeerBehaviour != PeerBehaviour.Trickles || AreAllOver);
         if (isTime && !_hasRudeEnd)
         {
             _hasRudeEnd = true;
@@ -120,7 +120,7 @@ internal sealed partial class Http2Peer : Peer
 
     private bool Draw(FaultKind kind)
     {
-        bool isDrawn = World.Swarm.Has(kind) && World.Dice.Chance(500);
+        bool isDrawn = World.Swarm.Has(kind) && World.Random.Chance(500);
         if (isDrawn)
         {
             World.Count(kind, Number);
@@ -131,7 +131,7 @@ internal sealed partial class Http2Peer : Peer
 
     private void Say(byte[] frames)
     {
-        if (Temper == Temper.Trickles && _rudeEndAtMs != long.MaxValue)
+        if (PeerBehaviour == PeerBehaviour.Trickles && _rudeEndAtMs != long.MaxValue)
         {
             return;
         }
@@ -144,20 +144,20 @@ internal sealed partial class Http2Peer : Peer
     {
         while (_goAway is null && _streams.Count < _count && _streams.Count(static stream => !stream.IsOver) < _atOnce)
         {
-            StreamTreatment treatment = _cancels && World.Dice.Chance(500) ? StreamTreatment.Cancelled
-                : _stalls && World.Dice.Chance(500) ? StreamTreatment.Stalled
+            StreamTreatment treatment = _cancels && World.Random.Chance(500) ? StreamTreatment.Cancelled
+                : _stalls && World.Random.Chance(500) ? StreamTreatment.Stalled
                 : StreamTreatment.Fair;
-            Exchange exchange = _deck.Draw(Number, _streams.Count);
+            Exchange exchange = _exchanges.Draw(Number, _streams.Count);
             var stream = new Http2Exchange(World, exchange, 1 + (2 * _streams.Count), treatment, _initialWindow);
             _streams.Add(stream);
-            Say(stream.ToFrames(World.Dice, IsSealed ? "https" : "http"));
-            if (treatment == StreamTreatment.Cancelled && World.Dice.Chance(300))
+            Say(stream.ToFrames(World.Random, IsSealed ? "https" : "http"));
+            if (treatment == StreamTreatment.Cancelled && World.Random.Chance(300))
             {
                 Cancel(stream);
             }
             else if (_initialWindow == 0 && treatment != StreamTreatment.Stalled)
             {
-                OpenStream(stream, World.Dice.Between(1, DefaultWindowBytes));
+                OpenStream(stream, World.Random.Between(1, DefaultWindowBytes));
             }
         }
     }
@@ -174,7 +174,7 @@ internal sealed partial class Http2Peer : Peer
         Say(Frame.WindowUpdate(stream.StreamId, (uint)bytes));
     }
 
-    /// <summary>What a temper does behind the last request: half a frame, a body that does not come, or more frames than are welcome.</summary>
+    /// <summary>What a behaviour does after the last request: half a frame, a body that does not come, or more frames than are welcome.</summary>
     private void SayRudeEnd()
     {
         int streamId = 1 + (2 * _count);
@@ -182,13 +182,13 @@ internal sealed partial class Http2Peer : Peer
         {
             SayFlood();
         }
-        else if (Temper == Temper.Trickles)
+        else if (PeerBehaviour == PeerBehaviour.Trickles)
         {
-            Say(Frame.Headers(streamId, Block.Get("/"))[..World.Dice.Between(1, 20)]);
+            Say(Frame.Headers(streamId, Block.Get("/"))[..World.Random.Between(1, 20)]);
             _rudeEndAtMs = World.NowMs;
             ExpectEnd(World.Shape.HttpLimits.Head, "the deadline for a frame");
         }
-        else if (Temper == Temper.StallsBody)
+        else if (PeerBehaviour == PeerBehaviour.StallsBody)
         {
             _rudeEndAtMs = World.NowMs;
             Say([.. Frame.Headers(streamId, Block.Request("POST", "/", "content-length: 1000"), FrameFlags.EndHeaders),
@@ -207,7 +207,7 @@ internal sealed partial class Http2Peer : Peer
     /// <summary>Frames that ask for nothing, of one kind or of many. The server has to have enough of them.</summary>
     private void SayFlood()
     {
-        int kinds = World.Dice.Between(1, 5);
+        int kinds = World.Random.Between(1, 5);
         var frames = new List<byte>();
         for (int i = 0; i < FloodFrames; i++)
         {
@@ -237,7 +237,7 @@ internal sealed partial class Http2Peer : Peer
         }
 
         _allSaidAtMs = World.NowMs;
-        if (Temper == Temper.Stays)
+        if (PeerBehaviour == PeerBehaviour.Stays)
         {
             ExpectEnd(World.Shape.HttpLimits.KeepAlive, "the deadline for a next request");
         }

@@ -10,22 +10,22 @@ using Millrace.Interop.Threads;
 
 namespace Millrace.Engine.Tests.Loop;
 
-/// <summary>A reactor that somebody holds up, and what goes on without it.</summary>
-public class HoldUpTests : EngineTest
+/// <summary>A reactor that is blocked, and what continues without it.</summary>
+public class StallTests : EngineTest
 {
     private readonly ManualResetEventSlim _gate = new();
 
     [Fact]
-    public async Task Connections_of_a_reactor_that_is_held_up_are_served_by_others()
+    public async Task Connections_of_a_blocked_reactor_are_served_by_others()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { Reactors = 2 });
-        await HoldUpAsync(Group.Reactors[0]);
+        await BlockAsync(Group.Reactors[0]);
         // The kernel picks a queue by the ports: that none of so many is the first reactor's is improbable (2^-40).
         await Task.WhenAll(Enumerable.Range(0, 40).Select(async _ =>
         {
             using Client client = await Client.ConnectAsync(listener.EndPoint);
-            await client.SendAsync("grain"u8.ToArray());
-            Assert.Equal("grain"u8.ToArray(), await client.ReceiveAsync(5));
+            await client.SendAsync("bytes"u8.ToArray());
+            Assert.Equal("bytes"u8.ToArray(), await client.ReceiveAsync(5));
         })).Within();
         Assert.True(Group.Reactors[0].IsHeldUp);
         Assert.Equal(40, Group.Reactors[1].Counters.Accepted);
@@ -33,17 +33,17 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task A_socket_that_only_the_held_up_reactor_accepts_on_is_accepted_on_by_others()
+    public async Task A_socket_that_only_the_blocked_reactor_accepts_on_is_accepted_on_by_others()
     {
         using var folder = new TemporaryFolder();
         Listener listener = await ServeAsync(
-            Handlers.EchoAsync, Options() with { Reactors = 3 }, new UnixDomainSocketEndPoint(folder.File("mill")));
-        await HoldUpAsync(Group.Reactors[0]);
+            Handlers.EchoAsync, Options() with { Reactors = 3 }, new UnixDomainSocketEndPoint(folder.File("socket")));
+        await BlockAsync(Group.Reactors[0]);
         for (int i = 0; i < 6; i++)
         {
             using Client client = await Client.ConnectAsync(listener.EndPoint);
-            await client.SendAsync("grain"u8.ToArray());
-            Assert.Equal("grain"u8.ToArray(), await client.ReceiveAsync(5).Within());
+            await client.SendAsync("bytes"u8.ToArray());
+            Assert.Equal("bytes"u8.ToArray(), await client.ReceiveAsync(5).Within());
         }
 
         Assert.Equal(0, Group.Reactors[0].Counters.Accepted);
@@ -52,17 +52,17 @@ public class HoldUpTests : EngineTest
 
     /// <summary>Whoever listens there next may wait for a connection as long as it takes.</summary>
     [Fact]
-    public async Task A_socket_of_another_is_accepted_on_by_others_and_has_no_time_limit_behind_that()
+    public async Task An_inherited_socket_is_accepted_on_by_others_and_has_no_time_limit_afterwards()
     {
         ReactorGroup group = await StartAsync(Options() with { Reactors = 2 });
         using var bound = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         Listener listener = await group.AcquireAsync((int)bound.Handle, Handlers.EchoAsync).Within();
-        await HoldUpAsync(group.Reactors[0]);
+        await BlockAsync(group.Reactors[0]);
         using (Client client = await Client.ConnectAsync(listener.EndPoint))
         {
-            await client.SendAsync("grain"u8.ToArray());
-            Assert.Equal("grain"u8.ToArray(), await client.ReceiveAsync(5));
+            await client.SendAsync("bytes"u8.ToArray());
+            Assert.Equal("bytes"u8.ToArray(), await client.ReceiveAsync(5));
         }
 
         Assert.Equal(1, group.Reactors[1].Counters.Accepted);
@@ -75,10 +75,10 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task After_a_hold_up_its_own_reactor_accepts_again()
+    public async Task After_a_stall_its_own_reactor_accepts_again()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { Reactors = 2 });
-        await HoldUpAsync(Group.Reactors[0]);
+        await BlockAsync(Group.Reactors[0]);
         using (Client client = await Client.ConnectAsync(listener.EndPoint))
         {
             await client.SendAsync("x"u8.ToArray());
@@ -99,18 +99,18 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task What_is_movable_runs_on_the_pool_meanwhile_and_nothing_else_does()
+    public async Task Movable_continuations_run_on_the_pool_meanwhile_and_nothing_else_does()
     {
         await StartAsync(Options());
         var early = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
         var late = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
         var home = new TaskCompletionSource<Reactor?>(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task begun = BeginHoldUpAsync(Reactor);
+        Task begun = BeginBlockAsync(Reactor);
         await begun.Within();
         Reactor.PostMovable(_ => early.SetResult(Thread.CurrentThread.IsThreadPoolThread), null);
         Reactor.PostContinuation(_ => home.SetResult(Reactor.Current), null);
         Assert.True(await early.Task.Within());
-        await Waiting.UntilAsync(() => Reactor.IsHeldUp, "the reactor is held up");
+        await Waiting.UntilAsync(() => Reactor.IsHeldUp, "the reactor is blocked");
         Reactor.PostMovable(_ => late.SetResult(Thread.CurrentThread.IsThreadPoolThread), null);
         Assert.True(await late.Task.Within());
         Assert.False(home.Task.IsCompleted);
@@ -124,17 +124,17 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task A_hold_up_is_counted_and_told_with_its_occupant_and_its_end()
+    public async Task A_stall_is_counted_and_logged_with_its_owner_and_its_end()
     {
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.None };
-        await HoldUpAsync(Reactor, owner);
+        await BlockAsync(Reactor, owner);
         Assert.Equal(1, Reactor.Counters.HoldUps);
         Assert.InRange(Reactor.Counters.Stalls, 1, long.MaxValue);
-        await Waiting.UntilAsync(() => Log.Count(105) > 0, "it is told");
-        Assert.Contains("the miller", Assert.Single(Log.Entries, static entry => entry.Id == 105).Text, StringComparison.Ordinal);
+        await Waiting.UntilAsync(() => Log.Count(105) > 0, "it is logged");
+        Assert.Contains("the owner", Assert.Single(Log.Entries, static entry => entry.Id == 105).Text, StringComparison.Ordinal);
         _gate.Set();
-        await Waiting.UntilAsync(() => Log.Count(106) == 1, "the end is told");
+        await Waiting.UntilAsync(() => Log.Count(106) == 1, "the end is logged");
         Assert.Equal(0, owner.Failures);
         Assert.InRange(owner.Reliefs, 1, int.MaxValue);
     }
@@ -143,7 +143,7 @@ public class HoldUpTests : EngineTest
     public async Task A_first_call_that_computes_for_long_is_counted_and_not_warned_of()
     {
         await StartAsync(Options());
-        // A watch that gets no processor meanwhile sees none of it.
+        // A watchdog that gets no processor meanwhile sees none of it.
         for (int i = 0; i < 20 && Reactor.Counters.HoldUps == 0; i++)
         {
             await ComputeAsync(new Owner { Wait = OwnerWait.None, IsFirstCall = true });
@@ -164,16 +164,16 @@ public class HoldUpTests : EngineTest
     public async Task A_first_call_that_blocks_is_warned_of_when_no_compiler_would_take_so_long()
     {
         await StartAsync(Options());
-        await HoldUpAsync(Reactor, new Owner { Wait = OwnerWait.None, IsFirstCall = true });
+        await BlockAsync(Reactor, new Owner { Wait = OwnerWait.None, IsFirstCall = true });
         await Waiting.UntilAsync(() => Log.Count(105) == 1, "it is warned of");
         Match duration = Regex.Match(Log.Entries.Single(static entry => entry.Id == 105).Text, "blocked for ([0-9]+) ms");
         Assert.InRange(int.Parse(duration.Groups[1].Value, CultureInfo.InvariantCulture), 450, 60_000);
         _gate.Set();
-        await Waiting.UntilAsync(() => Log.Count(106) == 1, "the end is told");
+        await Waiting.UntilAsync(() => Log.Count(106) == 1, "the end is logged");
     }
 
     [Fact]
-    public async Task An_occupant_is_told_of_its_waits_and_not_of_what_it_computes()
+    public async Task An_owner_is_notified_of_its_waits_and_not_of_its_computations()
     {
         await StartAsync(Options());
         var computing = new Owner { Wait = OwnerWait.None };
@@ -203,12 +203,12 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task An_occupant_that_waits_for_its_reactor_is_failed_once()
+    public async Task An_owner_that_waits_for_its_reactor_is_failed_once()
     {
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.Certain };
-        await HoldUpAsync(Reactor, owner);
-        await Waiting.UntilAsync(() => owner.Failures > 0, "the occupant is failed");
+        await BlockAsync(Reactor, owner);
+        await Waiting.UntilAsync(() => owner.Failures > 0, "the owner is failed");
         await Task.Delay(50 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
         Assert.Equal(1, owner.Failures);
         Assert.Equal(1, Reactor.Counters.WaitsFailed);
@@ -216,18 +216,18 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task An_occupant_that_cannot_be_failed_at_first_is_failed_at_the_next_look()
+    public async Task An_owner_that_cannot_be_failed_at_first_is_failed_at_the_next_check()
     {
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.Certain, Refusals = 2 };
-        await HoldUpAsync(Reactor, owner);
-        await Waiting.UntilAsync(() => Reactor.Counters.WaitsFailed == 1, "the occupant is failed");
+        await BlockAsync(Reactor, owner);
+        await Waiting.UntilAsync(() => Reactor.Counters.WaitsFailed == 1, "the owner is failed");
         Assert.Equal(3, owner.Failures);
         _gate.Set();
     }
 
     [Fact]
-    public async Task An_occupant_that_computes_is_not_taken_for_one_that_waits()
+    public async Task An_owner_that_computes_is_not_taken_for_one_that_waits()
     {
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.Certain };
@@ -253,36 +253,36 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task A_wait_that_begins_after_a_doubtful_one_has_its_own_time()
+    public async Task A_wait_that_begins_after_an_uncertain_one_has_its_own_time()
     {
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.Possible };
-        await HoldUpAsync(Reactor, owner);
+        await BlockAsync(Reactor, owner);
         await Task.Delay(100 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
         int checks = owner.Reliefs;
         owner.Wait = OwnerWait.Certain;
-        await Waiting.UntilAsync(() => owner.Failures == 1, "the occupant is failed");
+        await Waiting.UntilAsync(() => owner.Failures == 1, "the owner is failed");
         Assert.InRange(owner.Reliefs - checks, 20, int.MaxValue);
         _gate.Set();
     }
 
     [Fact]
-    public async Task An_occupant_that_perhaps_waits_is_failed_after_seconds()
+    public async Task An_owner_that_possibly_waits_is_failed_after_seconds()
     {
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.Possible };
-        await HoldUpAsync(Reactor, owner);
+        await BlockAsync(Reactor, owner);
         await Task.Delay(200 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
         Assert.Equal(0, owner.Failures);
-        await Waiting.UntilAsync(() => owner.Failures == 1, "the occupant is failed");
+        await Waiting.UntilAsync(() => owner.Failures == 1, "the owner is failed");
         _gate.Set();
     }
 
     [Fact]
-    public async Task A_listener_can_be_stopped_while_a_reactor_is_held_up()
+    public async Task A_listener_can_be_stopped_while_a_reactor_is_blocked()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, Options() with { Reactors = 2 });
-        await HoldUpAsync(Group.Reactors[0]);
+        await BlockAsync(Group.Reactors[0]);
         Task stop = listener.StopAsync();
         await Task.Delay(4 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
         _gate.Set();
@@ -290,10 +290,10 @@ public class HoldUpTests : EngineTest
     }
 
     [Fact]
-    public async Task Nobody_watches_where_that_is_not_wanted()
+    public async Task Without_the_watchdog_nothing_is_counted()
     {
         await StartAsync(Options() with { WatchForStalls = false });
-        await BeginHoldUpAsync(Reactor).Within();
+        await BeginBlockAsync(Reactor).Within();
         await Task.Delay(3 * StallDetector.HeldUpMs, TestContext.Current.CancellationToken);
         Assert.False(Reactor.IsHeldUp);
         Assert.Equal(0, Reactor.Counters.Stalls);
@@ -321,14 +321,14 @@ public class HoldUpTests : EngineTest
         return computed.Task.Within();
     }
 
-    private async Task HoldUpAsync(Reactor reactor, ICallbackOwner? owner = null)
+    private async Task BlockAsync(Reactor reactor, ICallbackOwner? owner = null)
     {
-        await BeginHoldUpAsync(reactor, owner).Within();
-        await Waiting.UntilAsync(() => reactor.IsHeldUp, "the reactor is held up");
+        await BeginBlockAsync(reactor, owner).Within();
+        await Waiting.UntilAsync(() => reactor.IsHeldUp, "the reactor is blocked");
     }
 
     /// <summary>Completed when the reactor is in a callback that ends with the gate.</summary>
-    private Task BeginHoldUpAsync(Reactor reactor, ICallbackOwner? owner = null)
+    private Task BeginBlockAsync(Reactor reactor, ICallbackOwner? owner = null)
     {
         var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         reactor.Post(
@@ -370,7 +370,7 @@ public class HoldUpTests : EngineTest
 
         public void NoteBlocked(long callback, long blockedMs) => Blocked.Enqueue((callback, blockedMs));
 
-        public string Describe() => "the miller";
+        public string Describe() => "the owner";
 
         public void Relieve() => Interlocked.Increment(ref _reliefs);
 

@@ -3,8 +3,8 @@ using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Filters;
 
-/// <summary>What a stage does on its own: it speaks, holds the handler back, ends its input, ends the connection.</summary>
-public class FilterDeedTests : EngineTest
+/// <summary>What a filter does on its own: it speaks, holds the handler back, ends its input, ends the connection.</summary>
+public class FilterActionTests : EngineTest
 {
     [Fact]
     public async Task A_word_of_its_own_takes_nothing_along_that_the_handler_has_not_flushed()
@@ -17,7 +17,7 @@ public class FilterDeedTests : EngineTest
                 connection.Retract(6);
                 connection.Write("said"u8);
             },
-            filters: static _ => [new ObedientFilter()]);
+            filters: static _ => [new CommandedFilter()]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("W");
         Assert.Equal("[word]", await client.ReceiveTextAsync(6));
@@ -30,7 +30,7 @@ public class FilterDeedTests : EngineTest
     [Fact]
     public async Task A_word_goes_out_with_what_is_flushed_in_the_same_turn_and_before_it()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new ObedientFilter()]);
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new CommandedFilter()]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("aWb");
         client.EndSending();
@@ -48,7 +48,7 @@ public class FilterDeedTests : EngineTest
                 connection.Write("hello"u8);
                 return Task.CompletedTask;
             },
-            filters: static _ => [new ObedientFilter(holds: true)]);
+            filters: static _ => [new CommandedFilter(holds: true)]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("W");
         Assert.Equal("[word]", await client.ReceiveTextAsync(6));
@@ -61,7 +61,7 @@ public class FilterDeedTests : EngineTest
     [Fact]
     public async Task Input_starts_a_handler_that_is_held_back()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new ObedientFilter(holds: true)]);
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new CommandedFilter(holds: true)]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("ab");
         Assert.Equal("ab", await client.ReceiveTextAsync(2));
@@ -72,9 +72,9 @@ public class FilterDeedTests : EngineTest
     [Fact]
     public async Task A_peer_that_goes_while_the_handler_is_held_back_leaves_nothing()
     {
-        ObedientFilter? filter = null;
+        CommandedFilter? filter = null;
         Listener listener = await ServeAsync(
-            static _ => throw new InvalidOperationException("Nobody has started it."), filters: _ => [filter = new ObedientFilter(holds: true)]);
+            static _ => throw new InvalidOperationException("Nobody has started it."), filters: _ => [filter = new CommandedFilter(holds: true)]);
         Client client = await ConnectAsync(listener);
         client.EndSending();
         Assert.Equal("[end]", await ReceiveToEndAsync(client));
@@ -85,13 +85,13 @@ public class FilterDeedTests : EngineTest
     [Fact]
     public async Task A_held_back_handler_ends_with_its_group()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new ObedientFilter(holds: true)]);
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new CommandedFilter(holds: true)]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("W");
         Assert.Equal("[word]", await client.ReceiveTextAsync(6));
         Task stop = Group.StopAsync(TimeSpan.FromSeconds(15));
 
-        // What only a stage has seen is no request: the first one still gets its moment, which no thread but the reactor's meets for sure.
+        // What only a filter has seen is no request: the first one still gets its moment, which no thread but the reactor's meets for sure.
         void SendWhenItDrains(object? state)
         {
             if (Reactor.IsDraining)
@@ -125,7 +125,7 @@ public class FilterDeedTests : EngineTest
 
                 connection.Write(Encoding.ASCII.GetBytes($"{outcome} {await connection.ReadAsync()}"));
             },
-            filters: static _ => [new ObedientFilter()]);
+            filters: static _ => [new CommandedFilter()]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("abE");
         Assert.Equal("End End[end]", await ReceiveToEndAsync(client));
@@ -146,7 +146,7 @@ public class FilterDeedTests : EngineTest
 
                 connection.Write(Encoding.ASCII.GetBytes($"{outcome} after {connection.Input.Length}"));
             },
-            filters: static _ => [new ObedientFilter(), new SplittingFilter()]);
+            filters: static _ => [new CommandedFilter(), new SplittingFilter()]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("Kab");
         client.EndSending();
@@ -163,10 +163,10 @@ public class FilterDeedTests : EngineTest
                 outcome.SetResult(await connection.ReadAsync());
                 connection.Write("in vain"u8);
             },
-            filters: static _ => [new ObedientFilter()]);
+            filters: static _ => [new CommandedFilter()]);
         Client client = await ConnectAsync(listener);
 
-        // What comes behind it is dropped: unread it would make a reset of the end, and that could destroy the word.
+        // What comes after it is dropped: unread it would make a reset of the end, and that could destroy the word.
         await client.SendAsync("F" + new string('x', 100_000));
         Assert.Equal("[failed]", await ReceiveToEndAsync(client));
         Assert.Equal(ReadOutcome.Reset, await outcome.Task.Within());
@@ -187,7 +187,7 @@ public class FilterDeedTests : EngineTest
                 connection.Write("in vain"u8);
                 outcome.SetResult(await connection.FlushAsync());
             },
-            filters: static _ => [new ObedientFilter()]);
+            filters: static _ => [new CommandedFilter()]);
         Client client = await ConnectAsync(listener);
         if (hasWritten)
         {
@@ -218,7 +218,7 @@ public class FilterDeedTests : EngineTest
                 }
                 while (await connection.FlushAsync() == FlushOutcome.Sent);
             },
-            filters: static _ => [new ObedientFilter()]);
+            filters: static _ => [new CommandedFilter()]);
         Client client = await ConnectAsync(listener);
         await client.ReceiveAsync(100_000);
         await client.SendAsync("F");
@@ -229,7 +229,7 @@ public class FilterDeedTests : EngineTest
     [Fact]
     public async Task The_deadline_of_a_stage_is_met_while_the_handler_is_held_back()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new ObedientFilter(holds: true)]);
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new CommandedFilter(holds: true)]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("T");
         Assert.Equal("[late]", await ReceiveToEndAsync(client));
@@ -238,7 +238,7 @@ public class FilterDeedTests : EngineTest
     [Fact]
     public async Task What_a_stage_puts_off_may_fail_and_costs_its_connection_only()
     {
-        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new ObedientFilter()]);
+        Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new CommandedFilter()]);
         Client bystander = await ConnectAsync(listener);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("C");
@@ -272,7 +272,7 @@ public class FilterDeedTests : EngineTest
 
                 await flush;
             },
-            filters: static _ => [new ObedientFilter()]);
+            filters: static _ => [new CommandedFilter()]);
         Client client = await ConnectAsync(listener);
         await client.SendAsync("Nx");
         Assert.Equal(1, await consumed.Task.Within());
@@ -298,7 +298,7 @@ public class FilterDeedTests : EngineTest
                 await Handlers.EchoAsync(connection);
             },
             Options(new Limits { Linger = TimeSpan.FromMilliseconds(20) }),
-            filters: static _ => [new ObedientFilter()]);
+            filters: static _ => [new CommandedFilter()]);
         Client first = await ConnectAsync(listener);
         await first.SendAsync("EF");
         Assert.Equal("[failed]", await ReceiveToEndAsync(first));
@@ -318,11 +318,11 @@ public class FilterDeedTests : EngineTest
         Listener listener = await ServeAsync(
             connection =>
             {
-                bool hasBoth = connection.Filters.Find<ObedientFilter>() is not null && connection.Filters.Find<XorFilter>() is not null;
+                bool hasBoth = connection.Filters.Find<CommandedFilter>() is not null && connection.Filters.Find<XorFilter>() is not null;
                 seen.SetResult((hasBoth, connection.Filters.Find<PrefaceFilter>() is null, connection.Filters.Find<SplittingFilter>() is null));
                 return Task.CompletedTask;
             },
-            filters: static _ => [new ObedientFilter(), new XorFilter()]);
+            filters: static _ => [new CommandedFilter(), new XorFilter()]);
         await ConnectAsync(listener);
         Assert.Equal((true, true, true), await seen.Task.Within());
     }

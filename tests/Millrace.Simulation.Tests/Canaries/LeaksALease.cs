@@ -4,8 +4,8 @@ using Millrace.Simulation.Tests.Kernel;
 
 namespace Millrace.Simulation.Tests.Canaries;
 
-/// <summary>A turnstile that counts who was turned away among those who were let in, and keeps his place for good.</summary>
-internal sealed class KeepsAPlace(SimulatedBackend kernel) : TamperedBackend(kernel)
+/// <summary>A limiter that counts connections that were turned away as served, and never returns their leases.</summary>
+internal sealed class LeaksALease(SimulatedBackend kernel) : TamperedBackend(kernel)
 {
     public override void CloseSocket(int socket)
     {

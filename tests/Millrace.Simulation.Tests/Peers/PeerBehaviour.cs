@@ -1,12 +1,12 @@
 namespace Millrace.Simulation.Tests.Peers;
 
 /// <summary>How a peer behaves.</summary>
-internal enum Temper
+internal enum PeerBehaviour
 {
     /// <summary>Asks, reads, and closes when it has everything.</summary>
     Polite,
 
-    /// <summary>Announces its end behind its last request.</summary>
+    /// <summary>Announces its end after its last request.</summary>
     HalfCloses,
 
     /// <summary>Waits for the server's end.</summary>
@@ -18,7 +18,7 @@ internal enum Temper
     /// <summary>Sends the last head little by little and never ends it.</summary>
     Trickles,
 
-    /// <summary>Announces a body behind its last request and sends a part.</summary>
+    /// <summary>Announces a body after its last request and sends a part.</summary>
     StallsBody,
 
     /// <summary>Resets the connection at any time.</summary>

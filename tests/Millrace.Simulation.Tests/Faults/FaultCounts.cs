@@ -4,7 +4,7 @@ using System.Text;
 namespace Millrace.Simulation.Tests.Faults;
 
 /// <summary>How often each kind of fault was injected.</summary>
-internal sealed class FaultTally
+internal sealed class FaultCounts
 {
     public static readonly int Kinds = Enum.GetValues<FaultKind>().Length;
 
@@ -14,7 +14,7 @@ internal sealed class FaultTally
 
     public void Count(FaultKind kind) => _counts[(int)kind]++;
 
-    public void Add(FaultTally other)
+    public void Add(FaultCounts other)
     {
         for (int kind = 0; kind < _counts.Length; kind++)
         {

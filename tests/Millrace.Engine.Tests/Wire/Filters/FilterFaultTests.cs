@@ -4,9 +4,9 @@ using Millrace.Engine.Filters;
 using Millrace.Engine.Tests.Wire.Kit;
 using Millrace.Interop.Sockets;
 
-namespace Millrace.Engine.Tests.Wire.Stages;
+namespace Millrace.Engine.Tests.Wire.Filters;
 
-/// <summary>A stage that throws ends its connection with a reset, whatever it was doing; the reactor and the others go on.</summary>
+/// <summary>A filter that throws ends its connection with a reset, whatever it was doing; the reactor and the others go on.</summary>
 public class FilterFaultTests : EngineTest
 {
     internal enum Fault

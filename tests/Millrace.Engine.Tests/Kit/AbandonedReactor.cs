@@ -1,7 +1,7 @@
 namespace Millrace.Engine.Tests.Kit;
 
 /// <summary>A reactor whose kernel never answers any more, stopped: it gives up when its time is over.</summary>
-internal static class EndsInVain
+internal static class AbandonedReactor
 {
     /// <summary>Longer than all that a reactor grants at its end.</summary>
     private const int GraceMs = 10_000;

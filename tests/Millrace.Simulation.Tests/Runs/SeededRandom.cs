@@ -1,7 +1,7 @@
 namespace Millrace.Simulation.Tests.Runs;
 
 /// <summary>The chance of a run: all of it follows from the seed (SplitMix64, whose streams of neighbouring seeds differ at once).</summary>
-internal sealed class Dice(ulong seed)
+internal sealed class SeededRandom(ulong seed)
 {
     private ulong _state = seed * 0xD6E8_FEB8_6659_FD93;
 

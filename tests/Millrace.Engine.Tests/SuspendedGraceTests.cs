@@ -6,7 +6,7 @@ namespace Millrace.Engine.Tests;
 /// <summary>
 /// The moment that cancelled operations get at the end, on a machine that was suspended in it. The tests end their reactors themselves.
 /// </summary>
-public class SleptGraceTests
+public class SuspendedGraceTests
 {
     [Fact]
     public async Task A_machine_that_sleeps_through_the_grace_gives_everything_back_all_the_same()
@@ -20,7 +20,7 @@ public class SleptGraceTests
         await script.Reactor.AskAsync(() => 0);
         script.Kernel.Complete(receive, -Errno.ECANCELED);
 
-        await script.Kernel.ExpectBehindCancelsAsync("reset");
+        await script.Kernel.ExpectAfterCancelsAsync("reset");
         await script.Kernel.ExpectAsync("close");
         await stop.Within();
         Assert.Equal(0, script.Log.Count(102));

@@ -6,8 +6,8 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Filters;
 
-/// <summary>A stage that does on its own what the peer tells it, a byte for each deed; all others are the handler's.</summary>
-internal sealed class ObedientFilter(bool holds = false) : ConnectionFilter
+/// <summary>A filter that does on its own what the peer tells it, a byte for each deed; all others are the handler's.</summary>
+internal sealed class CommandedFilter(bool holds = false) : ConnectionFilter
 {
     private readonly StringBuilder _words = new();
     private bool _hasFailed;

@@ -1,7 +1,7 @@
 namespace Millrace.Engine.Tests.Kit;
 
 /// <summary>What one can do with a connection, by name: for who is to be refused all of it.</summary>
-internal static class Uses
+internal static class ConnectionMembers
 {
     /// <summary>Those that only the reactor's thread has, and only while the handler runs.</summary>
     public static unsafe Dictionary<string, Action> Of(Connection connection) => new()

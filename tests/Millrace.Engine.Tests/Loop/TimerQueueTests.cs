@@ -1,9 +1,10 @@
 using Millrace.Engine.Loop;
+using Millrace.Engine.Tests.Unit;
 
 namespace Millrace.Engine.Tests.Loop;
 
-/// <summary>The wheel against a table of due times: never early, at most one tick late, each once.</summary>
-public class TimerWheelTests
+/// <summary>The timers, compared with a table of due times: never early, at most one tick late, each once.</summary>
+public class TimerQueueTests
 {
     private const int Ids = 200;
 
@@ -17,7 +18,7 @@ public class TimerWheelTests
     {
         var random = new Random(seed);
         long now = random.Next(1_000_000);
-        var wheel = new TimerWheel(now);
+        var timers = new TimerQueue(now);
         var due = new Dictionary<int, long>();
         var expired = new List<int>();
         for (int round = 0; round < 20_000; round++)
@@ -26,29 +27,29 @@ public class TimerWheelTests
             switch (random.Next(4))
             {
                 case 0:
-                    wheel.Cancel(id);
+                    timers.Cancel(id);
                     due.Remove(id);
                     break;
                 case 1:
-                    long wait = wheel.WaitMs(now);
+                    long wait = timers.WaitMs(now);
                     Assert.Equal(due.Count == 0, wait < 0);
                     now += random.Next(2) == 0 && wait > 0 ? wait : random.Next(stepMs);
-                    Advance(wheel, now, due, expired, random, reachMs);
+                    Advance(timers, now, due, expired, random, reachMs);
                     break;
                 default:
                     due[id] = now + random.Next(reachMs);
-                    wheel.Schedule(id, due[id]);
+                    timers.Schedule(id, due[id]);
                     break;
             }
 
-            Assert.Equal(due.Count, wheel.Count);
+            Assert.Equal(due.Count, timers.Count);
         }
 
-        for (int iteration = 0; wheel.Count > 0; iteration++)
+        for (int iteration = 0; timers.Count > 0; iteration++)
         {
-            Assert.True(iteration < 100_000, "The wheel asks to be advanced without end.");
-            now += wheel.WaitMs(now);
-            Advance(wheel, now, due, expired, null, 0);
+            Assert.True(iteration < 100_000, "The timers ask to be advanced without end.");
+            now += timers.WaitMs(now);
+            Advance(timers, now, due, expired, null, 0);
         }
 
         Assert.Empty(due);
@@ -57,32 +58,32 @@ public class TimerWheelTests
     [Fact]
     public void A_time_behind_a_jump_of_the_clock_is_not_met_late()
     {
-        var wheel = new TimerWheel(0);
+        var timers = new TimerQueue(0);
         var expired = new List<int>();
-        wheel.Schedule(1, 300_000);
-        wheel.Advance(299_000, expired);
+        timers.Schedule(1, 300_000);
+        timers.Advance(299_000, expired);
         Assert.Empty(expired);
-        wheel.Advance(300_000 + TimerWheel.TickMs, expired);
+        timers.Advance(300_000 + TimerQueue.TickMs, expired);
         Assert.Equal([1], expired);
     }
 
     [Fact]
     public void Nothing_pending_waits_without_bound_and_a_due_time_not_at_all()
     {
-        var wheel = new TimerWheel(1_000);
-        Assert.Equal(-1, wheel.WaitMs(1_000));
-        wheel.Schedule(0, 900);
-        Assert.InRange(wheel.WaitMs(1_000), 0, TimerWheel.TickMs);
-        wheel.Cancel(0);
-        wheel.Cancel(0);
-        wheel.Cancel(1_000_000);
-        Assert.Equal(-1, wheel.WaitMs(1_000));
+        var timers = new TimerQueue(1_000);
+        Assert.Equal(-1, timers.WaitMs(1_000));
+        timers.Schedule(0, 900);
+        Assert.InRange(timers.WaitMs(1_000), 0, TimerQueue.TickMs);
+        timers.Cancel(0);
+        timers.Cancel(0);
+        timers.Cancel(1_000_000);
+        Assert.Equal(-1, timers.WaitMs(1_000));
     }
 
-    private static void Advance(TimerWheel wheel, long now, Dictionary<int, long> due, List<int> expired, Random? random, int reachMs)
+    private static void Advance(TimerQueue timers, long now, Dictionary<int, long> due, List<int> expired, Random? random, int reachMs)
     {
         expired.Clear();
-        wheel.Advance(now, expired);
+        timers.Advance(now, expired);
         Assert.Equal(expired.Count, expired.Distinct().Count());
         foreach (int id in expired)
         {
@@ -92,14 +93,14 @@ public class TimerWheelTests
 
         foreach ((int id, long dueMs) in due)
         {
-            Assert.True(dueMs > now - TimerWheel.TickMs, $"{id} is {now - dueMs} ms late.");
+            Assert.True(dueMs > now - TimerQueue.TickMs, $"{id} is {now - dueMs} ms late.");
         }
 
         // As handlers do: set again from within their expiry.
         foreach (int id in expired.Where(_ => random?.Next(3) == 0).ToArray())
         {
             due[id] = now + random!.Next(reachMs);
-            wheel.Schedule(id, due[id]);
+            timers.Schedule(id, due[id]);
         }
     }
 }

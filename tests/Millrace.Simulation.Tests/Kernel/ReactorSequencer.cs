@@ -6,7 +6,7 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// Lets one reactor go on at a time, and the world move on when all wait: whose turn it is follows from the seed, however many threads
 /// there are. Whoever waits looks for who is next, and hands over to him.
 /// </summary>
-internal sealed class Conductor(World world, SimulationRun simulation)
+internal sealed class ReactorSequencer(World world, SimulationRun simulation)
 {
     /// <summary>More than all deadlines together, and leaps of the clock.</summary>
     private const int StallMs = 3_600_000;
@@ -74,17 +74,17 @@ internal sealed class Conductor(World world, SimulationRun simulation)
     {
         while (!world.HasFailed)
         {
-            while (!_rings.Exists(static ring => ring.HasEnough) && !world.HasFailed && world.Agenda.TryRunDue())
+            while (!_rings.Exists(static ring => ring.HasEnough) && !world.HasFailed && world.EventQueue.TryRunDue())
             {
             }
 
             SimulatedBackend[] ready = [.. _rings.Where(static ring => ring.IsReady)];
             if (ready.Length > 0)
             {
-                return ready.Length == 1 ? ready[0] : world.Dice.Pick<SimulatedBackend>(ready);
+                return ready.Length == 1 ? ready[0] : world.Random.Pick<SimulatedBackend>(ready);
             }
 
-            long nextMs = Math.Min(world.Agenda.NextAtMs, _rings.Min(static ring => ring.ReadyAtMs));
+            long nextMs = Math.Min(world.EventQueue.NextAtMs, _rings.Min(static ring => ring.ReadyAtMs));
             if (nextMs > Math.Max(_lastDeliveryMs, world.PeersMovedAtMs) + StallMs)
             {
                 world.Fail(
@@ -92,7 +92,7 @@ internal sealed class Conductor(World world, SimulationRun simulation)
                 break;
             }
 
-            world.Agenda.AdvanceTo(nextMs);
+            world.EventQueue.AdvanceTo(nextMs);
         }
 
         return _rings[0];

@@ -6,10 +6,10 @@ using Millrace.Simulation.Tests.Kernel;
 namespace Millrace.Simulation.Tests.Runs;
 
 /// <summary>
-/// Who was let in, counted anew: no limit is ever exceeded, and nobody is turned away who might have come in. A connection counts until
+/// Who was let in, counted again: no limit is ever exceeded, and nobody is turned away who might have come in. A connection counts until
 /// its slot has its next generation.
 /// </summary>
-internal sealed class AdmissionBook(World world)
+internal sealed class AdmissionModel(World world)
 {
     private readonly List<(Connection Connection, uint Generation, AdmissionResult Admission, int? Client)> _entries = [];
 
@@ -66,7 +66,7 @@ internal sealed class AdmissionBook(World world)
         (int Served, int Refused, int Clients) left = (limiter.Served, limiter.Refused, limiter.Clients);
         if (left != default)
         {
-            world.Fail(Trace.Nobody, $"The turnstile still counts {left}.");
+            world.Fail(Trace.NoConnection, $"The turnstile still counts {left}.");
         }
     }
 

@@ -4,7 +4,7 @@ using Millrace.Simulation.Tests.Runs;
 namespace Millrace.Simulation.Tests.Peers;
 
 /// <summary>Draws requests to the sites, each with the answer it must have.</summary>
-internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment? deployment)
+internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deployment? deployment)
 {
     /// <summary>A part of a body that never becomes whole.</summary>
     private const int StalledBytes = 30;
@@ -19,15 +19,15 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
     /// <param name="number">Which of the owner's.</param>
     public Exchange Draw(int owner, int number)
     {
-        if (deployment is not null && world.Dice.Chance(400))
+        if (deployment is not null && world.Random.Chance(400))
         {
             return Released(deployment.Way);
         }
 
-        int host = world.Dice.Below(SimulatedSites.HostNames.Count);
+        int host = world.Random.Below(SimulatedSites.HostNames.Count);
         string fields = $"Host: {SimulatedSites.HostNames[host]}\r\nX-Owner: {owner}-{number}\r\n";
         SiteFile file = DrawFile();
-        return world.Dice.Below(12) switch
+        return world.Random.Below(12) switch
         {
             0 => Redirected(fields, owner, number),
             1 => new(Bytes($"GET /missing/{owner} HTTP/1.1\r\n{fields}\r\n"), StatusText(404, "404 Not Found\r\n")),
@@ -40,13 +40,13 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
                 new Response(304) { Line = TagLine(file, host), BringsContent = false, NamesLength = false }),
             4 or 5 when file.Content.Length > 1 => Range(file, host, fields),
             6 when file.Content.Length > MergedGap + 60 => Ranges(file, host, fields),
-            7 => Posted(fields, world.Dice.Below(500)),
+            7 => Posted(fields, world.Random.Below(500)),
             _ => new(Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}\r\n"), Whole(file, host), file.Content),
         };
     }
 
     /// <summary>A last request that ends the connection.</summary>
-    public Exchange DrawLast() => world.Dice.Below(3) switch
+    public Exchange DrawLast() => world.Random.Below(3) switch
     {
         // White space before the colon is how requests are smuggled (RFC 9112, section 5.1).
         0 => new(Bytes("GET / HTTP/1.1\r\nHost : memory.test\r\n\r\n"), StatusText(400, "400 Bad Request\r\n") with { Ends = true }),
@@ -98,11 +98,11 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
             fitting++;
         }
 
-        int file = world.Dice.Below(fitting);
+        int file = world.Random.Below(fitting);
         ReleasedFile[] versions = [.. sites.Releases.VersionsOf(file, way)];
         string head = $"{SimulatedReleases.Targets[file]} HTTP/1.1\r\nHost: {SimulatedSites.DeployedHost}\r\n";
-        int first = world.Dice.Below(SimulatedReleases.BytesMin(file));
-        return world.Dice.Below(5) switch
+        int first = world.Random.Below(SimulatedReleases.BytesMin(file));
+        return world.Random.Below(5) switch
         {
             0 => OfReleases($"HEAD {head}\r\n", versions, version => WholeOf(version) with { BringsContent = false }),
             1 => OfReleases(
@@ -130,8 +130,8 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
 
     private Exchange Range(SiteFile file, int host, string fields)
     {
-        int first = world.Dice.Below(file.Content.Length);
-        int last = first + world.Dice.Below(file.Content.Length - first);
+        int first = world.Random.Below(file.Content.Length);
+        int last = first + world.Random.Below(file.Content.Length - first);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes={first}-{last}\r\n\r\n"),
             new Response(206) { Line = TagLine(file, host), Content = [file.Content.AsMemory(first, last + 1 - first)] },
@@ -140,9 +140,9 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
 
     private Exchange Ranges(SiteFile file, int host, string fields)
     {
-        int firstLast = world.Dice.Below(10);
-        int second = world.Dice.Between(MergedGap + 10, file.Content.Length - 1);
-        int secondLast = Math.Min(second + world.Dice.Below(15), file.Content.Length - 1);
+        int firstLast = world.Random.Below(10);
+        int second = world.Random.Between(MergedGap + 10, file.Content.Length - 1);
+        int secondLast = Math.Min(second + world.Random.Below(15), file.Content.Length - 1);
         return new(
             Bytes($"GET {file.Target} HTTP/1.1\r\n{fields}Range: bytes=0-{firstLast},{second}-{secondLast}\r\n\r\n"),
             new Response(206) { Line = TagLine(file, host), File = file, Parts = [(0, firstLast), (second, secondLast)] },
@@ -158,7 +158,7 @@ internal sealed class ExchangeDeck(World world, SimulatedSites sites, Deployment
         }
 
         // Rather a small one: what is large says the same in more time.
-        return sites.Files[Math.Min(world.Dice.Below(fitting), world.Dice.Below(sites.Files.Count))];
+        return sites.Files[Math.Min(world.Random.Below(fitting), world.Random.Below(sites.Files.Count))];
     }
 
     private static Response Whole(SiteFile file, int host) => new(200) { Line = TagLine(file, host), Content = [file.Content] };

@@ -3,7 +3,7 @@ using Millrace.Engine.Filters;
 using Millrace.Engine.Tests.Wire.Kit;
 using Millrace.Interop.Sockets;
 
-namespace Millrace.Engine.Tests.Wire.Stages;
+namespace Millrace.Engine.Tests.Wire.Filters;
 
 public class FilterTests : EngineTest
 {
