@@ -104,8 +104,8 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
     }
 
     /// <summary>
-    /// A field as one value: the only line, or all lines joined by commas (RFC 9110, section 5.3), which is rare and is copied. Empty if the
-    /// field is absent. May be read once per head.
+    /// A field as one value: the only line, or all lines joined by commas (RFC 9110, section 5.3), which is rare and is copied. Empty if
+    /// the field is absent. May be read once per head.
     /// </summary>
     private ReadOnlySpan<byte> ValueOf(RequestHead head, ReadOnlySpan<byte> bytes, FieldName name)
     {

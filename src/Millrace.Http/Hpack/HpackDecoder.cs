@@ -25,8 +25,8 @@ internal sealed class HpackDecoder
     /// <param name="block">The whole block. It may be empty.</param>
     /// <param name="scratch">Memory of at least <see cref="ScratchBytes"/>, which many decoders of one thread can share.</param>
     /// <param name="sink">
-    /// Also receives the fields before an error. Null for a block that is not needed: that of a refused or reset stream still changes the table
-    /// (RFC 9113 section 4.3).
+    /// Also receives the fields before an error. Null for a block that is not needed: that of a refused or reset stream still changes the
+    /// table (RFC 9113 section 4.3).
     /// </param>
     /// <param name="decodedBytesMax">The limit on <see cref="DecodedBytes"/>, at which decoding stops.</param>
     public HpackResult Decode(

@@ -72,9 +72,9 @@ internal enum HeadCoding : byte
 }
 
 /// <summary>
-/// Writes the fields of a response's head in one coding. A destination that is too small is an error of the caller, which knows
-/// every size in advance: nothing is written past it. It is an interface so that the content of a head is written once; generic code over it
-/// is compiled for each coding.
+/// Writes the fields of a response's head in one coding. A destination that is too small is an error of the caller, which knows every size
+/// in advance: nothing is written past it. It is an interface so that the content of a head is written once; generic code over it is
+/// compiled for each coding.
 /// </summary>
 internal interface IHeadWriter<TSelf>
     where TSelf : struct, IHeadWriter<TSelf>, allows ref struct

@@ -9,9 +9,9 @@ using HttpVersion = Millrace.Http.HttpVersion;
 namespace Millrace.HttpServer.Exchanges;
 
 /// <summary>
-/// The record of one request and its response. Its session fills it; the reactor's observer gets it at the end; then
-/// it is reused. It holds copies of the request's parts, because the input is no longer there at the end. Owned by the <see
-/// cref="ExchangeRecorder"/> of its reactor; reactor thread only.
+/// The record of one request and its response. Its session fills it; the reactor's observer gets it at the end; then it is reused. It holds
+/// copies of the request's parts, because the input is no longer there at the end. Owned by the <see cref="ExchangeRecorder"/> of its
+/// reactor; reactor thread only.
 /// </summary>
 internal sealed class HttpExchange
 {

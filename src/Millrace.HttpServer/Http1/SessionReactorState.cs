@@ -77,8 +77,8 @@ internal sealed class SessionReactorState : IDisposable
     public SiteBinding BindingFor(RequestHead head, ReadOnlySpan<byte> bytes) => _bindings[_hosts.Find(head.Authority.In(bytes))];
 
     /// <summary>
-    /// Whether a request came on a connection that is not for it, and is answered with 421 (RFC 9110, section 7.4): an unsecured one, or one
-    /// whose certificate does not cover the host.
+    /// Whether a request came on a connection that is not for it, and is answered with 421 (RFC 9110, section 7.4): an unsecured one, or
+    /// one whose certificate does not cover the host.
     /// </summary>
     /// <param name="connection">The connection.</param>
     /// <param name="isCovered">Whether the certificate covers a host; null if the connection is for all hosts.</param>
