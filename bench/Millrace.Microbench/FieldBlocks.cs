@@ -23,11 +23,15 @@ public class FieldBlocks
     public bool DecodeLiteral() => Decode(First);
 
     [Benchmark]
-    public int EncodeStatus() => HpackEncoder.WriteStatus(_room, 200);
+    public int EncodeStatus()
+    {
+        var writer = new FieldBlockWriter(_room);
+        writer.Status(200);
+        return writer.Finish();
+    }
 
     private bool Decode(byte[] block)
     {
-        var dropped = default(DroppedFields);
-        return _decoder.Decode(block, _scratch, ref dropped) == HpackResult.Ok;
+        return _decoder.Decode(block, _scratch, sink: null) == HpackResult.Ok;
     }
 }

@@ -70,7 +70,6 @@ public class ResponsePlanning
         var writer = new ResponseHeadWriter(_room);
         PlanHeadWriter.Write(ref writer, plan, _scratch, AssetState.AsPlanned, new BodyDescription(10_240));
         writer.Lines(_date.LineAt(Environment.TickCount64));
-        writer.Finish(out int bytes);
-        return bytes;
+        return writer.Finish();
     }
 }

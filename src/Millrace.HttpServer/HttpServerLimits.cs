@@ -40,7 +40,6 @@ internal sealed record HttpServerLimits
     /// <summary>The maximum size of a head, its request line included; <see cref="HeadLimits"/> gives the reason.</summary>
     public int HeadBytesMax { get; init; } = HeadLimits.Default.HeadBytesMax;
 
-    /// <summary>The maximum number of fields in a head.</summary>
     public int FieldsMax { get; init; } = HeadLimits.Default.FieldsMax;
 
     /// <summary>
@@ -60,7 +59,6 @@ internal sealed record HttpServerLimits
     /// </summary>
     public int ResponsesPerIteration { get; init; } = 64;
 
-    /// <summary>The limits that are specific to HTTP/2.</summary>
     public Http2Limits Http2 { get; init; } = new();
 
     /// <summary>The parser's limits. A request line has its full maximum length only if the head has room for it.</summary>

@@ -15,7 +15,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     private volatile HostTable _hosts;
     private readonly HttpServerLimits _limits;
     private readonly ReactorGroup _group;
-    private readonly Func<Reactor, IExchangeObserver>? _observe;
+    private readonly Func<Reactor, Action<HttpExchange>>? _observe;
     private readonly Func<Connection, bool>? _carriesHttps;
     private readonly SessionReactorState?[] _reactorStates;
 
@@ -32,7 +32,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
         HostTable hosts,
         HttpServerLimits limits,
         ReactorGroup group,
-        Func<Reactor, IExchangeObserver>? observe = null,
+        Func<Reactor, Action<HttpExchange>>? observe = null,
         Func<Connection, bool>? carriesHttps = null)
     {
         _observe = observe;
@@ -62,7 +62,6 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     public Task ServeAsync(Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered) =>
         new Http1Session(connection, ReactorStateOf(connection.Reactor)) { IsCovered = isCovered }.RunAsync();
 
-    /// <summary>Serves a connection that is for all hosts.</summary>
     public Task ServeAsync(Connection connection) => ServeAsync(connection, isCovered: null);
 
     /// <summary>Redirects a connection's client to HTTPS, on another port of this host.</summary>

@@ -63,8 +63,9 @@ internal static class Server
                 admin?.State.Attach(group, telemetry.Requests, hosted);
             }
 
-            Func<Reactor, IExchangeObserver>? observe =
-                CompositeObserver.Join(accessLog?.Start(group.Reactors.Count), telemetry is null ? null : telemetry.Requests.For);
+            Func<Reactor, Action<HttpExchange>>? logged = accessLog?.Start(group.Reactors.Count);
+            Func<Reactor, Action<HttpExchange>>? observe =
+                telemetry is null ? logged : reactor => logged?.Invoke(reactor) + telemetry.Requests.For(reactor);
             using IDisposable? rotating = accessLog is null ? null : rotate.Attach(accessLog.Reopen);
             await using var sites = new StaticSiteServer(
                 HostedSites.TableOf(hosted.All), options.Web, group, observe, new TrustedPeers(options.Proxies).CarriesHttps);

@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Rules;
 namespace Millrace.Conformance.Kestrel;
 
 /// <summary>
-/// Reads flags of a site as the command line does: a value stands behind '=', or behind a space where the flag needs one.
+/// Reads flags of a site as the command line does: a value stands after '=', or after a space where the flag needs one.
 /// </summary>
 internal static class SiteArguments
 {

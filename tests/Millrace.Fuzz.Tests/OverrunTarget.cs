@@ -2,7 +2,7 @@ using Millrace.Fuzz.Tests.Kit;
 
 namespace Millrace.Fuzz.Tests;
 
-/// <summary>A target with a planted fault that no framework can catch: it reads the byte behind an input with an 'X' in it.</summary>
+/// <summary>A target with a planted fault that no framework can catch: it reads the byte after an input with an 'X' in it.</summary>
 internal sealed class OverrunTarget : FuzzTarget
 {
     public const string TargetName = "overrun";

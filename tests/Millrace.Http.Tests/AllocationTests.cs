@@ -55,7 +55,7 @@ public class AllocationTests
         {
             foreach (TextRange value in head.ValuesOf(FieldName.Accept))
             {
-                foreach (ReadOnlySpan<byte> element in new CommaList(value.In(Browser)))
+                foreach (ReadOnlySpan<byte> element in new ElementList(value.In(Browser)))
                 {
                     bytes += element.Length;
                 }
@@ -92,12 +92,12 @@ public class AllocationTests
             writer.Field("Content-Type"u8, "text/html"u8);
             writer.ContentLength(1234);
             writer.Lines("Server: m\r\n"u8);
-            Assert.True(writer.Finish(out _) == ResponseHeadResult.Ok);
+            Assert.True(writer.Finish() > 0);
         });
     }
 
     [Fact]
-    public void Judging_conditions_allocates_nothing()
+    public void Evaluating_conditions_allocates_nothing()
     {
         byte[] tags = Latin1.Bytes("\"a\", W/\"b,c\", \"d\"");
         byte[] date = Latin1.Bytes("Sunday, 06-Nov-94 08:49:37 GMT");
@@ -149,12 +149,12 @@ public class AllocationTests
             "828784" + "418CF1E3C2E5F23A6BA0AB90F4FF" + "408825A849E95BA97D7F8925A849E95BB8E8B4BF" + "BE" + "6003613D62" + "6003633D64");
         var decoder = new HpackDecoder();
         var fields = new RequestFields(HeadLimits.Default);
-        byte[] scratch = new byte[decoder.ScratchBytes(block.Length)];
+        byte[] scratch = new byte[HpackDecoder.ScratchBytes(block.Length)];
         AllocatesNothing(() =>
         {
             fields.Begin();
-            Assert.True(decoder.Decode(block, scratch, ref fields) == HpackResult.Ok);
-            Assert.True(fields.Conclude() == FieldsRefusal.None && fields.Head.Fields.Length == 4);
+            Assert.True(decoder.Decode(block, scratch, fields) == HpackResult.Ok);
+            Assert.True(fields.Conclude() == HeadRefusal.None && fields.Head.Fields.Length == 4);
         });
         Assert.True(decoder.Table.Bytes > 3_900);
     }
@@ -165,14 +165,13 @@ public class AllocationTests
         byte[] malformed = Convert.FromHexString("828784" + "0001" + "41" + "0161");
         var decoder = new HpackDecoder();
         var fields = new RequestFields(HeadLimits.Default);
-        byte[] scratch = new byte[decoder.ScratchBytes(malformed.Length)];
+        byte[] scratch = new byte[HpackDecoder.ScratchBytes(malformed.Length)];
         AllocatesNothing(() =>
         {
             fields.Begin();
-            Assert.True(decoder.Decode(malformed, scratch, ref fields) == HpackResult.Ok);
-            Assert.True(fields.Conclude() == FieldsRefusal.UpperCaseName);
-            var dropped = default(DroppedFields);
-            Assert.True(decoder.Decode(malformed.AsSpan(0, 6), scratch, ref dropped) == HpackResult.Truncated);
+            Assert.True(decoder.Decode(malformed, scratch, fields) == HpackResult.Ok);
+            Assert.True(fields.Conclude() == HeadRefusal.UpperCaseName);
+            Assert.True(decoder.Decode(malformed.AsSpan(0, 6), scratch, sink: null) == HpackResult.Truncated);
         });
     }
 
@@ -182,10 +181,12 @@ public class AllocationTests
         byte[] room = new byte[200];
         AllocatesNothing(() =>
         {
-            int written = HpackEncoder.WriteStatus(room, 206);
-            written += HpackEncoder.WriteField(room.AsSpan(written), "Content-Type"u8, "text/html"u8);
-            written += HpackEncoder.WriteField(room.AsSpan(written), "x-unknown"u8, "0123456789"u8, FieldSensitivity.NeverIndexed);
-            Assert.True(written > 20);
+            var writer = new FieldBlockWriter(room);
+            writer.Status(206);
+            writer.Field("Content-Type"u8, "text/html"u8);
+            writer.Field("x-unknown"u8, "0123456789"u8);
+            writer.ContentLength(1234);
+            Assert.True(writer.Finish() > 20);
         });
     }
 
@@ -199,7 +200,7 @@ public class AllocationTests
             int bytes = FrameWriter.Settings(room, settings);
             FrameHeader header = FrameHeader.Read(room);
             ReadOnlySpan<byte> payload = room.AsSpan(FrameHeader.Size, header.Length);
-            Assert.True(FramePayload.TrySettings(header, payload, out SettingList list, out _) && list.MoveNext());
+            Assert.True(new SettingList(payload).MoveNext());
             FrameWriter.WindowUpdate(room.AsSpan(bytes), 1, 1000);
             header = FrameHeader.Read(room.AsSpan(bytes));
             payload = room.AsSpan(bytes + FrameHeader.Size, header.Length);

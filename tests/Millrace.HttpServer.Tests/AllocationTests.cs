@@ -32,11 +32,11 @@ public class AllocationTests : SiteFixture
     [InlineData("by reference", 50_000)]
     [InlineData("one read", 100_000)]
     [InlineData("chunks", 600_000)]
-    public async Task An_observer_that_is_told_of_them_changes_nothing_about_that(string way, int size)
+    public async Task An_observer_of_them_changes_nothing_about_that(string way, int size)
     {
         Folder.AddSized(size);
         var observer = new CountingObserver();
-        RunningSite site = await StartAsync(observe: _ => observer);
+        RunningSite site = await StartAsync(observe: _ => observer.OnFinished);
         using Wire wire = await site.ConnectAsync();
         await ServeAsync(wire, size, Requests / 5, way);
         await ReactorAllocations.AssertNoneAsync(site.Group.Reactors[0], rounds: 3, () => ServeAsync(wire, size, Requests, way));
@@ -48,7 +48,7 @@ public class AllocationTests : SiteFixture
     [InlineData("HEAD /f600000.bin")]
     [InlineData("GET /dir?q")]
     [InlineData("DELETE /f600000.bin")]
-    public async Task Answers_without_a_body_of_a_file_allocate_nothing(string request)
+    public async Task Responses_without_a_body_of_a_file_allocate_nothing(string request)
     {
         Folder.AddSized(600_000);
         Folder.Add("/dir/index.html", SiteFolder.Bytes(9));

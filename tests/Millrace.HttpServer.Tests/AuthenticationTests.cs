@@ -14,7 +14,7 @@ public class AuthenticationTests : SiteFixture
     private const int Size = 100_000;
 
     [Fact]
-    public async Task Each_request_is_judged_by_its_own_credentials()
+    public async Task Each_request_is_checked_by_its_own_credentials()
     {
         byte[] bytes = Folder.AddSized(Size);
         Wire wire = await (await StartAsync(WithPassword)).ConnectAsync();
@@ -37,7 +37,7 @@ public class AuthenticationTests : SiteFixture
     }
 
     [Fact]
-    public async Task A_body_behind_new_credentials_is_not_taken_for_a_request()
+    public async Task A_body_after_new_credentials_is_not_taken_for_a_request()
     {
         Folder.AddSized(Size);
         Wire wire = await (await StartAsync(WithPassword)).ConnectAsync();
@@ -52,7 +52,7 @@ public class AuthenticationTests : SiteFixture
     }
 
     [Fact]
-    public async Task Credentials_behind_fields_that_fill_the_head_are_judged()
+    public async Task Credentials_after_fields_that_fill_the_head_are_checked()
     {
         Folder.AddSized(Size);
         Wire wire = await (await StartAsync(WithPassword)).ConnectAsync();
@@ -97,7 +97,7 @@ public class AuthenticationTests : SiteFixture
     {
         byte[] bytes = Folder.AddSized(Size);
         var observer = new CountingObserver();
-        RunningSite site = await StartAsync(WithPassword, observe: _ => observer);
+        RunningSite site = await StartAsync(WithPassword, observe: _ => observer.OnFinished);
         Wire wire = await site.ConnectAsync();
         (await AskAsync(wire)).AssertIsWhole(bytes);
 

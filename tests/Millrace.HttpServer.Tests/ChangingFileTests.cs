@@ -3,7 +3,7 @@ using Millrace.StaticFiles;
 
 namespace Millrace.HttpServer.Tests;
 
-/// <summary>Files that change behind the catalogue's back: never a wrong body, never one that only looks whole.</summary>
+/// <summary>Files that change after the catalogue's back: never a wrong body, never one that only looks whole.</summary>
 public class ChangingFileTests : SiteFixture
 {
     private const string Bystander = "/f1000.bin";
@@ -421,7 +421,7 @@ public class ChangingFileTests : SiteFixture
         Assert.Equal("no-store", response.Field("Cache-Control"));
     }
 
-    /// <summary>What arrived is a beginning of the answer: a head and a body that its end cut off.</summary>
+    /// <summary>What arrived is a beginning of the response: a head and a body that its end cut off.</summary>
     private static void AssertIsPartOf(byte[] response, byte[] body)
     {
         int headEnd = response.AsSpan().IndexOf("\r\n\r\n"u8);

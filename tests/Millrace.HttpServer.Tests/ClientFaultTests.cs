@@ -116,7 +116,7 @@ public class ClientFaultTests : SiteFixture
                     wire.Reset();
                     break;
                 case 1:
-                    // Reset at once, the answers on their way.
+                    // Reset at once, the responses on their way.
                     await wire.SendAsync(string.Concat(Enumerable.Repeat(request, 20)));
                     wire.Reset();
                     break;

@@ -97,7 +97,7 @@ public class DeadlineTests : SiteFixture
         {
             if (await Record.ExceptionAsync(async () => (await wire.GetAsync("/f1.bin")).AssertIsWhole(SiteFolder.Bytes(1))) is { } ended)
             {
-                // Where the machine stood still the connection was idle, and it begins anew.
+                // Where the machine stood still the connection was idle, and it begins again.
                 Assert.True(Stopwatch.GetElapsedTime(askedAt) > keepAlive / 2, ended.ToString());
                 wire = await site.ConnectAsync();
                 startedAt = Stopwatch.GetTimestamp();
@@ -153,7 +153,7 @@ public class DeadlineTests : SiteFixture
     }
 
     [Fact]
-    public async Task An_answer_that_takes_longer_than_the_pause_between_requests_does_not_cost_the_next_one()
+    public async Task A_response_that_takes_longer_than_the_pause_between_requests_does_not_cost_the_next_one()
     {
         // The first fills what the kernel takes for a reader with a small window (TCP_NOTSENT_LOWAT), so that the second waits here,
         // which is little enough for the session to wait for a third request meanwhile.

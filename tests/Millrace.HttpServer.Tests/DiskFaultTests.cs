@@ -5,7 +5,7 @@ namespace Millrace.HttpServer.Tests;
 /// <summary>A disk that fails under a file that is served.</summary>
 public class DiskFaultTests : SiteFixture
 {
-    /// <summary>Not kept in memory, and read behind its head.</summary>
+    /// <summary>Not kept in memory, and read after its head.</summary>
     private const int Size = 100_000;
 
     [Theory]

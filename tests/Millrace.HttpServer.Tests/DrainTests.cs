@@ -40,7 +40,7 @@ public class DrainTests : SiteFixture
     }
 
     [Fact]
-    public async Task Requests_that_come_while_stopping_are_answered_and_told_that_they_are_the_last()
+    public async Task Requests_that_come_while_stopping_are_answered_and_marked_as_the_last()
     {
         byte[] bytes = Folder.AddSized(LargeSize);
         Folder.AddSized(1000);

@@ -3,10 +3,11 @@ using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Tests.Kit;
+using HttpVersion = Millrace.Http.HttpVersion;
 
 namespace Millrace.HttpServer.Tests;
 
-/// <summary>What observers are told of requests over HTTP/1.1, and when.</summary>
+/// <summary>What observers get to know of requests over HTTP/1.1, and when.</summary>
 public class ExchangeTests : SiteFixture
 {
     private const int LargeSize = 16 * 1024 * 1024;
@@ -14,7 +15,7 @@ public class ExchangeTests : SiteFixture
     private readonly RecordingObserver _observer = new();
 
     [Fact]
-    public async Task A_request_is_told_with_what_it_said_and_what_it_got()
+    public async Task A_request_is_reported_with_what_it_said_and_what_it_got()
     {
         Folder.AddSized(1000);
         RunningSite site = await ObserveAsync();
@@ -33,7 +34,7 @@ public class ExchangeTests : SiteFixture
         Assert.Equal("curl/8", seen.UserAgent);
         Assert.Equal("1.1.1.1, 2.2.2.2", seen.ForwardedFor);
         Assert.Equal("for=3.3.3.3", seen.Forwarded);
-        Assert.Equal((ExchangeProtocol.Http10, 200, 1000, true), (seen.Protocol, seen.Status, seen.BodyBytes, seen.IsWhole));
+        Assert.Equal((HttpVersion.Http10, 200, 1000, true), (seen.Protocol, seen.Status, seen.BodyBytes, seen.IsWhole));
         Assert.Equal((ResponseBodySource.InMemory, ContentCoding.Identity), (seen.Body, seen.Coding));
         Assert.Equal(IPAddress.Loopback, ((IPEndPoint)seen.Peer!).Address);
         Assert.InRange(seen.StartedAt, before, DateTime.UtcNow);
@@ -41,7 +42,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task An_empty_line_behind_a_request_is_no_beginning_of_the_next()
+    public async Task An_empty_line_after_a_request_is_no_beginning_of_the_next()
     {
         Folder.AddSized(1000);
         RunningSite site = await ObserveAsync();
@@ -67,7 +68,7 @@ public class ExchangeTests : SiteFixture
     [InlineData("GET", "If-None-Match: *\r\n", 1000, 304, 0, "None")]
     [InlineData("GET", "Range: bytes=9000-\r\n", 1000, 416, -1, "Text")]
     [InlineData("DELETE", "", 1000, 405, -1, "Text")]
-    public async Task Bytes_and_their_source_are_those_of_the_answer(
+    public async Task Bytes_and_their_source_are_those_of_the_response(
         string method, string fields, int size, int status, int bytes, string body)
     {
         Folder.AddSized(size);
@@ -113,7 +114,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task Pipelined_requests_are_told_one_by_one_in_their_order()
+    public async Task Pipelined_requests_are_reported_one_by_one_in_their_order()
     {
         Folder.AddSized(1000);
         Folder.AddSized(100_000);
@@ -141,7 +142,7 @@ public class ExchangeTests : SiteFixture
     [InlineData("GET / HTTP/1.1\r\nA: b\r\n\r\n", 400, "GET /", "")]
     [InlineData("GET / HTTP/3.0\r\n\r\n", 505, " ", "GET / HTTP/3.0")]
     [InlineData("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "GET /", "")]
-    public async Task A_request_that_is_refused_is_told_as_far_as_it_was_understood(string request, int status, string line, string malformed)
+    public async Task A_request_that_is_refused_is_reported_as_far_as_it_was_understood(string request, int status, string line, string malformed)
     {
         RunningSite site = await ObserveAsync();
         Wire wire = await site.ConnectAsync();
@@ -158,10 +159,10 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task A_head_that_came_too_slowly_is_told_with_408_and_the_time_it_took()
+    public async Task A_head_that_came_too_slowly_is_reported_with_408_and_the_time_it_took()
     {
         RunningSite site = await StartAsync(
-            limits: new HttpServerLimits { Head = TimeSpan.FromMilliseconds(150) }, observe: _ => _observer);
+            limits: new HttpServerLimits { Head = TimeSpan.FromMilliseconds(150) }, observe: _ => _observer.OnFinished);
         Wire wire = await site.ConnectAsync();
 
         await wire.SendAsync("GET /slow HTTP/1.1\r\nUser-Agent: tired\r\n");
@@ -173,10 +174,10 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task A_connection_beyond_the_limit_is_told_with_503()
+    public async Task A_connection_beyond_the_limit_is_reported_with_503()
     {
         RunningSite site = await StartAsync(
-            engine: new EngineOptions { Reactors = 1, Limits = new Limits { Connections = 1 } }, observe: _ => _observer);
+            engine: new EngineOptions { Reactors = 1, Limits = new Limits { Connections = 1 } }, observe: _ => _observer.OnFinished);
         Wire served = await site.ConnectAsync();
         _ = await served.GetAsync("/first");
         Assert.Equal("GET /first", (await _observer.NextAsync()).Line);
@@ -191,7 +192,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task An_answer_that_nobody_takes_is_not_told_before_it_is_over()
+    public async Task A_response_that_nobody_takes_is_not_reported_before_it_is_over()
     {
         Folder.AddSized(LargeSize);
         RunningSite site = await ObserveAsync();
@@ -251,7 +252,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task A_file_that_cannot_be_read_is_told_with_500()
+    public async Task A_file_that_cannot_be_read_is_reported_with_500()
     {
         Folder.AddSized(100_000);
         RunningSite site = await ObserveAsync();
@@ -267,7 +268,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task What_the_drain_cuts_off_is_told_as_cut()
+    public async Task What_the_drain_cuts_off_is_reported_as_cut()
     {
         Folder.AddSized(LargeSize);
         RunningSite site = await ObserveAsync();
@@ -283,7 +284,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task Who_leaves_without_a_whole_request_is_not_told_of()
+    public async Task Who_leaves_without_a_whole_request_is_not_reported()
     {
         RunningSite site = await ObserveAsync();
         Wire wire = await site.ConnectAsync();
@@ -298,10 +299,10 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task Every_request_is_told_exactly_once_whatever_clients_do()
+    public async Task Every_request_is_reported_exactly_once_whatever_clients_do()
     {
         Folder.AddSizes();
-        RunningSite site = await StartAsync(engine: new EngineOptions { Reactors = 2 }, observe: _ => _observer);
+        RunningSite site = await StartAsync(engine: new EngineOptions { Reactors = 2 }, observe: _ => _observer.OnFinished);
         int[] sizes = SiteFolder.Sizes;
         await Task.WhenAll(Enumerable.Range(0, 16).Select(async client =>
         {
@@ -328,5 +329,5 @@ public class ExchangeTests : SiteFixture
         Assert.Equal(lines.Length, lines.Distinct().Count());
     }
 
-    private Task<RunningSite> ObserveAsync() => StartAsync(observe: _ => _observer);
+    private Task<RunningSite> ObserveAsync() => StartAsync(observe: _ => _observer.OnFinished);
 }

@@ -3,7 +3,7 @@ using Millrace.HttpServer.Tests.Kit;
 
 namespace Millrace.HttpServer.Tests;
 
-/// <summary>A file that is opened for one answer counts for its client until that answer has ended, however it ends.</summary>
+/// <summary>A file that is opened for one response counts for its client until that answer has ended, however it ends.</summary>
 public class HeldFileTests : SiteFixture
 {
     private const int LargeBytes = 16 * 1024 * 1024;
@@ -19,7 +19,7 @@ public class HeldFileTests : SiteFixture
     [InlineData("GET", SmallBytes, "", 200)]
     [InlineData("GET", SmallBytes, "Range: bytes=7-1000", 206)]
     [InlineData("HEAD", SmallBytes, "", 200)]
-    public async Task It_counts_no_more_behind_the_answer(string method, int size, string field, int status)
+    public async Task It_counts_no_more_after_the_response(string method, int size, string field, int status)
     {
         RunningSite site = await StartOnDemandAsync();
         Wire wire = await site.ConnectAsync();

@@ -26,7 +26,7 @@ public class KeepAliveTests : SiteFixture
     [InlineData("HTTP/1.1", "Connection: keep-alive, close\r\n")]
     [InlineData("HTTP/1.0", "")]
     [InlineData("HTTP/1.0", "Connection: close\r\n")]
-    public async Task A_request_that_is_the_last_gets_its_answer_and_the_end(string version, string field)
+    public async Task A_request_that_is_the_last_gets_its_response_and_the_end(string version, string field)
     {
         Folder.AddSizes();
         RunningSite site = await StartAsync();
@@ -78,7 +78,7 @@ public class KeepAliveTests : SiteFixture
     }
 
     [Fact]
-    public async Task A_client_that_has_finished_sending_still_gets_its_answers()
+    public async Task A_client_that_has_finished_sending_still_gets_its_responses()
     {
         Folder.AddSizes();
         Wire wire = await (await StartAsync()).ConnectAsync();
@@ -93,7 +93,7 @@ public class KeepAliveTests : SiteFixture
         await wire.AssertEndsAsync();
     }
 
-    /// <summary>Some clients send one behind a body (RFC 9112, section 2.2): before, within and behind the pause that ends a session.</summary>
+    /// <summary>Some clients send one after a body (RFC 9112, section 2.2): before, within and after the pause that ends a session.</summary>
     [Fact]
     public async Task Empty_lines_before_a_request_are_passed_over_whenever_they_come()
     {

@@ -16,7 +16,7 @@ public class LargeFileTests : SiteFixture
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
-    public async Task It_arrives_whole_and_the_next_answer_follows(bool sendFile)
+    public async Task It_arrives_whole_and_the_next_response_follows(bool sendFile)
     {
         Wire wire = await ServeAsync(sendFile);
         for (int i = 0; i < 2; i++)

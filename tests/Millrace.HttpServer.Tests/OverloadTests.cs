@@ -3,7 +3,7 @@ using Millrace.HttpServer.Tests.Kit;
 
 namespace Millrace.HttpServer.Tests;
 
-/// <summary>Too many connections, and too little memory: the newest is told to come again, and what has begun is finished.</summary>
+/// <summary>Too many connections, and too little memory: the newest is asked to come again, and what has begun is finished.</summary>
 public class OverloadTests : SiteFixture
 {
     private const int LargeSize = 16 * 1024 * 1024;
@@ -35,7 +35,7 @@ public class OverloadTests : SiteFixture
     [Theory]
     [InlineData("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", 503)]
     [InlineData("GET / HTTP/1.1\r\n\r\n", 400)]
-    public async Task A_refusal_is_an_answer_like_any_other(string request, int status)
+    public async Task A_refusal_is_a_response_like_any_other(string request, int status)
     {
         RunningSite site = await StartAsync(engine: WithLimits(new Limits { Connections = 1 }));
         Wire served = await site.ConnectAsync();

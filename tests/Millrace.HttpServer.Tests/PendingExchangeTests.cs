@@ -8,8 +8,8 @@ using Millrace.Tests.Shared;
 namespace Millrace.HttpServer.Tests;
 
 /// <summary>
-/// Requests whose answers wait to be sent hold a record each where somebody observes: a client that asks for thousands and reads no answer
-/// holds a bounded number of them, whatever an answer's size.
+/// Requests whose responses wait to be sent hold a record each if there is an observer: a client that asks for thousands and reads no response
+/// holds a bounded number of them, whatever a response's size.
 /// </summary>
 public class PendingExchangeTests : SiteFixture
 {
@@ -18,10 +18,10 @@ public class PendingExchangeTests : SiteFixture
     private readonly CountingObserver _observer = new();
 
     [Fact]
-    public async Task Over_http_1_a_client_that_reads_no_answer_holds_no_more_records_than_the_limit()
+    public async Task Over_http_1_a_client_that_reads_no_response_holds_no_more_records_than_the_limit()
     {
         Folder.AddSized(1000);
-        RunningSite site = await StartAsync(observe: _ => _observer);
+        RunningSite site = await StartAsync(observe: _ => _observer.OnFinished);
         Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
         byte[] requests = Encoding.ASCII.GetBytes(string.Concat(Enumerable.Repeat("HEAD /f1000.bin HTTP/1.1\r\nHost: a\r\n\r\n", 1_000)));
         await AssertHeldAsync(site, () => wire.SendAsync(requests));
@@ -29,10 +29,10 @@ public class PendingExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task Over_http_2_a_client_that_reads_no_answer_holds_no_more_records_than_the_limit()
+    public async Task Over_http_2_a_client_that_reads_no_response_holds_no_more_records_than_the_limit()
     {
         Folder.AddSized(1000);
-        RunningSite site = await StartAsync(observe: _ => _observer);
+        RunningSite site = await StartAsync(observe: _ => _observer.OnFinished);
         Http2Wire client = await Http2Wire.OpenAsync(site, receiveBufferBytes: 4096);
         int next = 1;
         await AssertHeldAsync(site, async () =>
@@ -45,7 +45,7 @@ public class PendingExchangeTests : SiteFixture
     }
 
     /// <summary>
-    /// Sends until the server does not listen any more, and looks at what it holds then. The answers to all requests are more than what
+    /// Sends until the server does not listen any more, and looks at what it holds then. The responses to all requests are more than what
     /// both kernels hold.
     /// </summary>
     private static async Task AssertHeldAsync(RunningSite site, Func<Task> sendThousand)

@@ -26,7 +26,7 @@ public class PipeliningTests : SiteFixture
     }
 
     [Fact]
-    public async Task What_is_asked_for_behind_a_long_listing_waits_for_it()
+    public async Task What_is_asked_for_after_a_long_listing_waits_for_it()
     {
         Folder.AddSized(1000);
         for (int i = 0; i < 1_200; i++)

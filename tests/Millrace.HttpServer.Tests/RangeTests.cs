@@ -18,7 +18,7 @@ public class RangeTests : SiteFixture
 
     [Theory]
     [MemberData(nameof(Parts))]
-    public async Task A_part_is_exactly_the_bytes_asked_for_and_the_next_answer_follows(int size, int first, int last)
+    public async Task A_part_is_exactly_the_bytes_asked_for_and_the_next_response_follows(int size, int first, int last)
     {
         byte[] bytes = Folder.AddSized(size);
         Folder.AddSized(1000);

@@ -36,7 +36,7 @@ public class RedirectTests : SiteFixture
     public async Task What_a_certificate_authority_asks_for_is_answered_and_nothing_behind_it()
     {
         byte[] proof = Folder.Add("/.well-known/acme-challenge/aZ0-_token", "token.thumbprint"u8.ToArray());
-        RunningSite site = await StartAsync(observe: _ => _observer);
+        RunningSite site = await StartAsync(observe: _ => _observer.OnFinished);
         Wire wire = await site.ConnectPlainAsync();
         string request = "GET /.well-known/acme-challenge/aZ0-_token HTTP/1.1\r\nHost: a.example\r\n\r\n";
         await wire.SendAsync(request + request);
@@ -89,7 +89,7 @@ public class RedirectTests : SiteFixture
     public async Task A_head_that_does_not_end_is_answered_408_and_told(string beginning)
     {
         RunningSite site = await StartAsync(
-            limits: new HttpServerLimits { Head = TimeSpan.FromMilliseconds(300) }, observe: _ => _observer);
+            limits: new HttpServerLimits { Head = TimeSpan.FromMilliseconds(300) }, observe: _ => _observer.OnFinished);
         Wire wire = await site.ConnectPlainAsync();
         await wire.SendAsync(beginning);
 
@@ -104,7 +104,7 @@ public class RedirectTests : SiteFixture
     public async Task Who_asks_for_nothing_is_answered_nothing()
     {
         RunningSite site = await StartAsync(
-            limits: new HttpServerLimits { Head = TimeSpan.FromMilliseconds(300) }, observe: _ => _observer);
+            limits: new HttpServerLimits { Head = TimeSpan.FromMilliseconds(300) }, observe: _ => _observer.OnFinished);
         Wire wire = await site.ConnectPlainAsync();
 
         Assert.Empty((await wire.ReadToEndAsync()).Bytes);

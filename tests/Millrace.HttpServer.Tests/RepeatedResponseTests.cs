@@ -15,7 +15,7 @@ public class RepeatedResponseTests : SiteFixture
     [InlineData(Size)]
     [InlineData(16_384)]
     [InlineData(16_385)]
-    public async Task Every_answer_is_as_the_first_over_seconds(int size)
+    public async Task Every_response_is_as_the_first_over_seconds(int size)
     {
         byte[] content = Folder.AddSized(size);
         RunningSite site = await StartAsync();
@@ -31,7 +31,7 @@ public class RepeatedResponseTests : SiteFixture
         }
     }
 
-    /// <summary>Each of them right behind the others, several times.</summary>
+    /// <summary>Each of them right after the others, several times.</summary>
     [Theory]
     [InlineData("HEAD /f10000.bin HTTP/1.1", "", 200, 0)]
     [InlineData("GET /f10000.bin HTTP/1.1", "Range: bytes=5-8", 206, 4)]
@@ -40,7 +40,7 @@ public class RepeatedResponseTests : SiteFixture
     [InlineData("GET /f10000.bin HTTP/1.0", "Connection: keep-alive", 200, Size)]
     [InlineData("GET /f10000.bin?x HTTP/1.1", "", 200, Size)]
     [InlineData("GET /other HTTP/1.1", "", 404, Size)]
-    public async Task What_differs_gets_its_own_answer(string line, string field, int status, int bytes)
+    public async Task What_differs_gets_its_own_response(string line, string field, int status, int bytes)
     {
         byte[] content = Folder.AddSized(Size);
         Folder.Add("/404.html", content);
@@ -99,7 +99,7 @@ public class RepeatedResponseTests : SiteFixture
 
     /// <summary>A slow client reads its response while later requests are answered.</summary>
     [Fact]
-    public async Task Who_reads_slowly_gets_the_answer_of_its_second()
+    public async Task Who_reads_slowly_gets_the_response_of_its_second()
     {
         byte[] content = Folder.AddSized(Size);
         RunningSite site = await StartAsync();

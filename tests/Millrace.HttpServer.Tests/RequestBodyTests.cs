@@ -122,7 +122,7 @@ public class RequestBodyTests : SiteFixture
     [InlineData("POST", "Content-Length: 4", 405)]
     [InlineData("PUT", "Transfer-Encoding: chunked", 405)]
     [InlineData("GET", "Content-Length: 70000", 413)]
-    public async Task Who_asks_before_sending_a_body_gets_the_final_answer_at_once(string method, string framing, int status)
+    public async Task Who_asks_before_sending_a_body_gets_the_final_response_at_once(string method, string framing, int status)
     {
         Wire wire = await (await StartAsync()).ConnectAsync();
         await wire.SendAsync($"{method} /f1000.bin HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n{framing}\r\n\r\n");

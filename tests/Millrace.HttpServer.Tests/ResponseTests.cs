@@ -105,7 +105,7 @@ public class ResponseTests : SiteFixture
     [InlineData("OPTIONS", "*", 204)]
     [InlineData("BREW", "/f1.bin", 501)]
     [InlineData("get", "/f1.bin", 501)]
-    public async Task Other_methods_are_told_which_there_are(string method, string target, int status)
+    public async Task Other_methods_get_the_list_of_methods(string method, string target, int status)
     {
         Folder.AddSized(1);
         Wire wire = await (await StartAsync()).ConnectAsync();
@@ -121,7 +121,7 @@ public class ResponseTests : SiteFixture
     }
 
     [Fact]
-    public async Task Every_answer_has_the_date_and_it_moves_on()
+    public async Task Every_response_has_the_date_and_it_moves_on()
     {
         Folder.AddSized(1);
         Wire wire = await (await StartAsync()).ConnectAsync();

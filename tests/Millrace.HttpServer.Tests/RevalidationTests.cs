@@ -56,7 +56,7 @@ public class RevalidationTests : SiteFixture
     }
 
     [Fact]
-    public async Task Requests_behind_one_another_are_answered_in_order()
+    public async Task Requests_after_one_another_are_answered_in_order()
     {
         byte[] a = Folder.Add("/a.bin", SiteFolder.Bytes(100));
         byte[] b = Folder.Add("/b.bin", SiteFolder.Bytes(100_000));

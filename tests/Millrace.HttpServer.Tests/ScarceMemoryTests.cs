@@ -8,7 +8,7 @@ using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests;
 
-/// <summary>A reactor without memory for an answer: its connection ends, and what the answer was made of is given back.</summary>
+/// <summary>A reactor without memory for a response: its connection ends, and what the response was made of is given back.</summary>
 public class ScarceMemoryTests : SiteFixture
 {
     private const int LinesOfHead = 200;

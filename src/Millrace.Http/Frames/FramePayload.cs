@@ -9,33 +9,20 @@ namespace Millrace.Http;
 /// </summary>
 internal static class FramePayload
 {
-    /// <summary>The data of a DATA frame. Flow control counts the header's length, including padding (section 6.1).</summary>
-    public static bool TryData(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> data, out Http2Fault fault)
-        => TryUnpad(header, FrameType.Data, payload, fieldBytes: 0, out data, out fault);
-
     /// <summary>
-    /// The field block fragment of a HEADERS frame. Its priority fields are skipped: RFC 9113 deprecated them (section 5.3.2), and with
-    /// them the error of a stream that depends on itself.
+    /// The data of a DATA frame, or the field block fragment of a HEADERS frame, without padding. Flow control counts the header's length
+    /// (section 6.1). The priority fields of HEADERS are skipped: RFC 9113 deprecated them (section 5.3.2), and with them the error of a
+    /// stream that depends on itself.
     /// </summary>
-    public static bool TryHeaders(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault)
-        => TryUnpad(header, FrameType.Headers, payload, FrameRules.PriorityFieldBytes(header), out fragment, out fault);
-
-    /// <summary>The parameters of a SETTINGS frame, all checked before the first is returned; none for an acknowledgement.</summary>
-    public static bool TrySettings(in FrameHeader header, ReadOnlySpan<byte> payload, out SettingList settings, out Http2Fault fault)
+    public static bool TryUnpad(in FrameHeader header, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> content, out Http2Fault fault)
     {
-        AssertIsValidated(header, FrameType.Settings, payload);
-        fault = default;
-        settings = new SettingList(payload);
-        foreach (Setting setting in settings)
-        {
-            fault = setting.Fault;
-            if (!fault.IsNone)
-            {
-                return false;
-            }
-        }
-
-        return true;
+        AssertIsValidated(header, header.Type, payload);
+        int paddingBytes = header.Has(FrameFlags.Padded) ? payload[0] : 0;
+        int start = FrameRules.PadLengthBytes(header) + FrameRules.PriorityFieldBytes(header);
+        int contentBytes = payload.Length - start - paddingBytes;
+        content = contentBytes < 0 ? default : payload.Slice(start, contentBytes);
+        fault = contentBytes < 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError) : default;
+        return fault.IsNone;
     }
 
     /// <summary>The increment of a window; at least 1. The session checks whether the window can grow so far.</summary>
@@ -67,24 +54,7 @@ internal static class FramePayload
         return fault.IsNone;
     }
 
-    private static bool TryUnpad(
-        in FrameHeader header,
-        FrameType type,
-        ReadOnlySpan<byte> payload,
-        int fieldBytes,
-        out ReadOnlySpan<byte> content,
-        out Http2Fault fault)
-    {
-        AssertIsValidated(header, type, payload);
-        int paddingBytes = header.Has(FrameFlags.Padded) ? payload[0] : 0;
-        int start = FrameRules.PadLengthBytes(header) + fieldBytes;
-        int contentBytes = payload.Length - start - paddingBytes;
-        content = contentBytes < 0 ? default : payload.Slice(start, contentBytes);
-        fault = contentBytes < 0 ? Http2Fault.OfConnection(Http2Error.ProtocolError) : default;
-        return fault.IsNone;
-    }
-
     [Conditional("DEBUG")]
     private static void AssertIsValidated(in FrameHeader header, FrameType type, ReadOnlySpan<byte> payload) =>
-        Debug.Assert(header.Type == type && header.Length == payload.Length && FrameRules.Judge(header).IsNone);
+        Debug.Assert(header.Type == type && header.Length == payload.Length && FrameRules.Check(header).IsNone);
 }

@@ -25,12 +25,12 @@ internal static class FrameRules
     /// Checks a frame of a peer whose frames may have at most <paramref name="lengthMax"/> bytes. A longer frame ends the connection,
     /// whatever its type (section 4.2 requires it for most): otherwise its payload would have to be skipped.
     /// </summary>
-    public static Http2Fault Judge(in FrameHeader header, int lengthMax) => header.Length > lengthMax
+    public static Http2Fault Check(in FrameHeader header, int lengthMax) => header.Length > lengthMax
         ? Http2Fault.OfConnection(Http2Error.FrameSizeError)
-        : Judge(header);
+        : Check(header);
 
     /// <summary>Checks all but the length limit.</summary>
-    public static Http2Fault Judge(in FrameHeader header)
+    public static Http2Fault Check(in FrameHeader header)
     {
         if (!IsStreamFitting(header))
         {
@@ -61,8 +61,7 @@ internal static class FrameRules
         int length = header.Length;
         return header.Type switch
         {
-            FrameType.Data => length >= PadLengthBytes(header),
-            FrameType.Headers => length >= PadLengthBytes(header) + PriorityFieldBytes(header),
+            FrameType.Data or FrameType.Headers => length >= PadLengthBytes(header) + PriorityFieldBytes(header),
             FrameType.Priority => length == PriorityBytes,
             FrameType.RstStream => length == ErrorCodeBytes,
             FrameType.Settings => header.Has(FrameFlags.Ack) ? length == 0 : length % Setting.Size == 0,
@@ -76,7 +75,8 @@ internal static class FrameRules
 
     public static int PadLengthBytes(in FrameHeader header) => header.Has(FrameFlags.Padded) ? 1 : 0;
 
-    public static int PriorityFieldBytes(in FrameHeader header) => header.Has(FrameFlags.Priority) ? PriorityBytes : 0;
+    public static int PriorityFieldBytes(in FrameHeader header) =>
+        header.Type == FrameType.Headers && header.Has(FrameFlags.Priority) ? PriorityBytes : 0;
 }
 
 /// <summary>The types of HTTP/2 frames, RFC 9113 section 6 and RFC 9218 section 7.1. Ignore frames of other types.</summary>

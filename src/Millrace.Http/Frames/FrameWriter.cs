@@ -4,8 +4,8 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// Writes the frames that a server sends, and the frame headers for payloads that the caller writes. Each method returns the number of
-/// bytes written; a destination that is too small is an error of the caller, which knows every size in advance.
+/// Writes the frames that a server sends, other than those whose payload the caller writes after a <see cref="FrameHeader"/>. Each method
+/// returns the number of bytes written; a destination that is too small is an error of the caller, which knows every size in advance.
 /// </summary>
 internal static class FrameWriter
 {
@@ -45,13 +45,12 @@ internal static class FrameWriter
 
     public static int PingAck(Span<byte> destination, ReadOnlySpan<byte> opaque) => Ping(destination, opaque, FrameFlags.Ack);
 
-    public static int GoAway(Span<byte> destination, int lastStreamId, Http2Error error, ReadOnlySpan<byte> debugData = default)
+    public static int GoAway(Span<byte> destination, int lastStreamId, Http2Error error)
     {
-        FrameHeader.Write(destination, FrameRules.GoAwayBytes + debugData.Length, FrameType.GoAway, FrameFlags.None, streamId: 0);
+        FrameHeader.Write(destination, FrameRules.GoAwayBytes, FrameType.GoAway, FrameFlags.None, streamId: 0);
         BinaryPrimitives.WriteInt32BigEndian(destination[FrameHeader.Size..], lastStreamId);
         BinaryPrimitives.WriteUInt32BigEndian(destination[(FrameHeader.Size + 4)..], (uint)error);
-        debugData.CopyTo(destination[GoAwayBytes..]);
-        return GoAwayBytes + debugData.Length;
+        return GoAwayBytes;
     }
 
     public static int RstStream(Span<byte> destination, int streamId, Http2Error error)
@@ -68,25 +67,6 @@ internal static class FrameWriter
         FrameHeader.Write(destination, FrameRules.WindowUpdateBytes, FrameType.WindowUpdate, FrameFlags.None, streamId);
         BinaryPrimitives.WriteInt32BigEndian(destination[FrameHeader.Size..], increment);
         return WindowUpdateBytes;
-    }
-
-    /// <summary>The header of a DATA frame without padding; <paramref name="flags"/> are END_STREAM or none.</summary>
-    public static int DataHeader(Span<byte> destination, int length, FrameFlags flags, int streamId)
-        => Header(destination, length, FrameType.Data, flags, streamId);
-
-    /// <summary>The header of a HEADERS frame without padding; <paramref name="flags"/> are of END_STREAM and END_HEADERS.</summary>
-    public static int HeadersHeader(Span<byte> destination, int length, FrameFlags flags, int streamId)
-        => Header(destination, length, FrameType.Headers, flags, streamId);
-
-    /// <summary>The header of a CONTINUATION frame; <paramref name="flags"/> are END_HEADERS or none.</summary>
-    public static int ContinuationHeader(Span<byte> destination, int length, FrameFlags flags, int streamId)
-        => Header(destination, length, FrameType.Continuation, flags, streamId);
-
-    private static int Header(Span<byte> destination, int length, FrameType type, FrameFlags flags, int streamId)
-    {
-        Debug.Assert(streamId != 0);
-        FrameHeader.Write(destination, length, type, flags, streamId);
-        return FrameHeader.Size;
     }
 
     private static int Ping(Span<byte> destination, ReadOnlySpan<byte> opaque, FrameFlags flags)

@@ -4,8 +4,8 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// The parameters of a SETTINGS frame in the order in which they take effect; the last one of an identifier applies. Only <see
-/// cref="FramePayload.TrySettings"/> creates it, so each value is valid for its identifier.
+/// The parameters of a SETTINGS frame in the order in which they take effect; the last one of an identifier applies. They are not checked:
+/// see <see cref="Setting.Fault"/>.
 /// </summary>
 internal ref struct SettingList(ReadOnlySpan<byte> payload)
 {

@@ -18,7 +18,7 @@ internal readonly record struct StreamPriority(int Urgency, Delivery Delivery)
     public static StreamPriority Parse(ReadOnlySpan<byte> value)
     {
         StreamPriority priority = Default;
-        foreach (ReadOnlySpan<byte> member in new QuotedList(value, (byte)','))
+        foreach (ReadOnlySpan<byte> member in new ElementList(value, hasQuotes: true))
         {
             if (member.IsEmpty)
             {

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Numerics;
 
 namespace Millrace.Http;
 
@@ -8,11 +7,13 @@ namespace Millrace.Http;
 /// are stored one after the other, and move to the start when the end is reached. So each entry is contiguous, and moving 4 KiB
 /// occasionally costs less than joining pieces at every lookup.
 /// </summary>
-/// <param name="capacity">The largest size that the table may get. It begins with 0: see <see cref="Resize"/>.</param>
-internal struct DynamicTable(int capacity)
+internal struct DynamicTable()
 {
     /// <summary>The overhead of an entry beyond its name and value, section 4.1; it also limits the number of entries.</summary>
-    public const int EntryOverheadBytes = 32;
+    private const int EntryOverheadBytes = 32;
+
+    /// <summary>A power of two.</summary>
+    private const int EntriesMax = HpackDecoder.TableBytesMax / EntryOverheadBytes;
 
     private byte[]? _bytes;
     private Entry[]? _entries;
@@ -23,16 +24,15 @@ internal struct DynamicTable(int capacity)
     private int _end;
 
     /// <summary>The size that the encoder has chosen; entries are evicted when it shrinks.</summary>
-    public int SizeMax { get; private set; }
+    public int SizeMax { get; private set; } = HpackDecoder.TableBytesMax;
 
-    /// <summary>The sum of the entries' sizes.</summary>
     public int Size { get; private set; }
 
     public int Count { get; private set; }
 
     public void Resize(int sizeMax)
     {
-        Debug.Assert(sizeMax >= 0 && sizeMax <= capacity);
+        Debug.Assert(sizeMax >= 0 && sizeMax <= HpackDecoder.TableBytesMax);
         SizeMax = sizeMax;
         EvictTo(sizeMax);
     }
@@ -50,8 +50,8 @@ internal struct DynamicTable(int capacity)
             return;
         }
 
-        _bytes ??= new byte[capacity];
-        _entries ??= new Entry[BitOperations.RoundUpToPowerOf2((uint)Math.Max(capacity / EntryOverheadBytes, 1))];
+        _bytes ??= new byte[HpackDecoder.TableBytesMax];
+        _entries ??= new Entry[EntriesMax];
         int bytes = name.Length + value.Length;
         if (_bytes.Length - (_end - _base) < bytes)
         {
@@ -61,12 +61,12 @@ internal struct DynamicTable(int capacity)
         int at = _end - _base;
         name.CopyTo(_bytes.AsSpan(at));
         value.CopyTo(_bytes.AsSpan(at + name.Length));
-        _newest = (_newest + 1) & (_entries.Length - 1);
+        _newest = (_newest + 1) & (EntriesMax - 1);
         _entries[_newest] = new Entry(_end, name.Length, value.Length, (byte)staticIndex);
         _end += bytes;
         Size += (int)size;
         Count++;
-        Debug.Assert(Size <= SizeMax && Count <= _entries.Length);
+        Debug.Assert(Size <= SizeMax && Count <= EntriesMax);
     }
 
     /// <summary>The entry that is <paramref name="age"/> insertions older than the newest. Valid until the next insertion.</summary>
@@ -87,7 +87,7 @@ internal struct DynamicTable(int capacity)
         return true;
     }
 
-    private readonly Entry At(int age) => _entries![(_newest - age) & (_entries.Length - 1)];
+    private readonly Entry At(int age) => _entries![(_newest - age) & (EntriesMax - 1)];
 
     private void EvictTo(int size)
     {

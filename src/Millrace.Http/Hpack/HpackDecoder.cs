@@ -2,29 +2,15 @@ namespace Millrace.Http;
 
 /// <summary>
 /// Decodes the field blocks of one connection, RFC 7541: each complete (HEADERS and its CONTINUATION frames joined), in order of arrival,
-/// including those of refused streams (<see cref="DroppedFields"/>). It allocates only the table's memory, with the first entry. After any
+/// including those of refused streams, whose fields no sink receives. It allocates only the table's memory, with the first entry. After any
 /// result but Ok it must not be used again.
 /// </summary>
 internal sealed class HpackDecoder
 {
-    /// <summary>The initial table size of every connection, RFC 9113 section 6.5.2.</summary>
-    public const int DefaultTableBytes = 4096;
+    /// <summary>The initial table size of every connection, RFC 9113 section 6.5.2. The server announces no other.</summary>
+    public const int TableBytesMax = 4096;
 
-    private readonly int _announcedBytes;
-    private readonly int _capacity;
-    private DynamicTable _table;
-    private int _tableBytesMax = DefaultTableBytes;
-    private bool _isUpdateDue;
-
-    /// <param name="tableBytesMax">The SETTINGS_HEADER_TABLE_SIZE that is sent to the peer, or the default if none is sent.</param>
-    public HpackDecoder(int tableBytesMax = DefaultTableBytes)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(tableBytesMax);
-        _announcedBytes = tableBytesMax;
-        _capacity = Math.Max(tableBytesMax, DefaultTableBytes);
-        _table = new DynamicTable(_capacity);
-        _table.Resize(DefaultTableBytes);
-    }
+    private DynamicTable _table = new();
 
     /// <summary>The entries and the size of the table, for logs and tests.</summary>
     public (int Count, int Bytes) Table => (_table.Count, _table.Size);
@@ -33,23 +19,18 @@ internal sealed class HpackDecoder
     public long DecodedBytes { get; private set; }
 
     /// <summary>The maximum scratch memory for a block.</summary>
-    public int ScratchBytes(int blockBytes) => HuffmanCode.DecodedBytesMax(blockBytes) + _capacity;
-
-    /// <summary>Called when the peer has acknowledged the server's SETTINGS: from here on the announced limit applies.</summary>
-    public void OnSettingsAcknowledged()
-    {
-        _isUpdateDue |= _announcedBytes < _table.SizeMax;
-        _tableBytesMax = _announcedBytes;
-    }
+    public static int ScratchBytes(int blockBytes) => HuffmanCode.DecodedBytesMax(blockBytes) + TableBytesMax;
 
     /// <summary>Decodes a block and passes its fields to a sink.</summary>
     /// <param name="block">The whole block. It may be empty.</param>
     /// <param name="scratch">Memory of at least <see cref="ScratchBytes"/>, which many decoders of one thread can share.</param>
-    /// <param name="sink">Also receives the fields before an error.</param>
+    /// <param name="sink">
+    /// Also receives the fields before an error. Null for a block that is not needed: that of a refused or reset stream still changes the
+    /// table (RFC 9113 section 4.3).
+    /// </param>
     /// <param name="decodedBytesMax">The limit on <see cref="DecodedBytes"/>, at which decoding stops.</param>
-    public HpackResult Decode<TSink>(
-        ReadOnlySpan<byte> block, Span<byte> scratch, ref TSink sink, long decodedBytesMax = long.MaxValue)
-        where TSink : IHpackSink, allows ref struct
+    public HpackResult Decode(
+        ReadOnlySpan<byte> block, Span<byte> scratch, IHpackSink? sink, long decodedBytesMax = long.MaxValue)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(scratch.Length, ScratchBytes(block.Length));
         var reader = new HpackReader(block, scratch);
@@ -60,10 +41,10 @@ internal sealed class HpackDecoder
             reader.Reuse();
             result = DecodedBytes > decodedBytesMax ? HpackResult.TooLarge : reader.First switch
             {
-                >= 0x80 => ReadIndexed(ref reader, ref sink),
-                >= 0x40 => ReadLiteral(ref reader, prefixBits: 6, ref sink),
+                >= 0x80 => ReadIndexed(ref reader, sink),
+                >= 0x40 => ReadLiteral(ref reader, prefixBits: 6, sink),
                 >= 0x20 => HpackResult.BadSizeUpdate,
-                _ => ReadLiteral(ref reader, prefixBits: 4, ref sink),
+                _ => ReadLiteral(ref reader, prefixBits: 4, sink),
             };
         }
 
@@ -81,20 +62,18 @@ internal sealed class HpackDecoder
                 return result;
             }
 
-            if (sizeMax > _tableBytesMax)
+            if (sizeMax > TableBytesMax)
             {
                 return HpackResult.BadSizeUpdate;
             }
 
             _table.Resize(sizeMax);
-            _isUpdateDue = false;
         }
 
-        return _isUpdateDue ? HpackResult.MissingSizeUpdate : HpackResult.Ok;
+        return HpackResult.Ok;
     }
 
-    private HpackResult ReadIndexed<TSink>(ref HpackReader reader, ref TSink sink)
-        where TSink : IHpackSink, allows ref struct
+    private HpackResult ReadIndexed(ref HpackReader reader, IHpackSink? sink)
     {
         HpackResult result = reader.ReadInteger(prefixBits: 7, out int index);
         if (result != HpackResult.Ok)
@@ -108,16 +87,14 @@ internal sealed class HpackDecoder
         }
 
         DecodedBytes += name.Length + value.Length;
-        sink.OnField(name, value, FieldSensitivity.Plain, staticIndex);
+        sink?.OnField(name, value, staticIndex);
         return HpackResult.Ok;
     }
 
-    /// <summary>A literal whose name index has a prefix of 6 bits is inserted; one of 4 bits is not, or must never be.</summary>
-    private HpackResult ReadLiteral<TSink>(ref HpackReader reader, int prefixBits, ref TSink sink)
-        where TSink : IHpackSink, allows ref struct
+    /// <summary>A literal whose name index has a prefix of 6 bits is inserted; one of 4 bits is not.</summary>
+    private HpackResult ReadLiteral(ref HpackReader reader, int prefixBits, IHpackSink? sink)
     {
         bool isInserted = prefixBits == 6;
-        bool isNeverIndexed = !isInserted && (reader.First & 0x10) != 0;
         HpackResult result = reader.ReadInteger(prefixBits, out int index);
         ReadOnlySpan<byte> name = default;
         int staticIndex = 0;
@@ -140,7 +117,7 @@ internal sealed class HpackDecoder
         }
 
         DecodedBytes += name.Length + value.Length;
-        sink.OnField(name, value, isNeverIndexed ? FieldSensitivity.NeverIndexed : FieldSensitivity.Plain, staticIndex);
+        sink?.OnField(name, value, staticIndex);
         if (isInserted)
         {
             // Section 4.4: the entry that the name refers to may be evicted by the insertion.
@@ -162,17 +139,6 @@ internal sealed class HpackDecoder
 
         return _table.TryGet(index - 1 - StaticTable.Count, out name, out value, out staticIndex);
     }
-}
-
-/// <summary>Whether a field may stand in a compression context, RFC 7541 section 7.1.3.</summary>
-internal enum FieldSensitivity : byte
-{
-    Plain,
-
-    /// <summary>
-    /// A secret that must never be indexed, not even by intermediaries: an attacker can guess indexed values piece by piece.
-    /// </summary>
-    NeverIndexed,
 }
 
 /// <summary>
@@ -198,11 +164,6 @@ internal enum HpackResult : byte
     /// <summary>A size above the limit, or after a field (sections 4.2 and 6.3).</summary>
     BadSizeUpdate,
 
-    /// <summary>
-    /// The limit was lowered and acknowledged, and the next block does not begin with the required size update (RFC 9113 section 4.3.1).
-    /// </summary>
-    MissingSizeUpdate,
-
     /// <summary>Its fields exceed the caller's limit; it was not decoded to its end.</summary>
     TooLarge,
 }
@@ -215,17 +176,6 @@ internal interface IHpackSink
 {
     /// <param name="name">The name as sent. Name and value are valid only during the call.</param>
     /// <param name="value">The value.</param>
-    /// <param name="sensitivity">Whether the field must not be indexed when it is sent on.</param>
     /// <param name="staticIndex">The first entry of the static table with this name, if the encoder used one; otherwise 0.</param>
-    void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex);
-}
-
-/// <summary>
-/// Discards the fields of blocks that are not needed: those of a refused or reset stream still change the table (RFC 9113 section 4.3).
-/// </summary>
-internal readonly struct DroppedFields : IHpackSink
-{
-    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)
-    {
-    }
+    void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex);
 }

@@ -50,7 +50,6 @@ internal ref struct HpackReader(ReadOnlySpan<byte> block, Span<byte> scratch)
         return kept;
     }
 
-    /// <summary>Releases the scratch memory for the next field.</summary>
     public void Reuse() => _scratchUsed = 0;
 
     private HpackResult Decode(ReadOnlySpan<byte> coded, out ReadOnlySpan<byte> text)
@@ -90,22 +89,6 @@ internal static class HpackInteger
         int prefixMax = (1 << prefixBits) - 1;
         value = input[at++] & prefixMax;
         return value < prefixMax ? HpackResult.Ok : ReadRest(input, ref at, ref value);
-    }
-
-    /// <summary>How many bytes <see cref="Write"/> takes for a value.</summary>
-    public static int Bytes(int value, int prefixBits)
-    {
-        int prefixMax = (1 << prefixBits) - 1;
-        int bytes = 1;
-        if (value >= prefixMax)
-        {
-            for (value -= prefixMax, bytes++; value >= 0x80; value >>= 7)
-            {
-                bytes++;
-            }
-        }
-
-        return bytes;
     }
 
     /// <summary>Writes a value below the bits that <paramref name="pattern"/> has above the prefix. Returns the number of bytes.</summary>

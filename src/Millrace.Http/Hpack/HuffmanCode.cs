@@ -40,7 +40,6 @@ internal static class HuffmanCode
     /// <summary>No string decodes to more: the shortest codes have five bits.</summary>
     public static int DecodedBytesMax(int encodedBytes) => (int)(encodedBytes * 8L / CodeBitsMin);
 
-    /// <summary>How many bytes <see cref="Encode"/> takes for a text.</summary>
     public static int EncodedBytes(ReadOnlySpan<byte> text)
     {
         long bits = 0;

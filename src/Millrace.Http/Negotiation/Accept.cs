@@ -29,7 +29,7 @@ internal readonly record struct MediaPreference(MediaPrecision Precision, int We
     public static MediaPreference Find(ReadOnlySpan<byte> accept, ReadOnlySpan<byte> type, ReadOnlySpan<byte> subtype)
     {
         var found = default(MediaPreference);
-        foreach (ReadOnlySpan<byte> element in new QuotedList(accept, (byte)','))
+        foreach (ReadOnlySpan<byte> element in new ElementList(accept, hasQuotes: true))
         {
             MediaPreference other = Read(element, type, subtype);
             if (other.Precision > found.Precision
@@ -44,7 +44,7 @@ internal readonly record struct MediaPreference(MediaPrecision Precision, int We
 
     private static MediaPreference Read(ReadOnlySpan<byte> element, ReadOnlySpan<byte> type, ReadOnlySpan<byte> subtype)
     {
-        var parts = new QuotedList(element, (byte)';');
+        var parts = new ElementList(element, (byte)';', hasQuotes: true);
         parts.MoveNext();
         MediaPrecision precision = Compare(parts.Current, type, subtype);
         int weight = Http.Weight.Max;

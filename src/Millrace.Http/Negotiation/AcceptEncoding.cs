@@ -52,7 +52,7 @@ internal static class AcceptEncoding
 
     private static void Read(ReadOnlySpan<byte> value, Span<int> weights)
     {
-        foreach (ReadOnlySpan<byte> element in new CommaList(value))
+        foreach (ReadOnlySpan<byte> element in new ElementList(value))
         {
             int semicolon = element.IndexOf((byte)';');
             ReadOnlySpan<byte> name = semicolon < 0 ? element : element[..semicolon].TrimEnd(" \t"u8);

@@ -21,15 +21,11 @@ internal static class ContentCodings
     public static bool TryRecognize(ReadOnlySpan<byte> name, out ContentCoding coding)
     {
         // x-gzip is gzip, RFC 9110 section 8.4.1.3.
-        (bool isKnown, coding) = name.Length switch
-        {
-            2 => (Words.EqualsIgnoreCase(name, "br"u8), ContentCoding.Brotli),
-            4 when Words.EqualsIgnoreCase(name, "gzip"u8) => (true, ContentCoding.Gzip),
-            4 => (Words.EqualsIgnoreCase(name, "zstd"u8), ContentCoding.Zstd),
-            6 => (Words.EqualsIgnoreCase(name, "x-gzip"u8), ContentCoding.Gzip),
-            8 => (Words.EqualsIgnoreCase(name, "identity"u8), ContentCoding.Identity),
-            _ => (false, default),
-        };
+        (bool isKnown, coding) =
+            Words.EqualsIgnoreCase(name, "gzip"u8) || Words.EqualsIgnoreCase(name, "x-gzip"u8) ? (true, ContentCoding.Gzip)
+            : Words.EqualsIgnoreCase(name, "br"u8) ? (true, ContentCoding.Brotli)
+            : Words.EqualsIgnoreCase(name, "zstd"u8) ? (true, ContentCoding.Zstd)
+            : (Words.EqualsIgnoreCase(name, "identity"u8), ContentCoding.Identity);
         return isKnown;
     }
 }

@@ -75,7 +75,7 @@ internal static class ByteRanges
     {
         bool hasSpec = false;
         long bytesLeft = size;
-        foreach (ReadOnlySpan<byte> spec in new CommaList(set))
+        foreach (ReadOnlySpan<byte> spec in new ElementList(set))
         {
             // Empty elements are ignored, RFC 9110 section 5.6.1.2.
             if (spec.IsEmpty)
@@ -83,21 +83,19 @@ internal static class ByteRanges
                 continue;
             }
 
-            RangeSpecKind kind = RangeSpec.Read(spec, size, out ByteRange range);
-            hasSpec = true;
-            if (kind == RangeSpecKind.Unsatisfiable)
-            {
-                continue;
-            }
-
             // An invalid spec makes the whole field ignored, and so do specs of more bytes than there are.
-            if (kind == RangeSpecKind.Invalid || range.Length > bytesLeft)
+            hasSpec = true;
+            if (!RangeSpec.TryRead(spec, size, out ByteRange range) || range.Length > bytesLeft)
             {
                 return RangeOutcome.Whole;
             }
 
-            bytesLeft -= range.Length;
-            selected.Add(range);
+            // Otherwise it is well-formed, but outside the representation.
+            if (range.Length > 0)
+            {
+                bytesLeft -= range.Length;
+                selected.Add(range);
+            }
         }
 
         return !hasSpec ? RangeOutcome.Whole
@@ -176,57 +174,37 @@ internal ref struct CoalescedRanges(Span<ByteRange> room, int gapMax)
 internal static class RangeSpec
 {
     /// <summary>
-    /// Reads a spec for a representation of <paramref name="size"/> bytes, 1 or more. The range is limited to the representation.
+    /// Reads a spec for a representation of <paramref name="size"/> bytes, 1 or more. The range is limited to the representation: it has a
+    /// positive length only if it can be satisfied. False if the spec is malformed, or its last position is before its first.
     /// </summary>
-    public static RangeSpecKind Read(ReadOnlySpan<byte> spec, long size, out ByteRange range)
+    public static bool TryRead(ReadOnlySpan<byte> spec, long size, out ByteRange range)
     {
         range = default;
         int dash = spec.IndexOf((byte)'-');
         if (dash < 0 || spec.Length == 1)
         {
-            return RangeSpecKind.Invalid;
+            return false;
         }
 
         ReadOnlySpan<byte> first = spec[..dash];
         ReadOnlySpan<byte> last = spec[(dash + 1)..];
         if (first.ContainsAnyExcept(ByteClasses.Digits) || last.ContainsAnyExcept(ByteClasses.Digits))
         {
-            return RangeSpecKind.Invalid;
+            return false;
         }
 
         if (first.IsEmpty)
         {
-            long suffixBytes = Math.Min(Number(last), size);
-            range = new ByteRange(size - suffixBytes, size - 1);
-            return suffixBytes == 0 ? RangeSpecKind.Unsatisfiable : RangeSpecKind.Satisfiable;
-        }
-
-        if (!last.IsEmpty && IsLess(last, first))
-        {
-            return RangeSpecKind.Invalid;
+            range = new ByteRange(size - Math.Min(Number(last), size), size - 1);
+            return true;
         }
 
         range = new ByteRange(Number(first), last.IsEmpty ? size - 1 : Math.Min(Number(last), size - 1));
-        return range.First < size ? RangeSpecKind.Satisfiable : RangeSpecKind.Unsatisfiable;
+        return last.IsEmpty || !IsLess(last, first);
     }
 
     // Numbers above the largest long become it: no representation is that long.
-    private static long Number(ReadOnlySpan<byte> digits)
-    {
-        long value = 0;
-        foreach (byte digit in digits)
-        {
-            int units = digit - '0';
-            if (value > (long.MaxValue - units) / 10)
-            {
-                return long.MaxValue;
-            }
-
-            value = (value * 10) + units;
-        }
-
-        return value;
-    }
+    private static long Number(ReadOnlySpan<byte> digits) => Digits.TryParse(digits, out long value) ? value : long.MaxValue;
 
     // Compared as text, because both may exceed the largest long.
     private static bool IsLess(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right)
@@ -235,16 +213,4 @@ internal static class RangeSpec
         right = right.TrimStart((byte)'0');
         return left.Length != right.Length ? left.Length < right.Length : left.SequenceCompareTo(right) < 0;
     }
-}
-
-/// <summary>The result of one range-spec for a representation of a given size (RFC 9110 sections 14.1.1 and 14.1.2).</summary>
-internal enum RangeSpecKind
-{
-    Satisfiable,
-
-    /// <summary>Well-formed, but outside the representation.</summary>
-    Unsatisfiable,
-
-    /// <summary>Malformed, or its last position is before its first.</summary>
-    Invalid,
 }

@@ -21,7 +21,7 @@ internal sealed class MultipartRanges
     {
         _ranges = ranges.ToArray();
         _heads = new byte[ranges.Length][];
-        _end = Encoding.Latin1.GetBytes($"\r\n--{Encoding.Latin1.GetString(boundary)}--\r\n");
+        _end = [.. "\r\n--"u8, .. boundary, .. "--\r\n"u8];
         ContentType = [.. TypePrefix, .. boundary];
         Bytes = _end.Length;
         for (int i = 0; i < ranges.Length; i++)
@@ -31,10 +31,8 @@ internal sealed class MultipartRanges
         }
     }
 
-    /// <summary>The value of the response's Content-Type.</summary>
     public byte[] ContentType { get; }
 
-    /// <summary>The length of the whole body.</summary>
     public long Bytes { get; }
 
     public int Count => _ranges.Length;
@@ -102,36 +100,20 @@ internal static class ContentRange
     public static int Write(Span<byte> destination, in ByteRange range, long size)
     {
         Debug.Assert(range.First >= 0 && range.First <= range.Last && range.Last < size);
-        int written = WriteUnit(destination);
-        written += WriteNumber(destination[written..], range.First);
-        destination[written++] = (byte)'-';
-        written += WriteNumber(destination[written..], range.Last);
-        return written + WriteSize(destination[written..], size);
+        int written = Append(destination, 0, "bytes "u8, range.First);
+        written = Append(destination, written, "-"u8, range.Last);
+        return Append(destination, written, "/"u8, size);
     }
 
     /// <summary>The value for a 416: <c>bytes */10</c>. Returns its length.</summary>
-    public static int WriteUnsatisfied(Span<byte> destination, long size)
-    {
-        int written = WriteUnit(destination);
-        destination[written++] = (byte)'*';
-        return written + WriteSize(destination[written..], size);
-    }
+    public static int WriteUnsatisfied(Span<byte> destination, long size) => Append(destination, 0, "bytes */"u8, size);
 
-    private static int WriteUnit(Span<byte> destination)
+    private static int Append(Span<byte> destination, int written, ReadOnlySpan<byte> text, long number)
     {
-        "bytes "u8.CopyTo(destination);
-        return "bytes "u8.Length;
-    }
-
-    private static int WriteSize(Span<byte> destination, long size)
-    {
-        destination[0] = (byte)'/';
-        return 1 + WriteNumber(destination[1..], size);
-    }
-
-    private static int WriteNumber(Span<byte> destination, long number)
-    {
-        bool formatted = Utf8Formatter.TryFormat(number, destination, out int written);
-        return formatted ? written : throw new ArgumentException($"A Content-Range takes up to {MaxBytes} bytes.", nameof(destination));
+        text.CopyTo(destination[written..]);
+        bool fits = Utf8Formatter.TryFormat(number, destination[(written + text.Length)..], out int digits);
+        return fits
+            ? written + text.Length + digits
+            : throw new ArgumentException($"A Content-Range takes up to {MaxBytes} bytes.", nameof(destination));
     }
 }

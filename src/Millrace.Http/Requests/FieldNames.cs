@@ -5,13 +5,10 @@ internal static class FieldNames
 {
     public static FieldName Recognize(ReadOnlySpan<byte> name) => name.Length switch
     {
-        2 => Words.EqualsIgnoreCase(name, "te"u8) ? FieldName.TE : FieldName.Unknown,
         4 => Words.EqualsIgnoreCase(name, "host"u8) ? FieldName.Host : FieldName.Unknown,
         5 => Words.EqualsIgnoreCase(name, "range"u8) ? FieldName.Range : FieldName.Unknown,
         6 => OfSix(name),
-        7 => Words.EqualsIgnoreCase(name, "referer"u8) ? FieldName.Referer
-            : Words.EqualsIgnoreCase(name, "upgrade"u8) ? FieldName.Upgrade
-            : FieldName.Unknown,
+        7 => Words.EqualsIgnoreCase(name, "referer"u8) ? FieldName.Referer : FieldName.Unknown,
         8 => Words.EqualsIgnoreCase(name, "if-range"u8) ? FieldName.IfRange
             : Words.EqualsIgnoreCase(name, "if-match"u8) ? FieldName.IfMatch
             : Words.EqualsIgnoreCase(name, "priority"u8) ? FieldName.Priority
@@ -19,7 +16,6 @@ internal static class FieldNames
         9 => Words.EqualsIgnoreCase(name, "forwarded"u8) ? FieldName.Forwarded : FieldName.Unknown,
         10 => Words.EqualsIgnoreCase(name, "connection"u8) ? FieldName.Connection
             : Words.EqualsIgnoreCase(name, "user-agent"u8) ? FieldName.UserAgent
-            : Words.EqualsIgnoreCase(name, "keep-alive"u8) ? FieldName.KeepAlive
             : FieldName.Unknown,
         13 => Words.EqualsIgnoreCase(name, "if-none-match"u8) ? FieldName.IfNoneMatch
             : Words.EqualsIgnoreCase(name, "authorization"u8) ? FieldName.Authorization
@@ -30,14 +26,10 @@ internal static class FieldNames
             : FieldName.Unknown,
         17 => Words.EqualsIgnoreCase(name, "if-modified-since"u8) ? FieldName.IfModifiedSince
             : Words.EqualsIgnoreCase(name, "transfer-encoding"u8) ? FieldName.TransferEncoding
-            : Words.EqualsIgnoreCase(name, "x-forwarded-proto"u8) ? FieldName.XForwardedProto
             : FieldName.Unknown,
         19 => Words.EqualsIgnoreCase(name, "if-unmodified-since"u8) ? FieldName.IfUnmodifiedSince : FieldName.Unknown,
         29 => Words.EqualsIgnoreCase(name, "access-control-request-method"u8)
             ? FieldName.AccessControlRequestMethod
-            : FieldName.Unknown,
-        30 => Words.EqualsIgnoreCase(name, "access-control-request-headers"u8)
-            ? FieldName.AccessControlRequestHeaders
             : FieldName.Unknown,
         _ => FieldName.Unknown,
     };
@@ -66,7 +58,6 @@ internal enum FieldName : byte
 
     Accept,
     AcceptEncoding,
-    AccessControlRequestHeaders,
     AccessControlRequestMethod,
     Authorization,
     Cookie,
@@ -76,14 +67,10 @@ internal enum FieldName : byte
     IfNoneMatch,
     IfRange,
     IfUnmodifiedSince,
-    KeepAlive,
     Origin,
     Priority,
     Range,
     Referer,
-    TE,
-    Upgrade,
     UserAgent,
     XForwardedFor,
-    XForwardedProto,
 }

@@ -1,29 +1,39 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Checks a single field of a request by RFC 9113 sections 8.2.1 and 8.2.2, except pseudo-fields. Beyond these sections it is as strict as
-/// with HTTP/1.1: names are tokens, and values have no control characters.
+/// Checks a single field, except pseudo-fields, of a request by RFC 9113 sections 8.2.1 and 8.2.2, and of a response. Beyond these sections
+/// it is as strict as with HTTP/1.1: names are tokens, and values have no control characters.
 /// </summary>
 internal static class FieldRules
 {
+    /// <summary>Checks a field of a response, in any coding.</summary>
+    public static void ThrowIfInvalid(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
+    {
+        if (name.IsEmpty || name.ContainsAnyExcept(ByteClasses.Token) || value.ContainsAnyExcept(ByteClasses.FieldValue))
+        {
+            throw new ArgumentException("The name or the value of a response field contains bytes that could inject others.");
+        }
+    }
+
+    /// <summary>Checks a field of an HTTP/2 request.</summary>
     /// <param name="name">The name.</param>
     /// <param name="value">The value.</param>
     /// <param name="staticIndex">The index of the name in the static table, all of whose names are valid; otherwise 0.</param>
-    public static FieldsRefusal Judge(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
+    public static HeadRefusal Check(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
         if (staticIndex == 0 && (name.IsEmpty || name.ContainsAnyExcept(ByteClasses.LowerToken)))
         {
-            return name.ContainsAnyInRange((byte)'A', (byte)'Z') ? FieldsRefusal.UpperCaseName : FieldsRefusal.BadFieldName;
+            return name.ContainsAnyInRange((byte)'A', (byte)'Z') ? HeadRefusal.UpperCaseName : HeadRefusal.BadFieldName;
         }
 
         if (value.ContainsAnyExcept(ByteClasses.FieldValue) || HasWhitespaceAround(value))
         {
-            return FieldsRefusal.BadFieldValue;
+            return HeadRefusal.BadFieldValue;
         }
 
         bool isForConnection = ConnectionFields.Contains(name)
             || (name.SequenceEqual("te"u8) && !Words.EqualsIgnoreCase(value, "trailers"u8));
-        return isForConnection ? FieldsRefusal.ConnectionField : FieldsRefusal.None;
+        return isForConnection ? HeadRefusal.ConnectionField : HeadRefusal.None;
     }
 
     private static bool HasWhitespaceAround(ReadOnlySpan<byte> value)
@@ -49,77 +59,21 @@ internal static class ConnectionFields
 
 /// <summary>The trailer fields of a request, RFC 9113 section 8.1: checked, and dropped like HTTP/1.1 trailers.</summary>
 /// <param name="bytesMax">The maximum size of a head: a byte of a block can refer to an entry of 4 KB, and each would be checked.</param>
-internal struct TrailerFields(int bytesMax) : IHpackSink
+internal sealed class TrailerFields(int bytesMax) : IHpackSink
 {
     private long _bytesLeft = bytesMax;
 
     /// <summary>The first error: the trailers are too large, malformed, or valid.</summary>
-    public FieldsRefusal Refusal { get; private set; }
+    public HeadRefusal Refusal { get; private set; }
 
-    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)
+    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
-        if (Refusal == FieldsRefusal.None)
+        if (Refusal == HeadRefusal.None)
         {
             _bytesLeft -= name.Length + value.Length;
-            Refusal = _bytesLeft < 0 ? FieldsRefusal.HeadTooLarge
-                : !name.IsEmpty && name[0] == ':' ? FieldsRefusal.MisplacedPseudoField
-                : FieldRules.Judge(name, value, staticIndex);
+            Refusal = _bytesLeft < 0 ? HeadRefusal.HeadTooLarge
+                : !name.IsEmpty && name[0] == ':' ? HeadRefusal.MisplacedPseudoField
+                : FieldRules.Check(name, value, staticIndex);
         }
     }
-}
-
-/// <summary>The responses to refused fields.</summary>
-internal static class FieldsRefusals
-{
-    /// <summary>Whether the request is malformed: its stream ends with PROTOCOL_ERROR, without a response.</summary>
-    public static bool IsMalformed(FieldsRefusal refusal) => refusal is > FieldsRefusal.None and < FieldsRefusal.UnknownScheme;
-
-    /// <summary>The status for a request that is well-formed, but that this server does not serve.</summary>
-    public static int StatusOf(FieldsRefusal refusal) => refusal switch
-    {
-        FieldsRefusal.UnknownScheme or FieldsRefusal.MissingAuthority or FieldsRefusal.BadAuthority or FieldsRefusal.BadHost => 400,
-        FieldsRefusal.PathTooLong => 414,
-        FieldsRefusal.HeadTooLarge or FieldsRefusal.TooManyFields => 431,
-        FieldsRefusal.MethodTooLong => 501,
-        _ => throw new ArgumentOutOfRangeException(nameof(refusal), refusal, "Only a well-formed refusal has a status."),
-    };
-}
-
-/// <summary>Why the fields of an HTTP/2 request are refused; <see cref="FieldsRefusals"/> gives the consequence.</summary>
-internal enum FieldsRefusal : byte
-{
-    None,
-
-    // Malformed, RFC 9113 section 8.1.1.
-    UnknownPseudoField,
-    RepeatedPseudoField,
-    MisplacedPseudoField,
-    MissingPseudoField,
-    ForbiddenPseudoField,
-    UpperCaseName,
-    BadFieldName,
-    BadFieldValue,
-    ConnectionField,
-    BadMethod,
-    BadScheme,
-    BadPath,
-    OtherHost,
-    BadContentLength,
-    RepeatedContentLength,
-
-    // 400
-    UnknownScheme,
-    MissingAuthority,
-    BadAuthority,
-    BadHost,
-
-    // 414
-    PathTooLong,
-
-    // 431
-    HeadTooLarge,
-    TooManyFields,
-
-    // 501
-    MethodTooLong,
 }

@@ -1,6 +1,6 @@
 namespace Millrace.Http;
 
-/// <summary>The status of the response to a refused head.</summary>
+/// <summary>The responses to refused heads.</summary>
 internal static class HeadRefusals
 {
     public static int StatusOf(HeadRefusal refusal) => refusal switch
@@ -12,10 +12,21 @@ internal static class HeadRefusals
         HeadRefusal.VersionNotSupported => 505,
         _ => 400,
     };
+
+    /// <summary>
+    /// Whether such a request is malformed in HTTP/2 (RFC 9113 section 8.1.1): its stream ends with PROTOCOL_ERROR, without a response.
+    /// </summary>
+    public static bool IsMalformed(HeadRefusal refusal) => refusal switch
+    {
+        HeadRefusal.None or HeadRefusal.UnknownScheme => false,
+        HeadRefusal.BadAuthority or HeadRefusal.MissingHost or HeadRefusal.RepeatedHost or HeadRefusal.BadHost => false,
+        _ => StatusOf(refusal) == 400,
+    };
 }
 
 /// <summary>
-/// Why a request's head is refused. The connection closes after the response, because the start of the next request is not known.
+/// Why a request's head is refused. Over HTTP/1.1 the connection closes after the response, because the start of the next request is not
+/// known.
 /// </summary>
 internal enum HeadRefusal : byte
 {
@@ -50,6 +61,20 @@ internal enum HeadRefusal : byte
     ChunkedNotFinal,
     TransferEncodingWithContentLength,
     TransferEncodingOnHttp10,
+
+    // 400: the fields of an HTTP/2 request (RFC 9113 section 8).
+    UnknownPseudoField,
+    RepeatedPseudoField,
+    MisplacedPseudoField,
+    MissingPseudoField,
+    ForbiddenPseudoField,
+    UpperCaseName,
+    ConnectionField,
+    BadScheme,
+    BadPath,
+    OtherHost,
+    UnknownScheme,
+    BadAuthority,
 
     // 414
     RequestLineTooLong,

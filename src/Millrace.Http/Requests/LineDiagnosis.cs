@@ -72,34 +72,12 @@ internal static class LineDiagnosis
 
     private static HeadRefusal OfVersion(ReadOnlySpan<byte> text)
     {
-        for (int at = 0; at < text.Length; at++)
-        {
-            byte value = text[at];
-            bool fits = at switch
-            {
-                < 5 => value == "HTTP/"u8[at],
-                6 => value == '.',
-                < VersionBytes => char.IsAsciiDigit((char)value),
-                VersionBytes => value == '\r',
-                _ => value == '\n',
-            };
-            if (!fits)
-            {
-                return at > VersionBytes ? HeadRefusal.BareCr : Or(HeadRefusal.BadVersion, value);
-            }
-
-            if (at == VersionBytes - 1 && text[5] != '1')
-            {
-                return HeadRefusal.VersionNotSupported;
-            }
-
-            if (at > VersionBytes)
-            {
-                break;
-            }
-        }
-
-        return HeadRefusal.None;
+        ReadOnlySpan<byte> pattern = "HTTP/0.0\r\n"u8;
+        int end = DigitPattern.PrefixLength(text, pattern);
+        return end >= VersionBytes && text[5] != '1' ? HeadRefusal.VersionNotSupported
+            : end == text.Length || end == pattern.Length ? HeadRefusal.None
+            : end > VersionBytes ? HeadRefusal.BareCr
+            : Or(HeadRefusal.BadVersion, text[end]);
     }
 
     private static HeadRefusal OfFieldValue(ReadOnlySpan<byte> text)

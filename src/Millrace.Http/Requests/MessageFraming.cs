@@ -78,7 +78,7 @@ internal struct MessageFraming
             return;
         }
 
-        foreach (ReadOnlySpan<byte> option in new CommaList(value))
+        foreach (ReadOnlySpan<byte> option in new ElementList(value))
         {
             _close |= Words.EqualsIgnoreCase(option, "close"u8);
             _keepAlive |= Words.EqualsIgnoreCase(option, "keep-alive"u8);
@@ -87,7 +87,7 @@ internal struct MessageFraming
 
     private void AddExpect(ReadOnlySpan<byte> value)
     {
-        foreach (ReadOnlySpan<byte> expectation in new CommaList(value))
+        foreach (ReadOnlySpan<byte> expectation in new ElementList(value))
         {
             _expectsContinue |= Words.EqualsIgnoreCase(expectation, "100-continue"u8);
         }
@@ -100,58 +100,41 @@ internal struct MessageFraming
             return HeadRefusal.RepeatedContentLength;
         }
 
-        long length = 0;
-        foreach (byte digit in value)
-        {
-            int units = digit - '0';
-            if (units is < 0 or > 9 || length > (long.MaxValue - units) / 10)
-            {
-                return HeadRefusal.BadContentLength;
-            }
-
-            length = (length * 10) + units;
-        }
-
         _hasContentLength = true;
+        bool isLength = Digits.TryParse(value, out long length);
         ContentLength = length;
-        return value.IsEmpty ? HeadRefusal.BadContentLength : HeadRefusal.None;
+        return isLength ? HeadRefusal.None : HeadRefusal.BadContentLength;
     }
 
     private HeadRefusal AddTransferEncoding(ReadOnlySpan<byte> value)
     {
         _hasTransferEncoding = true;
-        foreach (ReadOnlySpan<byte> coding in new CommaList(value))
+        foreach (ReadOnlySpan<byte> coding in new ElementList(value))
         {
-            HeadRefusal refusal = AddCoding(coding);
-            if (refusal != HeadRefusal.None)
+            int semicolon = coding.IndexOf((byte)';');
+            ReadOnlySpan<byte> name = semicolon < 0 ? coding : coding[..semicolon].TrimEnd(" \t"u8);
+            bool isChunked = Words.EqualsIgnoreCase(name, "chunked"u8);
+            if (name.IsEmpty || name.ContainsAnyExcept(ByteClasses.Token))
             {
-                return refusal;
+                return HeadRefusal.BadTransferEncoding;
+            }
+
+            if (_endsChunked)
+            {
+                return isChunked ? HeadRefusal.RepeatedChunked : HeadRefusal.ChunkedNotFinal;
+            }
+
+            _endsChunked = isChunked;
+            _hasOtherCoding |= !isChunked;
+
+            // RFC 9112 section 7.1: chunked has no parameters; one is an error.
+            if (isChunked && semicolon >= 0)
+            {
+                return HeadRefusal.BadTransferEncoding;
             }
         }
 
         return HeadRefusal.None;
-    }
-
-    private HeadRefusal AddCoding(ReadOnlySpan<byte> coding)
-    {
-        int semicolon = coding.IndexOf((byte)';');
-        ReadOnlySpan<byte> name = semicolon < 0 ? coding : coding[..semicolon].TrimEnd(" \t"u8);
-        if (name.IsEmpty || name.ContainsAnyExcept(ByteClasses.Token))
-        {
-            return HeadRefusal.BadTransferEncoding;
-        }
-
-        bool isChunked = Words.EqualsIgnoreCase(name, "chunked"u8);
-        if (_endsChunked)
-        {
-            return isChunked ? HeadRefusal.RepeatedChunked : HeadRefusal.ChunkedNotFinal;
-        }
-
-        _endsChunked = isChunked;
-        _hasOtherCoding |= !isChunked;
-
-        // RFC 9112 section 7.1: chunked has no parameters; one is an error.
-        return isChunked && semicolon >= 0 ? HeadRefusal.BadTransferEncoding : HeadRefusal.None;
     }
 }
 

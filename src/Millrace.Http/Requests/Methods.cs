@@ -12,7 +12,7 @@ internal static class Methods
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static int Read(ReadOnlySpan<byte> text, int at, out Method method)
     {
-        if (Words.StartsWith(text, at, "GET "u8))
+        if (text[at..].StartsWith("GET "u8))
         {
             method = Method.Get;
             return at + 3;
@@ -28,7 +28,6 @@ internal static class Methods
         return length > 0 && text[length] == ' ' ? at + length : -1;
     }
 
-    /// <summary>The method for a token.</summary>
     public static Method Of(ReadOnlySpan<byte> token) => token switch
     {
         _ when token.SequenceEqual("GET"u8) => Method.Get,

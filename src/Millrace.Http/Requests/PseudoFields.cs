@@ -28,77 +28,77 @@ internal struct PseudoFields(byte[] memory)
     }
 
     /// <summary>Takes a field whose name starts with a colon.</summary>
-    public FieldsRefusal Add(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
+    public HeadRefusal Add(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
         PseudoField field = Recognize(name, staticIndex);
         if (field == PseudoField.Unknown)
         {
-            return FieldsRefusal.UnknownPseudoField;
+            return HeadRefusal.UnknownPseudoField;
         }
 
         if (Has(field))
         {
-            return FieldsRefusal.RepeatedPseudoField;
+            return HeadRefusal.RepeatedPseudoField;
         }
 
         if (value.Length > memory.Length - _used)
         {
-            return field == PseudoField.Path ? FieldsRefusal.PathTooLong : FieldsRefusal.HeadTooLarge;
+            return field == PseudoField.Path ? HeadRefusal.RequestLineTooLong : HeadRefusal.HeadTooLarge;
         }
 
         value.CopyTo(memory.AsSpan(_used));
         _values[(int)field] = new TextRange(_used, value.Length);
         _used += value.Length;
         _present |= 1U << (int)field;
-        return FieldsRefusal.None;
+        return HeadRefusal.None;
     }
 
     /// <summary>
     /// Checks the pseudo-fields after the last one: all required ones are present, and each value is valid, except those of method and
     /// path, which are checked when the request line is parsed.
     /// </summary>
-    public FieldsRefusal Conclude()
+    public HeadRefusal Conclude()
     {
         if (!Has(PseudoField.Method))
         {
-            return FieldsRefusal.MissingPseudoField;
+            return HeadRefusal.MissingPseudoField;
         }
 
         // Section 8.5: CONNECT has a host and a port, but no path.
         bool isConnect = Of(PseudoField.Method).SequenceEqual("CONNECT"u8);
         if (isConnect && (Has(PseudoField.Scheme) || Has(PseudoField.Path)))
         {
-            return FieldsRefusal.ForbiddenPseudoField;
+            return HeadRefusal.ForbiddenPseudoField;
         }
 
         if (isConnect ? !Has(PseudoField.Authority) : !Has(PseudoField.Scheme) || !Has(PseudoField.Path))
         {
-            return FieldsRefusal.MissingPseudoField;
+            return HeadRefusal.MissingPseudoField;
         }
 
         // An empty one corresponds to an empty Host in HTTP/1.1: the client does not know the host's name.
         if (Has(PseudoField.Authority) && !UriHost.IsValidHostField(Of(PseudoField.Authority)))
         {
-            return FieldsRefusal.BadAuthority;
+            return HeadRefusal.BadAuthority;
         }
 
-        return isConnect ? FieldsRefusal.None : ReadScheme();
+        return isConnect ? HeadRefusal.None : ReadScheme();
     }
 
     /// <summary>Whether Host and :authority name the same host; a port that the scheme implies may be omitted.</summary>
     public readonly bool IsAuthority(ReadOnlySpan<byte> host)
         => Ascii.EqualsIgnoreCase(WithoutDefaultPort(host), WithoutDefaultPort(Of(PseudoField.Authority)));
 
-    private FieldsRefusal ReadScheme()
+    private HeadRefusal ReadScheme()
     {
         ReadOnlySpan<byte> text = Of(PseudoField.Scheme);
         if (text.IsEmpty || !char.IsAsciiLetter((char)text[0]) || text.ContainsAnyExcept(ByteClasses.Scheme))
         {
-            return FieldsRefusal.BadScheme;
+            return HeadRefusal.BadScheme;
         }
 
         Scheme = UriSchemes.Of(text);
-        return Scheme == UriScheme.Unknown ? FieldsRefusal.UnknownScheme : FieldsRefusal.None;
+        return Scheme == UriScheme.Unknown ? HeadRefusal.UnknownScheme : HeadRefusal.None;
     }
 
     private readonly ReadOnlySpan<byte> WithoutDefaultPort(ReadOnlySpan<byte> host)

@@ -29,7 +29,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     private int _cookieBytes;
     private bool _hasCookie;
     private bool _hasOtherHost;
-    private FieldsRefusal _refusal;
+    private HeadRefusal _refusal;
 
     /// <summary>The request, as ranges of <see cref="Bytes"/>.</summary>
     public RequestHead Head { get; } = new(limits.FieldsMax);
@@ -49,12 +49,12 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         _cookieBytes = 0;
         _hasCookie = false;
         _hasOtherHost = false;
-        _refusal = FieldsRefusal.None;
+        _refusal = HeadRefusal.None;
     }
 
-    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)
+    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
-        if (_refusal == FieldsRefusal.None)
+        if (_refusal == HeadRefusal.None)
         {
             _refusal = !name.IsEmpty && name[0] == ':' ? AddPseudoField(name, value, staticIndex) : AddField(name, value, staticIndex);
         }
@@ -66,24 +66,24 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     }
 
     /// <summary>Checks the request at the end of its block. If it is refused, the head contains at most what was understood.</summary>
-    public FieldsRefusal Conclude()
+    public HeadRefusal Conclude()
     {
-        if (_refusal == FieldsRefusal.None)
+        if (_refusal == HeadRefusal.None)
         {
             _refusal = ConcludePseudoFields();
         }
 
-        if (_refusal == FieldsRefusal.None && _hasCookie)
+        if (_refusal == HeadRefusal.None && _hasCookie)
         {
             _refusal = WriteField(FieldName.Cookie, "cookie"u8, _cookie.AsSpan(0, _cookieBytes));
         }
 
-        if (_refusal == FieldsRefusal.None)
+        if (_refusal == HeadRefusal.None)
         {
-            _refusal = !TryWrite("\r\n"u8) ? FieldsRefusal.HeadTooLarge : RefusalOf(Head.Conclude());
+            _refusal = !TryWrite("\r\n"u8) ? HeadRefusal.HeadTooLarge : Head.Conclude();
         }
 
-        if (_refusal != FieldsRefusal.None && _written == 0)
+        if (_refusal != HeadRefusal.None && _written == 0)
         {
             // There is no request line, but whether the response may have a body depends on the method.
             Head.Method = Methods.Of(_pseudo.Of(PseudoField.Method));
@@ -92,26 +92,26 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         return _refusal;
     }
 
-    private FieldsRefusal AddPseudoField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
+    private HeadRefusal AddPseudoField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
-        FieldsRefusal refusal = _written > 0 ? FieldsRefusal.MisplacedPseudoField : _pseudo.Add(name, value, staticIndex);
-        bool isLargeMethod = refusal == FieldsRefusal.HeadTooLarge
+        HeadRefusal refusal = _written > 0 ? HeadRefusal.MisplacedPseudoField : _pseudo.Add(name, value, staticIndex);
+        bool isLargeMethod = refusal == HeadRefusal.HeadTooLarge
             && value.Length >= limits.RequestLineBytesMax
             && name.SequenceEqual(":method"u8);
         return !isLargeMethod ? refusal
-            : IsTooLong(value) ? FieldsRefusal.MethodTooLong
-            : FieldsRefusal.BadMethod;
+            : IsTooLong(value) ? HeadRefusal.MethodTooLong
+            : HeadRefusal.BadMethod;
     }
 
-    private FieldsRefusal AddField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
+    private HeadRefusal AddField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
-        FieldsRefusal refusal = FieldRules.Judge(name, value, staticIndex);
-        if (refusal == FieldsRefusal.None)
+        HeadRefusal refusal = FieldRules.Check(name, value, staticIndex);
+        if (refusal == HeadRefusal.None)
         {
             refusal = ConcludePseudoFields();
         }
 
-        if (refusal != FieldsRefusal.None)
+        if (refusal != HeadRefusal.None)
         {
             return refusal;
         }
@@ -126,63 +126,63 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     }
 
     /// <summary>Once, as in HTTP/1.1: nothing is written for it, so no other limit would end it.</summary>
-    private FieldsRefusal CompareHost(ReadOnlySpan<byte> value)
+    private HeadRefusal CompareHost(ReadOnlySpan<byte> value)
     {
         if (_hasOtherHost)
         {
-            return FieldsRefusal.BadHost;
+            return HeadRefusal.BadHost;
         }
 
         _hasOtherHost = true;
-        return _pseudo.IsAuthority(value) ? FieldsRefusal.None : FieldsRefusal.OtherHost;
+        return _pseudo.IsAuthority(value) ? HeadRefusal.None : HeadRefusal.OtherHost;
     }
 
     /// <summary>Section 8.2.3: joins what a client split for the sake of compression. Empty crumbs add nothing.</summary>
-    private FieldsRefusal AddCrumb(ReadOnlySpan<byte> value)
+    private HeadRefusal AddCrumb(ReadOnlySpan<byte> value)
     {
         _hasCookie = true;
         ReadOnlySpan<byte> separator = _cookieBytes == 0 || value.IsEmpty ? default : "; "u8;
         if (separator.Length + value.Length > _cookie.Length - _cookieBytes)
         {
-            return FieldsRefusal.HeadTooLarge;
+            return HeadRefusal.HeadTooLarge;
         }
 
         separator.CopyTo(_cookie.AsSpan(_cookieBytes));
         value.CopyTo(_cookie.AsSpan(_cookieBytes + separator.Length));
         _cookieBytes += separator.Length + value.Length;
-        return FieldsRefusal.None;
+        return HeadRefusal.None;
     }
 
     /// <summary>Writes the request line and the Host, once; later pseudo-fields are errors.</summary>
-    private FieldsRefusal ConcludePseudoFields()
+    private HeadRefusal ConcludePseudoFields()
     {
         if (_written > 0)
         {
-            return FieldsRefusal.None;
+            return HeadRefusal.None;
         }
 
-        FieldsRefusal refusal = _pseudo.Conclude();
-        if (refusal == FieldsRefusal.None)
+        HeadRefusal refusal = _pseudo.Conclude();
+        if (refusal == HeadRefusal.None)
         {
             refusal = WriteRequestLine();
         }
 
-        return refusal == FieldsRefusal.None && _pseudo.Has(PseudoField.Authority)
+        return refusal == HeadRefusal.None && _pseudo.Has(PseudoField.Authority)
             ? WriteField(FieldName.Host, "host"u8, _pseudo.Of(PseudoField.Authority))
             : refusal;
     }
 
-    private FieldsRefusal WriteRequestLine()
+    private HeadRefusal WriteRequestLine()
     {
         ReadOnlySpan<byte> method = _pseudo.Of(PseudoField.Method);
         if (IsTooLong(method))
         {
-            return FieldsRefusal.MethodTooLong;
+            return HeadRefusal.MethodTooLong;
         }
 
         if (!TryWrite(method) || !TryWrite(" "u8) || Methods.Read(Bytes, 0, out Method known) != method.Length)
         {
-            return FieldsRefusal.BadMethod;
+            return HeadRefusal.BadMethod;
         }
 
         Head.Method = known;
@@ -190,21 +190,21 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         ReadOnlySpan<byte> target = _pseudo.Of(known == Method.Connect ? PseudoField.Authority : PseudoField.Path);
         if (known != Method.Connect && !IsPath(target))
         {
-            return FieldsRefusal.BadPath;
+            return HeadRefusal.BadPath;
         }
 
         var text = new TextRange(_written, target.Length);
         if (!TryWrite(target) || !TryWrite(" HTTP/1.1\r\n"u8) || _written > limits.RequestLineBytesMax)
         {
-            return FieldsRefusal.PathTooLong;
+            return HeadRefusal.RequestLineTooLong;
         }
 
         int question = target.IndexOf((byte)'?');
         bool isTarget = RequestTarget.TryRead(Bytes, text, question < 0 ? -1 : text.Start + question, known, out RequestTarget read);
         Head.Target = read;
-        return isTarget ? FieldsRefusal.None
-            : known == Method.Connect ? FieldsRefusal.BadAuthority
-            : FieldsRefusal.BadPath;
+        return isTarget ? HeadRefusal.None
+            : known == Method.Connect ? HeadRefusal.BadAuthority
+            : HeadRefusal.BadPath;
     }
 
     /// <summary>Whether a method alone fills its request line, as the HTTP/1.1 parser checks it.</summary>
@@ -215,18 +215,18 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     private static bool IsPath(ReadOnlySpan<byte> text)
         => !text.IsEmpty && text[0] is (byte)'/' or (byte)'*' && !text.ContainsAnyExcept(ByteClasses.Target);
 
-    private FieldsRefusal WriteField(FieldName known, ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
+    private HeadRefusal WriteField(FieldName known, ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
     {
         if (Head.Fields.Length == limits.FieldsMax)
         {
-            return FieldsRefusal.TooManyFields;
+            return HeadRefusal.TooManyFields;
         }
 
         var nameText = new TextRange(_written, name.Length);
         var valueText = new TextRange(nameText.End + 2, value.Length);
         return TryWrite(name) && TryWrite(": "u8) && TryWrite(value) && TryWrite("\r\n"u8)
-            ? RefusalOf(Head.Add(Bytes, known, nameText, valueText))
-            : FieldsRefusal.HeadTooLarge;
+            ? Head.Add(Bytes, known, nameText, valueText)
+            : HeadRefusal.HeadTooLarge;
     }
 
     private bool TryWrite(ReadOnlySpan<byte> text)
@@ -235,14 +235,4 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         _written += fits ? text.Length : 0;
         return fits;
     }
-
-    private static FieldsRefusal RefusalOf(HeadRefusal refusal) => refusal switch
-    {
-        HeadRefusal.None => FieldsRefusal.None,
-        HeadRefusal.MissingHost => FieldsRefusal.MissingAuthority,
-        HeadRefusal.BadHost or HeadRefusal.RepeatedHost => FieldsRefusal.BadHost,
-        HeadRefusal.RepeatedContentLength => FieldsRefusal.RepeatedContentLength,
-        HeadRefusal.BadContentLength => FieldsRefusal.BadContentLength,
-        _ => throw new ArgumentOutOfRangeException(nameof(refusal), refusal, "Such fields are refused earlier."),
-    };
 }

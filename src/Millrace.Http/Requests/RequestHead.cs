@@ -49,7 +49,6 @@ internal sealed class RequestHead(int fieldsMax)
 
     public bool ExpectContinue => _framing.ExpectsContinue(Version);
 
-    /// <summary>All field lines in order of arrival.</summary>
     public ReadOnlySpan<FieldLine> Fields => _lines.AsSpan(0, _count);
 
     internal int FieldsMax => _lines.Length;
@@ -64,8 +63,23 @@ internal sealed class RequestHead(int fieldsMax)
         return has;
     }
 
-    /// <summary>The values of all lines of a known field.</summary>
     public FieldValues ValuesOf(FieldName name) => new(Fields, Has(name) ? _first[(int)name] : -1);
+
+    /// <summary>Writes the values of all lines of a field as one list (RFC 9110 section 5.3); returns its length.</summary>
+    public int Join(FieldName name, ReadOnlySpan<byte> bytes, Span<byte> destination)
+    {
+        int written = 0;
+        foreach (TextRange value in ValuesOf(name))
+        {
+            ReadOnlySpan<byte> separator = written == 0 ? default : ", "u8;
+            separator.CopyTo(destination[written..]);
+            written += separator.Length;
+            value.In(bytes).CopyTo(destination[written..]);
+            written += value.Length;
+        }
+
+        return written;
+    }
 
     internal void Reset()
     {
@@ -158,9 +172,23 @@ internal ref struct FieldValues(ReadOnlySpan<FieldLine> lines, int first)
     }
 }
 
-/// <summary>The version a request is handled as: a minor version above 1 is handled as 1.1 (RFC 9110 section 2.5).</summary>
+/// <summary>
+/// The version a request is handled as: a minor version above 1 is handled as 1.1 (RFC 9110 section 2.5). The head of an HTTP/2 request is
+/// that of the equivalent HTTP/1.1 request.
+/// </summary>
 internal enum HttpVersion : byte
 {
     Http10,
     Http11,
+    Http2,
+}
+
+internal static class HttpVersions
+{
+    public static ReadOnlySpan<byte> NameOf(HttpVersion version) => version switch
+    {
+        HttpVersion.Http10 => "HTTP/1.0"u8,
+        HttpVersion.Http11 => "HTTP/1.1"u8,
+        _ => "HTTP/2.0"u8,
+    };
 }

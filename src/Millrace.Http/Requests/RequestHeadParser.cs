@@ -209,7 +209,7 @@ internal static class RequestHeadParser
         int first = at;
         while (true)
         {
-            if (Words.StartsWith(text, at, "\r\n"u8))
+            if (text[at..].StartsWith("\r\n"u8))
             {
                 HeadRefusal conclusion = head.Conclude();
                 return conclusion == HeadRefusal.None ? HeadResult.Complete(at + 2) : HeadResult.Refused(conclusion);
@@ -265,7 +265,7 @@ internal static class RequestHeadParser
         // The name is a token, so the first control character of the line is after its colon.
         uint controls = block.Controls;
         int end = controls != 0 ? at + BitOperations.TrailingZeroCount(controls) : ByteBlock.FirstControl(text, at + block.Count);
-        if (!Words.StartsWith(text, end, "\r\n"u8))
+        if (!text[end..].StartsWith("\r\n"u8))
         {
             return -1;
         }

@@ -57,15 +57,11 @@ internal readonly struct RequestTarget
     private static bool TryReadAbsolute(ReadOnlySpan<byte> bytes, TextRange text, int question, out RequestTarget target)
     {
         target = default;
-        UriScheme scheme = SchemeOf(text.In(bytes), out int schemeBytes);
-        int authority = text.Start + schemeBytes;
-        if (scheme == UriScheme.Unknown)
-        {
-            return false;
-        }
-
+        int colon = text.In(bytes).IndexOf("://"u8);
+        UriScheme scheme = colon < 0 ? UriScheme.Unknown : UriSchemes.Of(text.In(bytes)[..colon]);
+        int authority = text.Start + colon + 3;
         int pathEnd = question < 0 ? text.End : question;
-        if (authority > pathEnd)
+        if (scheme == UriScheme.Unknown || authority > pathEnd)
         {
             return false;
         }
@@ -82,14 +78,6 @@ internal readonly struct RequestTarget
             Scheme = scheme,
         };
         return UriHost.IsValidAuthority(target.Authority.In(bytes));
-    }
-
-    /// <summary>The scheme before "://", and the length of both; Unknown for all others, which the server does not support.</summary>
-    private static UriScheme SchemeOf(ReadOnlySpan<byte> text, out int bytes)
-    {
-        int colon = text.IndexOf("://"u8);
-        bytes = colon + 3;
-        return colon < 0 ? UriScheme.Unknown : UriSchemes.Of(text[..colon]);
     }
 }
 

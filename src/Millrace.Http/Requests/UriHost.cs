@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Net;
 
 namespace Millrace.Http;
@@ -79,19 +78,8 @@ internal static class UriHost
         return rest.Length <= LabelBytesMax;
     }
 
-    private static bool IsPort(ReadOnlySpan<byte> text)
-    {
-        if (text.IsEmpty)
-        {
-            return true;
-        }
-
-        ReadOnlySpan<byte> digits = text[1..].TrimStart((byte)'0');
-        return text[0] == ':'
-            && !digits.ContainsAnyExcept(ByteClasses.Digits)
-            && digits.Length <= 5
-            && (digits.IsEmpty || int.Parse(digits, NumberStyles.None, CultureInfo.InvariantCulture) <= PortMax);
-    }
+    private static bool IsPort(ReadOnlySpan<byte> text) =>
+        text.IsEmpty || (text[0] == ':' && (text.Length == 1 || (Digits.TryParse(text[1..], out long port) && port <= PortMax)));
 
     private static bool IsIpLiteral(ReadOnlySpan<byte> text)
         => !text.IsEmpty && text[0] is (byte)'v' or (byte)'V'
@@ -105,20 +93,6 @@ internal static class UriHost
         return dot > 0
             && !text[..dot].ContainsAnyExcept(ByteClasses.HexDigits)
             && dot + 1 < text.Length
-            && text[(dot + 1)..].IndexOfAnyExcept(ByteClasses.RegName) is var other
-            && (other < 0 || IsRegNameOrColons(text[(dot + 1 + other)..]));
-    }
-
-    private static bool IsRegNameOrColons(ReadOnlySpan<byte> text)
-    {
-        foreach (byte value in text)
-        {
-            if (value != ':' && !ByteClasses.RegName.Contains(value))
-            {
-                return false;
-            }
-        }
-
-        return true;
+            && !text[(dot + 1)..].ContainsAnyExcept(ByteClasses.FutureAddress);
     }
 }

@@ -26,6 +26,9 @@ internal static class ByteClasses
     /// <summary>unreserved and sub-delims: a reg-name without its percent escapes, RFC 3986 section 3.2.2.</summary>
     public static readonly SearchValues<byte> RegName = Of(b => IsOneOf(b, Alphanumerics + "-._~!$&'()*+,;="));
 
+    /// <summary>The bytes of an address of a future version in brackets, after its dot (RFC 3986 section 3.2.2).</summary>
+    public static readonly SearchValues<byte> FutureAddress = Of(b => b == (byte)':' || RegName.Contains(b));
+
     /// <summary>Allowed in the scheme of a URI after its first letter, RFC 3986 section 3.1.</summary>
     public static readonly SearchValues<byte> Scheme = Of(b => IsOneOf(b, Alphanumerics + "+-."));
 

@@ -17,6 +17,8 @@ internal static class HttpDate
 
     private const int RecentYears = 50;
 
+    private static ReadOnlySpan<byte> Days => "SunMonTueWedThuFriSat"u8;
+
     private static readonly long SecondsMin = Seconds(DateTime.MinValue);
     private static readonly long SecondsMax = Seconds(DateTime.MaxValue);
 
@@ -46,76 +48,44 @@ internal static class HttpDate
     {
         unixSeconds = 0;
         int comma = text.IndexOf((byte)',');
-        return comma switch
+        switch (comma)
         {
-            3 => TryParseFixdate(text, out unixSeconds),
-            > 3 => TryParseRfc850(text, comma, nowUnixSeconds, out unixSeconds),
-            _ => TryParseAsctime(text, out unixSeconds),
-        };
-    }
-
-    // Sun, 06 Nov 1994 08:49:37 GMT
-    private static bool TryParseFixdate(ReadOnlySpan<byte> text, out long unixSeconds)
-    {
-        unixSeconds = 0;
-        return text.Length == Bytes
-            && DayOf(text[..3]) >= 0 && text[4] == ' ' && text[7] == ' ' && text[11] == ' ' && text[16] == ' '
-            && text[25..].SequenceEqual(" GMT"u8)
-            && TryCombine(
-                Number(text.Slice(12, 4)),
-                MonthOf(text.Slice(8, 3)),
-                Number(text.Slice(5, 2)),
-                text.Slice(17, 8),
-                out unixSeconds);
-    }
-
-    // Sunday, 06-Nov-94 08:49:37 GMT
-    private static bool TryParseRfc850(ReadOnlySpan<byte> text, int comma, long nowUnixSeconds, out long unixSeconds)
-    {
-        unixSeconds = 0;
-        ReadOnlySpan<byte> date = text[comma..];
-        if (date.Length != 24 || !IsLongDayName(text[..comma])
-            || date[1] != ' ' || date[4] != '-' || date[8] != '-' || date[11] != ' ' || !date[20..].SequenceEqual(" GMT"u8))
-        {
-            return false;
+            case 3: // Sun, 06 Nov 1994 08:49:37 GMT
+                return DigitPattern.IsMatch(text, "###, 00 ### 0000 00:00:00 GMT"u8)
+                    && IndexIn(Days, text[..3]) >= 0
+                    && TryCombine(Number(text.Slice(12, 4)), text.Slice(8, 3), text.Slice(5, 2), text.Slice(17, 8), out unixSeconds);
+            case > 3: // Sunday, 06-Nov-94 08:49:37 GMT
+                ReadOnlySpan<byte> date = text[comma..];
+                return DigitPattern.IsMatch(date, ", 00-###-00 00:00:00 GMT"u8)
+                    && IsLongDayName(text[..comma])
+                    && TryCombineRecent(
+                        Number(date.Slice(9, 2)), date.Slice(5, 3), date.Slice(2, 2), date.Slice(12, 8), nowUnixSeconds, out unixSeconds);
+            default: // Sun Nov  6 08:49:37 1994
+                return DigitPattern.IsMatch(text, "### ### #0 00:00:00 0000"u8)
+                    && IndexIn(Days, text[..3]) >= 0
+                    && TryCombine(
+                        Number(text[20..]), text.Slice(4, 3), text.Slice(8, 2).TrimStart((byte)' '), text.Slice(11, 8), out unixSeconds);
         }
+    }
 
-        int shortYear = Number(date.Slice(9, 2));
-        if (shortYear < 0 || nowUnixSeconds < SecondsMin || nowUnixSeconds > SecondsMax)
+    private static bool TryCombineRecent(
+        int shortYear,
+        ReadOnlySpan<byte> month,
+        ReadOnlySpan<byte> day,
+        ReadOnlySpan<byte> clock,
+        long nowUnixSeconds,
+        out long unixSeconds)
+    {
+        unixSeconds = 0;
+        if (nowUnixSeconds < SecondsMin || nowUnixSeconds > SecondsMax)
         {
             return false;
         }
 
         // "more than 50 years in the future" means the most recent past year with the same two digits.
-        int nowYear = DateTime.UnixEpoch.AddSeconds(nowUnixSeconds).Year;
-        int year = nowYear - (nowYear % 100) + shortYear;
-        return TryCombineRecent(
-            year,
-            MonthOf(date.Slice(5, 3)),
-            Number(date.Slice(2, 2)),
-            date.Slice(12, 8),
-            nowUnixSeconds,
-            out unixSeconds);
-    }
-
-    // Sun Nov  6 08:49:37 1994
-    private static bool TryParseAsctime(ReadOnlySpan<byte> text, out long unixSeconds)
-    {
-        unixSeconds = 0;
-        return text.Length == 24
-            && DayOf(text[..3]) >= 0 && text[3] == ' ' && text[7] == ' ' && text[10] == ' ' && text[19] == ' '
-            && TryCombine(
-                Number(text[20..]),
-                MonthOf(text.Slice(4, 3)),
-                Number(text.Slice(text[8] == ' ' ? 9 : 8, text[8] == ' ' ? 1 : 2)),
-                text.Slice(11, 8),
-                out unixSeconds);
-    }
-
-    private static bool TryCombineRecent(int year, int month, int day, ReadOnlySpan<byte> clock, long nowUnixSeconds, out long unixSeconds)
-    {
         DateTime now = DateTime.UnixEpoch.AddSeconds(nowUnixSeconds);
         DateTime latest = now.Year > DateTime.MaxValue.Year - RecentYears ? DateTime.MaxValue : now.AddYears(RecentYears);
+        int year = now.Year - (now.Year % 100) + shortYear;
 
         // Feb 29 may exist in one century only, so the year is decided before the day is checked.
         bool isPast = year > latest.Year
@@ -123,10 +93,13 @@ internal static class HttpDate
         return TryCombine(isPast ? year - 100 : year, month, day, clock, out unixSeconds);
     }
 
-    private static bool TryCombine(int year, int month, int day, ReadOnlySpan<byte> clock, out long unixSeconds)
+    private static bool TryCombine(
+        int year, ReadOnlySpan<byte> monthName, ReadOnlySpan<byte> dayDigits, ReadOnlySpan<byte> clock, out long unixSeconds)
     {
         unixSeconds = 0;
-        if (year < 1 || month < 1 || day < 1 || day > DateTime.DaysInMonth(year, month) || clock[2] != ':' || clock[5] != ':')
+        int month = IndexIn("JanFebMarAprMayJunJulAugSepOctNovDec"u8, monthName) + 1;
+        int day = Number(dayDigits);
+        if (year < 1 || month < 1 || day < 1 || day > DateTime.DaysInMonth(year, month))
         {
             return false;
         }
@@ -136,7 +109,7 @@ internal static class HttpDate
         int second = Number(clock.Slice(6, 2));
 
         // 60 is a leap second, which the grammar names; as a Unix time it is the next second.
-        if (hour is < 0 or > 23 || minute is < 0 or > 59 || second is < 0 or > 60)
+        if (hour > 23 || minute > 59 || second > 60)
         {
             return false;
         }
@@ -145,25 +118,7 @@ internal static class HttpDate
         return true;
     }
 
-    private static int Number(ReadOnlySpan<byte> digits)
-    {
-        int value = 0;
-        foreach (byte digit in digits)
-        {
-            if (!char.IsAsciiDigit((char)digit))
-            {
-                return -1;
-            }
-
-            value = (value * 10) + digit - '0';
-        }
-
-        return value;
-    }
-
-    private static int MonthOf(ReadOnlySpan<byte> name) => IndexIn("JanFebMarAprMayJunJulAugSepOctNovDec"u8, name) + 1;
-
-    private static int DayOf(ReadOnlySpan<byte> name) => IndexIn("SunMonTueWedThuFriSat"u8, name);
+    private static int Number(ReadOnlySpan<byte> digits) => Digits.TryParse(digits, out long value) ? (int)value : -1;
 
     private static bool IsLongDayName(ReadOnlySpan<byte> name)
         => name.SequenceEqual("Sunday"u8) || name.SequenceEqual("Monday"u8) || name.SequenceEqual("Tuesday"u8)

@@ -5,7 +5,6 @@ namespace Millrace.Http;
 /// <summary>Writes bytes as text of a URL (RFC 3986, section 2.1).</summary>
 internal static class PercentEncoding
 {
-    /// <summary>The maximum size of one byte.</summary>
     public const int BytesMaxPerByte = 3;
 
     /// <summary>Writes plain bytes unchanged and all others as "%XX", and returns the number of bytes written.</summary>

@@ -35,11 +35,6 @@ internal static class Words
         };
     }
 
-    /// <summary>Whether the bytes from <paramref name="at"/> on begin with a literal of 2 to 8 bytes, exactly.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static bool StartsWith(ReadOnlySpan<byte> text, int at, ReadOnlySpan<byte> literal)
-        => text.Length - at >= literal.Length && text.Slice(at, literal.Length).SequenceEqual(literal);
-
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static bool Same8(ref byte text, ref byte lower, int at)
     {

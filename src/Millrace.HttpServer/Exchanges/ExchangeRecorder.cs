@@ -7,7 +7,11 @@ namespace Millrace.HttpServer.Exchanges;
 /// Records the exchanges of one reactor: rents their records and reports each finished one to the observer. It exists only if there is an
 /// observer. It allocates nothing for a request once there is a record for each concurrent request. Reactor thread only.
 /// </summary>
-internal sealed class ExchangeRecorder(IExchangeObserver observer)
+/// <param name="observer">
+/// Is called for every finished request, answered or not, when the kernel has taken the last byte of its response or will take no more, on
+/// the reactor's thread: it must neither wait nor throw. The exchange is valid only during the call: it is reused for another request.
+/// </param>
+internal sealed class ExchangeRecorder(Action<HttpExchange> observer)
 {
     /// <summary>Records kept for reuse; the garbage collector takes more than these.</summary>
     private const int KeptMax = 1_024;
@@ -44,7 +48,6 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
     public void Drop(HttpExchange exchange)
     {
         exchange.Release();
-        exchange.Trim();
         if (_exchanges.Count < KeptMax)
         {
             _exchanges.Push(exchange);
@@ -71,7 +74,7 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
     /// </summary>
     public void Record(Connection connection, HttpExchange exchange, RequestHead head, bool isComplete)
     {
-        exchange.Protocol = isComplete ? ExchangeProtocols.Of(head.Version) : exchange.Protocol;
+        exchange.Protocol = isComplete ? head.Version : exchange.Protocol;
         exchange.Take(head, connection.Input, isRefused: !isComplete);
         Add(connection, exchange);
     }
@@ -105,7 +108,7 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
     internal void Report(HttpExchange exchange, long transferredBytes)
     {
         exchange.Complete(transferredBytes);
-        observer.OnFinished(exchange);
+        observer(exchange);
         Drop(exchange);
     }
 
@@ -116,26 +119,4 @@ internal sealed class ExchangeRecorder(IExchangeObserver observer)
             _pending.Push(pending);
         }
     }
-}
-
-/// <summary>The HTTP version of a request.</summary>
-internal enum ExchangeProtocol : byte
-{
-    Http10,
-    Http11,
-    Http2,
-}
-
-/// <summary>The names of the versions.</summary>
-internal static class ExchangeProtocols
-{
-    public static ExchangeProtocol Of(HttpVersion version) =>
-        version == HttpVersion.Http10 ? ExchangeProtocol.Http10 : ExchangeProtocol.Http11;
-
-    public static ReadOnlySpan<byte> NameOf(ExchangeProtocol protocol) => protocol switch
-    {
-        ExchangeProtocol.Http10 => "HTTP/1.0"u8,
-        ExchangeProtocol.Http11 => "HTTP/1.1"u8,
-        _ => "HTTP/2.0"u8,
-    };
 }

@@ -4,13 +4,14 @@ using Millrace.Engine;
 using Millrace.Http;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
+using HttpVersion = Millrace.Http.HttpVersion;
 
 namespace Millrace.HttpServer.Exchanges;
 
 /// <summary>
-/// The record of one request and its response. Its session fills it; the reactor's <see cref="IExchangeObserver"/> gets it at the end; then
-/// it is reused. It holds copies of the request's parts, because the input is no longer there at the end. Owned by the <see
-/// cref="ExchangeRecorder"/> of its reactor; reactor thread only.
+/// The record of one request and its response. Its session fills it; the reactor's observer gets it at the end; then it is reused. It holds
+/// copies of the request's parts, because the input is no longer there at the end. Owned by the <see cref="ExchangeRecorder"/> of its
+/// reactor; reactor thread only.
 /// </summary>
 internal sealed class HttpExchange
 {
@@ -40,7 +41,7 @@ internal sealed class HttpExchange
     /// </summary>
     public EndPoint? Peer { get; private set; }
 
-    public ExchangeProtocol Protocol { get; set; }
+    public HttpVersion Protocol { get; set; }
 
     /// <summary>As it was sent; empty if the request line is malformed.</summary>
     public ReadOnlySpan<byte> Method => _text.Of(ExchangePart.Method);
@@ -61,7 +62,6 @@ internal sealed class HttpExchange
     /// <summary>The values of X-Forwarded-For as one list. Any client may send it.</summary>
     public ReadOnlySpan<byte> ForwardedFor => _text.Of(ExchangePart.ForwardedFor);
 
-    /// <summary>The values of Forwarded as one list (RFC 7239).</summary>
     public ReadOnlySpan<byte> Forwarded => _text.Of(ExchangePart.Forwarded);
 
     /// <summary>The status that was sent, or <see cref="NoResponse"/>.</summary>
@@ -75,7 +75,6 @@ internal sealed class HttpExchange
 
     public ResponseBodySource Body { get; private set; }
 
-    /// <summary>The content coding of the representation.</summary>
     public ContentCoding Coding { get; private set; }
 
     /// <summary>When the request's first byte was seen, in UTC.</summary>
@@ -84,9 +83,6 @@ internal sealed class HttpExchange
     /// <summary>From the request's first byte to the last byte of its response.</summary>
     public TimeSpan Elapsed => Stopwatch.GetElapsedTime(_startedTicks, _endedTicks);
 
-    /// <summary>The next in <see cref="PendingExchanges"/>.</summary>
-    internal HttpExchange? Next { get; set; }
-
     /// <summary>Begins a record when a request begins to arrive.</summary>
     internal void Begin(EndPoint? peer, Connection? holder = null)
     {
@@ -94,7 +90,7 @@ internal sealed class HttpExchange
         _holder = holder;
         _heldBytes = 0;
         CountHeld();
-        Protocol = ExchangeProtocol.Http11;
+        Protocol = HttpVersion.Http11;
         StartedAt = DateTime.UtcNow;
         _startedTicks = Stopwatch.GetTimestamp();
         _text.Clear();
@@ -113,12 +109,13 @@ internal sealed class HttpExchange
         CountHeld();
     }
 
-    /// <summary>Ends the memory accounting.</summary>
+    /// <summary>Ends the memory accounting, and drops a large buffer instead of keeping it for the next request.</summary>
     internal void Release()
     {
         _holder?.ChargeManaged(-_heldBytes);
         _holder = null;
         _heldBytes = 0;
+        _text.Trim();
     }
 
     private void CountHeld()
@@ -141,7 +138,6 @@ internal sealed class HttpExchange
         Body = includesBody ? Body : ResponseBodySource.None;
     }
 
-    /// <summary>Sets a response without a plan.</summary>
     internal void SetResponse(int status, ResponseBodySource body)
     {
         Status = status;
@@ -187,9 +183,6 @@ internal sealed class HttpExchange
         BodyBytes = Math.Max(0, _bodyBytes - Math.Max(0, _bodyEndsAt - transferredBytes));
         IsWhole = !_isCut && transferredBytes >= EndsAt && Status != NoResponse;
     }
-
-    /// <summary>Drops a large buffer instead of keeping it for the next request.</summary>
-    internal void Trim() => _text.Trim();
 
     private static ResponseBodySource OfStrategy(BodyStrategy strategy) => strategy switch
     {

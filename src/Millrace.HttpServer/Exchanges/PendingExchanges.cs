@@ -9,33 +9,18 @@ namespace Millrace.HttpServer.Exchanges;
 /// </summary>
 internal sealed class PendingExchanges(ExchangeRecorder recorder) : IOutputObserver
 {
-    private HttpExchange? _first;
-    private HttpExchange? _last;
+    private readonly Queue<HttpExchange> _exchanges = new();
 
-    public int Count { get; private set; }
+    public int Count => _exchanges.Count;
 
-    public void Add(HttpExchange exchange)
-    {
-        Count++;
-        exchange.Next = null;
-        if (_last is null)
-        {
-            _first = exchange;
-        }
-        else
-        {
-            _last.Next = exchange;
-        }
-
-        _last = exchange;
-    }
+    public void Add(HttpExchange exchange) => _exchanges.Enqueue(exchange);
 
     public void OnTransferred(Connection connection)
     {
         long transferred = connection.TransferredBytes;
-        while (_first is { } exchange && exchange.EndsAt <= transferred)
+        while (_exchanges.TryPeek(out HttpExchange? exchange) && exchange.EndsAt <= transferred)
         {
-            ReportFirst(transferred);
+            recorder.Report(_exchanges.Dequeue(), transferred);
         }
 
         LeaveIfEmpty(connection);
@@ -43,26 +28,17 @@ internal sealed class PendingExchanges(ExchangeRecorder recorder) : IOutputObser
 
     public void OnGone(Connection connection)
     {
-        while (_first is not null)
+        while (_exchanges.TryDequeue(out HttpExchange? exchange))
         {
-            ReportFirst(connection.TransferredBytes);
+            recorder.Report(exchange, connection.TransferredBytes);
         }
 
         LeaveIfEmpty(connection);
     }
 
-    private void ReportFirst(long transferredBytes)
-    {
-        HttpExchange exchange = _first!;
-        Count--;
-        _first = exchange.Next;
-        _last = _first is null ? null : _last;
-        recorder.Report(exchange, transferredBytes);
-    }
-
     private void LeaveIfEmpty(Connection connection)
     {
-        if (_first is null)
+        if (_exchanges.Count == 0)
         {
             connection.Observer = null;
             recorder.Return(this);

@@ -39,7 +39,7 @@ internal readonly struct AssetHeadLines
     private int TextBytes => _lines.Length - (Starts * StartBytes);
 
     public static AssetHeadLines Of<TWriter>(Asset asset)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         bool isHttp1 = TWriter.Coding == HeadCoding.Http1;
         if ((isHttp1 ? asset.Http1Fields : asset.Http2Fields) is byte[] made)
@@ -66,7 +66,7 @@ internal readonly struct AssetHeadLines
     }
 
     private static byte[] Make<TWriter>(Asset asset)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         Span<byte> room = stackalloc byte[BytesMax];
         TWriter writer = TWriter.Over(room);
@@ -93,12 +93,6 @@ internal readonly struct AssetHeadLines
         starts[5] = (ushort)writer.Written;
         writer.ContentLength(asset.Size);
         int textBytes = writer.Written;
-        ResponseHeadResult result = writer.Finish(out _);
-        if (result != ResponseHeadResult.Ok)
-        {
-            throw new InvalidOperationException($"The head lines of an asset cannot be written: {result}.");
-        }
-
         byte[] lines = new byte[textBytes + (Starts * StartBytes)];
         room[..textBytes].CopyTo(lines);
         for (int i = 0; i < Starts; i++)
@@ -110,7 +104,7 @@ internal readonly struct AssetHeadLines
     }
 
     private static void WriteValidators<TWriter>(ref TWriter writer, Asset asset)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         if (!asset.EntityTag.IsEmpty)
         {

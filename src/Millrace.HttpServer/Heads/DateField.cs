@@ -33,7 +33,6 @@ internal sealed class DateField(TimeProvider clock)
         return _line;
     }
 
-    /// <summary>The Date as an HPACK field.</summary>
     public ReadOnlySpan<byte> BlockAt(long nowMs)
     {
         ReadOnlySpan<byte> value = LineAt(nowMs)[6..^2];
@@ -41,7 +40,7 @@ internal sealed class DateField(TimeProvider clock)
         {
             var writer = new FieldBlockWriter(_block);
             writer.Field("Date"u8, value);
-            _ = writer.Finish(out _blockBytes);
+            _blockBytes = writer.Finish();
         }
 
         return _block.AsSpan(0, _blockBytes);

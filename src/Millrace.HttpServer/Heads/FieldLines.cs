@@ -8,9 +8,6 @@ namespace Millrace.HttpServer.Heads;
 /// </summary>
 internal sealed class FieldLines
 {
-    /// <summary>The maximum size of a field in any coding, without its name and value.</summary>
-    private const int BytesMaxBesides = 32;
-
     private readonly byte[] _lines;
     private readonly byte[] _contentType;
 
@@ -27,7 +24,7 @@ internal sealed class FieldLines
 
     /// <summary>Callable on any thread: two threads that race create two equal values, and one is dropped.</summary>
     public static FieldLines Of<TWriter>(FieldSet fields)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         bool isHttp1 = TWriter.Coding == HeadCoding.Http1;
         if ((isHttp1 ? fields.Http1Lines : fields.Http2Lines) is FieldLines made)
@@ -49,24 +46,19 @@ internal sealed class FieldLines
     }
 
     private static FieldLines Make<TWriter>(FieldSet fields)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         var lines = new List<byte>();
         byte[] contentType = [];
         foreach (Field field in fields.Fields)
         {
-            byte[] room = new byte[field.Name.Length + field.Value.Length + BytesMaxBesides];
+            Span<byte> room = new byte[field.Name.Length + field.Value.Length + FieldBlockWriter.FieldOverheadBytesMax];
             TWriter writer = TWriter.Over(room);
             writer.Field(field.NameBytes, field.ValueBytes);
-            byte[] line = room[..writer.Written];
-            if (writer.Finish(out _) != ResponseHeadResult.Ok)
-            {
-                throw new InvalidOperationException($"The rule field {field.Name} cannot be written.");
-            }
-
+            ReadOnlySpan<byte> line = room[..writer.Written];
             if (field == fields.ContentType)
             {
-                contentType = line;
+                contentType = line.ToArray();
             }
             else
             {

@@ -16,16 +16,15 @@ internal interface IPlanWriter
     /// <param name="body">The whole body.</param>
     /// <param name="retained">The same bytes if they never change; null to copy the body if it has to wait.</param>
     void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained);
+
+    /// <summary>Writes an error that no plan decides on.</summary>
+    void WriteError(int status);
 }
 
 /// <summary>Chooses what the response to a plan consists of, for all protocols.</summary>
 internal static class PlanWriterExtensions
 {
-    /// <summary>
-    /// Begins a response. Returns a status other than the plan's, with nothing written, if its file cannot be opened now: an error that no
-    /// plan decides on is due.
-    /// </summary>
-    public static int Begin<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, SiteBinding binding)
+    public static void Begin<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, SiteBinding binding)
         where TWriter : struct, IPlanWriter, allows ref struct
     {
         switch (plan.Body)
@@ -33,12 +32,15 @@ internal static class PlanWriterExtensions
             case PlanBody.Asset:
             case PlanBody.Ranges:
                 BodyOpening opening = writer.TryOpen(binding, plan.Asset!, out BodySource source);
-                if (opening != BodyOpening.Opened)
+                if (opening == BodyOpening.Opened)
                 {
-                    return writer.BeginWithoutFile(plan, opening);
+                    writer.WriteAsset(plan, source, AssetPart.Of(plan, source));
+                }
+                else
+                {
+                    writer.BeginWithoutFile(plan, opening);
                 }
 
-                writer.WriteAsset(plan, source, AssetPart.Of(plan, source));
                 break;
             case PlanBody.Document:
                 writer.WriteBytes(plan, plan.Document!.Bytes, plan.Document.Bytes);
@@ -48,21 +50,18 @@ internal static class PlanWriterExtensions
                 writer.WriteBytes(plan, text, retained: null);
                 break;
         }
-
-        return plan.Status;
     }
 
-    /// <summary>An error keeps its status and fields if only its page cannot be opened.</summary>
-    public static int BeginWithoutFile<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, BodyOpening opening)
+    /// <summary>Begins a response whose file cannot be opened. An error keeps its status and fields: only its page is left out.</summary>
+    public static void BeginWithoutFile<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, BodyOpening opening)
         where TWriter : struct, IPlanWriter, allows ref struct
     {
         if (plan.Status < 400)
         {
-            return PlanStatus.ForFailedOpen(opening);
+            writer.WriteError(PlanStatus.ForFailedOpen(opening));
+            return;
         }
 
-        writer.WriteBytes(
-            PlannedHead.WithoutPage(plan), PlanHeadWriter.ErrorBodyOf(plan.Status), retained: null);
-        return plan.Status;
+        writer.WriteBytes(PlannedHead.WithoutPage(plan), PlanHeadWriter.ErrorBodyOf(plan.Status), retained: null);
     }
 }

@@ -25,7 +25,7 @@ internal static class PlanHeadWriter
 
     /// <summary>Writes the head of an error that no plan decides on, such as a refused head or a file that cannot be opened.</summary>
     public static void WriteError<TWriter>(ref TWriter writer, int status)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         writer.Status(status);
         if (status == 503)
@@ -41,7 +41,7 @@ internal static class PlanHeadWriter
 
     /// <summary>The room that suffices for the head of a plan.</summary>
     public static int BytesMax<TWriter>(scoped in ResponsePlan plan, PlanScratch scratch)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         FieldLines fields = FieldLines.Of<TWriter>(plan.Fields);
         int bytes = OwnBytesMax + fields.Lines.Length + fields.ContentType.Length;
@@ -56,7 +56,7 @@ internal static class PlanHeadWriter
     /// <summary>Writes the fields about the response; the caller adds those about the message (Date, Connection).</summary>
     public static void Write<TWriter>(
         ref TWriter writer, scoped in ResponsePlan plan, PlanScratch scratch, AssetState state, in BodyDescription body)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         WriteShared(ref writer, plan, state, body);
         WriteOwn(ref writer, plan, scratch, state);
@@ -64,7 +64,7 @@ internal static class PlanHeadWriter
 
     /// <summary>Writes what the responses with the same asset and rules have in common.</summary>
     public static void WriteShared<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         FieldLines fields = FieldLines.Of<TWriter>(plan.Fields);
         if (plan.Status == PlanStatus.Ok && plan.Body == PlanBody.Asset && fields.ContentType.IsEmpty && state == AssetState.AsPlanned)
@@ -79,9 +79,8 @@ internal static class PlanHeadWriter
         writer.Lines(fields.Lines);
     }
 
-    /// <summary>Writes the plan's own fields.</summary>
     public static void WriteOwn<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, PlanScratch scratch, AssetState state)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         foreach (PlanField field in scratch.Fields)
         {
@@ -97,7 +96,7 @@ internal static class PlanHeadWriter
     /// another: no validators, no caching.
     /// </summary>
     public static void WriteUncertain<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, in BodyDescription body)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         WriteAbout(ref writer, plan, AssetState.Changed, body, FieldLines.Of<TWriter>(plan.Fields).ContentType);
         foreach (Field field in plan.Fields.Fields)
@@ -113,7 +112,7 @@ internal static class PlanHeadWriter
 
     private static void WriteAbout<TWriter>(
         ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, ReadOnlySpan<byte> ruledType)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         writer.Status(PlannedHead.StatusOf(plan.Status, state));
         if (plan.Document is not null)
@@ -154,7 +153,7 @@ internal static class PlanHeadWriter
     }
 
     private static void WriteAssetLines<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, AssetState state)
-        where TWriter : IHeadWriter<TWriter>, allows ref struct
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         AssetHeadLines head = AssetHeadLines.Of<TWriter>(plan.Asset!);
         if (PlannedHead.HasValidators(plan, state))

@@ -30,11 +30,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     private WaitingFor _waitingFor;
     private long _idleEndsAtMs;
     private BodySkip _body;
-    private Task? _preparation;
+    private PlanPreparation? _preparation;
     private HttpExchange? _exchange = firstExchange;
-    private AuthenticationResult _authentication;
-    private bool _isRevalidated;
-    private bool _isPrepared;
     private bool _keepAlive = true;
     private int _scanned;
 
@@ -68,7 +65,12 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
                     if (isIdle && connection.UnsentBytes > 0)
                     {
                         // A client that still receives the last response is not idle: the idle time begins when the response is sent.
-                        goto case Next.Send;
+                        if (await connection.FlushAsync() == FlushOutcome.Closed)
+                        {
+                            return;
+                        }
+
+                        break;
                     }
 
                     if (isIdle && reactorState.KeepAliveMs > SessionIdleMs)
@@ -79,13 +81,6 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
                     RespondTimedOut(outcome);
                     return;
-                case Next.Send:
-                    if (await connection.FlushAsync() == FlushOutcome.Closed)
-                    {
-                        return;
-                    }
-
-                    break;
                 case Next.DrainOutput:
                     long most = Math.Min(reactorState.Limits.UnsentBytesMax, connection.UnsentBytes) / 2;
                     if (await connection.FlushAsync(most) == FlushOutcome.Closed)
@@ -101,13 +96,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
                 case Next.Prepare:
                     // Earlier responses do not wait for this one.
                     connection.Flush();
-                    await _preparation!;
+                    await _preparation!.CompleteAsync();
                     await connection.Reactor.SwitchTo();
-                    if (_preparation is Task<AuthenticationResult> verification)
-                    {
-                        _authentication = await verification;
-                    }
-
                     break;
                 case Next.SendBody:
                     bool isSent = await _response.SendAsync();
@@ -202,7 +192,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             };
         }
 
-        if (reactorState.IsUnsecured(connection, head.Target.Scheme))
+        if (reactorState.IsMisdirected(connection, IsCovered, head.Target.Scheme, head, input))
         {
             return Refuse(421, head, result);
         }
@@ -211,11 +201,6 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         {
             connection.Reactor.NoteRefused();
             return Refuse(503, head, result);
-        }
-
-        if (SessionReactorState.IsMisdirected(IsCovered, head, input))
-        {
-            return Refuse(421, head, result);
         }
 
         Next next = Respond(head, input);
@@ -257,34 +242,13 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     /// </summary>
     private Next Respond(RequestHead head, ReadOnlySpan<byte> input)
     {
-        SiteBinding binding = reactorState.BindingFor(head, input);
-        if (binding.Site.Revalidates && !_isRevalidated)
+        _preparation = reactorState.Planner.Plan(head, input, _preparation, out SiteBinding binding, out ResponsePlan plan);
+        if (_preparation is not null)
         {
-            _isRevalidated = true;
-            _preparation = reactorState.RevalidateAsync(binding, head, input);
-            return Next.Prepare;
-        }
-
-        binding.AcquireLatest();
-        ResponsePlan plan = reactorState.Plan(binding, head, input, _authentication, mayWait: !_isPrepared);
-        if (plan.NeedsVerification)
-        {
-            _preparation = reactorState.VerifyAsync(binding, head, input);
-            return Next.Prepare;
-        }
-
-        if (plan.Preparation is not null)
-        {
-            _isPrepared = true;
-            _preparation = plan.Preparation;
             return Next.Prepare;
         }
 
         reactorState.Recorder?.Record(connection, _exchange!, head, isComplete: true);
-        _preparation = null;
-        _isPrepared = false;
-        _isRevalidated = false;
-        _authentication = default;
         _emptyLines = 0;
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !reactorState.IsDraining && !ClosesAfterFirst;
@@ -296,16 +260,16 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             connection.Ending.NoteLastRequest();
         }
 
+        // Before the writer is made: a body that is refused closes the connection.
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
+        var response = new ResponseWriter(connection, reactorState, _response, head.Version, _keepAlive, includesBody, _exchange);
         if (status == plan.Status)
         {
-            var response = new ResponseWriter(connection, reactorState, _response, head.Version, _keepAlive, includesBody, _exchange);
-            status = response.Begin(plan, binding);
+            response.Begin(plan, binding);
         }
-
-        if (status != plan.Status)
+        else
         {
-            WriteError(status, includesBody, head.Version);
+            response.WriteError(status);
         }
 
         if (_response.IsPending)
@@ -375,8 +339,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         }
     }
 
-    private void WriteError(int status, bool includesBody, HttpVersion version = HttpVersion.Http11) => ResponseWriter.WriteError(
-        connection, reactorState, status, ResponseWriter.ConnectionLine(version, _keepAlive), includesBody, _exchange);
+    private void WriteError(int status, bool includesBody) =>
+        ResponseWriter.WriteError(connection, reactorState, status, ResponseWriter.CloseLine, includesBody, _exchange);
 
     /// <summary>Sets the deadline when a wait of this kind begins; bytes that arrive during the wait do not extend it.</summary>
     private void WaitFor(WaitingFor what, TimeSpan most)
@@ -400,7 +364,6 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     {
         Continue,
         Read,
-        Send,
         DrainOutput,
         Yield,
         Prepare,

@@ -4,6 +4,7 @@ using System.Text;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using Millrace.StaticFiles.Planning;
 
 namespace Millrace.HttpServer.Http1;
 
@@ -26,59 +27,40 @@ internal static class RedirectSession
     /// <summary>The path before the token of an HTTP-01 challenge (RFC 8555, section 8.3).</summary>
     private static ReadOnlySpan<byte> ChallengePath => "/.well-known/acme-challenge/"u8;
 
-    private static ReadOnlySpan<byte> ConnectionLine => "Connection: close\r\n"u8;
-
     public static async Task RunAsync(Connection connection, SessionReactorState reactorState, int port)
     {
         connection.SetReadRate(reactorState.Limits.ReceiveBytesPerSecond, reactorState.Limits.ReceiveStall, reactorState.Limits.Head);
         HttpExchange? exchange = reactorState.Recorder?.Begin(connection);
-        HeadResult result;
-        while ((result = RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits)).IsIncomplete)
+        (HeadResult result, ReadOutcome outcome) = await FirstRequest.ReadAsync(connection, reactorState);
+        if (result.IsIncomplete && (outcome != ReadOutcome.TimedOut || connection.Input.IsEmpty))
         {
-            ReadOutcome outcome = await connection.ReadAsync();
-            if (outcome == ReadOutcome.TimedOut && !connection.Input.IsEmpty)
-            {
-                // Other sessions have parsed into the shared head since.
-                result = RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits);
-                break;
-            }
-
-            if (outcome != ReadOutcome.Data)
-            {
-                return;
-            }
+            return;
         }
 
-        if (result.IsComplete && IsChallenge(reactorState.Head.Target.Path.In(connection.Input)))
+        RequestHead head = reactorState.Head;
+        if (result.IsComplete && IsChallenge(head.Target.Path.In(connection.Input)))
         {
             await new Http1Session(connection, reactorState, exchange) { ClosesAfterFirst = true }.RunAsync();
             return;
         }
 
-        reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result.IsComplete);
-        if (result.IsIncomplete)
-        {
-            Refuse(connection, reactorState, 408, includesBody: true, exchange);
-        }
-        else if (result.IsRefused)
-        {
-            int status = HeadRefusals.StatusOf(result.Refusal);
-            Refuse(connection, reactorState, status, includesBody: reactorState.Head.Method != Method.Head, exchange);
-        }
-        else if (reactorState.IsUnsecured(connection, reactorState.Head.Target.Scheme))
-        {
+        reactorState.Recorder?.Record(connection, exchange!, head, result.IsComplete);
+        int status = result.IsIncomplete ? 408
+            : result.IsRefused ? HeadRefusals.StatusOf(result.Refusal)
             // The https resource was requested here: a redirect would lead to the same URL.
-            Refuse(connection, reactorState, 421, includesBody: reactorState.Head.Method != Method.Head, exchange);
-        }
-        else if (HostOf(reactorState.Head, connection.Input).IsEmpty)
-        {
+            : reactorState.IsUnsecured(connection, head.Target.Scheme) ? 421
             // HTTP/1.0 without Host, or a port alone: there is no host for the Location, and a client would take the path for the host (RFC
             // 9110, section 4.2.2).
-            Refuse(connection, reactorState, 400, includesBody: reactorState.Head.Method != Method.Head, exchange);
+            : HostOf(head, connection.Input).IsEmpty ? 400
+            : PlanStatus.PermanentRedirect;
+        if (status == PlanStatus.PermanentRedirect)
+        {
+            Redirect(connection, reactorState, LocationOf(head, connection.Input, port), exchange);
         }
         else
         {
-            Redirect(connection, reactorState, LocationOf(reactorState.Head, connection.Input, port), exchange);
+            bool includesBody = result.IsIncomplete || head.Method != Method.Head;
+            ResponseWriter.WriteError(connection, reactorState, status, ResponseWriter.CloseLine, includesBody, exchange);
         }
 
         ExchangeRecorder.End(connection, ref exchange);
@@ -98,20 +80,15 @@ internal static class RedirectSession
 
     private static ReadOnlySpan<byte> HostOf(RequestHead head, ReadOnlySpan<byte> bytes) => HostTable.WithoutPort(head.Authority.In(bytes));
 
-    private static void Refuse(
-        Connection connection, SessionReactorState reactorState, int status, bool includesBody, HttpExchange? exchange) =>
-        ResponseWriter.WriteError(connection, reactorState, status, ConnectionLine, includesBody, exchange);
-
     private static void Redirect(
         Connection connection, SessionReactorState reactorState, ReadOnlySpan<byte> location, HttpExchange? exchange)
     {
-        const int Status = 308;
         var writer = new ResponseHeadWriter(connection.GetSpan(OwnBytesMax + location.Length));
-        writer.Status(Status);
+        writer.Status(PlanStatus.PermanentRedirect);
         writer.Field("Location"u8, location);
         writer.ContentLength(0);
-        connection.Advance(ResponseWriter.Finish(ref writer, reactorState, ConnectionLine));
-        exchange?.SetResponse(Status, ResponseBodySource.None);
+        connection.Advance(ResponseWriter.Finish(ref writer, reactorState, ResponseWriter.CloseLine));
+        exchange?.SetResponse(PlanStatus.PermanentRedirect, ResponseBodySource.None);
         exchange?.BeginBody(connection.WrittenBytes);
     }
 }

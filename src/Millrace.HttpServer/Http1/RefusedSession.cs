@@ -15,14 +15,11 @@ internal static class RefusedSession
     {
         connection.SetReadDeadline(reactorState.Limits.RefusedHead);
         HttpExchange? exchange = reactorState.Recorder?.Begin(connection);
-        HeadResult result;
-        while ((result = Parse(connection, reactorState)).IsIncomplete)
+        (HeadResult result, _) = await FirstRequest.ReadAsync(connection, reactorState);
+        if (result.IsIncomplete)
         {
-            if (await connection.ReadAsync() != ReadOutcome.Data)
-            {
-                connection.Abort();
-                return;
-            }
+            connection.Abort();
+            return;
         }
 
         if (result.Refusal == HeadRefusal.VersionNotSupported && ConnectionPreface.Match(connection.Input) != PrefaceMatch.No)
@@ -34,10 +31,7 @@ internal static class RefusedSession
         int status = result.IsRefused ? HeadRefusals.StatusOf(result.Refusal) : 503;
         bool includesBody = reactorState.Head.Method != Method.Head;
         reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result.IsComplete);
-        ResponseWriter.WriteError(connection, reactorState, status, "Connection: close\r\n"u8, includesBody, exchange);
+        ResponseWriter.WriteError(connection, reactorState, status, ResponseWriter.CloseLine, includesBody, exchange);
         ExchangeRecorder.End(connection, ref exchange);
     }
-
-    private static HeadResult Parse(Connection connection, SessionReactorState reactorState) =>
-        RequestHeadParser.Parse(connection.Input, reactorState.Head, reactorState.HeadLimits);
 }

@@ -410,7 +410,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
             writer.Field("Transfer-Encoding"u8, "chunked"u8);
         }
 
-        connection.Advance(ResponseWriter.Finish(ref writer, reactorState, isUnframed ? "Connection: close\r\n"u8 : _head.ConnectionLine));
+        connection.Advance(ResponseWriter.Finish(ref writer, reactorState, isUnframed ? ResponseWriter.CloseLine : _head.ConnectionLine));
         _head.Exchange?.BeginBody(connection.WrittenBytes);
     }
 
@@ -418,7 +418,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
     private bool RespondUnreadable()
     {
         connection.Retract(_head.Bytes);
-        ResponseWriter.WriteError(connection, reactorState, 500, "Connection: close\r\n"u8, includesBody: true, _head.Exchange);
+        ResponseWriter.WriteError(connection, reactorState, 500, ResponseWriter.CloseLine, includesBody: true, _head.Exchange);
         return false;
     }
 }

@@ -30,11 +30,13 @@ internal readonly ref struct ResponseWriter(
 
     private readonly ReadOnlySpan<byte> _connectionLine = ConnectionLine(version, keepAlive);
 
+    public static ReadOnlySpan<byte> CloseLine => "Connection: close\r\n"u8;
+
     public static ReadOnlySpan<byte> ConnectionLine(HttpVersion version, bool keepAlive) => (keepAlive, version) switch
     {
         (true, HttpVersion.Http11) => default,
         (true, _) => "Connection: keep-alive\r\n"u8,
-        _ => "Connection: close\r\n"u8,
+        _ => CloseLine,
     };
 
     /// <summary>
@@ -67,13 +69,13 @@ internal readonly ref struct ResponseWriter(
     /// <summary>Ends a head with the fields about the message; returns its length.</summary>
     public static int Finish(ref ResponseHeadWriter writer, SessionReactorState reactorState, ReadOnlySpan<byte> connectionLine)
     {
-        writer.Lines(reactorState.DateLine);
+        writer.Lines(reactorState.Date.LineAt(reactorState.NowMs));
         writer.Lines(connectionLine);
-        ResponseHeadResult result = writer.Finish(out int bytes);
-        return result == ResponseHeadResult.Ok
-            ? bytes
-            : throw new InvalidOperationException($"The response head cannot be written: {result}.");
+        return writer.Finish();
     }
+
+    public void WriteError(int status) =>
+        WriteError(connection, reactorState, status, _connectionLine, includesBody, exchange);
 
     public BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source)
     {

@@ -95,9 +95,6 @@ internal sealed class DeferredHead
 
         var writer = new FieldBlockWriter(_own);
         PlanHeadWriter.WriteOwn(ref writer, plan, scratch, _part.State);
-        if (writer.Finish(out _ownBytes) is ResponseHeadResult result and not ResponseHeadResult.Ok)
-        {
-            throw new InvalidOperationException($"The response fields cannot be written: {result}.");
-        }
+        _ownBytes = writer.Finish();
     }
 }

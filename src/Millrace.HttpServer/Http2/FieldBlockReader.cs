@@ -15,7 +15,6 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
 
     private readonly HpackDecoder _decoder = new();
     private FieldBlockBuffer _block;
-    private long _beganAtMs;
     private bool _holdsTable;
 
     /// <summary>The sum of what field blocks exceeded the largest head by.</summary>
@@ -28,7 +27,7 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
     public FrameFlags Flags { get; private set; }
 
     /// <summary>When an incomplete block must be complete; <see cref="long.MaxValue"/> if there is none.</summary>
-    public long DueMs => StreamId != 0 ? _beganAtMs + (long)reactorState.Limits.Head.TotalMilliseconds : long.MaxValue;
+    public long DueMs { get; private set; } = long.MaxValue;
 
     /// <summary>The block that is joined so far.</summary>
     public ReadOnlySpan<byte> Bytes => _block.Bytes;
@@ -37,7 +36,7 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
     {
         StreamId = header.StreamId;
         Flags = header.Flags;
-        RestartTime();
+        DueMs = reactorState.DueMs(reactorState.Limits.Head);
         _block.Begin();
         return Add(fragment);
     }
@@ -56,36 +55,33 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
         return isAdded ? default : Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
     }
 
-    /// <summary>Ends a block that is complete; <see cref="Bytes"/> are valid until <see cref="Return"/>.</summary>
-    public int End()
+    /// <summary>Completes a block, and returns its stream; <see cref="Bytes"/> are valid until <see cref="ReleaseBuffer"/>.</summary>
+    public int Complete()
     {
         int streamId = StreamId;
         StreamId = 0;
+        DueMs = long.MaxValue;
         return streamId;
     }
 
-    /// <summary>Returns the memory of the block.</summary>
-    public void Return()
+    public void ReleaseBuffer()
     {
         connection.ChargeManaged(-_block.HeldBytes);
         _block.Return();
     }
 
     /// <summary>Gives an incomplete block its full time again, because the input was not read meanwhile.</summary>
-    public void RestartTime() => _beganAtMs = reactorState.NowMs;
-
-    public void OnSettingsAcknowledged() => _decoder.OnSettingsAcknowledged();
+    public void RestartTime() => DueMs = StreamId == 0 ? DueMs : reactorState.DueMs(reactorState.Limits.Head);
 
     /// <summary>
     /// Decodes a block. References to one large entry can expand a block of a few bytes to megabytes. The excess over the largest head is
     /// summed over the connection, whatever happens to the requests, and ends it after <see cref="Http2Limits.OversizedHeadsMax"/> heads.
     /// </summary>
-    public Http2Fault Decode<TSink>(ReadOnlySpan<byte> block, ref TSink sink)
-        where TSink : IHpackSink
+    public Http2Fault Decode(ReadOnlySpan<byte> block, IHpackSink? sink)
     {
         long headBytesMax = reactorState.HeadLimits.HeadBytesMax;
         long most = headBytesMax + (reactorState.Limits.Http2.OversizedHeadsMax * headBytesMax) - _oversizedBytes;
-        HpackResult result = _decoder.Decode(block, reactorState.Http2.ScratchFor(_decoder, block.Length), ref sink, most);
+        HpackResult result = _decoder.Decode(block, reactorState.Http2.ScratchFor(block.Length), sink, most);
         HoldTable();
         _oversizedBytes += Math.Max(0, _decoder.DecodedBytes - headBytesMax);
         return result switch
@@ -97,16 +93,12 @@ internal sealed class FieldBlockReader(Connection connection, SessionReactorStat
     }
 
     /// <summary>Decodes a block without a use: later blocks refer to the table that it changes.</summary>
-    public Http2Fault Drop(ReadOnlySpan<byte> block)
-    {
-        var dropped = default(DroppedFields);
-        return Decode(block, ref dropped);
-    }
+    public Http2Fault Drop(ReadOnlySpan<byte> block) => Decode(block, sink: null);
 
     /// <summary>Releases everything at the end of the session.</summary>
     public void Release()
     {
-        Return();
+        ReleaseBuffer();
         connection.ChargeManaged(_holdsTable ? -TableBytes : 0);
     }
 

@@ -30,7 +30,7 @@ internal sealed class Http2FrameReader(
     private const int SettingsBytesPerFrame = 10 * Setting.Size;
 
     private bool _hasPreface;
-    private long _frameBeganAtMs;
+    private long _frameDueMs = long.MaxValue;
 
     /// <summary>How many body bytes the client may send on all streams.</summary>
     private int _receiveWindow = SendQueue.DefaultWindowBytes;
@@ -39,8 +39,7 @@ internal sealed class Http2FrameReader(
     public bool IsPaused { get; private set; }
 
     /// <summary>When a partly received frame, or field block, must be complete; <see cref="long.MaxValue"/> if there is none.</summary>
-    public long DueMs => Math.Min(
-        blocks.DueMs, _frameBeganAtMs != 0 ? _frameBeganAtMs + (long)reactorState.Limits.Head.TotalMilliseconds : long.MaxValue);
+    public long DueMs => Math.Min(blocks.DueMs, _frameDueMs);
 
     /// <summary>Processes the frames in the input; true if there may be more for another iteration.</summary>
     public bool Receive()
@@ -66,7 +65,7 @@ internal sealed class Http2FrameReader(
         if (wasPaused && !IsPaused)
         {
             // Timeouts of a partly received frame or block restart, because the input was not read meanwhile.
-            _frameBeganAtMs = _frameBeganAtMs == 0 ? 0 : reactorState.NowMs;
+            _frameDueMs = _frameDueMs == long.MaxValue ? long.MaxValue : reactorState.DueMs(reactorState.Limits.Head);
             blocks.RestartTime();
         }
 
@@ -92,7 +91,7 @@ internal sealed class Http2FrameReader(
         Http2Fault fault = CheckOrder(header);
         if (fault.IsNone)
         {
-            fault = FrameRules.Judge(header, FrameHeader.DefaultLengthMax);
+            fault = FrameRules.Check(header, FrameHeader.DefaultLengthMax);
         }
 
         if (!fault.IsNone && fault.Scope == FaultScope.Connection)
@@ -107,7 +106,7 @@ internal sealed class Http2FrameReader(
             return NeedsMore(input);
         }
 
-        _frameBeganAtMs = 0;
+        _frameDueMs = long.MaxValue;
         if (fault.IsNone)
         {
             fault = Take(header, input[FrameHeader.Size..bytes]);
@@ -115,7 +114,7 @@ internal sealed class Http2FrameReader(
 
         if (!fault.IsNone && fault.Scope == FaultScope.Stream)
         {
-            streams.Reset(header.StreamId, fault.Error);
+            streams.ResetForError(header.StreamId, fault.Error);
         }
         else if (!fault.IsNone)
         {
@@ -145,9 +144,9 @@ internal sealed class Http2FrameReader(
     /// <summary>The time limit of a frame counts from its first byte.</summary>
     private bool NeedsMore(ReadOnlySpan<byte> input)
     {
-        if (!input.IsEmpty && _frameBeganAtMs == 0)
+        if (!input.IsEmpty && _frameDueMs == long.MaxValue)
         {
-            _frameBeganAtMs = reactorState.NowMs;
+            _frameDueMs = reactorState.DueMs(reactorState.Limits.Head);
         }
 
         return false;
@@ -176,7 +175,7 @@ internal sealed class Http2FrameReader(
 
     private Http2Fault TakeHeaders(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        if (!FramePayload.TryHeaders(header, payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault))
+        if (!FramePayload.TryUnpad(header, payload, out ReadOnlySpan<byte> fragment, out Http2Fault fault))
         {
             return fault;
         }
@@ -192,8 +191,8 @@ internal sealed class Http2FrameReader(
         Http2Fault fault = blocks.Add(fragment);
         if (fault.IsNone && header.Has(FrameFlags.EndHeaders))
         {
-            fault = requests.TakeBlock(blocks.End(), blocks.Flags, blocks.Bytes);
-            blocks.Return();
+            fault = requests.TakeBlock(blocks.Complete(), blocks.Flags, blocks.Bytes);
+            blocks.ReleaseBuffer();
         }
 
         return fault;
@@ -221,28 +220,28 @@ internal sealed class Http2FrameReader(
 
     private Http2Fault TakeSettings(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        if (!FramePayload.TrySettings(header, payload, out SettingList settings, out Http2Fault fault))
-        {
-            return fault;
-        }
-
         if (header.Has(FrameFlags.Ack))
         {
             lifecycle.OnSettingsAcknowledged();
-            blocks.OnSettingsAcknowledged();
             return default;
         }
 
         lifecycle.OnSettings();
-        foreach (Setting setting in settings)
+        foreach (Setting setting in new SettingList(payload))
         {
-            if (setting.Id == SettingId.HeaderTableSize)
+            Http2Fault fault = setting.Fault;
+            if (fault.IsNone && setting.Id == SettingId.HeaderTableSize)
             {
                 responses.SetTable(setting.Value);
             }
-            else if (setting.Id == SettingId.InitialWindowSize && queue.SetInitialWindow((int)setting.Value) is { IsNone: false } excess)
+            else if (fault.IsNone && setting.Id == SettingId.InitialWindowSize)
             {
-                return excess;
+                fault = queue.SetInitialWindow((int)setting.Value);
+            }
+
+            if (!fault.IsNone)
+            {
+                return fault;
             }
         }
 
@@ -267,7 +266,7 @@ internal sealed class Http2FrameReader(
     /// <summary>Counts and drops body data, which no response needs.</summary>
     private Http2Fault TakeData(in FrameHeader header, ReadOnlySpan<byte> payload)
     {
-        if (!FramePayload.TryData(header, payload, out ReadOnlySpan<byte> data, out Http2Fault fault))
+        if (!FramePayload.TryUnpad(header, payload, out ReadOnlySpan<byte> data, out Http2Fault fault))
         {
             return fault;
         }

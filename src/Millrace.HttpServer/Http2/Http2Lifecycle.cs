@@ -12,9 +12,6 @@ namespace Millrace.HttpServer.Http2;
 internal sealed class Http2Lifecycle(Connection connection, SessionReactorState reactorState, StreamHistory history)
 {
     private SessionPhase _phase;
-    private long _beganAtMs;
-    private long _settingsSentAtMs;
-    private long _noticedAtMs;
 
     public bool IsOver => _phase == SessionPhase.Over;
 
@@ -30,16 +27,13 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
     public int LastServedId { get; private set; } = int.MaxValue;
 
     /// <summary>When the preface must be complete; <see cref="long.MaxValue"/> if it is.</summary>
-    public long PrefaceDueMs => IsInPreface ? _beganAtMs + (long)reactorState.Limits.Head.TotalMilliseconds : long.MaxValue;
+    public long PrefaceDueMs { get; private set; } = long.MaxValue;
 
     /// <summary>When the client must have acknowledged the SETTINGS; <see cref="long.MaxValue"/> if it has.</summary>
-    public long SettingsDueMs =>
-        _settingsSentAtMs != 0 ? _settingsSentAtMs + (long)reactorState.Limits.Http2.SettingsAck.TotalMilliseconds : long.MaxValue;
+    public long SettingsDueMs { get; private set; } = long.MaxValue;
 
     /// <summary>When <see cref="SendFinalGoAway"/> is due; <see cref="long.MaxValue"/> without a notice.</summary>
-    public long FinalGoAwayDueMs => _phase == SessionPhase.GoAwayAnnounced
-        ? _noticedAtMs + (long)reactorState.Limits.Http2.DrainNotice.TotalMilliseconds
-        : long.MaxValue;
+    public long FinalGoAwayDueMs { get; private set; } = long.MaxValue;
 
     private static ReadOnlySpan<byte> DrainPing => "draining"u8;
 
@@ -53,7 +47,8 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
             new(SettingId.NoRfc7540Priorities, 1),
         ];
         connection.Advance(FrameWriter.Settings(connection.GetSpan(FrameWriter.SettingsBytes(settings.Length)), settings));
-        _beganAtMs = _settingsSentAtMs = reactorState.NowMs;
+        PrefaceDueMs = reactorState.DueMs(reactorState.Limits.Head);
+        SettingsDueMs = reactorState.DueMs(reactorState.Limits.Http2.SettingsAck);
     }
 
     public void OnSettings()
@@ -61,10 +56,11 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
         if (IsInPreface)
         {
             Enter(SessionPhase.Serving);
+            PrefaceDueMs = long.MaxValue;
         }
     }
 
-    public void OnSettingsAcknowledged() => _settingsSentAtMs = 0;
+    public void OnSettingsAcknowledged() => SettingsDueMs = long.MaxValue;
 
     public void OnPingAcknowledged(ReadOnlySpan<byte> opaque)
     {
@@ -82,7 +78,7 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
     public void BeginDrain()
     {
         Enter(SessionPhase.GoAwayAnnounced);
-        _noticedAtMs = reactorState.NowMs;
+        FinalGoAwayDueMs = reactorState.DueMs(reactorState.Limits.Http2.DrainNotice);
         WriteGoAway(int.MaxValue, Http2Error.NoError);
         connection.Advance(FrameWriter.Ping(connection.GetSpan(FrameWriter.PingBytes), DrainPing));
     }
@@ -92,6 +88,7 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
         if (_phase == SessionPhase.GoAwayAnnounced)
         {
             Enter(SessionPhase.Draining);
+            FinalGoAwayDueMs = long.MaxValue;
             LastServedId = history.LastId;
             WriteGoAway(LastServedId, Http2Error.NoError);
         }

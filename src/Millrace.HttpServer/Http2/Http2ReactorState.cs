@@ -3,7 +3,7 @@ using Millrace.Http;
 namespace Millrace.HttpServer.Http2;
 
 /// <summary>What the HTTP/2 sessions of one reactor share beside <see cref="Http1.SessionReactorState"/>. Reactor thread only.</summary>
-internal sealed class Http2ReactorState(HttpServerLimits limits)
+internal sealed class Http2ReactorState(HeadLimits limits)
 {
     /// <summary>Streams kept for reuse; the garbage collector takes more than these.</summary>
     private const int StreamsKept = 1_024;
@@ -12,12 +12,11 @@ internal sealed class Http2ReactorState(HttpServerLimits limits)
     private byte[] _scratch = [];
 
     /// <summary>The fields of the request that is read.</summary>
-    public RequestFields Fields { get; } = new(limits.ToHeadLimits());
+    public RequestFields Fields { get; } = new(limits);
 
-    /// <summary>Scratch memory for a decoder.</summary>
-    public Span<byte> ScratchFor(HpackDecoder decoder, int blockBytes)
+    public Span<byte> ScratchFor(int blockBytes)
     {
-        int bytes = decoder.ScratchBytes(blockBytes);
+        int bytes = HpackDecoder.ScratchBytes(blockBytes);
         if (_scratch.Length < bytes)
         {
             _scratch = new byte[Math.Max(bytes, 16 * 1024)];

@@ -1,6 +1,5 @@
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Http1;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -51,7 +50,7 @@ internal sealed class Http2Requests(
                 : Http2Fault.OfConnection(streams.ErrorOfReuse(streamId));
         }
 
-        streams.Use(streamId);
+        streams.NoteOpened(streamId);
         if (streamId > lifecycle.LastServedId)
         {
             // Section 6.8: the client knows, and sends the request elsewhere.
@@ -80,31 +79,26 @@ internal sealed class Http2Requests(
             }
 
             streams.EndPreparation(stream);
-            await prepared.Task;
-            if (prepared.Task is Task<AuthenticationResult> verification)
-            {
-                prepared.Authentication = await verification;
-            }
-
+            await prepared.CompleteAsync();
             RequestHead head = reactorState.Head;
-            HeadResult result = RequestHeadParser.Parse(prepared.Head, head, reactorState.HeadLimits);
+            HeadResult result = RequestHeadParser.Parse(prepared.Head!, head, reactorState.HeadLimits);
             if (!result.IsComplete)
             {
                 throw new InvalidOperationException("The stored request head cannot be parsed again.");
             }
 
             // Memory that was available when the request arrived may no longer be available.
-            DecideUnlessOverloaded(stream, head, prepared.Head, prepared);
+            DecideUnlessOverloaded(stream, head, prepared.Head!, prepared);
         }
     }
 
     private Http2Fault TakeTrailers(Http2Stream stream, bool isLast, ReadOnlySpan<byte> block)
     {
         var trailers = new TrailerFields(reactorState.HeadLimits.HeadBytesMax);
-        Http2Fault fault = blocks.Decode(block, ref trailers);
+        Http2Fault fault = blocks.Decode(block, trailers);
         return !fault.IsNone ? fault
             : stream.Request.IsComplete ? Http2Fault.OfStream(Http2Error.StreamClosed)
-            : !isLast || trailers.Refusal != FieldsRefusal.None ? Http2Fault.OfStream(Http2Error.ProtocolError)
+            : !isLast || trailers.Refusal != HeadRefusal.None ? Http2Fault.OfStream(Http2Error.ProtocolError)
             : streams.EndRequest(stream);
     }
 
@@ -118,17 +112,17 @@ internal sealed class Http2Requests(
     {
         RequestFields fields = reactorState.Http2.Fields;
         fields.Begin();
-        Http2Fault fault = blocks.Decode(block, ref fields);
+        Http2Fault fault = blocks.Decode(block, fields);
         if (!fault.IsNone)
         {
             return fault;
         }
 
-        FieldsRefusal refusal = fields.Conclude();
+        HeadRefusal refusal = fields.Conclude();
         RequestHead head = fields.Head;
 
         // Section 8.1.1: the length does not match the body.
-        if (FieldsRefusals.IsMalformed(refusal) || (refusal == FieldsRefusal.None && isLast && head.ContentLength > 0))
+        if (HeadRefusals.IsMalformed(refusal) || (refusal == HeadRefusal.None && isLast && head.ContentLength > 0))
         {
             return Http2Fault.OfStream(Http2Error.ProtocolError);
         }
@@ -141,22 +135,22 @@ internal sealed class Http2Requests(
 
         if (reactorState.Recorder?.Begin(connection) is { } exchange)
         {
-            exchange.Protocol = ExchangeProtocol.Http2;
-            exchange.Take(head, fields.Bytes, isRefused: refusal != FieldsRefusal.None);
+            exchange.Protocol = HttpVersion.Http2;
+            exchange.Take(head, fields.Bytes, isRefused: refusal != HeadRefusal.None);
             stream.Exchange = exchange;
         }
 
-        if (refusal != FieldsRefusal.None)
+        if (refusal != HeadRefusal.None)
         {
-            responses.RespondError(stream, FieldsRefusals.StatusOf(refusal), includesBody: head.Method != Method.Head);
+            responses.RespondError(stream, HeadRefusals.StatusOf(refusal), includesBody: head.Method != Method.Head);
         }
-        else if (reactorState.IsUnsecured(connection, fields.Scheme) || SessionReactorState.IsMisdirected(isCovered, head, fields.Bytes))
+        else if (reactorState.IsMisdirected(connection, isCovered, fields.Scheme, head, fields.Bytes))
         {
             responses.RespondError(stream, 421, includesBody: head.Method != Method.Head);
         }
         else
         {
-            DecideUnlessOverloaded(stream, head, fields.Bytes, preparation: null);
+            DecideUnlessOverloaded(stream, head, fields.Bytes, earlier: null);
         }
 
         return default;
@@ -173,11 +167,11 @@ internal sealed class Http2Requests(
         return head.TryGet(FieldName.Priority, out TextRange value) ? StreamPriority.Parse(value.In(bytes)) : StreamPriority.Default;
     }
 
-    private void DecideUnlessOverloaded(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, PendingRequest? preparation)
+    private void DecideUnlessOverloaded(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier)
     {
         if (!connection.IsToBeRefused)
         {
-            Decide(stream, head, bytes, preparation);
+            Decide(stream, head, bytes, earlier);
         }
         else if (++_refusals > RefusalsMax)
         {
@@ -191,27 +185,13 @@ internal sealed class Http2Requests(
     }
 
     /// <summary>Plans and begins the response, or prepares first what the plan needs.</summary>
-    private void Decide(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, PendingRequest? preparation)
+    private void Decide(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier)
     {
-        SiteBinding binding = reactorState.BindingFor(head, bytes);
-        if (binding.Site.Revalidates && preparation is not { IsRevalidated: true })
+        if (reactorState.Planner.Plan(head, bytes, earlier, out SiteBinding binding, out ResponsePlan plan) is { } preparation)
         {
-            Prepare(stream, preparation, bytes, reactorState.RevalidateAsync(binding, head, bytes)).IsRevalidated = true;
-            return;
-        }
-
-        binding.AcquireLatest();
-        ResponsePlan plan = reactorState.Plan(
-            binding, head, bytes, preparation?.Authentication ?? default, mayWait: preparation is not { IsPrepared: true });
-        if (plan.NeedsVerification)
-        {
-            Prepare(stream, preparation, bytes, reactorState.VerifyAsync(binding, head, bytes));
-            return;
-        }
-
-        if (plan.Preparation is not null)
-        {
-            Prepare(stream, preparation, bytes, plan.Preparation).IsPrepared = true;
+            preparation.Head ??= bytes.ToArray();
+            streams.BeginPreparation(stream, preparation);
+            _ = NotifyOfAsync(preparation.Task);
             return;
         }
 
@@ -221,23 +201,12 @@ internal sealed class Http2Requests(
         {
             // Before the response, which may end the stream; the object may then belong to another request.
             streams.AbandonBody(stream);
+            responses.RespondError(stream, 413, includesBody);
         }
-
-        int status = isTooLarge ? 413 : responses.Respond(stream, plan, binding, includesBody);
-        if (status != plan.Status)
+        else
         {
-            responses.RespondError(stream, status, includesBody);
+            responses.Respond(stream, plan, binding, includesBody);
         }
-    }
-
-    /// <summary>Lets a request wait for a task; <paramref name="before"/> is the state of its earlier waits, if any.</summary>
-    private PendingRequest Prepare(Http2Stream stream, PendingRequest? before, ReadOnlySpan<byte> head, Task task)
-    {
-        PendingRequest preparation = before ?? new PendingRequest(head.ToArray());
-        preparation.Task = task;
-        streams.BeginPreparation(stream, preparation);
-        _ = NotifyOfAsync(task);
-        return preparation;
     }
 
     private async Task NotifyOfAsync(Task task)
@@ -247,26 +216,4 @@ internal sealed class Http2Requests(
         await connection.Reactor.SwitchTo();
         sessionEvent.Set();
     }
-}
-
-/// <summary>
-/// A request that waits for something off the reactor: verification of its credentials, revalidation of its site, or a long listing. Its
-/// head is kept in the equivalent HTTP/1.1 form, and parsed again when the wait is over.
-/// </summary>
-internal sealed class PendingRequest(byte[] head)
-{
-    public ReadOnlySpan<byte> Head => head;
-
-    /// <summary>The result of the verification.</summary>
-    public AuthenticationResult Authentication { get; set; }
-
-    public bool IsRevalidated { get; set; }
-
-    /// <summary>Whether what its plan needs is prepared.</summary>
-    public bool IsPrepared { get; set; }
-
-    /// <summary>
-    /// The task that it waits for. It is kept until the request is planned again, because its result may have no other reference.
-    /// </summary>
-    public Task? Task { get; set; }
 }

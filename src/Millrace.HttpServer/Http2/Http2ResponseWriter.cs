@@ -18,7 +18,7 @@ internal sealed class Http2ResponseWriter(
     private const int PartBytes = 256;
 
     private bool _owesTableUpdate;
-    private uint _tableBytes = HpackDecoder.DefaultTableBytes;
+    private uint _tableBytes = HpackDecoder.TableBytesMax;
 
     /// <summary>
     /// The encoder uses no dynamic table; a client that reduces the table size gets one update, in the next block (RFC 7541, section 4.2).
@@ -30,10 +30,10 @@ internal sealed class Http2ResponseWriter(
     }
 
     /// <summary>Begins a response: see <see cref="PlanWriterExtensions.Begin"/>.</summary>
-    public int Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
+    public void Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
     {
         var response = new StreamResponse(this, stream, includesBody);
-        return response.Begin(plan, binding);
+        response.Begin(plan, binding);
     }
 
     /// <summary>Answers if a file that was to be opened with its first byte cannot be opened, as if it had been opened at once.</summary>
@@ -44,11 +44,7 @@ internal sealed class Http2ResponseWriter(
         stream.Head.Release();
         reactorState.Scratch.Reset();
         var response = new StreamResponse(this, stream, includesBody: true);
-        int status = response.BeginWithoutFile(bare, opening);
-        if (status != bare.Status)
-        {
-            RespondError(stream, status, includesBody: true);
-        }
+        response.BeginWithoutFile(bare, opening);
     }
 
     private void RespondAsset(
@@ -116,7 +112,6 @@ internal sealed class Http2ResponseWriter(
         streams.EndResponse(stream);
     }
 
-    /// <summary>See <see cref="IPlanWriter.WriteBytes"/>.</summary>
     private void RespondBytes(Http2Stream stream, scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained, bool includesBody)
     {
         bool hasBody = includesBody && body.Length > 0;
@@ -129,14 +124,12 @@ internal sealed class Http2ResponseWriter(
     public void RespondOverloaded(Http2Stream stream, bool includesBody) =>
         RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlanHeadWriter.ErrorBodyOf(503).Length));
 
-    /// <summary>Writes an error that no plan decides on.</summary>
     public void RespondError(Http2Stream stream, int status, bool includesBody)
     {
-        Span<byte> room = BeginHead(PlanHeadWriter.ErrorBytesMax, out int update);
-        var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
+        FieldBlockWriter writer = BeginHead(PlanHeadWriter.ErrorBytesMax, out Span<byte> room);
         PlanHeadWriter.WriteError(ref writer, status);
         stream.Exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
-        EndHead(ref writer, room, update, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
+        EndHead(ref writer, room, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
         EndWith(stream, includesBody ? PlanHeadWriter.ErrorBodyOf(status) : default, retained: null);
     }
 
@@ -160,18 +153,16 @@ internal sealed class Http2ResponseWriter(
 
     private void WriteHead(Http2Stream stream, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, FrameFlags flags)
     {
-        Span<byte> room = BeginHead(PlanHeadWriter.BytesMax<FieldBlockWriter>(plan, reactorState.Scratch), out int update);
-        var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
+        FieldBlockWriter writer = BeginHead(PlanHeadWriter.BytesMax<FieldBlockWriter>(plan, reactorState.Scratch), out Span<byte> room);
         PlanHeadWriter.Write(ref writer, plan, reactorState.Scratch, state, body);
         stream.Exchange?.SetResponse(plan, state, includesBody: (flags & FrameFlags.EndStream) == 0);
-        EndHead(ref writer, room, update, stream, flags);
+        EndHead(ref writer, room, stream, flags);
     }
 
     /// <summary>Writes a head that was deferred until the first bytes of its body were read.</summary>
     public void WriteDeferredHead(Http2Stream stream, FrameFlags flags)
     {
-        Span<byte> room = BeginHead(stream.Head.BytesMax, out int update);
-        var writer = new FieldBlockWriter(room[(FrameHeader.Size + update)..]);
+        FieldBlockWriter writer = BeginHead(stream.Head.BytesMax, out Span<byte> room);
         stream.Head.Report(stream.Exchange);
         if (stream.Head.Attempts == 0)
         {
@@ -184,32 +175,31 @@ internal sealed class Http2ResponseWriter(
             stream.Head.WriteUncertain(ref writer, body.Remaining == body.Ready ? body.Remaining : BodyDescription.UnknownBytes);
         }
 
-        EndHead(ref writer, room, update, stream, flags);
+        EndHead(ref writer, room, stream, flags);
         stream.Head.Release();
     }
 
     /// <summary>Reserves room for a head after its frame header, and writes a pending table size update.</summary>
-    private Span<byte> BeginHead(int blockBytesMax, out int update)
+    private FieldBlockWriter BeginHead(int blockBytesMax, out Span<byte> room)
     {
-        Span<byte> room = connection.GetSpan(FrameHeader.Size + HpackEncoder.TableSizeUpdateBytesMax + blockBytesMax);
-        update = _owesTableUpdate ? HpackEncoder.WriteTableSizeUpdate(room[FrameHeader.Size..], tableBytes: 0) : 0;
-        return room;
-    }
-
-    private void EndHead(ref FieldBlockWriter writer, Span<byte> room, int update, Http2Stream stream, FrameFlags flags)
-    {
-        writer.Lines(reactorState.DateBlock);
-        ResponseHeadResult result = writer.Finish(out int bytes);
-        if (result != ResponseHeadResult.Ok)
+        room = connection.GetSpan(FrameHeader.Size + FieldBlockWriter.TableSizeUpdateBytes + blockBytesMax);
+        var writer = new FieldBlockWriter(room[FrameHeader.Size..]);
+        if (_owesTableUpdate)
         {
-            throw new InvalidOperationException($"The response head cannot be written: {result}.");
+            writer.TableSizeUpdate();
         }
 
+        return writer;
+    }
+
+    private void EndHead(ref FieldBlockWriter writer, Span<byte> room, Http2Stream stream, FrameFlags flags)
+    {
+        writer.Lines(reactorState.Date.BlockAt(reactorState.NowMs));
+        int bytes = writer.Finish();
         _owesTableUpdate = false;
-        bytes += update;
         if (bytes <= FrameHeader.DefaultLengthMax)
         {
-            FrameWriter.HeadersHeader(room, bytes, flags | FrameFlags.EndHeaders, stream.Id);
+            FrameHeader.Write(room, bytes, FrameType.Headers, flags | FrameFlags.EndHeaders, stream.Id);
             connection.Advance(FrameHeader.Size + bytes);
         }
         else
@@ -223,21 +213,15 @@ internal sealed class Http2ResponseWriter(
     /// <summary>Splits a block that is larger than a frame, which only long fields of rules cause; it allocates.</summary>
     private void WriteInPieces(ReadOnlySpan<byte> block, int streamId, FrameFlags flags)
     {
-        FrameWriter.HeadersHeader(connection.GetSpan(FrameHeader.Size), FrameHeader.DefaultLengthMax, flags, streamId);
-        while (true)
+        for (FrameType type = FrameType.Headers; !block.IsEmpty; type = FrameType.Continuation)
         {
-            connection.Advance(FrameHeader.Size);
             int bytes = Math.Min(block.Length, FrameHeader.DefaultLengthMax);
+            flags |= bytes == block.Length ? FrameFlags.EndHeaders : FrameFlags.None;
+            FrameHeader.Write(connection.GetSpan(FrameHeader.Size), bytes, type, flags, streamId);
+            connection.Advance(FrameHeader.Size);
             connection.Write(block[..bytes]);
             block = block[bytes..];
-            if (block.IsEmpty)
-            {
-                return;
-            }
-
-            bytes = Math.Min(block.Length, FrameHeader.DefaultLengthMax);
-            FrameFlags end = bytes == block.Length ? FrameFlags.EndHeaders : FrameFlags.None;
-            FrameWriter.ContinuationHeader(connection.GetSpan(FrameHeader.Size), bytes, end, streamId);
+            flags = FrameFlags.None;
         }
     }
 
@@ -261,5 +245,7 @@ internal sealed class Http2ResponseWriter(
 
         public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained) =>
             writer.RespondBytes(stream, plan, body, retained, includesBody);
+
+        public void WriteError(int status) => writer.RespondError(stream, status, includesBody);
     }
 }

@@ -1,5 +1,4 @@
 using Millrace.Engine;
-using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 
@@ -27,7 +26,11 @@ internal sealed class Http2Stream
     private int _heldBytes;
     private IncomingBody _request;
 
-    public Http2Stream() => Read = new PendingWait<int>(() => Streams!.OnRead(this));
+    public Http2Stream()
+    {
+        Node = new LinkedListNode<Http2Stream>(this);
+        Read = new PendingWait<int>(() => Streams!.OnRead(this));
+    }
 
     /// <summary>Null for a stream that is not in use.</summary>
     public Http2Streams? Streams { get; private set; }
@@ -36,7 +39,6 @@ internal sealed class Http2Stream
 
     public StreamPriority Priority { get; set; }
 
-    /// <summary>The body of the request.</summary>
     public ref IncomingBody Request => ref _request;
 
     public OutgoingBody Body { get; } = new();
@@ -52,9 +54,6 @@ internal sealed class Http2Stream
     public long SendWindow { get; set; }
 
     public long SentBytes { get; set; }
-
-    /// <summary><see cref="SentBytes"/> at the last check of its window.</summary>
-    public long SentAtCheck { get; set; }
 
     /// <summary>Where in the output the last byte of this stream ends, by <see cref="Engine.Connection.WrittenBytes"/>.</summary>
     public long EndsAt { get; set; }
@@ -72,31 +71,18 @@ internal sealed class Http2Stream
     public int ReadAheadBytes { get; set; }
 
     /// <summary>The request while it waits for something off the reactor before it can be planned.</summary>
-    public PendingRequest? Preparation { get; set; }
+    public PlanPreparation? Preparation { get; set; }
 
     /// <summary>The record that is reported at the end; null if there is no observer.</summary>
     public HttpExchange? Exchange { get; set; }
 
-    /// <summary>Detects a client that reads too slowly; created on first use, and kept.</summary>
-    public TransferRateLimit? WindowWatch { get; set; }
+    /// <summary>Detects a client that opens the window too slowly; created on first use, and kept.</summary>
+    public WindowTimeout? WindowTimeout { get; set; }
 
-    /// <summary>Whether <see cref="WindowWatch"/> is active.</summary>
-    public bool IsWatched { get; set; }
+    /// <summary>Its place in the <see cref="ReadyQueue"/>.</summary>
+    public LinkedListNode<Http2Stream> Node { get; }
 
-    /// <summary>Used by <see cref="ReadyQueue"/>.</summary>
-    public Http2Stream? Next { get; set; }
-
-    /// <inheritdoc cref="Next"/>
-    public Http2Stream? Previous { get; set; }
-
-    /// <inheritdoc cref="Next"/>
-    public bool IsQueued { get; set; }
-
-    /// <inheritdoc cref="Next"/>
-    public bool IsSharing { get; set; }
-
-    /// <inheritdoc cref="Next"/>
-    public int Urgency { get; set; }
+    public bool IsQueued => Node.List is not null;
 
     public bool WantsToShare => Priority.Delivery == Delivery.Incremental || SentBytes >= UnsharedBytesMax;
 
@@ -140,8 +126,9 @@ internal sealed class Http2Stream
         Preparation = null;
         Exchange = null;
         State = SendState.Idle;
-        IsAnswered = IsClosedWhileReading = IsWatched = HasRead = false;
-        SentBytes = SentAtCheck = EndsAt = 0;
+        IsAnswered = IsClosedWhileReading = HasRead = false;
+        WindowTimeout?.Stop();
+        SentBytes = EndsAt = 0;
         ReadAheadBytes = 0;
     }
 }
@@ -155,13 +142,11 @@ internal struct IncomingBody(RequestHead head, bool isComplete, long nowMs)
     private readonly long _beganAtMs = nowMs;
     private long _receivedAtMs = nowMs;
 
-    /// <summary>Whether the request is complete.</summary>
     public bool IsComplete { get; private set; } = isComplete;
 
     /// <summary>Whether no more of it is taken or checked.</summary>
     public bool IsAbandoned { get; set; }
 
-    /// <summary>How many bytes have arrived.</summary>
     public long Bytes { get; private set; }
 
     /// <summary>How many bytes the client may still send.</summary>

@@ -44,8 +44,8 @@ internal sealed class Http2Streams(
     /// </summary>
     public bool IsIdle(int id) => (id & 1) == 0 || id > history.LastId;
 
-    /// <summary>Notes that the client has used an id.</summary>
-    public void Use(int id) => history.Open(id);
+    /// <summary>Notes that the client has taken an id out of the idle state (section 5.1).</summary>
+    public void NoteOpened(int id) => history.Open(id);
 
     public Http2Stream Open(int id, StreamPriority priority, RequestHead head, bool isReceived)
     {
@@ -74,16 +74,16 @@ internal sealed class Http2Streams(
         id > lifecycle.LastServedId || history.Of(id) is StreamOutcome.Reset or StreamOutcome.Forgotten;
 
     /// <summary>Lets a request wait for its preparation, whose memory is accounted.</summary>
-    public void BeginPreparation(Http2Stream stream, PendingRequest request)
+    public void BeginPreparation(Http2Stream stream, PlanPreparation preparation)
     {
-        stream.Hold(Http2Stream.PreparationBytes + request.Head.Length);
-        stream.Preparation = request;
+        stream.Hold(Http2Stream.PreparationBytes + preparation.Head!.Length);
+        stream.Preparation = preparation;
         Preparations++;
     }
 
     public void EndPreparation(Http2Stream stream)
     {
-        stream.Hold(-(Http2Stream.PreparationBytes + stream.Preparation!.Head.Length));
+        stream.Hold(-(Http2Stream.PreparationBytes + stream.Preparation!.Head!.Length));
         stream.Preparation = null;
         Preparations--;
     }
@@ -153,15 +153,14 @@ internal sealed class Http2Streams(
         CloseIfDone(stream);
     }
 
-    /// <summary>Resets a stream before both sides are complete.</summary>
-    public void End(Http2Stream stream, Http2Error error)
+    public void Reset(Http2Stream stream, Http2Error error)
     {
         WriteReset(stream.Id, error);
         Close(stream);
     }
 
     /// <summary>Resets a stream for a client's error. Errors are as cheap to cause as resets, and are charged equally.</summary>
-    public void Reset(int id, Http2Error error)
+    public void ResetForError(int id, Http2Error error)
     {
         if (IsIdle(id) || !_resets.TrySpend(1, reactorState.NowMs))
         {
@@ -169,7 +168,7 @@ internal sealed class Http2Streams(
         }
         else if (Find(id) is Http2Stream stream)
         {
-            End(stream, error);
+            Reset(stream, error);
         }
         else
         {
@@ -177,7 +176,6 @@ internal sealed class Http2Streams(
         }
     }
 
-    /// <summary>Ends a stream that the client has reset.</summary>
     public Http2Fault OnReset(Http2Stream stream)
     {
         Close(stream);
@@ -205,7 +203,7 @@ internal sealed class Http2Streams(
         }
         else if (stream.Request.IsAbandoned)
         {
-            End(stream, Http2Error.NoError);
+            Reset(stream, Http2Error.NoError);
         }
     }
 

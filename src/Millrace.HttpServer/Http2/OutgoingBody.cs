@@ -32,7 +32,6 @@ internal sealed unsafe class OutgoingBody
     private int _chunkAt;
     private int _chunkEnd;
 
-    /// <summary>Bytes not written yet.</summary>
     public long Remaining { get; private set; }
 
     /// <summary>The remaining bytes that reads can bring in sequence: of several ranges, those of the present one.</summary>

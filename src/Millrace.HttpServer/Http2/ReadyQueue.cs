@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Numerics;
 using Millrace.Http;
 
@@ -10,7 +9,7 @@ namespace Millrace.HttpServer.Http2;
 /// </summary>
 internal sealed class ReadyQueue
 {
-    private readonly Level[] _levels = new Level[StreamPriority.UrgencyMax + 1];
+    private readonly Level?[] _levels = new Level?[StreamPriority.UrgencyMax + 1];
     private uint _occupied;
 
     public bool IsEmpty => _occupied == 0;
@@ -20,92 +19,70 @@ internal sealed class ReadyQueue
     {
         get
         {
-            ref Level level = ref _levels[BitOperations.TrailingZeroCount(_occupied)];
-            return (level.IsSharedNext && level.Shared is not null) || level.Whole is null ? level.Shared! : level.Whole;
+            Level level = _levels[BitOperations.TrailingZeroCount(_occupied)]!;
+            return ((level.IsSharedNext ? level.Shared.First : null) ?? level.Whole.First ?? level.Shared.First!).Value;
         }
     }
 
     public void Add(Http2Stream stream)
     {
-        Debug.Assert(stream.Next is null && !stream.IsQueued);
-        stream.IsQueued = true;
-        stream.IsSharing = stream.WantsToShare;
-        stream.Urgency = stream.Priority.Urgency;
-        _occupied |= 1u << stream.Urgency;
-        ref Level level = ref _levels[stream.Urgency];
-        ref Http2Stream? list = ref stream.IsSharing ? ref level.Shared : ref level.Whole;
-        Insert(ref list, stream);
-    }
-
-    public void Remove(Http2Stream stream)
-    {
-        Debug.Assert(stream.IsQueued);
-        ref Level level = ref _levels[stream.Urgency];
-        ref Http2Stream? list = ref stream.IsSharing ? ref level.Shared : ref level.Whole;
-        stream.Previous!.Next = stream.Next;
-        stream.Next!.Previous = stream.Previous;
-        if (list == stream)
+        int urgency = stream.Priority.Urgency;
+        _occupied |= 1u << urgency;
+        Level level = _levels[urgency] ??= new Level();
+        if (stream.WantsToShare)
         {
-            list = stream.Next == stream ? null : stream.Next;
+            level.Shared.AddLast(stream.Node);
+            return;
         }
 
-        stream.Next = stream.Previous = null;
-        stream.IsQueued = false;
-        if (level.Shared is null && level.Whole is null)
+        LinkedListNode<Http2Stream>? before = level.Whole.Last;
+        while (before?.Value.Id > stream.Id)
         {
-            _occupied &= ~(1u << stream.Urgency);
+            before = before.Previous;
+        }
+
+        if (before is null)
+        {
+            level.Whole.AddFirst(stream.Node);
+        }
+        else
+        {
+            level.Whole.AddAfter(before, stream.Node);
+        }
+    }
+
+    /// <summary>Removes a stream whose priority is the one it was added with.</summary>
+    public void Remove(Http2Stream stream)
+    {
+        Level level = LevelOf(stream);
+        stream.Node.List!.Remove(stream.Node);
+        if (level.Shared.Count == 0 && level.Whole.Count == 0)
+        {
+            _occupied &= ~(1u << stream.Priority.Urgency);
         }
     }
 
     /// <summary>Moves a stream that has sent a frame and has more to send after its peers, and lets the other kind send next.</summary>
     public void Rotate(Http2Stream stream)
     {
-        ref Level level = ref _levels[stream.Urgency];
-        level.IsSharedNext = !stream.IsSharing;
-        if (stream.IsSharing)
-        {
-            level.Shared = stream.Next;
-        }
-        else if (stream.WantsToShare)
+        Level level = LevelOf(stream);
+        level.IsSharedNext = stream.Node.List != level.Shared;
+        if (stream.WantsToShare)
         {
             Remove(stream);
             Add(stream);
         }
     }
 
-    /// <summary>Inserts into a circular list: shared streams at its end, others by their ids.</summary>
-    private static void Insert(ref Http2Stream? list, Http2Stream stream)
+    private Level LevelOf(Http2Stream stream) => _levels[stream.Priority.Urgency]!;
+
+    private sealed class Level
     {
-        if (list is null)
-        {
-            list = stream.Next = stream.Previous = stream;
-            return;
-        }
+        public LinkedList<Http2Stream> Whole { get; } = new();
 
-        Http2Stream before = list.Previous!;
-        bool isFirst = false;
-        while (!stream.IsSharing && before.Id > stream.Id && !isFirst)
-        {
-            isFirst = before == list;
-            before = before.Previous!;
-        }
-
-        stream.Previous = before;
-        stream.Next = before.Next;
-        before.Next!.Previous = stream;
-        before.Next = stream;
-        if (isFirst)
-        {
-            list = stream;
-        }
-    }
-
-    private struct Level
-    {
-        public Http2Stream? Whole;
-        public Http2Stream? Shared;
+        public LinkedList<Http2Stream> Shared { get; } = new();
 
         /// <summary>Whether a shared stream sends next.</summary>
-        public bool IsSharedNext;
+        public bool IsSharedNext { get; set; }
     }
 }

@@ -111,7 +111,7 @@ internal sealed class ResponseScheduler(
         if (!stream.Head.IsHeld)
         {
             // The head has promised the earlier file.
-            streams.End(stream, Http2Error.InternalError);
+            streams.Reset(stream, Http2Error.InternalError);
             return false;
         }
 
@@ -165,7 +165,7 @@ internal sealed class ResponseScheduler(
         }
         else
         {
-            streams.End(stream, Http2Error.InternalError);
+            streams.Reset(stream, Http2Error.InternalError);
         }
     }
 
@@ -200,7 +200,7 @@ internal sealed class ResponseScheduler(
         bool isEnd = chunk is ChunkState.Last or ChunkState.Long;
         if (chunk is ChunkState.Short or ChunkState.Unreadable || (isEnd && stream.Body.Source.Change() == BodyChange.Rewritten))
         {
-            streams.End(stream, Http2Error.InternalError);
+            streams.Reset(stream, Http2Error.InternalError);
         }
         else
         {

@@ -34,7 +34,6 @@ internal sealed class SendQueue(
 
     public bool IsEmpty => _ready.IsEmpty;
 
-    /// <summary>The stream to send from next.</summary>
     public Http2Stream First => _ready.First;
 
     public bool HasRoom => connection.UnsentBytes < reactorState.Limits.UnsentBytesMax;
@@ -221,7 +220,7 @@ internal sealed class SendQueue(
     private void BeginFrame(Http2Stream stream, int bytes, bool isLast)
     {
         FrameFlags flags = isLast ? FrameFlags.EndStream : FrameFlags.None;
-        FrameWriter.DataHeader(connection.GetSpan(FrameHeader.Size), bytes, flags, stream.Id);
+        FrameHeader.Write(connection.GetSpan(FrameHeader.Size), bytes, FrameType.Data, flags, stream.Id);
         connection.Advance(FrameHeader.Size);
     }
 
@@ -240,7 +239,6 @@ internal sealed class SendQueue(
         overheadFrames.Earn(2 * ((bytes + UpdateBytesMin - 1) / UpdateBytesMin));
     }
 
-    /// <summary>Queues the streams that wait for one thing.</summary>
     private void ResumeAll(SendState state)
     {
         foreach (Http2Stream stream in streams.All)

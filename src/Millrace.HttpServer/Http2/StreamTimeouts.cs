@@ -12,12 +12,10 @@ namespace Millrace.HttpServer.Http2;
 internal sealed class StreamTimeouts(
     Connection connection, SessionReactorState reactorState, Http2Lifecycle lifecycle, Http2Streams streams, SendQueue queue)
 {
-    private readonly TransferRateLimit _windowWatch = new();
+    private readonly WindowTimeout _windowTimeout = new();
     private readonly long _checkMs = Math.Max(
         1, (long)Math.Min(reactorState.Limits.ReceiveStall.TotalMilliseconds, connection.Reactor.WriteStallMs) / 4);
-    private bool _isWatched;
     private long _lastCheckMs;
-    private long _sentAtCheck;
 
     /// <summary>
     /// How much of the output the client had taken at the last check, up to the last DATA frame: responses to its own PINGs after that are
@@ -32,7 +30,7 @@ internal sealed class StreamTimeouts(
     public void Restart()
     {
         DueMs = reactorState.NowMs + _checkMs;
-        _isWatched = false;
+        _windowTimeout.Stop();
     }
 
     public void CheckIfDue()
@@ -53,13 +51,18 @@ internal sealed class StreamTimeouts(
         {
             Http2Stream stream = streams.All[i];
             waitsForConnection |= stream.State == SendState.ConnectionWindow;
-            if (stream.State == SendState.StreamWindow && IsTooSlow(stream, isClientReading))
+            if (stream.State == SendState.StreamWindow
+                && IsTooSlow(stream.WindowTimeout ??= new WindowTimeout(), stream.SentBytes, isClientReading, stream.EndsAt))
             {
-                streams.End(stream, Http2Error.Cancel);
+                streams.Reset(stream, Http2Error.Cancel);
             }
             else
             {
-                stream.IsWatched &= IsBlockedByClient(stream.State, isClientReading);
+                if (!IsBlockedByClient(stream.State, isClientReading))
+                {
+                    stream.WindowTimeout?.Stop();
+                }
+
                 if (stream.Request.IsLate(reactorState.NowMs, reactorState.Limits))
                 {
                     streams.AbandonBody(stream);
@@ -69,23 +72,12 @@ internal sealed class StreamTimeouts(
 
         if (!waitsForConnection)
         {
-            _isWatched = false;
+            _windowTimeout.Stop();
         }
-        else if (!_isWatched)
-        {
-            _isWatched = true;
-            BeginWatch(_windowWatch, queue.SentBytes);
-        }
-        else if (isClientReading && IsInTransit(queue.DataEndsAt, queue.SentBytes - _sentAtCheck))
-        {
-            _windowWatch.Resume(reactorState.NowMs, queue.SentBytes);
-        }
-        else if (_windowWatch.IsTooSlow(reactorState.NowMs, queue.SentBytes))
+        else if (IsTooSlow(_windowTimeout, queue.SentBytes, isClientReading, queue.DataEndsAt))
         {
             lifecycle.Fail(Http2Error.EnhanceYourCalm);
         }
-
-        _sentAtCheck = queue.SentBytes;
     }
 
     /// <summary>Whether the client has taken data at the required rate since the last check, over all streams.</summary>
@@ -107,34 +99,46 @@ internal sealed class StreamTimeouts(
     private static bool IsBlockedByClient(SendState state, bool isClientReading) =>
         state == SendState.StreamWindow || (!isClientReading && state is SendState.ConnectionWindow or SendState.ReadAhead);
 
-    /// <summary>
-    /// Whether data is in transit before the position. A client opens a window for data it has received: while it still receives earlier
-    /// data, the clock stops. This holds only if nothing was sent since the last check; otherwise a client that opens a window a little
-    /// before each check would never time out.
-    /// </summary>
-    private bool IsInTransit(long endsAt, long sentSinceCheck) => sentSinceCheck == 0 && _acknowledgedBytes < endsAt;
+    /// <param name="timeout">Of a stream or the connection.</param>
+    /// <param name="sentBytes">What was sent through the window.</param>
+    /// <param name="isClientReading">Whether the client has taken data since the last check.</param>
+    /// <param name="endsAt">Where in the output the last of it ends: until the client has taken that, data is in transit.</param>
+    private bool IsTooSlow(WindowTimeout timeout, long sentBytes, bool isClientReading, long endsAt) =>
+        timeout.IsTooSlow(reactorState.NowMs, sentBytes, isClientReading && _acknowledgedBytes < endsAt, connection.Reactor);
+}
 
-    private bool IsTooSlow(Http2Stream stream, bool isClientReading)
+/// <summary>Measures how fast a client opens one window, of a stream or of the connection, while data waits for it.</summary>
+internal sealed class WindowTimeout
+{
+    private readonly TransferRateLimit _rate = new();
+    private bool _isActive;
+    private long _sentAtCheck;
+
+    public void Stop() => _isActive = false;
+
+    /// <summary>
+    /// Begins to measure, or checks. A client opens a window for data it has received: while earlier data is in transit and received, the
+    /// clock stops. This holds only if nothing was sent since the last check; otherwise a client that opens a window a little before each
+    /// check would never time out.
+    /// </summary>
+    public bool IsTooSlow(long nowMs, long sentBytes, bool isInTransit, Reactor reactor)
     {
         bool isTooSlow = false;
-        if (!stream.IsWatched)
+        if (!_isActive)
         {
-            stream.IsWatched = true;
-            BeginWatch(stream.WindowWatch ??= new TransferRateLimit(), stream.SentBytes);
+            _isActive = true;
+            _rate.Begin(nowMs, reactor.WriteStallMs, reactor.Limits.WriteBytesPerSecond, sentBytes);
         }
-        else if (isClientReading && IsInTransit(stream.EndsAt, stream.SentBytes - stream.SentAtCheck))
+        else if (isInTransit && sentBytes == _sentAtCheck)
         {
-            stream.WindowWatch!.Resume(reactorState.NowMs, stream.SentBytes);
+            _rate.Resume(nowMs, sentBytes);
         }
         else
         {
-            isTooSlow = stream.WindowWatch!.IsTooSlow(reactorState.NowMs, stream.SentBytes);
+            isTooSlow = _rate.IsTooSlow(nowMs, sentBytes);
         }
 
-        stream.SentAtCheck = stream.SentBytes;
+        _sentAtCheck = sentBytes;
         return isTooSlow;
     }
-
-    private void BeginWatch(TransferRateLimit watch, long bytes) => watch.Begin(
-        reactorState.NowMs, connection.Reactor.WriteStallMs, connection.Reactor.Limits.WriteBytesPerSecond, bytes);
 }

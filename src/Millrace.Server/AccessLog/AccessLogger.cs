@@ -60,11 +60,11 @@ internal sealed class AccessLogger(AccessLogFormat format, ClientFinder clients,
     }
 
     /// <summary>Starts writing, and returns the factory of observers for the reactors of a group.</summary>
-    public Func<Reactor, IExchangeObserver> Start(int reactors)
+    public Func<Reactor, Action<HttpExchange>> Start(int reactors)
     {
         _rings = [.. Enumerable.Range(0, reactors).Select(static _ => new LineRing(RingBytes))];
         _writer = new LineWriter(sink, events, _rings, LineBytesMax, FlushTimeout);
-        return reactor => new AccessLogObserver(this, new LineFormat(format), clients, _rings[reactor.Index]);
+        return reactor => new AccessLogObserver(this, new LineFormat(format), clients, _rings[reactor.Index]).OnFinished;
     }
 
     /// <summary>Reopens a file that has been renamed: further lines go to a new file under the original name. Any thread.</summary>
@@ -127,7 +127,7 @@ internal sealed class AccessLogger(AccessLogFormat format, ClientFinder clients,
 /// Writes a line for each exchange of one reactor into its ring. Reactor thread; never waits, and allocates only the client address that
 /// a proxy has reported.
 /// </summary>
-internal sealed class AccessLogObserver(AccessLogger logger, LineFormat format, ClientFinder clients, LineRing ring) : IExchangeObserver
+internal sealed class AccessLogObserver(AccessLogger logger, LineFormat format, ClientFinder clients, LineRing ring)
 {
     private readonly LineBuffer _line = new();
 

@@ -64,7 +64,7 @@ internal sealed class LineFormat(AccessLogFormat format)
             line.Add((byte)' ');
             line.AddNcsa(exchange.Target);
             line.Add((byte)' ');
-            line.Add(ExchangeProtocols.NameOf(exchange.Protocol));
+            line.Add(HttpVersions.NameOf(exchange.Protocol));
         }
 
         line.Add("\" "u8);
@@ -101,7 +101,7 @@ internal sealed class LineFormat(AccessLogFormat format)
             AddText(line, ",\"malformed\":"u8, exchange.MalformedLine);
         }
 
-        AddText(line, ",\"protocol\":"u8, ExchangeProtocols.NameOf(exchange.Protocol));
+        AddText(line, ",\"protocol\":"u8, HttpVersions.NameOf(exchange.Protocol));
         AddText(line, ",\"host\":"u8, exchange.Host);
         line.Add(",\"status\":"u8);
         line.AddNumber(StatusOf(exchange));

@@ -98,13 +98,7 @@ internal sealed class AdminSession(Connection connection, AdminPages pages, Date
         writer.Lines(SharedFields);
         writer.Lines(response.Fields);
         writer.Lines(keepsAlive ? default : "Connection: close\r\n"u8);
-        ResponseHeadResult result = writer.Finish(out int bytes);
-        if (result != ResponseHeadResult.Ok)
-        {
-            throw new InvalidOperationException($"The response head cannot be written: {result}.");
-        }
-
-        connection.Advance(bytes);
+        connection.Advance(writer.Finish());
         if (includesBody)
         {
             connection.Write(response.Body);

@@ -47,7 +47,7 @@ internal sealed class RequestMeter : IDisposable
             "Bytes of response bodies that the kernel accepted.");
     }
 
-    public IExchangeObserver For(Reactor reactor) => _tallies[reactor.Index];
+    public Action<HttpExchange> For(Reactor reactor) => _tallies[reactor.Index].OnFinished;
 
     public RequestTotals Total()
     {
@@ -91,7 +91,7 @@ internal sealed class RequestMeter : IDisposable
         select new Measurement<long>(
             count,
             new("method", NameOf((Method)kind.Method)),
-            new("protocol", NameOf((ExchangeProtocol)kind.Protocol)),
+            new("protocol", NameOf((HttpVersion)kind.Protocol)),
             new("status", NameOfStatus(StatusIndex.StatusAt(kind.Slot))));
 
     private IEnumerable<Measurement<long>> ObserveBodies() =>
@@ -103,10 +103,10 @@ internal sealed class RequestMeter : IDisposable
 
     private static string NameOf(Method method) => method == Method.Unknown ? "other" : method.ToString().ToUpperInvariant();
 
-    private static string NameOf(ExchangeProtocol protocol) => protocol switch
+    private static string NameOf(HttpVersion protocol) => protocol switch
     {
-        ExchangeProtocol.Http10 => "1.0",
-        ExchangeProtocol.Http11 => "1.1",
+        HttpVersion.Http10 => "1.0",
+        HttpVersion.Http11 => "1.1",
         _ => "2",
     };
 

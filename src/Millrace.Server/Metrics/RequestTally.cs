@@ -9,10 +9,10 @@ namespace Millrace.Server.Metrics;
 /// takes no lock.
 /// </summary>
 /// <param name="each">Receives each duration while it has a listener.</param>
-internal sealed class RequestTally(Histogram<double> each) : IExchangeObserver
+internal sealed class RequestTally(Histogram<double> each)
 {
     public static readonly int Methods = Enum.GetValues<Method>().Length;
-    public static readonly int Protocols = Enum.GetValues<ExchangeProtocol>().Length;
+    public static readonly int Protocols = Enum.GetValues<HttpVersion>().Length;
     public static readonly int Codings = ContentCodings.Count;
     public static readonly int Origins = Enum.GetValues<ResponseBodySource>().Length;
 

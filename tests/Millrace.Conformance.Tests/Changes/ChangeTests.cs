@@ -2,7 +2,7 @@ using Millrace.Conformance.Tests.Kit;
 
 namespace Millrace.Conformance.Tests.Changes;
 
-/// <summary>What is on disk is what is served, soon; and every answer is of one version, whole.</summary>
+/// <summary>What is on disk is what is served, soon; and every response is of one version, whole.</summary>
 public class ChangeTests
 {
     private static readonly byte[] Old = Content.Text("old", 3000);
@@ -210,8 +210,8 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.8.1", 3, "While a file is replaced again and again, every answer is one version with its own entity-tag.")]
-    public async Task Every_answer_is_one_version(Site site)
+    [Behaviour("RFC 9110 8.8.1", 3, "While a file is replaced again and again, every response is one version with its own entity-tag.")]
+    public async Task Every_response_is_one_version(Site site)
     {
         string path = await AddAsync(site, "again-and-again");
         byte[][] versions = [.. Enumerable.Range(0, 40).Select(static number => Content.Text($"version {number}", 2000 + (number * 50)))];

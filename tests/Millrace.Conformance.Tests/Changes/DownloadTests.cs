@@ -77,7 +77,7 @@ public class DownloadTests
 
         public string Path => path;
 
-        /// <summary>Asks for a large file of its own, perhaps through a symlink, and reads the head of the answer.</summary>
+        /// <summary>Asks for a large file of its own, perhaps through a symlink, and reads the head of the response.</summary>
         public static async Task<Download> StartAsync(Site site, string name, string? through = null)
         {
             string folder = Site.Files.AddScratch(ChangeTests.Unique(site, name));

@@ -91,7 +91,7 @@ public class IfNoneMatchTests
         (await site.GetAsync("/missing.txt", "If-None-Match: *")).Is(404);
 
     [Theory]
-    [Behaviour("RFC 9110 13.2.1", 15, "Preconditions are ignored where the answer is a redirect.")]
+    [Behaviour("RFC 9110 13.2.1", 15, "Preconditions are ignored where the response is a redirect.")]
     public async Task If_none_match_is_ignored_on_a_redirect(Site site) =>
         (await site.GetAsync("/dir", "If-None-Match: *")).Is(301, 302, 307, 308);
 

@@ -63,8 +63,8 @@ public partial class ValidatorTests
         (await site.GetAsync("/times/epoch.txt")).Is(200).Lacks("Last-Modified");
 
     [Theory]
-    [Behaviour("RFC 9110 6.6.1", 27, "Every answer of 2xx, 3xx and 4xx has a Date.")]
-    public Task Every_answer_has_a_date(Site site) => Expect.EachAsync(
+    [Behaviour("RFC 9110 6.6.1", 27, "Every response of 2xx, 3xx and 4xx has a Date.")]
+    public Task Every_response_has_a_date(Site site) => Expect.EachAsync(
         ["GET /text.txt", "GET /missing.txt", "GET /dir", "HEAD /text.txt", "OPTIONS /text.txt", "DELETE /text.txt", "GET /%zz"],
         async line =>
         {
@@ -73,7 +73,7 @@ public partial class ValidatorTests
         });
 
     [Theory]
-    [Behaviour("RFC 9110 6.6.1", 27, "The answer to a malformed request has a Date.")]
+    [Behaviour("RFC 9110 6.6.1", 27, "The response to a malformed request has a Date.")]
     public async Task A_400_has_a_date(Site site) => (await site.SendAsync("GET /one.txt HTTP/1.1\r\n\r\n")).Is(400).Has("Date");
 
     [Theory]

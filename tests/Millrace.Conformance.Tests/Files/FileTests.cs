@@ -102,8 +102,8 @@ public class FileTests
     });
 
     [Theory]
-    [Behaviour("RFC 9110 10.2.4", 24, "No answer tells the version of the server.")]
-    public async Task No_answer_tells_a_version(Site site)
+    [Behaviour("RFC 9110 10.2.4", 24, "No response reveals the version of the server.")]
+    public async Task No_response_reveals_a_version(Site site)
     {
         Response response = await site.GetAsync("/one.txt");
         Expect.That(response["Server"]?.Any(char.IsAsciiDigit) != true && response["X-Powered-By"] is null, $"Server: {response["Server"]}");

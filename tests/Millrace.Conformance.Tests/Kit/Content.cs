@@ -55,7 +55,7 @@ internal static class Content
         return stream.ToArray();
     }
 
-    /// <summary>What an answer means without its coding; null for what no framework here decodes.</summary>
+    /// <summary>What a response means without its coding; null for what no framework here decodes.</summary>
     public static byte[]? Decoded(Response response)
     {
         using var coded = new MemoryStream(response.Body);

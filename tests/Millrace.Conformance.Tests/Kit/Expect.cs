@@ -53,7 +53,7 @@ internal static class Expect
     }
 
     /// <summary>
-    /// Asks until the answer is right, for things that are to be seen soon rather than at once. How soon is
+    /// Asks until the response is right, for things that are to be seen soon rather than at once. How soon is
     /// bench/storm's to say.
     /// </summary>
     public static async Task SoonAsync(Func<Task> check)

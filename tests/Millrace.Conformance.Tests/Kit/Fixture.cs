@@ -9,7 +9,7 @@ namespace Millrace.Conformance.Tests.Kit;
 /// </summary>
 internal sealed class Fixture
 {
-    /// <summary>In every file that lies outside the root: no answer may ever hold it.</summary>
+    /// <summary>In every file that lies outside the root: no response may ever hold it.</summary>
     public const string Secret = "OUTSIDE-OF-THE-ROOT";
 
     /// <summary>In /sites/many: more than a listing is made of at once.</summary>

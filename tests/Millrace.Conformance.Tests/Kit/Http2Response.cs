@@ -13,7 +13,7 @@ internal sealed class Http2Response(int streamId, string method, bool isLast)
 
     public int StreamId => streamId;
 
-    /// <summary>Whether nothing is to be read behind it.</summary>
+    /// <summary>Whether nothing is to be read after it.</summary>
     public bool IsLast => isLast;
 
     /// <summary>Whether the server ended it before its end.</summary>

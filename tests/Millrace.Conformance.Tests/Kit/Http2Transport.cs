@@ -5,7 +5,7 @@ using Millrace.Tests.Shared;
 namespace Millrace.Conformance.Tests.Kit;
 
 /// <summary>
-/// A gateway from HTTP/1.1 to HTTP/2: each request that is written becomes a stream, and what answers it is read as an answer of HTTP/1.1,
+/// A gateway from HTTP/1.1 to HTTP/2: each request that is written becomes a stream, and what answers it is read as a response of HTTP/1.1,
 /// one after the other. So a test asks the same in either version. Windows are opened by what was read, so that the server waits for a
 /// reader that is slow.
 /// </summary>

@@ -12,7 +12,7 @@ internal enum Framing
     Close,
 }
 
-/// <summary>An answer, byte for byte as it came over the wire.</summary>
+/// <summary>A response, byte for byte as it came over the wire.</summary>
 internal sealed record Response(
     string StatusLine, int Status, IReadOnlyList<(string Name, string Value)> Fields, Framing Framing, byte[] Body)
 {
@@ -107,7 +107,7 @@ internal sealed record Response(
         }
         else
         {
-            // zstd is told by its magic number (RFC 8878 3.1.1); its bytes have a test of their own.
+            // zstd is recognized by its magic number (RFC 8878 3.1.1); its bytes have a test of their own.
             Expect.That(Body.AsSpan().StartsWith((ReadOnlySpan<byte>)[0x28, 0xB5, 0x2F, 0xFD]), $"what is no {coding}");
         }
 

@@ -43,7 +43,7 @@ public sealed class Site : IXunitSerializable
 
     internal Task<Response> HeadAsync(string target, params string[] fields) => AskAsync("HEAD", target, fields);
 
-    /// <summary>Sends these bytes (Latin-1) and reads an answer.</summary>
+    /// <summary>Sends these bytes (Latin-1) and reads a response.</summary>
     internal async Task<Response> SendAsync(string bytes, string method = "GET")
     {
         using Wire wire = await ConnectAsync();
@@ -51,7 +51,7 @@ public sealed class Site : IXunitSerializable
         return await wire.ReadResponseAsync(method);
     }
 
-    /// <summary>Demands that these bytes are answered with one of the statuses, and that the connection ends behind it.</summary>
+    /// <summary>Demands that these bytes are answered with one of the statuses, and that the connection ends after it.</summary>
     internal async Task RefusesAsync(string bytes, params int[] statuses)
     {
         using Wire wire = await ConnectAsync();

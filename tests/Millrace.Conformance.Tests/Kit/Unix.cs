@@ -14,7 +14,7 @@ internal static partial class Unix
         }
     }
 
-    /// <summary>A socket's name, with nobody behind it.</summary>
+    /// <summary>A socket's name, that nobody listens on.</summary>
     public static void MakeSocket(string path)
     {
         // Bound by its name below the current folder: a full path may not fit sockaddr_un.

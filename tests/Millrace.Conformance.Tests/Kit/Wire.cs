@@ -7,7 +7,7 @@ using System.Text;
 
 namespace Millrace.Conformance.Tests.Kit;
 
-/// <summary>A client's connection that writes and reads bytes, and knows of HTTP what it takes to find the end of an answer.</summary>
+/// <summary>A client's connection that writes and reads bytes, and knows of HTTP what it takes to find the end of a response.</summary>
 internal sealed class Wire : IDisposable
 {
     /// <summary>From the connection's start to its last byte: a server that takes longer has not answered.</summary>
@@ -63,7 +63,7 @@ internal sealed class Wire : IDisposable
         }
         catch (SocketException refused) when (refused.SocketErrorCode is SocketError.ConnectionReset or SocketError.Shutdown)
         {
-            // It closed already; the answer, if there is one, is in the socket's buffer.
+            // It closed already; the response, if there is one, is in the socket's buffer.
         }
         catch (OperationCanceledException)
         {
@@ -82,7 +82,7 @@ internal sealed class Wire : IDisposable
 
     public Task<Response> GetAsync(string target, params string[] fields) => AskAsync("GET", target, fields);
 
-    /// <summary>Reads one answer and not a byte more.</summary>
+    /// <summary>Reads one response and not a byte more.</summary>
     public async Task<Response> ReadResponseAsync(string method = "GET")
     {
         Response head = await ReadHeadAsync(method);
@@ -161,7 +161,7 @@ internal sealed class Wire : IDisposable
         }
     }
 
-    /// <summary>Demands that the connection takes another request, or ends where the answer said so.</summary>
+    /// <summary>Demands that the connection takes another request, or ends where the response said so.</summary>
     public async Task GoesOnAfterAsync(Response response)
     {
         if (response.Lists("Connection", "close"))

@@ -40,8 +40,8 @@ public class ConnectionTests
         });
 
     [Theory]
-    [Behaviour("RFC 9112 9.6", 27, "Requests behind one with Connection: close are not answered.")]
-    public async Task Nothing_behind_connection_close_is_answered(Site site)
+    [Behaviour("RFC 9112 9.6", 27, "Requests after one with Connection: close are not answered.")]
+    public async Task Nothing_after_connection_close_is_answered(Site site)
     {
         using Wire wire = await site.ConnectAsync();
         await wire.SendAsync(Site.Request("GET", "/one.txt", "Connection: close") + Site.Request("GET", "/text.txt"));
@@ -50,8 +50,8 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 9.6", 25, "The last answer before the end is complete.")]
-    public async Task The_last_answer_is_complete(Site site)
+    [Behaviour("RFC 9112 9.6", 25, "The last response before the end is complete.")]
+    public async Task The_last_response_is_complete(Site site)
     {
         using Wire wire = await site.ConnectAsync();
         (await wire.GetAsync("/2m.bin", "Connection: close")).IsWhole(Site.Files["/2m.bin"]);
@@ -69,7 +69,7 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 C.2.2", 25, "HTTP/1.0 with Connection: keep-alive is kept where the answer says so, and ends where not.")]
+    [Behaviour("RFC 9112 C.2.2", 25, "HTTP/1.0 with Connection: keep-alive is kept where the response says so, and ends where not.")]
     public async Task Http_1_0_is_kept_on_demand(Site site)
     {
         using Wire wire = await site.ConnectAsync();
@@ -160,9 +160,9 @@ public class ConnectionTests
     [Theory]
     [Behaviour(
         "RFC 9112 9.6", 28,
-        "A client that has finished sending gets its answer whole.",
+        "A client that has finished sending gets its response whole.",
         NotOnKestrel = "Kestrel aborts a connection at its client's FIN.")]
-    public async Task A_half_closed_client_gets_its_answer(Site site)
+    public async Task A_half_closed_client_gets_its_response(Site site)
     {
         using Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
         await wire.SendAsync(Site.Request("GET", "/2m.bin"));
@@ -206,8 +206,8 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 11.1", 13, "Nothing a request holds gets into an answer's head as a line of its own.")]
-    public Task An_answer_cannot_be_split(Site site) => Expect.EachAsync(
+    [Behaviour("RFC 9112 11.1", 13, "Nothing a request holds gets into a response's head as a line of its own.")]
+    public Task A_response_cannot_be_split(Site site) => Expect.EachAsync(
         ["/%0d%0aSet-Cookie:%20a=b", "/dir%0d%0aSet-Cookie:%20a=b/..", "/dir?%0d%0aSet-Cookie:%20a=b", "//%0d%0aSet-Cookie:%20a=b/%2e%2e"],
         async target => (await site.GetAsync(target)).Lacks("Set-Cookie"));
 

@@ -13,7 +13,7 @@ public class FramingTests
     private const string Smuggled = "GET /text.txt HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
     [Theory]
-    [Behaviour("RFC 9112 6.1", 26, "Content-Length with Transfer-Encoding ends the connection behind at most one answer.")]
+    [Behaviour("RFC 9112 6.1", 26, "Content-Length with Transfer-Encoding ends the connection after at most one answer.")]
     public async Task A_length_with_a_transfer_coding_ends_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();
@@ -70,7 +70,7 @@ public class FramingTests
     [Theory]
     [Behaviour(
         "RFC 9112 6.1", 26,
-        "Transfer-Encoding in HTTP/1.0 is faulty framing: the connection ends behind at most one answer.",
+        "Transfer-Encoding in HTTP/1.0 is faulty framing: the connection ends after at most one answer.",
         NotOnKestrel = "Kestrel keeps the connection.")]
     public async Task A_transfer_coding_in_http_1_0_ends_the_connection(Site site)
     {
@@ -126,7 +126,7 @@ public class FramingTests
         size => ResponsesOnceAsync(site, $"{Get}Transfer-Encoding: chunked\r\n\r\n{size}\r\n0123456789\r\n0\r\n\r\n", 200));
 
     [Theory]
-    [Behaviour("RFC 9112 7.1", 26, "A malformed chunk gives no answer to what lies behind it.")]
+    [Behaviour("RFC 9112 7.1", 26, "A malformed chunk gives no response to what lies after it.")]
     public Task A_malformed_chunk_ends_the_connection(Site site) => Expect.EachAsync(
         ["zz\r\nhello", "-1\r\nhello", "0x5\r\nhello", "+5\r\nhello", "\r\n", "5\r\nhelloX\r\n", "fffffffffffffffff\r\nhello",
             "5 5\r\nhello"],

@@ -7,8 +7,8 @@ public class RequestLineTests
     private const string Host = "Host: localhost\r\n";
 
     [Theory]
-    [Behaviour("RFC 9112 4", 25, "An answer begins with HTTP/1.1, three digits, a space.")]
-    public async Task An_answer_begins_with_a_status_line(Site site)
+    [Behaviour("RFC 9112 4", 25, "A response begins with HTTP/1.1, three digits, a space.")]
+    public async Task A_response_begins_with_a_status_line(Site site)
     {
         Response response = (await site.GetAsync("/text.txt")).Is(200);
         Expect.That(response.StatusLine.StartsWith("HTTP/1.1 200 ", StringComparison.Ordinal), response.StatusLine);
@@ -37,8 +37,8 @@ public class RequestLineTests
         (await site.SendAsync($"GET /text.txt\r HTTP/1.1\r\n{Host}\r\n")).Is(400);
 
     [Theory]
-    [Behaviour("RFC 9112 2.2", 26, "A line that begins with a space behind the request line is refused or skipped.")]
-    public async Task White_space_behind_the_request_line_is_no_field(Site site) =>
+    [Behaviour("RFC 9112 2.2", 26, "A line that begins with a space after the request line is refused or skipped.")]
+    public async Task White_space_after_the_request_line_is_no_field(Site site) =>
         (await site.SendAsync($"GET /text.txt HTTP/1.1\r\n If-None-Match: *\r\n{Host}\r\n")).Is(400, 200);
 
     [Theory]

@@ -54,7 +54,7 @@ public class HeadTests
     public Task Head_of_a_412_has_the_fields_of_get(Site site) => IsLikeGetAsync(site, "/text.txt", "If-Match: \"another\"");
 
     [Theory]
-    [Behaviour(Section, 23, "No answer to HEAD has a body.")]
+    [Behaviour(Section, 23, "No response to HEAD has a body.")]
     public async Task Head_has_no_body(Site site)
     {
         using Wire wire = await site.ConnectAsync();

@@ -9,8 +9,8 @@ public class MethodTests
     public async Task Get_is_answered_with_the_file(Site site) => (await site.GetAsync("/text.txt")).IsWhole(Site.Files["/text.txt"]);
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS of a file succeeds and tells the methods in Allow.")]
-    public async Task Options_tells_the_methods(Site site)
+    [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS of a file succeeds and lists the methods in Allow.")]
+    public async Task Options_lists_the_methods(Site site)
     {
         Response response = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
         Expect.That(response.Lists("Allow", "GET") && response.Lists("Allow", "HEAD"), $"Allow: {response["Allow"]}");
@@ -42,7 +42,7 @@ public class MethodTests
         async method => (await site.AskAsync(method, "/text.txt", "Content-Length: 0")).Is(405));
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.6", 27, "A 405 tells the methods that are allowed in Allow.")]
+    [Behaviour("RFC 9110 15.5.6", 27, "A 405 lists the methods that are allowed in Allow.")]
     public Task A_405_has_allow(Site site) => Expect.EachAsync(["POST", "PUT", "DELETE", "PATCH"], async method =>
     {
         Response response = (await site.AskAsync(method, "/text.txt", "Content-Length: 0")).Is(405).Has("Allow");

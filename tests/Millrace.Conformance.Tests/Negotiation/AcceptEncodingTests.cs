@@ -76,7 +76,7 @@ public class AcceptEncodingTests
         (await AskAsync(site, "gzip;q=0.1, identity;q=0")).IsCoded("gzip", Plain);
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 23, "Where identity is excluded and nothing else is there, the answer is 406 (RFC 9110 15.5.7).")]
+    [Behaviour(BehaviourAttribute.Choice, 23, "Where identity is excluded and nothing else is there, the response is 406 (RFC 9110 15.5.7).")]
     public Task Nothing_acceptable_is_406(Site site) => Expect.EachAsync(
         ["identity;q=0", "*;q=0", "identity;q=0, deflate"],
         async value => (await site.GetAsync("/bare.js", $"Accept-Encoding: {value}")).Is(406));

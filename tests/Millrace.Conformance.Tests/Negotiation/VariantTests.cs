@@ -40,8 +40,8 @@ public class VariantTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.6", 23, "A coded answer has the coded length.")]
-    public async Task A_coded_answer_has_the_coded_length(Site site)
+    [Behaviour("RFC 9110 8.6", 23, "A coded response has the coded length.")]
+    public async Task A_coded_response_has_the_coded_length(Site site)
     {
         Response response = (await site.GetAsync("/style.css", "Accept-Encoding: gzip")).IsCoded("gzip", Site.Files["/style.css"]);
         response.Has("Content-Length", $"{response.Body.Length}");
@@ -65,8 +65,8 @@ public class VariantTests
         (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=10-29")).Is(206);
 
     [Theory]
-    [Behaviour("RFC 9110 8.3", 23, "A coded answer has the type of the file that it codes.")]
-    public Task A_coded_answer_has_the_files_type(Site site) => Expect.EachAsync(["gzip", "br", "zstd"], async coding =>
+    [Behaviour("RFC 9110 8.3", 23, "A coded response has the type of the file that it codes.")]
+    public Task A_coded_response_has_the_files_type(Site site) => Expect.EachAsync(["gzip", "br", "zstd"], async coding =>
     {
         string type = (await site.GetAsync("/app.js")).Is(200).Has("Content-Type")["Content-Type"]!;
         (await site.GetAsync("/app.js", $"Accept-Encoding: {coding}")).Is(200).Has("Content-Type", type);
@@ -171,8 +171,8 @@ public class VariantTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.17", 22, "A range behind the end of a coding is measured against that coding.")]
-    public async Task A_range_behind_a_codings_end_names_its_size(Site site)
+    [Behaviour("RFC 9110 15.5.17", 22, "A range after the end of a coding is measured against that coding.")]
+    public async Task A_range_after_a_codings_end_names_its_size(Site site)
     {
         string[] sizes = [$"bytes */{Site.Files["/app.js"].Length}", $"bytes */{Site.Files["/app.js.gz"].Length}"];
         Response response = (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=999999-")).Is(200, 416);

@@ -7,12 +7,12 @@ public class VaryTests
     private const string Section = "RFC 9110 12.5.5";
 
     [Theory]
-    [Behaviour(Section, 23, "A coded answer has Vary: Accept-Encoding.")]
-    public async Task A_coded_answer_varies(Site site) => (await site.GetAsync("/app.js", "Accept-Encoding: gzip")).Is(200).Varies();
+    [Behaviour(Section, 23, "A coded response has Vary: Accept-Encoding.")]
+    public async Task A_coded_response_varies(Site site) => (await site.GetAsync("/app.js", "Accept-Encoding: gzip")).Is(200).Varies();
 
     [Theory]
-    [Behaviour(Section, 23, "The plain answer of a file with siblings has it too, with and without Accept-Encoding.")]
-    public Task A_plain_answer_varies(Site site) => Expect.EachAsync(
+    [Behaviour(Section, 23, "The plain response of a file with siblings has it too, with and without Accept-Encoding.")]
+    public Task A_plain_response_varies(Site site) => Expect.EachAsync(
         ["Accept-Encoding: identity", "Accept-Encoding:", "X: y"],
         async field => (await site.GetAsync("/app.js", field)).Is(200).Varies());
 
@@ -27,7 +27,7 @@ public class VaryTests
         async field => (await site.GetAsync("/app.js", field, "If-None-Match: *")).Is(304).Varies());
 
     [Theory]
-    [Behaviour("RFC 9110 15.3.7", 23, "The answer to a Range of a file with siblings has it.")]
+    [Behaviour("RFC 9110 15.3.7", 23, "The response to a Range of a file with siblings has it.")]
     public Task A_206_varies(Site site) => Expect.EachAsync(
         ["Accept-Encoding: gzip", "X: y"],
         async field => (await site.GetAsync("/app.js", field, "Range: bytes=0-9")).Is(200, 206).Varies());

@@ -115,8 +115,8 @@ public class AccessTests
     public async Task The_error_page_is_a_file(Site site) => (await site.GetAsync("/404.html")).IsWhole(Site.Files["/404.html"]);
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 11, "No answer tells where the root is.")]
-    public Task No_answer_tells_the_root(Site site) => Expect.EachAsync(
+    [Behaviour(BehaviourAttribute.Choice, 11, "No response reveals where the root is.")]
+    public Task No_response_reveals_the_root(Site site) => Expect.EachAsync(
         ["/missing.txt", "/%zz", "/..", "/no-index/", "/unreadable.txt", "/dir"],
         async target =>
         {

@@ -37,8 +37,8 @@ public class MultipleRangeTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 6.2", 21, "A multipart answer tells its exact length.")]
-    public async Task A_multipart_answer_has_a_length(Site site)
+    [Behaviour("RFC 9112 6.2", 21, "A multipart response has its exact length.")]
+    public async Task A_multipart_response_has_a_length(Site site)
     {
         Response response = await site.GetAsync("/2m.bin", "Range: bytes=0-99,1000000-1499999,-5");
         response.Is(206).Has("Content-Length", $"{response.Body.Length}");
@@ -93,8 +93,8 @@ public class MultipleRangeTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.17", 21, "Where none of several ranges can be satisfied, the answer is 416.")]
-    public async Task Several_ranges_behind_the_end_are_416(Site site) =>
+    [Behaviour("RFC 9110 15.5.17", 21, "Where none of several ranges can be satisfied, the response is 416.")]
+    public async Task Several_ranges_after_the_end_are_416(Site site) =>
         (await site.GetAsync("/text.txt", "Range: bytes=5000-5001,999999-,-0")).Is(416).Has("Content-Range", "bytes */4321");
 
     [Theory]
@@ -171,8 +171,8 @@ public class MultipleRangeTests
     }
 
     [Theory]
-    [Behaviour(Section, 17, "A multipart answer has the Date, ETag, Cache-Control and Vary of the 200.")]
-    public async Task A_multipart_answer_has_the_fields_of_the_200(Site site)
+    [Behaviour(Section, 17, "A multipart response has the Date, ETag, Cache-Control and Vary of the 200.")]
+    public async Task A_multipart_response_has_the_fields_of_the_200(Site site)
     {
         Response whole = (await site.GetAsync("/text.txt")).Is(200);
         Response parts = (await site.GetAsync("/text.txt", "Range: bytes=0-9,1000-1099")).Is(206).Has("Date");
@@ -183,8 +183,8 @@ public class MultipleRangeTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 14.6", 21, "The connection goes on behind a multipart answer.")]
-    public async Task A_multipart_answer_keeps_the_connection(Site site)
+    [Behaviour("RFC 9110 14.6", 21, "The connection goes on after a multipart response.")]
+    public async Task A_multipart_response_keeps_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();
         Response response = await wire.GetAsync("/text.txt", "Range: bytes=0-9,1000-1099");

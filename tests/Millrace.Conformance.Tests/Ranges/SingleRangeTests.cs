@@ -44,8 +44,8 @@ public class SingleRangeTests
     public async Task A_range_of_everything_is_206(Site site) => (await AskAsync(site, "bytes=0-")).IsPart(Text, 0, Size - 1);
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.17", 19, "A range that begins behind the end is answered with 416 and the size.")]
-    public Task A_range_behind_the_end_is_416(Site site) => Expect.EachAsync(
+    [Behaviour("RFC 9110 15.5.17", 19, "A range that begins after the end is answered with 416 and the size.")]
+    public Task A_range_after_the_end_is_416(Site site) => Expect.EachAsync(
         [$"bytes={Size}-", $"bytes={Size}-{Size}", "bytes=999999-1000000"],
         async range => (await AskAsync(site, range)).Is(416).Has("Content-Range", $"bytes */{Size}"));
 
@@ -96,7 +96,7 @@ public class SingleRangeTests
         async end => (await AskAsync(site, $"bytes=4300-{end}")).IsPart(Text, 4300, Size - 1));
 
     [Theory]
-    [Behaviour(Section, 19, "A start of twenty digits lies behind the end: 416.")]
+    [Behaviour(Section, 19, "A start of twenty digits lies after the end: 416.")]
     public Task A_start_of_twenty_digits_is_416(Site site) => Expect.EachAsync(
         ["99999999999999999999-", "18446744073709551616-18446744073709551617", "9223372036854775808-"],
         async range => (await AskAsync(site, $"bytes={range}")).Is(416));

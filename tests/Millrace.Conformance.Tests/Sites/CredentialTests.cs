@@ -8,8 +8,8 @@ public class CredentialTests
     private const int Group = 29;
 
     [Theory]
-    [Behaviour("RFC 9110 11.6.1", Group, "--auth: without credentials the answer is 401 with a challenge that names the realm and UTF-8.")]
-    public async Task Without_credentials_the_answer_is_401(Site site)
+    [Behaviour("RFC 9110 11.6.1", Group, "--auth: without credentials the response is 401 with a challenge that names the realm and UTF-8.")]
+    public async Task Without_credentials_the_response_is_401(Site site)
     {
         Response response = (await Guarded(site).GetAsync("/text.txt")).Is(401);
         response.Has("WWW-Authenticate", "Basic realm=\"the mill\", charset=\"UTF-8\"");
@@ -53,8 +53,8 @@ public class CredentialTests
         async field => (await Guarded(site).GetAsync("/text.txt", field)).Is(401));
 
     [Theory]
-    [Behaviour("RFC 9111 3.5", Group, "--auth: no answer is public, so that no shared cache keeps it.")]
-    public Task No_answer_is_public(Site site) => Expect.EachAsync(
+    [Behaviour("RFC 9111 3.5", Group, "--auth: no response is public, so that no shared cache keeps it.")]
+    public Task No_response_is_public(Site site) => Expect.EachAsync(
         ["/text.txt", "/", "/assets/app.3f9a1c2b.js", "/missing.txt"],
         async target =>
         {
@@ -63,7 +63,7 @@ public class CredentialTests
         });
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.2", Group, "--auth: the connection goes on behind a 401, and the next request may be let in.")]
+    [Behaviour("RFC 9110 15.5.2", Group, "--auth: the connection goes on after a 401, and the next request may be let in.")]
     public async Task A_401_keeps_the_connection(Site site)
     {
         using Wire wire = await Guarded(site).ConnectAsync();

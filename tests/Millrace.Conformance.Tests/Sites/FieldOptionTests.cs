@@ -9,7 +9,7 @@ public class FieldOptionTests
     private const string Fetch = "Fetch 3.3";
 
     [Theory]
-    [Behaviour(Fetch, Group, "--cors: every answer may be read from every origin.")]
+    [Behaviour(Fetch, Group, "--cors: every response may be read from every origin.")]
     public async Task Every_origin_may_read(Site site)
     {
         Site open = site.With("--cors");
@@ -20,7 +20,7 @@ public class FieldOptionTests
     }
 
     [Theory]
-    [Behaviour(Fetch, Group, "--cors ORIGIN: the listed origins are told, others are not, and the answer varies by Origin.")]
+    [Behaviour(Fetch, Group, "--cors ORIGIN: the listed origins are told, others are not, and the response varies by Origin.")]
     public async Task Listed_origins_may_read(Site site)
     {
         Site listed = site.With("--cors", "https://a.example,https://b.example:8443");
@@ -55,7 +55,7 @@ public class FieldOptionTests
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "--security-headers: files, redirects and errors have the preset.")]
-    public Task Every_answer_has_the_preset(Site site) => Expect.EachAsync(
+    public Task Every_response_has_the_preset(Site site) => Expect.EachAsync(
         ["/text.txt", "/", "/dir", "/missing.txt", "/types/file.svg"],
         async target =>
         {
@@ -70,7 +70,7 @@ public class FieldOptionTests
         (await site.With().GetAsync("/text.txt")).Is(200).Lacks("Referrer-Policy").Lacks("X-Frame-Options");
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--header: a field of every answer, with spaces in its value.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--header: a field of every response, with spaces in its value.")]
     public Task A_field_is_added(Site site) => Expect.EachAsync(
         ["/text.txt", "/", "/missing.txt", "/dir"],
         async target => (await site.With("--header", "X-Mill: a race").GetAsync(target)).Has("X-Mill", "a race"));
@@ -88,7 +88,7 @@ public class FieldOptionTests
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "--cache-control GLOB=VALUE: the first that matches, in the 304 and the 206 as well.")]
-    public async Task Cache_control_can_be_told(Site site)
+    public async Task Cache_control_can_be_configured(Site site)
     {
         Site reported = site.With("--cache-control", "*.css=public, max-age=60", "--cache-control", "/assets/*=no-store");
         (await reported.GetAsync("/assets/index-BkX3f9aQ.css")).Is(200).Has("Cache-Control", "public, max-age=60");
@@ -100,7 +100,7 @@ public class FieldOptionTests
 
     [Theory]
     [Behaviour("RFC 9110 8.3.2", Group, "--charset NAME: what texts say of themselves.")]
-    public async Task A_charset_can_be_told(Site site)
+    public async Task A_charset_can_be_configured(Site site)
     {
         Site reported = site.With("--charset", "iso-8859-1");
         (await reported.GetAsync("/text.txt")).Is(200).Has("Content-Type", "text/plain; charset=iso-8859-1");
@@ -109,6 +109,6 @@ public class FieldOptionTests
 
     [Theory]
     [Behaviour("RFC 9110 8.3", Group, "--mime EXT=TYPE: a type that is not in the table.")]
-    public async Task A_type_can_be_told(Site site) =>
+    public async Task A_type_can_be_configured(Site site) =>
         (await site.With("--mime", "zzz=application/x-zzz").GetAsync("/types/file.zzz")).Is(200).Has("Content-Type", "application/x-zzz");
 }

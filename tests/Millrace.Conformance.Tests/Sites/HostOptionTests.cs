@@ -2,7 +2,7 @@ using Millrace.Conformance.Tests.Kit;
 
 namespace Millrace.Conformance.Tests.Sites;
 
-/// <summary>--host NAME=ROOT: several sites behind one address.</summary>
+/// <summary>--host NAME=ROOT: several sites after one address.</summary>
 public class HostOptionTests
 {
     private const int Group = 29;

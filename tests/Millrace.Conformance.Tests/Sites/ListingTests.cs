@@ -62,7 +62,7 @@ public partial class ListingTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 12.5.1", Group, "--listing: Accept: application/json gives a JSON array, and the answer varies by Accept.")]
+    [Behaviour("RFC 9110 12.5.1", Group, "--listing: Accept: application/json gives a JSON array, and the response varies by Accept.")]
     public async Task A_listing_can_be_json(Site site)
     {
         Response response = (await Listed(site).GetAsync("/names/", "Accept: application/json")).Is(200);

@@ -8,8 +8,8 @@ public class RuleTests
     private const int Group = 29;
 
     [Theory]
-    [Behaviour("RFC 9110 15.4", Group, "--redirect 'FROM TO STATUS': the status and the place that were told.")]
-    public Task A_redirect_is_as_told(Site site) => Expect.EachAsync(["301", "302", "303", "307", "308"], async status =>
+    [Behaviour("RFC 9110 15.4", Group, "--redirect 'FROM TO STATUS': the status and the place that were configured.")]
+    public Task A_redirect_is_as_configured(Site site) => Expect.EachAsync(["301", "302", "303", "307", "308"], async status =>
         (await site.With(
             "--redirect", "/r301 /one.txt 301", "--redirect", "/r302 /one.txt 302", "--redirect", "/r303 /one.txt 303",
             "--redirect", "/r307 https://elsewhere.example/x 307", "--redirect", "/r308 /one.txt 308").GetAsync($"/r{status}"))
@@ -80,7 +80,7 @@ public class RuleTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, Group,
-        "_headers: its fields are in the answers that match, its Cache-Control in place of the default.")]
+        "_headers: its fields are in the responses that match, its Cache-Control in place of the default.")]
     public async Task The_headers_file_adds_fields(Site site)
     {
         Site reported = Reported(site);
@@ -92,7 +92,7 @@ public class RuleTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, Group,
-        "_redirects: moved, with splat and placeholder, behind files unless forced, and as a rewrite.")]
+        "_redirects: moved, with splat and placeholder, after files unless forced, and as a rewrite.")]
     public async Task The_redirects_file_redirects(Site site)
     {
         Site reported = Reported(site);

@@ -5,7 +5,7 @@ namespace Millrace.Fuzz.Tests.Kit;
 /// <summary>Where a copy lies between its guards.</summary>
 internal enum Placement
 {
-    /// <summary>The byte behind it faults.</summary>
+    /// <summary>The byte after it faults.</summary>
     AtEnd,
 
     /// <summary>The byte in front of it faults.</summary>

@@ -7,7 +7,7 @@ namespace Millrace.Fuzz.Tests.Targets;
 /// <summary>Dates (RFC 9110 section 5.6.7), asked in several years for the sake of the two-digit ones.</summary>
 internal sealed class DateTarget : FuzzTarget
 {
-    private const long BehindTheLastYear = 253_402_300_800;
+    private const long AfterTheLastYear = 253_402_300_800;
 
     private static readonly long[] Nows =
         [.. new[] { 1970, 1999, 2026, 2099 }.Select(year => (long)(new DateTime(year, 7, 1) - DateTime.UnixEpoch).TotalSeconds)];
@@ -26,7 +26,7 @@ internal sealed class DateTarget : FuzzTarget
 
     public override byte[] Generate(Random random)
     {
-        DateTime time = DateTime.UnixEpoch.AddSeconds(random.NextInt64(-62_135_596_800, BehindTheLastYear));
+        DateTime time = DateTime.UnixEpoch.AddSeconds(random.NextInt64(-62_135_596_800, AfterTheLastYear));
         string day = $"{time:dd}";
         string text = random.Next(3) switch
         {
@@ -62,7 +62,7 @@ internal sealed class DateTarget : FuzzTarget
         bool isWritten = HttpDate.TryWrite(time, written);
 
         // A leap second at the end of the year 9999 is beyond what has a form.
-        Require(isWritten || time == BehindTheLastYear, $"{time} is read and not written");
+        Require(isWritten || time == AfterTheLastYear, $"{time} is read and not written");
         bool isSame = !isWritten || (HttpDate.TryParse(written, now, out long again) && again == time);
         Require(isSame, $"{time} is written as {Latin1.Text(written)}");
     }

@@ -3,7 +3,7 @@ using Millrace.Http;
 
 namespace Millrace.Fuzz.Tests.Targets;
 
-/// <summary>HTTP/2 frames one behind the other, each judged before and after its payload has come; and the preface.</summary>
+/// <summary>HTTP/2 frames one after the other, each checked before and after its payload has come; and the preface.</summary>
 internal sealed class FrameTarget : FuzzTarget
 {
     private readonly GuardedMemory _payload = new(4096);
@@ -60,7 +60,7 @@ internal sealed class FrameTarget : FuzzTarget
         Agree($"{expected}", $"{ConnectionPreface.Match(input)}", "preface");
     }
 
-    /// <summary>A header written anew is the same, but for the reserved bit.</summary>
+    /// <summary>A header written again is the same, but for the reserved bit.</summary>
     private void CheckRoundTrip(FrameHeader header, byte[] bytes)
     {
         Span<byte> again = _header.Take(FrameHeader.Size);

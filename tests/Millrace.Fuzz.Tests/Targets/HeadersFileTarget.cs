@@ -6,7 +6,7 @@ using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Fuzz.Tests.Targets;
 
-/// <summary>The site's <c>_headers</c>: what is understood, what is not, and that no field it makes can break an answer.</summary>
+/// <summary>The site's <c>_headers</c>: what is understood, what is not, and that no field it makes can break a response.</summary>
 internal sealed class HeadersFileTarget : FuzzTarget
 {
     private static readonly SiteOptions Options = new() { Root = "/" };

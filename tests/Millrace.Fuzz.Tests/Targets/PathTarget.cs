@@ -50,7 +50,7 @@ internal sealed class PathTarget : FuzzTarget
         return $"{result} {Math.Min(segments.Length, 4)} {path.Overlaps(raw)}";
     }
 
-    /// <summary>A path percent-encoded anew is the same path: decoding happens once.</summary>
+    /// <summary>A path percent-encoded again is the same path: decoding happens once.</summary>
     private void CheckRoundTrip(string decoded, PathResult result)
     {
         byte[] encoded = Latin1.Bytes(string.Concat(decoded.Select(letter => letter == '/' ? "/" : $"%{(int)letter:X2}")));

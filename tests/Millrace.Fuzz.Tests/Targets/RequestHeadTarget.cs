@@ -96,7 +96,7 @@ internal sealed class RequestHeadTarget : FuzzTarget
         Require(waiting == whole || isLate, $"waiting: {waiting} is not {whole}");
     }
 
-    /// <summary>A head written anew from what was understood means the same.</summary>
+    /// <summary>A head written again from what was understood means the same.</summary>
     private void CheckRoundTrip(ReadOnlySpan<byte> input, string description)
     {
         RequestHeadParser.Parse(input, _head, HeadLimits.Default);

@@ -9,7 +9,7 @@ namespace Millrace.Fuzz.Tests.Targets;
 
 /// <summary>
 /// A site's redirects, applied: the first line is what is asked for, <c>/path?query</c> decoded, the others are the file. Whoever is
-/// asked, no answer leads to a host that no rule names, ends its line, or names a file by dots.
+/// asked, no response leads to a host that no rule names, ends its line, or names a file by dots.
 /// </summary>
 internal sealed partial class RouteTarget : FuzzTarget
 {
@@ -62,14 +62,14 @@ internal sealed partial class RouteTarget : FuzzTarget
                 ReadOnlySpan<byte> query = question < 0 ? default : asked[(question + 1)..];
                 RuleMatch match = rules.Match(path, query, phase, _scratch.Take(scratchBytes), out RuleTarget target);
                 outcome += $"{match} ";
-                Judge(match, target, Encoding.UTF8.GetString(input));
+                Check(match, target, Encoding.UTF8.GetString(input));
             }
         }
 
         return outcome;
     }
 
-    private static void Judge(RuleMatch match, RuleTarget target, string file)
+    private static void Check(RuleMatch match, RuleTarget target, string file)
     {
         string path = Latin1.Text(target.Path);
         Require(match != RuleMatch.Rewrite || path == "" || path[0] == '/', $"a rewrite to '{path}'");

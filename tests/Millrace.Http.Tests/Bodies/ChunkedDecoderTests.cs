@@ -62,7 +62,7 @@ public class ChunkedDecoderTests
         => Assert.Equal(refusal, Decode(text, text.Length).Refusal);
 
     [Fact]
-    public void Bytes_behind_the_body_are_not_consumed()
+    public void Bytes_after_the_body_are_not_consumed()
         => Assert.Equal(("x", 11), Decode("1\r\nx\r\n0\r\n\r\nGET / HTTP/1.1\r\n", 100).Body);
 
     [Fact]

@@ -25,7 +25,7 @@ public class FramePayloadTests
     {
         byte[] bytes = Latin1.Bytes(payload);
         FrameHeader header = Header(FrameType.Data, bytes, FrameFlags.Padded, streamId: 1);
-        Assert.False(FramePayload.TryData(header, bytes, out _, out Http2Fault fault));
+        Assert.False(FramePayload.TryUnpad(header, bytes, out _, out Http2Fault fault));
         Assert.Equal(Protocol, fault);
     }
 
@@ -41,7 +41,7 @@ public class FramePayloadTests
     {
         byte[] bytes = Latin1.Bytes(payload);
         FrameHeader header = Header(FrameType.Headers, bytes, flags, streamId: 1);
-        Assert.True(FramePayload.TryHeaders(header, bytes, out ReadOnlySpan<byte> read, out Http2Fault fault));
+        Assert.True(FramePayload.TryUnpad(header, bytes, out ReadOnlySpan<byte> read, out Http2Fault fault));
         Assert.True(fault.IsNone);
         Assert.Equal(fragment, Latin1.Text(read));
     }
@@ -54,7 +54,7 @@ public class FramePayloadTests
     internal void Padding_longer_than_the_field_block_is_refused(string payload, FrameFlags flags)
     {
         byte[] bytes = Latin1.Bytes(payload);
-        Assert.False(FramePayload.TryHeaders(Header(FrameType.Headers, bytes, flags, streamId: 1), bytes, out _, out Http2Fault fault));
+        Assert.False(FramePayload.TryUnpad(Header(FrameType.Headers, bytes, flags, streamId: 1), bytes, out _, out Http2Fault fault));
         Assert.Equal(Protocol, fault);
     }
 
@@ -108,7 +108,7 @@ public class FramePayloadTests
     private static string Data(string payload, FrameFlags flags)
     {
         byte[] bytes = Latin1.Bytes(payload);
-        Assert.True(FramePayload.TryData(Header(FrameType.Data, bytes, flags, streamId: 1), bytes, out var data, out Http2Fault fault));
+        Assert.True(FramePayload.TryUnpad(Header(FrameType.Data, bytes, flags, streamId: 1), bytes, out var data, out Http2Fault fault));
         Assert.True(fault.IsNone);
         return Latin1.Text(data);
     }

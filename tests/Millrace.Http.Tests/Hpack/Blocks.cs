@@ -16,7 +16,6 @@ internal static class Blocks
     public static HpackResult ResultOf(HpackDecoder decoder, string hex)
     {
         byte[] block = Bytes(hex);
-        var dropped = default(DroppedFields);
-        return decoder.Decode(block, new byte[decoder.ScratchBytes(block.Length)], ref dropped);
+        return decoder.Decode(block, new byte[HpackDecoder.ScratchBytes(block.Length)], sink: null);
     }
 }

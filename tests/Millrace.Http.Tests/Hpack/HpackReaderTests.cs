@@ -4,7 +4,7 @@ namespace Millrace.Http.Tests;
 public class HpackReaderTests
 {
     [Fact]
-    public void A_text_that_was_kept_stays_whatever_is_decoded_behind_it()
+    public void A_text_that_was_kept_stays_whatever_is_decoded_after_it()
     {
         // "www.example.com" in Huffman code (RFC 7541, appendix C.4.1), twice.
         byte[] block = Convert.FromHexString("8CF1E3C2E5F23A6BA0AB90F4FF8CF1E3C2E5F23A6BA0AB90F4FF");

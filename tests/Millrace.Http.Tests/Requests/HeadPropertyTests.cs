@@ -30,7 +30,9 @@ public class HeadPropertyTests
             complete += result.IsComplete ? 1 : 0;
         }
 
-        Assert.Equal(Enum.GetValues<HeadRefusal>(), seen.Order());
+        Assert.Equal(
+            Enum.GetValues<HeadRefusal>().Where(static refusal => refusal is < HeadRefusal.UnknownPseudoField or > HeadRefusal.BadAuthority),
+            seen.Order());
         Assert.True(complete > 5_000, $"only {complete} heads were complete");
     }
 
@@ -78,7 +80,7 @@ public class HeadPropertyTests
     });
 
     [Fact]
-    public void Bytes_behind_a_head_do_not_change_it() => Cases.Run(3_000, random =>
+    public void Bytes_after_a_head_do_not_change_it() => Cases.Run(3_000, random =>
     {
         byte[] bytes = HeadGenerator.Valid(random);
         var head = new RequestHead();

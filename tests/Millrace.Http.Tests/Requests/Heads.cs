@@ -18,7 +18,7 @@ internal static class Heads
 
     public static void IsRefused(HeadRefusal refusal, string text) => Assert.Equal(HeadResult.Refused(refusal), Parse(text));
 
-    /// <summary>The shortest valid head with these field lines, each ended by CRLF, behind Host.</summary>
+    /// <summary>The shortest valid head with these field lines, each ended by CRLF, after Host.</summary>
     public static string WithFields(string lines) => $"GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n";
 
     public static void FieldsAreRefused(HeadRefusal refusal, string lines) => IsRefused(refusal, WithFields(lines));

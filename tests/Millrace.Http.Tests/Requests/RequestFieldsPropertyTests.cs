@@ -2,6 +2,15 @@ namespace Millrace.Http.Tests;
 
 public class RequestFieldsPropertyTests
 {
+    /// <summary>The results for the fields of an HTTP/2 request.</summary>
+    private static readonly HeadRefusal[] OfFields =
+    [
+        .. Enum.GetValues<HeadRefusal>().Where(static refusal => refusal is >= HeadRefusal.UnknownPseudoField and <= HeadRefusal.BadAuthority),
+        HeadRefusal.None, HeadRefusal.BadMethod, HeadRefusal.BadFieldName, HeadRefusal.BadFieldValue, HeadRefusal.MissingHost,
+        HeadRefusal.RepeatedHost, HeadRefusal.BadHost, HeadRefusal.BadContentLength, HeadRefusal.RepeatedContentLength,
+        HeadRefusal.RequestLineTooLong, HeadRefusal.HeadTooLarge, HeadRefusal.TooManyFields, HeadRefusal.MethodTooLong,
+    ];
+
     [Fact]
     public void Fields_become_what_the_reference_makes_of_them() => Cases.Run(8_000, random =>
     {
@@ -28,7 +37,7 @@ public class RequestFieldsPropertyTests
             whole += isRefused ? 0 : 1;
         }
 
-        Assert.Equal(Enum.GetNames<FieldsRefusal>().Order(StringComparer.Ordinal), seen.Order(StringComparer.Ordinal));
+        Assert.Equal(OfFields.Select(static refusal => $"{refusal}").Order(StringComparer.Ordinal), seen.Order(StringComparer.Ordinal));
         Assert.True(whole > 2_000, $"only {whole} requests were well-formed");
     }
 

@@ -167,7 +167,7 @@ public class RequestLineTests
         Assert.Equal(lines, RequestHeadParser.CountEmptyLines(Encoding.Latin1.GetBytes(text)));
 
     [Fact]
-    public void Ranges_of_a_head_behind_empty_lines_are_right()
+    public void Ranges_of_a_head_after_empty_lines_are_right()
     {
         (RequestHead head, byte[] bytes) = Heads.Complete("\r\n\r\nGET /a?b HTTP/1.1\r\nHost: h\r\n\r\n");
         Assert.Equal("/a", head.Target.Path.Text(bytes));

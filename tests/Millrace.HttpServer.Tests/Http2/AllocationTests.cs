@@ -27,7 +27,7 @@ public class AllocationTests : SiteFixture
     [Theory]
     [InlineData("at once", 10_000, "referer: z")]
     [InlineData("by several", 300_000, "x-forwarded-for: z")]
-    public async Task An_observer_that_is_told_of_them_changes_nothing_about_that(string way, int size, string field)
+    public async Task An_observer_of_them_changes_nothing_about_that(string way, int size, string field)
     {
         var observer = new CountingObserver();
         await AssertNothingIsAllocatedAsync(way, size, field, observer);
@@ -38,7 +38,7 @@ public class AllocationTests : SiteFixture
     {
         Folder.AddSized(size);
         Folder.Add(SiteFolder.Target(size) + ".gz", SiteFolder.Bytes(size / 2));
-        RunningSite site = await StartAsync(observe: observer is null ? null : _ => observer);
+        RunningSite site = await StartAsync(observe: observer is null ? null : _ => observer.OnFinished);
         Http2Wire client = await Http2Wire.OpenAsync(site, true, 0, (SettingId.InitialWindowSize, 1u << 30));
         await client.SendAsync(Frame.WindowUpdate(0, 1u << 30));
         byte[] block = [.. Block.Get(SiteFolder.Target(size), field), .. Block.Of(("user-agent", way))];

@@ -23,7 +23,7 @@ public class EndTests : Http2Test
         Frame notice = await client.ReadUntilAsync(FrameType.GoAway);
         Assert.Equal((int.MaxValue, Http2Error.NoError), (notice.Number, notice.Error));
 
-        // Sent before the notice was read, and behind an answer to no question of the server's.
+        // Sent before the notice was read, and after a response to no question of the server's.
         await client.SendAsync(Frame.Ping(new byte[8], FrameFlags.Ack), Frame.Headers(3, Block.Get(Small)));
         Frame ping = await client.ReadUntilAsync(FrameType.Ping);
         await client.SendAsync(Frame.Ping(ping.Payload, FrameFlags.Ack));
@@ -44,7 +44,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
-    public async Task A_client_that_does_not_answer_the_notice_is_waited_for_briefly()
+    public async Task A_client_that_does_not_response_the_notice_is_waited_for_briefly()
     {
         Http2Wire client = await OpenAsync();
         (await client.GetAsync(1, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
@@ -172,7 +172,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
-    public async Task Taking_answers_to_PINGs_is_no_progress()
+    public async Task Taking_responses_to_PINGs_is_no_progress()
     {
         Http2Wire client = await OpenStallingAsync(1 << 20);
         await client.SendAsync(Frame.Headers(1, Block.Get(Large)));
@@ -190,7 +190,7 @@ public class EndTests : Http2Test
         Assert.InRange(pings, 20, new Http2Limits().OverheadFramesMax - 1);
     }
 
-    /// <summary>It is opened when its data has come, which waits behind more than a client of this speed takes in that time.</summary>
+    /// <summary>It is opened when its data has come, which waits after more than a client of this speed takes in that time.</summary>
     [Fact]
     public async Task A_streams_window_may_stay_closed_while_its_data_is_on_its_way()
     {
@@ -247,7 +247,7 @@ public class EndTests : Http2Test
     private Task<Http2Wire> OpenStallingAsync(uint window) => OpenWatchedAsync(
         TimeSpan.FromSeconds(1), opensWindows: false, window, receiveBufferBytes: 0);
 
-    /// <summary>A client whose answers wait in the output.</summary>
+    /// <summary>A client whose responses wait in the output.</summary>
     private Task<Http2Wire> OpenSlowAsync(bool opensWindows, uint window) =>
         OpenWatchedAsync(TimeSpan.FromSeconds(1), opensWindows, window, receiveBufferBytes: 4096);
 

@@ -1,18 +1,17 @@
 using Millrace.Http;
-using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Tests.Http2.Kit;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Http2;
 
-/// <summary>What observers are told of requests over HTTP/2.</summary>
+/// <summary>What observers get to know of requests over HTTP/2.</summary>
 public class ExchangeTests : SiteFixture
 {
     private readonly RecordingObserver _observer = new();
 
     [Fact]
-    public async Task A_request_is_told_with_what_it_said_and_what_it_got()
+    public async Task A_request_is_reported_with_what_it_said_and_what_it_got()
     {
         Folder.AddSized(1000);
         Http2Wire client = await OpenAsync();
@@ -21,7 +20,7 @@ public class ExchangeTests : SiteFixture
 
         SeenExchange seen = await _observer.NextAsync();
         Assert.Equal(("GET /f1000.bin?a", "r", "u", "1.2.3.4"), (seen.Line, seen.Referer, seen.UserAgent, seen.ForwardedFor));
-        Assert.Equal((ExchangeProtocol.Http2, 200, 1000, true), (seen.Protocol, seen.Status, seen.BodyBytes, seen.IsWhole));
+        Assert.Equal((HttpVersion.Http2, 200, 1000, true), (seen.Protocol, seen.Status, seen.BodyBytes, seen.IsWhole));
         Assert.NotEqual("", seen.Host);
     }
 
@@ -32,7 +31,7 @@ public class ExchangeTests : SiteFixture
     [InlineData(100_000, "range: bytes=10-19", 206, "SingleRead")]
     [InlineData(100_000, "range: bytes=10-19,50000-50001", 206, "SingleRead")]
     [InlineData(1000, "if-none-match: *", 304, "None")]
-    public async Task Bytes_and_their_source_are_those_of_the_answer(int size, string field, int status, string body)
+    public async Task Bytes_and_their_source_are_those_of_the_response(int size, string field, int status, string body)
     {
         Folder.AddSized(size);
         Http2Wire client = await OpenAsync();
@@ -46,7 +45,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task A_stream_that_its_client_takes_back_is_told_with_what_was_sent_of_it()
+    public async Task A_stream_that_its_client_takes_back_is_reported_with_what_was_sent_of_it()
     {
         Folder.AddSized(1_000_000);
         Http2Wire client = await OpenAsync(opensWindows: false);
@@ -65,7 +64,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task Streams_of_a_connection_that_breaks_are_told_as_cut()
+    public async Task Streams_of_a_connection_that_breaks_are_reported_as_cut()
     {
         Folder.AddSized(1_000_000);
         Http2Wire client = await OpenAsync(opensWindows: false);
@@ -85,5 +84,5 @@ public class ExchangeTests : SiteFixture
     }
 
     private async Task<Http2Wire> OpenAsync(bool opensWindows = true) =>
-        await Http2Wire.OpenAsync(await StartAsync(observe: _ => _observer), opensWindows);
+        await Http2Wire.OpenAsync(await StartAsync(observe: _ => _observer.OnFinished), opensWindows);
 }

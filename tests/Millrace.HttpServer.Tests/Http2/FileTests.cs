@@ -169,9 +169,9 @@ public class FileTests : SiteFixture
         (await client.GetAsync(103, Bystander)).AssertIsWhole(SiteFolder.Bytes(1000));
     }
 
-    /// <summary>So much of its body has come meanwhile that the answer ends its stream at once, which may be another's then.</summary>
+    /// <summary>So much of its body has come meanwhile that the response ends its stream at once, which may be another's then.</summary>
     [Fact]
-    public async Task A_413_behind_a_look_at_the_site_is_no_matter_of_the_next_request()
+    public async Task A_413_after_a_look_at_the_site_is_no_matter_of_the_next_request()
     {
         Http2Wire client = await OpenAsync(await StartAsync(
             static site => site with { Watch = WatchMode.Revalidate }, new HttpServerLimits { SkippedBodyBytesMax = 10 }));
@@ -191,7 +191,7 @@ public class FileTests : SiteFixture
     }
 
     [Fact]
-    public async Task Each_request_is_judged_by_its_own_credentials_and_none_waits_for_anothers()
+    public async Task Each_request_is_checked_by_its_own_credentials_and_none_waits_for_anothers()
     {
         // "right", as cheap as SHA-512 crypt allows.
         const string Hash =

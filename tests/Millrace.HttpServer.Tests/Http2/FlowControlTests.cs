@@ -11,7 +11,7 @@ public class FlowControlTests : Http2Test
     private const int DefaultWindow = 65_535;
 
     [Fact]
-    public async Task An_answer_fills_the_first_window_and_not_a_byte_more()
+    public async Task A_response_fills_the_first_window_and_not_a_byte_more()
     {
         Http2Wire client = await OpenAsync(opensWindows: false);
         await client.SendAsync(Frame.Headers(1, Block.Get(Large)));
@@ -108,7 +108,7 @@ public class FlowControlTests : Http2Test
     }
 
     [Fact]
-    public async Task Answers_without_a_body_pass_closed_windows()
+    public async Task Responses_without_a_body_pass_closed_windows()
     {
         Http2Wire client = await OpenAsync(opensWindows: false, settings: (SettingId.InitialWindowSize, 0u));
         Assert.Equal(304, (await client.GetAsync(1, Small, "if-none-match: *")).Status);
@@ -117,7 +117,7 @@ public class FlowControlTests : Http2Test
     }
 
     [Fact]
-    public async Task A_small_answer_waits_for_the_window_of_the_connection_too()
+    public async Task A_small_response_waits_for_the_window_of_the_connection_too()
     {
         Http2Wire client = await OpenAsync(opensWindows: false);
         await client.SendAsync(Frame.Headers(1, Block.Get(Large)));
@@ -152,7 +152,7 @@ public class FlowControlTests : Http2Test
     [Fact]
     public async Task A_client_that_sends_beyond_a_streams_window_gets_a_FLOW_CONTROL_ERROR()
     {
-        // The answer has no window, so the stream stays; its own is opened up to the 64 KB that are read of a body nobody wants, and no
+        // The response has no window, so the stream stays; its own is opened up to the 64 KB that are read of a body nobody wants, and no
         // further, while that of the connection is opened again and again.
         Http2Wire client = await OpenAsync(opensWindows: false, settings: (SettingId.InitialWindowSize, 0u));
         await client.SendAsync(Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders));
@@ -166,7 +166,7 @@ public class FlowControlTests : Http2Test
     [Fact]
     public async Task A_client_may_use_a_streams_window_to_the_byte()
     {
-        // With the fifth frame more has come than is read of a body nobody wants; the window was opened behind the third.
+        // With the fifth frame more has come than is read of a body nobody wants; the window was opened after the third.
         Http2Wire client = await OpenAsync(opensWindows: false, settings: (SettingId.InitialWindowSize, 0u));
         await client.SendAsync(Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders));
         byte[] frame = Frame.Data(1, new byte[16_384], FrameFlags.None);
@@ -180,7 +180,7 @@ public class FlowControlTests : Http2Test
     }
 
     [Fact]
-    public async Task A_hundred_answers_at_once_by_random_windows_have_their_own_bytes_each()
+    public async Task A_hundred_responses_at_once_by_random_windows_have_their_own_bytes_each()
     {
         Folder.AddSizes();
         RunningSite site = await StartAsync();
@@ -210,7 +210,7 @@ public class FlowControlTests : Http2Test
         }
     }
 
-    /// <summary>What a file holds is read first, which no answer to a PING waits for.</summary>
+    /// <summary>What a file holds is read first, which no response to a PING waits for.</summary>
     private static async Task SettleReadsAsync(Http2Wire client, Func<long> sent)
     {
         long before = -1;

@@ -228,7 +228,7 @@ public class FrameTypeTests : Http2Test
         AssertFailsAsync(Http2Error.ProtocolError, Frame.Headers(1, Block.Get(Small), FrameFlags.EndStream), Frame.Continuation(0, []));
 
     [Fact]
-    public Task CONTINUATION_behind_a_whole_block_is_a_PROTOCOL_ERROR() =>
+    public Task CONTINUATION_after_a_whole_block_is_a_PROTOCOL_ERROR() =>
         AssertFailsAsync(Http2Error.ProtocolError, Frame.Headers(1, Block.Get(Large)), Frame.Continuation(1, []));
 
     // RFC 9218, section 7.1: PRIORITY_UPDATE

@@ -69,7 +69,7 @@ public class PrefaceTests : Http2Test
     }
 
     [Fact]
-    public async Task Behind_a_request_of_HTTP_1_there_is_no_preface()
+    public async Task After_a_request_of_HTTP_1_there_is_no_preface()
     {
         Folder.AddSized(1000);
         Wire wire = await (await StartAsync()).ConnectAsync();

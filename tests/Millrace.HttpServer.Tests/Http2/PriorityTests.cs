@@ -14,7 +14,7 @@ public class PriorityTests : Http2Test
     private const int QueuedBytes = 50_000;
 
     [Fact]
-    public async Task The_most_urgent_answer_goes_first()
+    public async Task The_most_urgent_response_goes_first()
     {
         Http2Wire client = await QueueAsync("u=5", "u=1", "u=7", "u=0", "u=3");
 
@@ -22,7 +22,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task Answers_of_one_urgency_go_one_after_the_other_as_they_were_asked_for()
+    public async Task Responses_of_one_urgency_go_one_after_the_other_as_they_were_asked_for()
     {
         Http2Wire client = await QueueAsync("", "u=3", "i=?0", "");
         await OrderAsync(client, 4);
@@ -31,7 +31,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task An_answer_keeps_its_place_when_others_are_given_up()
+    public async Task A_response_keeps_its_place_when_others_are_given_up()
     {
         Http2Wire client = await QueueAsync("", "", "", "", "i");
         await client.SendAsync(Frame.Reset(3), Frame.Reset(11), Frame.WindowUpdate(0, 16 * BigBytes));
@@ -44,7 +44,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task PRIORITY_UPDATE_has_whole_answers_share_and_others_go_whole()
+    public async Task PRIORITY_UPDATE_has_whole_responses_share_and_others_go_whole()
     {
         Http2Wire client = await QueueAsync("", "i", "");
         await client.SendAsync(Frame.PriorityUpdate(3, "i"), Frame.PriorityUpdate(5, "u=3"), Frame.PriorityUpdate(7, "u=3, i"));
@@ -55,7 +55,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task Incremental_answers_of_one_urgency_share()
+    public async Task Incremental_responses_of_one_urgency_share()
     {
         Http2Wire client = await QueueAsync("i", "i", "i");
         await OrderAsync(client, 3);
@@ -64,7 +64,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task Whole_and_incremental_answers_of_one_urgency_take_turns()
+    public async Task Whole_and_incremental_responses_of_one_urgency_take_turns()
     {
         Http2Wire client = await QueueAsync("", "i", "i");
         await OrderAsync(client, 3);
@@ -73,7 +73,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task PRIORITY_UPDATE_moves_an_answer()
+    public async Task PRIORITY_UPDATE_moves_a_response()
     {
         Http2Wire client = await QueueAsync("u=2", "u=2", "u=2");
         await client.SendAsync(Frame.PriorityUpdate(7, "u=0"), Frame.PriorityUpdate(3, "u=6"));
@@ -100,7 +100,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task A_large_answer_does_not_keep_small_ones_of_its_urgency_waiting()
+    public async Task A_large_response_does_not_keep_small_ones_of_its_urgency_waiting()
     {
         Folder.AddSized(4 * BigBytes);
         Http2Wire client = await OpenAsync(opensWindows: false, settings: (SettingId.InitialWindowSize, 16u * BigBytes));
@@ -114,7 +114,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task A_large_answer_does_not_keep_a_PING_waiting()
+    public async Task A_large_response_does_not_keep_a_PING_waiting()
     {
         Folder.AddSized(16 * BigBytes);
         Http2Wire client = await OpenAsync(settings: (SettingId.InitialWindowSize, 64u * BigBytes));
@@ -126,7 +126,7 @@ public class PriorityTests : Http2Test
     }
 
     [Fact]
-    public async Task An_answer_whose_own_window_is_closed_keeps_nobody_waiting()
+    public async Task A_response_whose_own_window_is_closed_keeps_nobody_waiting()
     {
         Http2Wire client = await OpenAsync(opensWindows: false, settings: (SettingId.InitialWindowSize, 0u));
         await client.SendAsync(
@@ -171,7 +171,7 @@ public class PriorityTests : Http2Test
         Assert.Empty(client.DataOrder);
     }
 
-    /// <summary>Lets all go, and gives the order in which the answers begin: which is the first, and so on.</summary>
+    /// <summary>Lets all go, and gives the order in which the responses begin: which is the first, and so on.</summary>
     private static async Task<int[]> OrderAsync(Http2Wire client, int count)
     {
         await client.SendAsync(Frame.WindowUpdate(0, 16 * BigBytes));

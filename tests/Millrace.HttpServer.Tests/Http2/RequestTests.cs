@@ -76,7 +76,7 @@ public class RequestTests : Http2Test
     [InlineData("u@a", 400)]
     [InlineData("", 200)]
     [InlineData(":80", 200)]
-    public async Task An_authority_is_judged_as_a_Host_is_and_the_connection_goes_on(string authority, int status)
+    public async Task An_authority_is_checked_as_a_Host_is_and_the_connection_goes_on(string authority, int status)
     {
         Http2Wire client = await OpenAsync();
         await client.SendAsync(Frame.Headers(1, BlockOf($":method=GET|:scheme=http|:authority={authority}|:path=/f1000.bin")));
@@ -182,7 +182,7 @@ public class RequestTests : Http2Test
     }
 
     [Fact]
-    public async Task Answers_without_a_body_end_with_their_fields()
+    public async Task Responses_without_a_body_end_with_their_fields()
     {
         Http2Wire client = await OpenAsync();
         await client.SendAsync(Frame.Headers(1, Block.Request("OPTIONS", "*")), Frame.Headers(3, Block.Get(Small, "if-none-match: *")));
@@ -194,7 +194,7 @@ public class RequestTests : Http2Test
     }
 
     [Fact]
-    public async Task Fields_of_answers_are_in_lower_case_and_none_is_of_HTTP_1()
+    public async Task Fields_of_responses_are_in_lower_case_and_none_is_of_HTTP_1()
     {
         Http2Wire client = await OpenAsync();
         await client.GetAsync(1, Small);
@@ -239,7 +239,7 @@ public class RequestTests : Http2Test
     }
 
     [Fact]
-    public async Task A_body_that_grows_too_large_is_given_up_behind_the_answer()
+    public async Task A_body_that_grows_too_large_is_given_up_after_the_response()
     {
         Http2Wire client = await OpenAsync();
         await client.SendAsync(Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders));
@@ -255,9 +255,9 @@ public class RequestTests : Http2Test
     }
 
     [Fact]
-    public async Task A_request_that_was_given_up_is_not_judged_by_what_still_comes()
+    public async Task A_request_that_was_given_up_is_not_checked_by_what_still_comes()
     {
-        // The window of the answer is shut, so that it is on its way when its request's body is not waited for any more.
+        // The window of the response is shut, so that it is on its way when its request's body is not waited for any more.
         Http2Wire client = await OpenAsync(new HttpServerLimits { ReceiveStall = TimeSpan.FromSeconds(1) }, opensWindows: false);
         await client.SendAsync(Frame.Headers(1, Block.Get(Large, "content-length: 10"), FrameFlags.EndHeaders));
         await Task.Delay(TimeSpan.FromSeconds(4), TestContext.Current.CancellationToken);

@@ -16,7 +16,7 @@ public class StreamHistoryTests
     }
 
     [Fact]
-    public void What_was_opened_passed_over_and_reset_is_told_apart()
+    public void What_was_opened_passed_over_and_reset_is_distinguished()
     {
         foreach (int id in (int[])[1, 3, 9])
         {

@@ -31,15 +31,15 @@ public class StreamStateTests : Http2Test
     public Task A_stream_of_ours_is_idle_for_ever() => AssertFailsAsync(Http2Error.ProtocolError, Frame.WindowUpdate(2, 1));
 
     [Fact]
-    public Task DATA_behind_the_end_of_a_request_is_STREAM_CLOSED() =>
+    public Task DATA_after_the_end_of_a_request_is_STREAM_CLOSED() =>
         AssertResetsAsync(1, Http2Error.StreamClosed, Frame.Headers(1, Block.Get(Large)), Frame.Data(1, [1]));
 
     [Fact]
-    public Task HEADERS_behind_the_end_of_a_request_are_STREAM_CLOSED() =>
+    public Task HEADERS_after_the_end_of_a_request_are_STREAM_CLOSED() =>
         AssertResetsAsync(1, Http2Error.StreamClosed, Frame.Headers(1, Block.Get(Large)), Frame.Headers(1, Block.Get(Large)));
 
     [Fact]
-    public async Task Behind_the_end_of_a_request_windows_and_priorities_are_taken()
+    public async Task After_the_end_of_a_request_windows_and_priorities_are_taken()
     {
         Http2Wire client = await OpenAsync(opensWindows: false);
         await client.SendAsync(
@@ -49,7 +49,7 @@ public class StreamStateTests : Http2Test
     }
 
     [Fact]
-    public async Task RST_STREAM_ends_an_answer_and_no_other()
+    public async Task RST_STREAM_ends_a_response_and_no_other()
     {
         Http2Wire client = await OpenAsync(opensWindows: false);
         await client.SendAsync(Frame.Headers(1, Block.Get(Large)));
@@ -76,7 +76,7 @@ public class StreamStateTests : Http2Test
     }
 
     [Fact]
-    public async Task DATA_behind_RST_STREAM_is_STREAM_CLOSED()
+    public async Task DATA_after_RST_STREAM_is_STREAM_CLOSED()
     {
         Http2Wire client = await OpenAsync();
         await client.SendAsync(Frame.Headers(1, Block.Request("POST", "/none"), FrameFlags.EndHeaders), Frame.Reset(1), Frame.Data(1, [1]));
@@ -122,7 +122,7 @@ public class StreamStateTests : Http2Test
     [Theory]
     [InlineData(100, 100)]
     [InlineData(1, 400)]
-    public async Task However_many_streams_came_behind_it(int resets, int requests)
+    public async Task However_many_streams_came_after_it(int resets, int requests)
     {
         Http2Wire client = await OpenAsync();
         for (int i = 0; i < requests; i++)

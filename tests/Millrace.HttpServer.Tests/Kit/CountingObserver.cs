@@ -2,8 +2,8 @@ using Millrace.HttpServer.Exchanges;
 
 namespace Millrace.HttpServer.Tests.Kit;
 
-/// <summary>Is told, and keeps nothing of it.</summary>
-internal sealed class CountingObserver : IExchangeObserver
+/// <summary>Counts the exchanges, and keeps nothing of them.</summary>
+internal sealed class CountingObserver
 {
     private long _reported;
 

@@ -3,7 +3,7 @@ using System.Text;
 
 namespace Millrace.HttpServer.Tests.Kit;
 
-/// <summary>An answer as it came over the wire.</summary>
+/// <summary>A response as it came over the wire.</summary>
 internal sealed record Response(int Status, string StatusLine, IReadOnlyList<(string Name, string Value)> Fields, byte[] Body)
 {
     public string Text => Encoding.Latin1.GetString(Body);

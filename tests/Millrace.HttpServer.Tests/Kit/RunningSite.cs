@@ -9,7 +9,7 @@ using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Kit;
 
-/// <summary>A folder served in this process. Started and ended by <see cref="SiteFixture"/>, which looks for leaks behind it.</summary>
+/// <summary>A folder served in this process. Started and ended by <see cref="SiteFixture"/>, which looks for leaks after it.</summary>
 internal sealed class RunningSite
 {
     private readonly Site _site;
@@ -36,7 +36,7 @@ internal sealed class RunningSite
         SiteOptions options,
         HttpServerLimits limits,
         EngineOptions engine,
-        Func<Reactor, IExchangeObserver>? observe,
+        Func<Reactor, Action<HttpExchange>>? observe,
         Func<Connection, bool>? carriesHttps = null)
     {
         var log = new ServerLog();

@@ -3,10 +3,11 @@ using System.Text;
 using System.Threading.Channels;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using HttpVersion = Millrace.Http.HttpVersion;
 
 namespace Millrace.HttpServer.Tests.Kit;
 
-/// <summary>What an observer was told of one exchange.</summary>
+/// <summary>What an observer saw of one exchange.</summary>
 internal sealed record SeenExchange(
     string Line,
     string Malformed,
@@ -15,7 +16,7 @@ internal sealed record SeenExchange(
     string UserAgent,
     string ForwardedFor,
     string Forwarded,
-    ExchangeProtocol Protocol,
+    HttpVersion Protocol,
     int Status,
     long BodyBytes,
     bool IsWhole,
@@ -46,8 +47,8 @@ internal sealed record SeenExchange(
     private static string Text(ReadOnlySpan<byte> bytes) => Encoding.Latin1.GetString(bytes);
 }
 
-/// <summary>Keeps all that it is told, for a test to read in that order.</summary>
-internal sealed class RecordingObserver : IExchangeObserver
+/// <summary>Keeps all exchanges, for a test to read in that order.</summary>
+internal sealed class RecordingObserver
 {
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
@@ -55,14 +56,14 @@ internal sealed class RecordingObserver : IExchangeObserver
 
     public void OnFinished(HttpExchange exchange) => Assert.True(_seen.Writer.TryWrite(SeenExchange.Of(exchange)));
 
-    /// <summary>The next one that is told.</summary>
+    /// <summary>The next exchange.</summary>
     public async Task<SeenExchange> NextAsync()
     {
         using var deadline = new CancellationTokenSource(Deadline);
         return await _seen.Reader.ReadAsync(deadline.Token);
     }
 
-    /// <summary>All that were told and not read.</summary>
+    /// <summary>All exchanges that were not read.</summary>
     public List<SeenExchange> TakeAll()
     {
         var all = new List<SeenExchange>();

@@ -6,7 +6,7 @@ using Millrace.StaticFiles;
 namespace Millrace.HttpServer.Tests.Kit;
 
 /// <summary>
-/// A test over a site that is served in this process. Whatever it started is stopped behind it, and nothing may be left: no
+/// A test over a site that is served in this process. Whatever it started is stopped after it, and nothing may be left: no
 /// connection slot, no block, no lease on a snapshot, no descriptor, no complaint of the engine. No test can forget to look.
 /// </summary>
 public abstract class SiteFixture : IAsyncLifetime
@@ -49,7 +49,7 @@ public abstract class SiteFixture : IAsyncLifetime
         Func<SiteOptions, SiteOptions>? site = null,
         HttpServerLimits? limits = null,
         EngineOptions? engine = null,
-        Func<Reactor, IExchangeObserver>? observe = null)
+        Func<Reactor, Action<HttpExchange>>? observe = null)
     {
         // What these tests change on disk is to be met, not to be read again first; and files of 100 KB are to be read for each request.
         var options = new SiteOptions { Root = Folder.Root, Watch = WatchMode.Off, CacheFileBytesMax = 64 * 1024 };

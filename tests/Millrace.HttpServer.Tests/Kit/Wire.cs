@@ -11,7 +11,7 @@ internal enum WireEnd
     Reset,
 }
 
-/// <summary>A client that writes and reads bytes, and knows as much of HTTP as it takes to find the end of an answer. Bounded by a deadline.</summary>
+/// <summary>A client that writes and reads bytes, and knows as much of HTTP as it takes to find the end of a response. Bounded by a deadline.</summary>
 internal sealed class Wire : IDisposable
 {
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
@@ -56,7 +56,7 @@ internal sealed class Wire : IDisposable
         }
     }
 
-    /// <summary>Sends until all is sent or the server refuses to take more. The answer must be readable either way.</summary>
+    /// <summary>Sends until all is sent or the server refuses to take more. The response must be readable either way.</summary>
     public async Task SendAsMuchAsWelcomeAsync(ReadOnlyMemory<byte> bytes)
     {
         try
@@ -85,8 +85,8 @@ internal sealed class Wire : IDisposable
         return await ReadResponseAsync();
     }
 
-    /// <summary>Reads one answer and not a byte more.</summary>
-    /// <param name="method">Of the request: the answer to HEAD has no body, whatever its fields say.</param>
+    /// <summary>Reads one response and not a byte more.</summary>
+    /// <param name="method">Of the request: the response to HEAD has no body, whatever its fields say.</param>
     public async Task<Response> ReadResponseAsync(string method = "GET")
     {
         Response response = await ReadHeadAsync();
@@ -94,7 +94,7 @@ internal sealed class Wire : IDisposable
         return hasBody ? response with { Body = await ReadBytesAsync(int.Parse(response.Field("Content-Length")!)) } : response;
     }
 
-    /// <summary>Reads one answer with a body and forgets it.</summary>
+    /// <summary>Reads one response with a body and forgets it.</summary>
     public async Task SkipResponseAsync()
     {
         Response head = await ReadHeadAsync();

@@ -2,7 +2,7 @@ using Millrace.Http;
 
 namespace Millrace.Models;
 
-/// <summary>Conditions written as strings, judged for a representation written as one; null is a field that is not there.</summary>
+/// <summary>Conditions written as strings, checked for a representation written as one; null is a field that is not there.</summary>
 internal sealed record Conditional
 {
     public const long Modified = 784111777;

@@ -9,7 +9,7 @@ internal static class FrameDescription
     /// <summary>A frame whose payload is <paramref name="payload"/>, or is still missing where that is shorter than announced.</summary>
     public static string Of(FrameHeader header, ReadOnlySpan<byte> payload, int lengthMax)
     {
-        Http2Fault fault = FrameRules.Judge(header, lengthMax);
+        Http2Fault fault = FrameRules.Check(header, lengthMax);
         return !fault.IsNone ? Text(fault)
             : payload.Length < header.Length ? "awaited"
             : OfPayload(header, payload);
@@ -21,9 +21,9 @@ internal static class FrameDescription
         switch (header.Type)
         {
             case FrameType.Data:
-                return FramePayload.TryData(header, payload, out var data, out fault) ? $"data {Latin1.Text(data)}" : Text(fault);
+                return FramePayload.TryUnpad(header, payload, out var data, out fault) ? $"data {Latin1.Text(data)}" : Text(fault);
             case FrameType.Headers:
-                return FramePayload.TryHeaders(header, payload, out data, out fault) ? $"headers {Latin1.Text(data)}" : Text(fault);
+                return FramePayload.TryUnpad(header, payload, out data, out fault) ? $"headers {Latin1.Text(data)}" : Text(fault);
             case FrameType.Continuation:
                 return $"more {Latin1.Text(payload)}";
             case FrameType.Priority:
@@ -31,7 +31,7 @@ internal static class FrameDescription
             case FrameType.RstStream:
                 return $"reset {BinaryPrimitives.ReadUInt32BigEndian(payload)}";
             case FrameType.Settings:
-                return FramePayload.TrySettings(header, payload, out SettingList list, out fault) ? $"settings{Text(list)}" : Text(fault);
+                return Text(new SettingList(payload));
             case FrameType.Ping:
                 return $"ping {Latin1.Text(payload)}";
             case FrameType.GoAway:
@@ -52,9 +52,14 @@ internal static class FrameDescription
 
     private static string Text(SettingList list)
     {
-        string text = "";
+        string text = "settings";
         foreach (Setting setting in list)
         {
+            if (!setting.Fault.IsNone)
+            {
+                return Text(setting.Fault);
+            }
+
             text += $" {(int)setting.Id}={setting.Value}";
         }
 

@@ -12,18 +12,17 @@ internal sealed class CollectedFields : IHpackSink
         HpackDecoder decoder, ReadOnlySpan<byte> block, Span<byte> scratch, long decodedBytesMax = long.MaxValue)
     {
         var fields = new CollectedFields();
-        HpackResult result = decoder.Decode(block, scratch, ref fields, decodedBytesMax);
+        HpackResult result = decoder.Decode(block, scratch, fields, decodedBytesMax);
         return $"{fields._text}{result}\n{decoder.Table.Count} {decoder.Table.Bytes}";
     }
 
     public static string Decode(HpackDecoder decoder, byte[] block, long decodedBytesMax = long.MaxValue)
-        => Decode(decoder, block, new byte[decoder.ScratchBytes(block.Length)], decodedBytesMax);
+        => Decode(decoder, block, new byte[HpackDecoder.ScratchBytes(block.Length)], decodedBytesMax);
 
-    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex)
+    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
     {
         string text = Latin1.Text(name);
         string expected = staticIndex == 0 ? text : Latin1.Text(StaticTable.Name(staticIndex));
-        _text.Append(text == expected ? text : $"{text} (as {expected})").Append($": {Latin1.Text(value)}");
-        _text.Append(sensitivity == FieldSensitivity.NeverIndexed ? " never\n" : "\n");
+        _text.Append(text == expected ? text : $"{text} (as {expected})").Append($": {Latin1.Text(value)}\n");
     }
 }

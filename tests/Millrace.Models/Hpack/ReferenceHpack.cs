@@ -76,25 +76,14 @@ internal sealed class ReferenceHpack
         [.. StaticTable.Split('\n').Select(line => line.Split('|')).Select(parts => (parts[0], parts[1]))];
 
     private readonly List<(string Name, string Value)> _table = [];
-    private readonly int _announced;
-    private int _limit = 4096;
     private int _sizeMax = 4096;
-    private bool _isUpdateDue;
     private byte[] _block = [];
     private int _at;
     private long _decodedBytes;
 
-    public ReferenceHpack(int announced = 4096) => _announced = announced;
-
     public int TableBytes => _table.Sum(SizeOf);
 
     public IReadOnlyList<(string Name, string Value)> Table => _table;
-
-    public void Acknowledge()
-    {
-        _limit = _announced;
-        _isUpdateDue |= _announced < _sizeMax;
-    }
 
     public string Decode(byte[] block, long decodedBytesMax = long.MaxValue)
     {
@@ -124,14 +113,8 @@ internal sealed class ReferenceHpack
         while (_at < _block.Length && _block[_at] >> 5 == 1)
         {
             int size = ReadInteger(5);
-            _sizeMax = size <= _limit ? size : throw new BlockException("BadSizeUpdate");
+            _sizeMax = size <= 4096 ? size : throw new BlockException("BadSizeUpdate");
             Evict(_sizeMax);
-            _isUpdateDue = false;
-        }
-
-        if (_isUpdateDue)
-        {
-            throw new BlockException("MissingSizeUpdate");
         }
     }
 
@@ -164,7 +147,7 @@ internal sealed class ReferenceHpack
             }
         }
 
-        return $"{field.Name}: {field.Value}{(!isInserted && bits[3] == '1' ? " never" : "")}";
+        return $"{field.Name}: {field.Value}";
     }
 
     private void Evict(int size)

@@ -10,13 +10,13 @@ internal static partial class ReferenceAccept
     /// <summary>How precisely a type is listed and with which weight; None and 0 where it is not.</summary>
     public static (MediaPrecision Precision, int Weight) Find(string accept, string type, string subtype)
         => Split(accept, ',')
-            .Select(element => Judge(Split(element, ';'), type, subtype))
+            .Select(element => Check(Split(element, ';'), type, subtype))
             .OfType<(MediaPrecision Precision, int Weight)>()
             .OrderByDescending(found => found.Precision)
             .ThenBy(found => found.Weight)
             .FirstOrDefault();
 
-    private static (MediaPrecision Precision, int Weight)? Judge(string[] parts, string type, string subtype)
+    private static (MediaPrecision Precision, int Weight)? Check(string[] parts, string type, string subtype)
     {
         string range = parts[0].ToLowerInvariant();
         MediaPrecision precision = range == "*/*" ? MediaPrecision.Any

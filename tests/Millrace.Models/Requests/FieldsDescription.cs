@@ -14,11 +14,11 @@ internal static class FieldsDescription
         foreach ((string name, string value) in list)
         {
             byte[] nameBytes = Latin1.Bytes(name);
-            fields.OnField(nameBytes, Latin1.Bytes(value), FieldSensitivity.Plain, (value.Length & 1) * StaticTable.Find(nameBytes));
+            fields.OnField(nameBytes, Latin1.Bytes(value), (value.Length & 1) * StaticTable.Find(nameBytes));
         }
 
-        FieldsRefusal refusal = fields.Conclude();
-        if (refusal != FieldsRefusal.None)
+        HeadRefusal refusal = fields.Conclude();
+        if (refusal != HeadRefusal.None)
         {
             return $"refused {refusal}";
         }

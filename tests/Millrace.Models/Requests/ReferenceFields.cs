@@ -52,32 +52,32 @@ internal sealed class ReferenceFields
     {
         if (name.StartsWith(':'))
         {
-            RefuseIf(_text.Length > 0, FieldsRefusal.MisplacedPseudoField);
-            RefuseIf(name is not (":method" or ":scheme" or ":authority" or ":path"), FieldsRefusal.UnknownPseudoField);
-            RefuseIf(_pseudo.ContainsKey(name), FieldsRefusal.RepeatedPseudoField);
+            RefuseIf(_text.Length > 0, HeadRefusal.MisplacedPseudoField);
+            RefuseIf(name is not (":method" or ":scheme" or ":authority" or ":path"), HeadRefusal.UnknownPseudoField);
+            RefuseIf(_pseudo.ContainsKey(name), HeadRefusal.RepeatedPseudoField);
             bool isTooLarge = _pseudo.Values.Sum(text => text.Length) + value.Length > _limits.HeadBytesMax;
             bool isLargeMethod = isTooLarge && name == ":method" && value.Length >= _limits.RequestLineBytesMax;
-            RefuseIf(isLargeMethod, FillsLine(value) ? FieldsRefusal.MethodTooLong : FieldsRefusal.BadMethod);
-            RefuseIf(isTooLarge, name == ":path" ? FieldsRefusal.PathTooLong : FieldsRefusal.HeadTooLarge);
+            RefuseIf(isLargeMethod, FillsLine(value) ? HeadRefusal.MethodTooLong : HeadRefusal.BadMethod);
+            RefuseIf(isTooLarge, name == ":path" ? HeadRefusal.RequestLineTooLong : HeadRefusal.HeadTooLarge);
             _pseudo[name] = value;
             return;
         }
 
-        RefuseIf(!Name.IsMatch(name), name.Any(char.IsAsciiLetterUpper) ? FieldsRefusal.UpperCaseName : FieldsRefusal.BadFieldName);
-        RefuseIf(!Value.IsMatch(value), FieldsRefusal.BadFieldValue);
+        RefuseIf(!Name.IsMatch(name), name.Any(char.IsAsciiLetterUpper) ? HeadRefusal.UpperCaseName : HeadRefusal.BadFieldName);
+        RefuseIf(!Value.IsMatch(value), HeadRefusal.BadFieldValue);
         bool isOfConnection = name is "connection" or "proxy-connection" or "keep-alive" or "transfer-encoding" or "upgrade";
         bool isOtherTe = name == "te" && !value.Equals("trailers", StringComparison.OrdinalIgnoreCase);
-        RefuseIf(isOfConnection || isOtherTe, FieldsRefusal.ConnectionField);
+        RefuseIf(isOfConnection || isOtherTe, HeadRefusal.ConnectionField);
         EndPseudo();
         if (name == "cookie")
         {
             _crumbs.Add(value);
-            RefuseIf(Cookie.Length > _limits.HeadBytesMax, FieldsRefusal.HeadTooLarge);
+            RefuseIf(Cookie.Length > _limits.HeadBytesMax, HeadRefusal.HeadTooLarge);
         }
         else if (name == "host" && _pseudo.TryGetValue(":authority", out string? authority))
         {
-            RefuseIf(_hasOtherHost, FieldsRefusal.BadHost);
-            RefuseIf(Bare(value) != Bare(authority), FieldsRefusal.OtherHost);
+            RefuseIf(_hasOtherHost, HeadRefusal.BadHost);
+            RefuseIf(Bare(value) != Bare(authority), HeadRefusal.OtherHost);
             _hasOtherHost = true;
         }
         else
@@ -94,9 +94,9 @@ internal sealed class ReferenceFields
             Write("cookie", Cookie);
         }
 
-        RefuseIf(_text.Length + 2 > _limits.HeadBytesMax, FieldsRefusal.HeadTooLarge);
+        RefuseIf(_text.Length + 2 > _limits.HeadBytesMax, HeadRefusal.HeadTooLarge);
         _text += "\r\n";
-        RefuseIf(_written.All(field => field.Name != "host"), FieldsRefusal.MissingAuthority);
+        RefuseIf(_written.All(field => field.Name != "host"), HeadRefusal.MissingHost);
     }
 
     private void EndPseudo()
@@ -111,21 +111,21 @@ internal sealed class ReferenceFields
         string? path = _pseudo.GetValueOrDefault(":path");
         string? authority = _pseudo.GetValueOrDefault(":authority");
         bool isConnect = method == "CONNECT";
-        RefuseIf(method is null, FieldsRefusal.MissingPseudoField);
-        RefuseIf(isConnect && (scheme is not null || path is not null), FieldsRefusal.ForbiddenPseudoField);
-        RefuseIf(isConnect ? authority is null : scheme is null || path is null, FieldsRefusal.MissingPseudoField);
-        RefuseIf(!string.IsNullOrEmpty(authority) && !IsHost(authority), FieldsRefusal.BadAuthority);
-        RefuseIf(!isConnect && !Scheme.IsMatch(scheme!), FieldsRefusal.BadScheme);
-        RefuseIf(!isConnect && scheme!.ToLowerInvariant() is not ("http" or "https"), FieldsRefusal.UnknownScheme);
-        RefuseIf(FillsLine(method!), FieldsRefusal.MethodTooLong);
-        RefuseIf(!Method.IsMatch(method!), FieldsRefusal.BadMethod);
-        RefuseIf(!isConnect && !Path.IsMatch(path!), FieldsRefusal.BadPath);
+        RefuseIf(method is null, HeadRefusal.MissingPseudoField);
+        RefuseIf(isConnect && (scheme is not null || path is not null), HeadRefusal.ForbiddenPseudoField);
+        RefuseIf(isConnect ? authority is null : scheme is null || path is null, HeadRefusal.MissingPseudoField);
+        RefuseIf(!string.IsNullOrEmpty(authority) && !IsHost(authority), HeadRefusal.BadAuthority);
+        RefuseIf(!isConnect && !Scheme.IsMatch(scheme!), HeadRefusal.BadScheme);
+        RefuseIf(!isConnect && scheme!.ToLowerInvariant() is not ("http" or "https"), HeadRefusal.UnknownScheme);
+        RefuseIf(FillsLine(method!), HeadRefusal.MethodTooLong);
+        RefuseIf(!Method.IsMatch(method!), HeadRefusal.BadMethod);
+        RefuseIf(!isConnect && !Path.IsMatch(path!), HeadRefusal.BadPath);
 
         string line = $"{method} {(isConnect ? authority : path)} HTTP/1.1\r\n";
-        RefuseIf(line.Length > _limits.RequestLineBytesMax, FieldsRefusal.PathTooLong);
-        RefuseIf(!isConnect && path![0] == '*' && (path.Length > 1 || method != "OPTIONS"), FieldsRefusal.BadPath);
+        RefuseIf(line.Length > _limits.RequestLineBytesMax, HeadRefusal.RequestLineTooLong);
+        RefuseIf(!isConnect && path![0] == '*' && (path.Length > 1 || method != "OPTIONS"), HeadRefusal.BadPath);
         bool hasPort = authority is not null && Regex.IsMatch(authority, @"\A[^:].*:[0-9]+\z");
-        RefuseIf(isConnect && !hasPort, FieldsRefusal.BadAuthority);
+        RefuseIf(isConnect && !hasPort, HeadRefusal.BadAuthority);
         _text = line;
         if (authority is not null)
         {
@@ -135,20 +135,21 @@ internal sealed class ReferenceFields
 
     private void Write(string name, string value)
     {
-        RefuseIf(_written.Count == _limits.FieldsMax, FieldsRefusal.TooManyFields);
+        RefuseIf(_written.Count == _limits.FieldsMax, HeadRefusal.TooManyFields);
         string line = $"{name}: {value}\r\n";
-        RefuseIf(_text.Length + line.Length > _limits.HeadBytesMax, FieldsRefusal.HeadTooLarge);
+        RefuseIf(_text.Length + line.Length > _limits.HeadBytesMax, HeadRefusal.HeadTooLarge);
         bool isRepeated = _written.Any(field => field.Name == name);
         if (name == "host")
         {
-            RefuseIf(isRepeated || (value.Length > 0 && !IsHost(value)), FieldsRefusal.BadHost);
+            RefuseIf(isRepeated, HeadRefusal.RepeatedHost);
+            RefuseIf(value.Length > 0 && !IsHost(value), HeadRefusal.BadHost);
         }
         else if (name == "content-length")
         {
-            RefuseIf(isRepeated, FieldsRefusal.RepeatedContentLength);
+            RefuseIf(isRepeated, HeadRefusal.RepeatedContentLength);
             bool isNumber = value.All(char.IsAsciiDigit) && decimal.TryParse(value.TrimStart('0').PadLeft(1, '0'), NumberStyles.None,
                 CultureInfo.InvariantCulture, out decimal length) && length <= long.MaxValue;
-            RefuseIf(!isNumber || value.Length == 0, FieldsRefusal.BadContentLength);
+            RefuseIf(!isNumber || value.Length == 0, HeadRefusal.BadContentLength);
         }
 
         _written.Add((name, value));
@@ -172,7 +173,7 @@ internal sealed class ReferenceFields
         .Describe(Encoding.Latin1.GetBytes(lines + "\r\n\r\n"), HeadLimits.Default)
         .StartsWith("complete", StringComparison.Ordinal);
 
-    private static void RefuseIf(bool condition, FieldsRefusal refusal)
+    private static void RefuseIf(bool condition, HeadRefusal refusal)
     {
         if (condition)
         {
@@ -180,8 +181,8 @@ internal sealed class ReferenceFields
         }
     }
 
-    private sealed class RefusedException(FieldsRefusal refusal) : Exception
+    private sealed class RefusedException(HeadRefusal refusal) : Exception
     {
-        public FieldsRefusal Refusal => refusal;
+        public HeadRefusal Refusal => refusal;
     }
 }

@@ -84,7 +84,7 @@ internal sealed class ReferenceParser
 
         Next();
         RefuseIf(Next() != '\n', HeadRefusal.BareCr);
-        JudgeFields();
+        CheckFields();
     }
 
     private void ReadRequestLine()
@@ -135,10 +135,10 @@ internal sealed class ReferenceParser
         RefuseIf(cr != '\r', HeadRefusal.BadFieldValue);
         RefuseIf(Next() != '\n', HeadRefusal.BareCr);
         _fields.Add((name, value.Trim(' ', '\t')));
-        JudgeField(name.ToLowerInvariant(), value.Trim(' ', '\t'));
+        CheckField(name.ToLowerInvariant(), value.Trim(' ', '\t'));
     }
 
-    private void JudgeField(string name, string value)
+    private void CheckField(string name, string value)
     {
         switch (name)
         {
@@ -167,7 +167,7 @@ internal sealed class ReferenceParser
         }
     }
 
-    private void JudgeFields()
+    private void CheckFields()
     {
         if (_codings.Count > 0)
         {
@@ -215,7 +215,7 @@ internal sealed class ReferenceParser
 
     // "If-None-Match" is IfNoneMatch: the spelling without its dashes, which must stand between words.
     private static string SpellingOf(FieldName name)
-        => name == FieldName.TE ? "TE" : string.Join('-', Regex.Matches(name.ToString(), "[A-Z][a-z]*").Select(word => word.Value));
+        => string.Join('-', Regex.Matches(name.ToString(), "[A-Z][a-z]*").Select(word => word.Value));
 
     private static FieldName NameOf(string name) => KnownNames.GetValueOrDefault(name);
 

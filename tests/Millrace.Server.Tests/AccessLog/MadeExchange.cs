@@ -18,7 +18,7 @@ internal static class MadeExchange
         HeadResult result = RequestHeadParser.Parse(head, parsed, HeadLimits.Default);
         if (result.IsComplete)
         {
-            exchange.Protocol = ExchangeProtocols.Of(parsed.Version);
+            exchange.Protocol = parsed.Version;
             exchange.Take(parsed, head, isRefused: false);
         }
         else

@@ -23,7 +23,7 @@ internal sealed class Exchange
     /// <summary>The lengths of its DATA frames.</summary>
     public List<int> DataBytes { get; } = [];
 
-    /// <summary>As an answer of HTTP/1.1 would be: names in lower case, but found in any.</summary>
+    /// <summary>As a response of HTTP/1.1 would be: names in lower case, but found in any.</summary>
     public Response ToResponse()
     {
         Assert.Null(Reset);

@@ -185,7 +185,7 @@ internal sealed class Http2Wire(Wire wire) : IHpackSink
         }
     }
 
-    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, FieldSensitivity sensitivity, int staticIndex) =>
+    public void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex) =>
         _fields.Add((System.Text.Encoding.Latin1.GetString(name), System.Text.Encoding.Latin1.GetString(value)));
 
     private async Task OpenWindowsAsync(Frame data)
@@ -209,8 +209,7 @@ internal sealed class Http2Wire(Wire wire) : IHpackSink
         byte[] block = [.. _block];
         _block.Clear();
         _fields.Clear();
-        Http2Wire sink = this;
-        Assert.Equal(HpackResult.Ok, _decoder.Decode(block, new byte[_decoder.ScratchBytes(block.Length)], ref sink));
+        Assert.Equal(HpackResult.Ok, _decoder.Decode(block, new byte[HpackDecoder.ScratchBytes(block.Length)], this));
         exchange.Fields.AddRange(_fields);
         exchange.IsWhole = (_blockFlags & FrameFlags.EndStream) != 0;
     }
