@@ -48,7 +48,7 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
         ];
         connection.Advance(FrameWriter.Settings(connection.GetSpan(FrameWriter.SettingsBytes(settings.Length)), settings));
         PrefaceDueMs = reactorState.DueMs(reactorState.Limits.Head);
-        SettingsDueMs = reactorState.DueMs(reactorState.Limits.Http2.SettingsAck);
+        AwaitSettingsAcknowledgement();
     }
 
     public void OnSettings()
@@ -59,6 +59,9 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
             PrefaceDueMs = long.MaxValue;
         }
     }
+
+    /// <summary>Gives the client the time to acknowledge the SETTINGS, from now on.</summary>
+    public void AwaitSettingsAcknowledgement() => SettingsDueMs = reactorState.DueMs(reactorState.Limits.Http2.SettingsAck);
 
     public void OnSettingsAcknowledged() => SettingsDueMs = long.MaxValue;
 

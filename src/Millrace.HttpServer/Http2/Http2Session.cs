@@ -213,7 +213,15 @@ internal sealed class Http2Session
         long now = NowMs;
         if (now >= _lifecycle.SettingsDueMs)
         {
-            _lifecycle.Fail(Http2Error.SettingsTimeout);
+            if (_connection.UnsentBytes > 0)
+            {
+                // The SETTINGS may be among them. How slowly a client may read is for the write limits.
+                _lifecycle.AwaitSettingsAcknowledgement();
+            }
+            else
+            {
+                _lifecycle.Fail(Http2Error.SettingsTimeout);
+            }
         }
         else if (now >= Math.Min(_lifecycle.PrefaceDueMs, _frames.DueMs))
         {
