@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Millrace.Http;
+using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
