@@ -98,7 +98,7 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
         CatalogSnapshot snapshot = catalog.Acquire();
         try
         {
-            Freshness freshness = snapshot.Check(path, out SiteDirectory? changed);
+            Freshness freshness = FreshnessCheck.Of(path, snapshot, out SiteDirectory? changed);
             directory = changed is null ? [] : changed.Path.ToArray();
             return freshness;
         }

@@ -19,7 +19,7 @@ internal sealed class Site : IDisposable
     private readonly TreeWatch _watch;
     private readonly ScanProgress _progress;
     private readonly Revalidation _revalidation;
-    private readonly FailureLog _revalidationFailures = new();
+    private readonly Refresher _revalidator;
     private readonly BackgroundCompressor? _compressor;
 
     /// <summary>Holds the site's password file if the options brought no shared <see cref="PrivateFiles"/>.</summary>
@@ -27,7 +27,6 @@ internal sealed class Site : IDisposable
 
     private Site(
         SiteOptions options,
-        ILogger logger,
         SiteLog log,
         TreeWatch watch,
         AssetCatalog catalog,
@@ -42,12 +41,14 @@ internal sealed class Site : IDisposable
         Access = access;
         Planner = new ResponsePlanner(new SitePolicy(options, access is null ? default : access.Challenge));
         _revalidation = new Revalidation(catalog, Planner);
-        _debounce = new Debounce(
-            new Refresher(catalog, _root, new WatchLog(logger)), () => catalog.Current.Unsettled, TimeProvider.System);
+        _revalidator = new Refresher(catalog, _root, log);
+        _debounce = new Debounce(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
         Catalog.Changed += OnChanged;
         OnChanged();
         _log.ReportSkipped(_root, catalog.Current);
-        _compressor = options.Compression ? BackgroundCompressor.Start(catalog, options, log.ReportCompressionFailure) : null;
+        _compressor = options.Compression
+            ? BackgroundCompressor.Start(catalog, options, log.ReportCompressionFailure, log.ReportCompressionSuccess)
+            : null;
         watch.Start(catalog);
     }
 
@@ -68,8 +69,7 @@ internal sealed class Site : IDisposable
     {
         options.Validate();
         options = FromWorkingDirectory(options);
-        ILogger logger = logging.CreateLogger("Millrace.StaticFiles");
-        var log = new SiteLog(logger);
+        var log = new SiteLog(logging.CreateLogger("Millrace.StaticFiles"));
         PrivateFiles? own = options is { PrivateFiles: null, PasswordFile: not null } ? new PrivateFiles() : null;
         options = options with { PrivateFiles = options.PrivateFiles ?? own };
         options.PrivateFiles?.Add(options.PasswordFile is string privateFile ? [privateFile] : []);
@@ -82,10 +82,10 @@ internal sealed class Site : IDisposable
             TimeProvider.System, (path, entries, elapsed) => log.SlowScan(options.Root, (int)elapsed.TotalSeconds, path, entries));
         try
         {
-            watch = TreeWatch.Open(options.Root, options.Watch, logger);
+            watch = TreeWatch.Open(options.Root, options.Watch, log);
             catalog = AssetCatalog.Open(options, watch, progress);
             access?.RequireUnserved(catalog.Current);
-            return new Site(options, logger, log, watch, catalog, progress, access) { _ownPrivateFiles = own };
+            return new Site(options, log, watch, catalog, progress, access) { _ownPrivateFiles = own };
         }
         catch
         {
@@ -123,13 +123,11 @@ internal sealed class Site : IDisposable
 
     /// <summary>
     /// Checks the files that a response depends on against the disk and refreshes the catalog where they differ. Runs on the thread pool,
-    /// because even a stat can take long on a network file system and must not block a reactor.
+    /// because even a stat can take long on a network file system and must not block a reactor. Takes ownership of the parts of the
+    /// request: the path, percent-encoded, the query without '?', and the Accept field, which the fallback page depends on.
     /// </summary>
-    /// <param name="targetPath">The request's path, percent-encoded. Ownership passes to this method.</param>
-    /// <param name="query">The query without '?'. Ownership passes to this method.</param>
-    /// <param name="accept">The Accept field, which the fallback page depends on. Ownership passes to this method.</param>
     public Task RevalidateAsync(byte[] targetPath, byte[] query, byte[] accept) =>
-        Task.Run(() => Revalidate(targetPath, query, accept));
+        Task.Run(() => _revalidator.TryRun(() => _revalidation.Run(targetPath, query, accept)));
 
     public void Dispose()
     {
@@ -143,35 +141,11 @@ internal sealed class Site : IDisposable
         _ownPrivateFiles?.Dispose();
     }
 
-    private void Revalidate(byte[] targetPath, byte[] query, byte[] accept)
-    {
-        try
-        {
-            _revalidation.Run(targetPath, query, accept);
-            if (_revalidationFailures.ShouldLogRecovery())
-            {
-                _log.RevalidationRecovered(_root);
-            }
-        }
-        catch (SiteException error)
-        {
-            // Each request meets the same failure; FailureLog reports it once.
-            if (_revalidationFailures.ShouldLogFailure(error.Message, Environment.TickCount64))
-            {
-                _log.ReloadFailed(_root, error.Message);
-            }
-        }
-        catch (ObjectDisposedException)
-        {
-            // The site was closed meanwhile; the request is planned with its replacement.
-        }
-    }
-
     private void OnChanged()
     {
         CatalogSnapshot current = Catalog.Current;
         _log.Report(current.Rules.Warnings);
-        _log.Report(_root, current.Content.RuleFiles);
+        _log.Report(_root, current.RuleFiles);
         _log.ReportUnreadable(_root, Catalog);
         _debounce.OnChanged();
     }

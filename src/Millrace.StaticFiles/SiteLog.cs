@@ -7,7 +7,10 @@ using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles;
 
-/// <summary>Log lines of one site. Event ids are stable: 42x configuration and files, 43x reloads. Any thread.</summary>
+/// <summary>
+/// Log lines of one site. Event ids are stable: 40x how changes are detected, 41x rescans, 42x configuration and files, 43x reloads. Any
+/// thread.
+/// </summary>
 internal sealed partial class SiteLog(ILogger logger)
 {
     private const int ShownMax = 5;
@@ -90,6 +93,60 @@ internal sealed partial class SiteLog(ILogger logger)
         }
     }
 
+    /// <summary>Logs an error of background compression, once for as long as the same recurs.</summary>
+    public void ReportCompressionFailure(Exception error)
+    {
+        if (_compressionFailures.ShouldLogFailure(error.Message, Environment.TickCount64))
+        {
+            CompressionFailed(error);
+        }
+    }
+
+    /// <summary>Notes that all files are compressed: the next failure is logged, also one that was logged before.</summary>
+    public void ReportCompressionSuccess() => _ = _compressionFailures.ShouldLogRecovery();
+
+    [LoggerMessage(400, LogLevel.Debug, "Watching {Directories} directories of {Root} with {Watches} inotify watches.")]
+    public partial void WatchStarted(string root, int directories, int watches);
+
+    [LoggerMessage(401, LogLevel.Warning,
+        "No more inotify watches are available (ENOSPC): files of {Root} are checked at each request until a restart. "
+        + "Raise fs.inotify.max_user_watches.")]
+    public partial void OutOfWatches(string root);
+
+    [LoggerMessage(402, LogLevel.Warning,
+        "No more inotify instances are available (EMFILE): files of {Root} are checked at each request until a restart. "
+        + "Raise fs.inotify.max_user_instances.")]
+    public partial void OutOfInstances(string root);
+
+    [LoggerMessage(403, LogLevel.Information,
+        "{Root} is on {FileSystem}, where inotify does not report all changes: its files are checked at each request.")]
+    public partial void FileSystemUnreported(string root, string fileSystem);
+
+    [LoggerMessage(404, LogLevel.Warning,
+        "{Root} cannot be watched ({Reason}): its files are checked at each request until a restart.")]
+    public partial void CannotWatch(string root, string reason);
+
+    [LoggerMessage(405, LogLevel.Error,
+        "The watch of {Root} failed: its files are checked at each request until a restart.")]
+    public partial void WatchFailed(string root, Exception error);
+
+    [LoggerMessage(406, LogLevel.Debug, "A directory above {Root} cannot be watched; the root's path is checked every {IntervalMs} ms.")]
+    public partial void PollsRoot(string root, int intervalMs);
+
+    [LoggerMessage(410, LogLevel.Warning,
+        "The inotify queue overflowed (fs.inotify.max_queued_events), as files of {Root} changed faster than they were read: "
+        + "rescanning the whole site.")]
+    public partial void QueueOverflowed(string root);
+
+    [LoggerMessage(411, LogLevel.Error, "Rescan of {Root} failed; keeping the previous snapshot and retrying. {Cause}")]
+    public partial void RescanRefused(string root, string cause);
+
+    [LoggerMessage(412, LogLevel.Error, "Rescan of {Root} failed unexpectedly; keeping the previous snapshot and retrying.")]
+    public partial void RescanFailed(string root, Exception error);
+
+    [LoggerMessage(413, LogLevel.Information, "Rescan of {Root} succeeded again.")]
+    public partial void RescanRecovered(string root);
+
     [LoggerMessage(420, LogLevel.Warning, "Ignored: {Rule}")]
     public partial void RuleIgnored(string rule);
 
@@ -99,15 +156,6 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(422, LogLevel.Error,
         "Background compression failed and is tried again at the next change; until then files may be served uncompressed.")]
     public partial void CompressionFailed(Exception error);
-
-    /// <summary>As the other overload, once for as long as the same error recurs at each change.</summary>
-    public void ReportCompressionFailure(Exception error)
-    {
-        if (_compressionFailures.ShouldLogFailure(error.Message, Environment.TickCount64))
-        {
-            CompressionFailed(error);
-        }
-    }
 
     [LoggerMessage(423, LogLevel.Warning, "{Count} entries of {Root} are not served: {Entries}")]
     public partial void EntriesSkipped(string root, int count, string entries);
@@ -135,9 +183,6 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(433, LogLevel.Warning,
         "Scanning {Root} has taken {Seconds} s and continues: now at {Path}, after {Entries} entries.")]
     public partial void SlowScan(string root, int seconds, string path, int entries);
-
-    [LoggerMessage(432, LogLevel.Information, "Rescan of {Root} succeeded again.")]
-    public partial void RevalidationRecovered(string root);
 
     private static bool IsUnreadable(SkippedEntry entry) => entry.Reason == SkipReason.Unreadable;
 

@@ -1,6 +1,5 @@
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
-using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Conformance.Kestrel;
 
@@ -22,9 +21,7 @@ internal static class SiteArguments
                 value = arguments[++i];
             }
 
-            options = row.TryApply(options, value, out SiteOptions? applied, out RuleProblem? problem)
-                ? applied
-                : throw new SiteException(problem.Cause, problem.Remedy);
+            options = row.With(options, value ?? row.BareValue ?? throw new SiteException($"{row.Flag} has no value."));
         }
 
         return options;

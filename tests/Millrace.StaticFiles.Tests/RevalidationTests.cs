@@ -4,7 +4,7 @@ using Millrace.StaticFiles.Tests.Watching;
 
 namespace Millrace.StaticFiles.Tests;
 
-/// <summary>What a site that nobody tells of changes asks of the disk.</summary>
+/// <summary>What revalidation asks of the disk.</summary>
 public sealed class RevalidationTests : IDisposable
 {
     private readonly TempSite _site = TempSite.InMemory();
@@ -58,7 +58,7 @@ public sealed class RevalidationTests : IDisposable
     }
 
     [Fact]
-    public async Task A_root_that_cannot_be_read_is_told_of_once_and_once_that_it_is_read_again()
+    public async Task A_root_that_cannot_be_read_is_logged_once_and_once_when_it_is_read_again()
     {
         _site.File("f.txt", "x");
         using var log = new RecordingLog();
@@ -70,12 +70,12 @@ public sealed class RevalidationTests : IDisposable
         Directory.Move(gone, _site.Root);
         await AskAsync(site, 200);
 
-        Assert.Single(log.Lines(431));
-        Assert.Single(log.Lines(432));
+        Assert.Single(log.Lines(411));
+        Assert.Single(log.Lines(413));
     }
 
     [Fact]
-    public async Task A_trouble_that_comes_and_goes_with_each_request_is_told_of_a_few_times()
+    public async Task A_failure_that_comes_and_goes_with_each_request_is_logged_a_few_times()
     {
         _site.File("f.txt", "x");
         using var log = new RecordingLog();
@@ -91,8 +91,8 @@ public sealed class RevalidationTests : IDisposable
         }
 
         // Five in ten seconds, and this may take some of them.
-        Assert.InRange(log.Lines(431).Count(), 1, 50);
-        Assert.Equal(log.Lines(431).Count(), log.Lines(432).Count());
+        Assert.InRange(log.Lines(411).Count(), 1, 50);
+        Assert.Equal(log.Lines(411).Count(), log.Lines(413).Count());
     }
 
     private static Task AskAsync(Site site, int times) =>

@@ -1,4 +1,3 @@
-using System.Buffers;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Millrace.Http;
@@ -12,10 +11,6 @@ namespace Millrace.AspNetCore.StaticFiles;
 /// </summary>
 internal static class RequestPath
 {
-    /// <summary>Bytes that a re-encoded path contains unescaped: pchar and '/'.</summary>
-    private static readonly SearchValues<byte> PathBytes =
-        SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/"u8);
-
     /// <summary>Returns the path in the memory of <paramref name="text"/>; false if the target is not valid.</summary>
     public static bool TryRead(HttpRequest request, RequestText text, out ReadOnlySpan<byte> path)
     {
@@ -119,6 +114,6 @@ internal static class RequestPath
     {
         ReadOnlySpan<byte> bytes = text.Add(decoded);
         Span<byte> room = text.Reserve(bytes.Length * PercentEncoding.BytesMaxPerByte);
-        return room[..PercentEncoding.Encode(bytes, PathBytes, room)];
+        return room[..PercentEncoding.Encode(bytes, ByteClasses.Path, room)];
     }
 }

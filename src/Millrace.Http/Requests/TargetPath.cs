@@ -74,14 +74,13 @@ internal static class TargetPath
             byte value = raw[at];
             if (value == '%')
             {
-                int high = at + 1 < raw.Length ? HexDigit(raw[at + 1]) : -1;
-                int low = at + 2 < raw.Length ? HexDigit(raw[at + 2]) : -1;
-                if ((high | low) < 0)
+                int decoded = PercentEncoding.ByteAt(raw, at);
+                if (decoded < 0)
                 {
                     return PathResult.BadEscape;
                 }
 
-                value = (byte)((high << 4) | low);
+                value = (byte)decoded;
                 at += 2;
                 hasNul |= value == 0;
                 hasSlash |= value == '/';
@@ -132,14 +131,6 @@ internal static class TargetPath
 
         return written;
     }
-
-    private static int HexDigit(byte value) => value switch
-    {
-        >= (byte)'0' and <= (byte)'9' => value - '0',
-        >= (byte)'A' and <= (byte)'F' => value - 'A' + 10,
-        >= (byte)'a' and <= (byte)'f' => value - 'a' + 10,
-        _ => -1,
-    };
 }
 
 /// <summary>The result of decoding a path.</summary>

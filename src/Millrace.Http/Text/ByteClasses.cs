@@ -29,6 +29,12 @@ internal static class ByteClasses
     /// <summary>The bytes of an address of a future version in brackets, after its dot (RFC 3986 section 3.2.2).</summary>
     public static readonly SearchValues<byte> FutureAddress = Of(b => b == (byte)':' || RegName.Contains(b));
 
+    /// <summary>RFC 3986 section 2.3.</summary>
+    public static readonly SearchValues<byte> Unreserved = Of(b => IsOneOf(b, Alphanumerics + "-._~"));
+
+    /// <summary>pchar without '%', and the slash between segments, RFC 3986 section 3.3.</summary>
+    public static readonly SearchValues<byte> Path = Of(b => IsOneOf(b, Alphanumerics + "-._~!$&'()*+,;=:@/"));
+
     /// <summary>Allowed in the scheme of a URI after its first letter, RFC 3986 section 3.1.</summary>
     public static readonly SearchValues<byte> Scheme = Of(b => IsOneOf(b, Alphanumerics + "+-."));
 

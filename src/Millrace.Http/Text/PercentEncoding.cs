@@ -2,7 +2,7 @@ using System.Buffers;
 
 namespace Millrace.Http;
 
-/// <summary>Writes bytes as text of a URL (RFC 3986, section 2.1).</summary>
+/// <summary>Writes bytes as text of a URL, and reads its escapes (RFC 3986, section 2.1).</summary>
 internal static class PercentEncoding
 {
     public const int BytesMaxPerByte = 3;
@@ -31,4 +31,20 @@ internal static class PercentEncoding
 
         return written;
     }
+
+    /// <summary>The byte of the escape at <paramref name="at"/>; -1 if no two hexadecimal digits follow that byte.</summary>
+    public static int ByteAt(ReadOnlySpan<byte> text, int at)
+    {
+        int high = at + 1 < text.Length ? HexDigit(text[at + 1]) : -1;
+        int low = at + 2 < text.Length ? HexDigit(text[at + 2]) : -1;
+        return (high | low) < 0 ? -1 : (high << 4) | low;
+    }
+
+    private static int HexDigit(byte value) => value switch
+    {
+        >= (byte)'0' and <= (byte)'9' => value - '0',
+        >= (byte)'A' and <= (byte)'F' => value - 'A' + 10,
+        >= (byte)'a' and <= (byte)'f' => value - 'a' + 10,
+        _ => -1,
+    };
 }

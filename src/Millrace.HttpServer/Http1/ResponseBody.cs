@@ -29,9 +29,6 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
 
     private const int DocumentPieceBytes = 64 * 1024;
 
-    /// <summary>A file that was saved is stable on the second attempt; a file that is written continuously never is.</summary>
-    private const int AttemptsMax = 4;
-
     /// <summary>The hexadecimal digits of the largest chunk size, and CRLF.</summary>
     private const int ChunkSizeBytesMax = 10;
 
@@ -115,8 +112,13 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
                 return RespondUnreadable();
             }
 
-            BodyChange change = read == _bytes ? _source.Change(connection.Reactor.Counters.Iterations) : BodyChange.Rewritten;
-            return change == BodyChange.None || (isWhole ? await SendChangedAsync(read) : change == BodyChange.Grown || Abort());
+            BodyChange change = _source.Change(connection.Reactor.Counters.Iterations);
+            return FirstRead.Decide(_extent, read == _bytes, change, attempts: 0) switch
+            {
+                FirstReadOutcome.Send => true,
+                FirstReadOutcome.Abort => Abort(),
+                _ => await SendChangedAsync(read),
+            };
         }
         finally
         {
@@ -315,7 +317,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
     private async ValueTask<bool> SendChangedAsync(int read)
     {
         connection.Retract(read);
-        for (int attempt = 0; attempt < AttemptsMax; attempt++)
+        for (int attempts = 1; ; attempts++)
         {
             _source = _source.Renewed();
             if (_source.Size >= ChunkBytes)
@@ -334,15 +336,16 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
             connection.Retract(read);
 
             // Fewer bytes than its size and no write: the reported size is wrong, and the bytes that can be read are the file.
-            if (read <= _source.Size && _source.Change() == BodyChange.None)
+            switch (FirstRead.Decide(BodyExtent.Whole, isAsLong: read <= _source.Size, _source.Change(), attempts))
             {
-                ReplaceHead(read);
-                WriteRead(body, read);
-                return true;
+                case FirstReadOutcome.Send:
+                    ReplaceHead(read);
+                    WriteRead(body, read);
+                    return true;
+                case FirstReadOutcome.Refuse:
+                    return RespondUnreadable();
             }
         }
-
-        return RespondUnreadable();
     }
 
     private unsafe nint ReserveBody(int bytes) => (nint)Unsafe.AsPointer(ref connection.GetSpan(bytes)[0]);

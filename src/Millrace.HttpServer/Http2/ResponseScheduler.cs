@@ -15,9 +15,6 @@ internal sealed class ResponseScheduler(
     /// <summary>DATA frames, 16 KiB each, sent before the session checks whether other connections should continue.</summary>
     private const int DataFramesPerCheck = 2;
 
-    /// <summary>A file that was saved is stable on the second attempt; a file that is written continuously never is.</summary>
-    private const int AttemptsMax = 4;
-
     /// <summary>
     /// Sends DATA frames until no stream can continue or enough is unsent; true if more can be sent in another iteration.
     /// </summary>
@@ -133,39 +130,33 @@ internal sealed class ResponseScheduler(
     /// <summary>Decides by the first chunk, while nothing of the response is sent and its head can still change.</summary>
     private void TakeFirstChunk(Http2Stream stream, ChunkState chunk)
     {
-        bool isWhole = stream.Head.Extent == BodyExtent.Whole;
         if (chunk == ChunkState.Unreadable)
         {
             RespondUnreadable(stream);
             return;
         }
 
-        // Of a file that changes continuously, only its existence is certain; its head then has no length.
-        BodyChange change = stream.Body.Source.Change();
-        bool isFine = chunk switch
+        // Of a larger file that changes continuously, only its existence is certain; its head then has no length.
+        BodyExtent extent = stream.Head.Extent;
+        bool isUncertain = chunk == ChunkState.Next && stream.Head.Attempts > 0;
+        bool isAsLong = chunk is ChunkState.Next or ChunkState.Last || (chunk == ChunkState.Long && extent == BodyExtent.Range);
+        BodyChange change = isUncertain ? BodyChange.None : stream.Body.Source.Change();
+        switch (FirstRead.Decide(extent, isAsLong, change, stream.Head.Attempts))
         {
-            ChunkState.Short => false,
-            _ when !isWhole => change != BodyChange.Rewritten,
-            ChunkState.Next when stream.Head.Attempts > 0 => true,
-            ChunkState.Next or ChunkState.Last => change == BodyChange.None,
-            _ => false,
-        };
-        if (isFine)
-        {
-            responses.WriteDeferredHead(stream, FrameFlags.None);
-            queue.Enqueue(stream);
-        }
-        else if (isWhole && ++stream.Head.Attempts < AttemptsMax)
-        {
-            Restart(stream);
-        }
-        else if (isWhole)
-        {
-            RespondUnreadable(stream);
-        }
-        else
-        {
-            streams.Reset(stream, Http2Error.InternalError);
+            case FirstReadOutcome.Send:
+                responses.WriteDeferredHead(stream, FrameFlags.None);
+                queue.Enqueue(stream);
+                break;
+            case FirstReadOutcome.ReadAgain:
+                stream.Head.Attempts++;
+                Restart(stream);
+                break;
+            case FirstReadOutcome.Refuse:
+                RespondUnreadable(stream);
+                break;
+            default:
+                streams.Reset(stream, Http2Error.InternalError);
+                break;
         }
     }
 

@@ -68,7 +68,7 @@ internal sealed class BasicAuthentication : IDisposable
     {
         foreach (SkippedEntry entry in site.Skipped.Where(static entry => entry.Reason == SkipReason.Private))
         {
-            if (site.Content.Root.Stat(Encoding.UTF8.GetBytes(entry.Path[1..] + "\0"), out FileState state) == 0 && _file.Is(state))
+            if (site.Root.Stat(Encoding.UTF8.GetBytes(entry.Path[1..] + "\0"), out FileState state) == 0 && _file.Is(state))
             {
                 throw new SiteException(
                     $"The password file is in the root, as '{entry.Path}', among what is served.",

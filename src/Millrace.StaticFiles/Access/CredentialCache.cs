@@ -1,13 +1,15 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Security.Cryptography;
 using Millrace.Interop.Crypt;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Access;
 
 /// <summary>
-/// Caches recently verified credentials, so that a browser's next request costs a microsecond and not a hash. It holds no passwords: an
-/// entry is an HMAC, with a key of this cache, over user, password and the hash that they matched. Its size is fixed; the oldest of four
-/// neighbours is replaced. Callable on any thread; a lookup allocates nothing and takes no lock.
+/// Caches recently verified credentials, so that a browser's next request costs a microsecond and not a hash. It holds no passwords: a key
+/// is an HMAC, with a key of this cache, over user, password and the hash that they matched. Callable on any thread; a lookup allocates
+/// nothing and takes no lock.
 /// </summary>
 internal sealed class CredentialCache(TimeProvider time)
 {
@@ -16,60 +18,38 @@ internal sealed class CredentialCache(TimeProvider time)
     /// </summary>
     public static readonly TimeSpan Lifetime = TimeSpan.FromMinutes(5);
 
-    /// <summary>Sets of four: 4,096 active users within five minutes, in about half a MiB.</summary>
-    public const int SetCount = 1024;
-    private const int Ways = 4;
+    /// <summary>So many active users within five minutes, in about half a MiB.</summary>
+    public const int EntriesMax = 4096;
 
     private readonly byte[] _key = RandomNumberGenerator.GetBytes(HMACSHA256.HashSizeInBytes);
-    private readonly CredentialCacheEntry?[] _entries = new CredentialCacheEntry?[SetCount * Ways];
+
+    /// <summary>When each digest was added.</summary>
+    private readonly ConcurrentDictionary<byte[], long> _addedAt = new(BytesComparer.Instance);
 
     public bool Contains(in UserCredentials credentials)
     {
+        // An attacker cannot choose the digest, so the time of a comparison reveals nothing.
         Span<byte> digest = stackalloc byte[HMACSHA256.HashSizeInBytes];
         credentials.Digest(_key, digest);
-        foreach (ref CredentialCacheEntry? slot in SetOf(digest))
-        {
-            if (Volatile.Read(ref slot) is CredentialCacheEntry entry && CryptographicOperations.FixedTimeEquals(entry.Digest, digest))
-            {
-                return !IsExpired(entry);
-            }
-        }
-
-        return false;
+        return _addedAt.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(digest, out long addedAt)
+            && time.GetElapsedTime(addedAt) < Lifetime;
     }
 
-    /// <summary>Adds an entry. Of two threads that add concurrently one may lose its entry: those credentials are verified again.</summary>
+    /// <summary>Adds an entry. Entries that others drop meanwhile are verified again.</summary>
     public void Add(in UserCredentials credentials)
     {
-        byte[] digest = new byte[HMACSHA256.HashSizeInBytes];
-        credentials.Digest(_key, digest);
-        Span<CredentialCacheEntry?> set = SetOf(digest);
-        ref CredentialCacheEntry? oldest = ref set[0];
-        foreach (ref CredentialCacheEntry? slot in set)
+        if (_addedAt.Count >= EntriesMax)
         {
-            CredentialCacheEntry? entry = Volatile.Read(ref slot);
-            if (entry is null || entry.Digest.AsSpan().SequenceEqual(digest))
+            foreach ((byte[] oldest, _) in _addedAt.OrderBy(static entry => entry.Value).Take(EntriesMax / 2))
             {
-                oldest = ref slot;
-                break;
-            }
-
-            if (entry.AddedAt < Volatile.Read(ref oldest)!.AddedAt)
-            {
-                oldest = ref slot;
+                _ = _addedAt.TryRemove(oldest, out _);
             }
         }
 
-        Volatile.Write(ref oldest, new CredentialCacheEntry(digest, time.GetTimestamp()));
+        byte[] digest = new byte[HMACSHA256.HashSizeInBytes];
+        credentials.Digest(_key, digest);
+        _addedAt[digest] = time.GetTimestamp();
     }
-
-    private bool IsExpired(CredentialCacheEntry entry) => time.GetElapsedTime(entry.AddedAt) >= Lifetime;
-
-    /// <summary>An HMAC is pseudo-random, and an attacker cannot choose it.</summary>
-    private Span<CredentialCacheEntry?> SetOf(ReadOnlySpan<byte> digest) =>
-        _entries.AsSpan((digest[0] | (digest[1] << 8)) % SetCount * Ways, Ways);
-
-    private sealed record CredentialCacheEntry(byte[] Digest, long AddedAt);
 }
 
 /// <summary>A user name and password, and the hash that they must match. Borrows the caller's memory.</summary>

@@ -87,15 +87,15 @@ internal sealed class PasswordFile
             return _table;
         }
 
-        WholeFile file = FileContent.ReadWhole(fd, BytesMax, attemptsMax: 1);
-        if (file.Outcome != ReadOutcome.Read)
+        FileReadResult file = FileContent.ReadWhole(fd, BytesMax, attemptsMax: 1);
+        if (file.Outcome != FileReadOutcome.Read)
         {
             throw file.Outcome switch
             {
-                ReadOutcome.NotRegular => Refused("is not a regular file", "Name the file that htpasswd wrote."),
-                ReadOutcome.TooLarge => Refused(
+                FileReadOutcome.NotRegular => Refused("is not a regular file", "Name the file that htpasswd wrote."),
+                FileReadOutcome.TooLarge => Refused(
                     $"has {file.State.Size} bytes, more than {BytesMax}", "Name the file that htpasswd wrote."),
-                ReadOutcome.Failed => Refused($"cannot be read ({Errno.Describe(-file.Error)})", "Check its file system."),
+                FileReadOutcome.Failed => Refused($"cannot be read ({Errno.Describe(-file.Error)})", "Check its file system."),
                 _ => Refused("changed while it was read", "It is read again within a second."),
             };
         }

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Security.Cryptography;
 using Millrace.Interop.Threads;
 using Millrace.StaticFiles.Planning;
@@ -19,9 +20,7 @@ internal sealed class VerificationQueue : IDisposable
     private static readonly Task<AccessDecision> Rejected = Task.FromResult(AccessDecision.Overloaded);
 
     private readonly Func<byte[], bool> _verify;
-    private readonly Queue<PendingVerification> _waiting = new(WaitingMax);
-    private readonly object _lock = new();
-    private bool _isClosed;
+    private readonly BlockingCollection<PendingVerification> _waiting = new(WaitingMax);
 
     /// <param name="threadCount">The maximum number of concurrent hashes.</param>
     /// <param name="verify">Called on these threads, concurrently.</param>
@@ -41,15 +40,17 @@ internal sealed class VerificationQueue : IDisposable
     /// <summary>Takes ownership of the credentials and wipes them at the end. Completes on the thread pool.</summary>
     public Task<AccessDecision> VerifyAsync(byte[] credentials)
     {
-        lock (_lock)
+        var pending = new PendingVerification(credentials);
+        try
         {
-            if (!_isClosed && _waiting.Count < WaitingMax)
+            if (_waiting.TryAdd(pending))
             {
-                var waiting = new PendingVerification(credentials);
-                _waiting.Enqueue(waiting);
-                Monitor.Pulse(_lock);
-                return waiting.Task;
+                return pending.Task;
             }
+        }
+        catch (InvalidOperationException)
+        {
+            // Closed.
         }
 
         CryptographicOperations.ZeroMemory(credentials);
@@ -59,23 +60,18 @@ internal sealed class VerificationQueue : IDisposable
     /// <summary>Rejects all waiting requests; hashes in progress complete.</summary>
     public void Dispose()
     {
-        lock (_lock)
+        _waiting.CompleteAdding();
+        while (_waiting.TryTake(out PendingVerification? pending))
         {
-            _isClosed = true;
-            while (_waiting.TryDequeue(out PendingVerification? waiting))
-            {
-                CryptographicOperations.ZeroMemory(waiting.Credentials);
-                waiting.SetResult(AccessDecision.Overloaded);
-            }
-
-            Monitor.PulseAll(_lock);
+            CryptographicOperations.ZeroMemory(pending.Credentials);
+            pending.SetResult(AccessDecision.Overloaded);
         }
     }
 
     private void Run()
     {
         _ = ThreadCalls.SetNiceness(Niceness);
-        while (TakeNext() is PendingVerification next)
+        foreach (PendingVerification next in _waiting.GetConsumingEnumerable())
         {
             try
             {
@@ -91,19 +87,6 @@ internal sealed class VerificationQueue : IDisposable
             {
                 CryptographicOperations.ZeroMemory(next.Credentials);
             }
-        }
-    }
-
-    private PendingVerification? TakeNext()
-    {
-        lock (_lock)
-        {
-            while (_waiting.Count == 0 && !_isClosed)
-            {
-                Monitor.Wait(_lock);
-            }
-
-            return _waiting.TryDequeue(out PendingVerification? next) ? next : null;
         }
     }
 

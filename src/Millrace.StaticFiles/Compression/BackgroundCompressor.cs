@@ -15,6 +15,7 @@ internal sealed class BackgroundCompressor : IDisposable
     private readonly AssetCatalog _catalog;
     private readonly CompressionPass _pass;
     private readonly Action<Exception> _failed;
+    private readonly Action? _succeeded;
     private readonly CancellationTokenSource _stop = new();
     private readonly Thread _thread;
 
@@ -24,13 +25,18 @@ internal sealed class BackgroundCompressor : IDisposable
     private readonly object _monitor = new();
     private bool _hasChanged = true;
     private bool _hasFreed;
+
+    /// <summary>Whether the present pass met an error. Used on the compressor's thread.</summary>
+    private bool _hasFailed;
     private volatile bool _isWorking;
 
-    private BackgroundCompressor(AssetCatalog catalog, SiteOptions options, Action<Exception> failed, EncodeBody code)
+    private BackgroundCompressor(
+        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, Action? succeeded, EncodeBody code)
     {
         _catalog = catalog;
-        _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax(), failed, code);
+        _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax(), Fail, code);
         _failed = failed;
+        _succeeded = succeeded;
         _thread = new Thread(Run) { IsBackground = true, Name = "millrace-compress" };
     }
 
@@ -42,11 +48,12 @@ internal sealed class BackgroundCompressor : IDisposable
     /// <param name="failed">
     /// Called on the compressor's thread with an unexpected error. Files that failed are tried again in the next pass.
     /// </param>
+    /// <param name="succeeded">Called on the compressor's thread after a pass over the whole site without an error.</param>
     /// <param name="code">Makes the coded bodies; null for <see cref="BodyCoder"/>.</param>
     public static BackgroundCompressor Start(
-        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, EncodeBody? code = null)
+        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, Action? succeeded = null, EncodeBody? code = null)
     {
-        var compressor = new BackgroundCompressor(catalog, options, failed, code ?? BodyCoder.TryCode);
+        var compressor = new BackgroundCompressor(catalog, options, failed, succeeded, code ?? BodyCoder.TryCode);
         catalog.Changed += compressor.OnChanged;
         catalog.Freed += compressor.OnFreed;
         compressor._thread.Start();
@@ -92,17 +99,30 @@ internal sealed class BackgroundCompressor : IDisposable
 
     private PassOutcome RunPass()
     {
+        _hasFailed = false;
         try
         {
-            return _pass.Run(_stop.Token);
+            PassOutcome outcome = _pass.Run(_stop.Token);
+            if (outcome == PassOutcome.Complete && !_hasFailed)
+            {
+                _succeeded?.Invoke();
+            }
+
+            return outcome;
         }
 #pragma warning disable CA1031 // It is reported, and must not end the thread: the next change may be compressed.
         catch (Exception error)
 #pragma warning restore CA1031
         {
-            _failed(error);
+            Fail(error);
             return _stop.IsCancellationRequested ? PassOutcome.Stopped : PassOutcome.Complete;
         }
+    }
+
+    private void Fail(Exception error)
+    {
+        _hasFailed = true;
+        _failed(error);
     }
 
     /// <summary>Waits for work. A signal during a pass starts the next one.</summary>

@@ -6,12 +6,9 @@ namespace Millrace.StaticFiles.Compression;
 
 /// <summary>
 /// Compresses the files of a site that are worth it and not done yet, smallest first: small files gain most for their memory. Holds a lease
-/// only while it reads a file, so that it keeps no old snapshot alive. One thread.
+/// only while it reads a file, so that it keeps no old snapshot alive. An unexpected error is reported; it is about one file, and the
+/// others are compressed. One thread.
 /// </summary>
-/// <param name="catalog">The site.</param>
-/// <param name="compressedBytesTotalMax">The memory for all variants.</param>
-/// <param name="failed">Called with an unexpected error, which is about one file: the others are compressed.</param>
-/// <param name="code">Makes the coded bodies.</param>
 internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax, Action<Exception> failed, EncodeBody code)
 {
     private static readonly ContentCoding[] Codings = [ContentCoding.Brotli, ContentCoding.Gzip];
@@ -144,7 +141,6 @@ internal delegate bool EncodeBody(ReadOnlySpan<byte> body, ContentCoding coding,
 /// <summary>The result of a pass over a site.</summary>
 internal enum PassOutcome
 {
-    /// <summary>All that can be compressed is done.</summary>
     Complete,
 
     /// <summary>Memory is short. More becomes available when old variants are freed.</summary>

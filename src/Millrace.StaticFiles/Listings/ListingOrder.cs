@@ -4,7 +4,7 @@ using System.Globalization;
 namespace Millrace.StaticFiles.Listings;
 
 /// <summary>The sort order of a listing: directories first, then by a column, and equal entries by name.</summary>
-internal readonly record struct ListingOrder(ListingColumn Column, SortDirection Direction)
+internal readonly record struct ListingOrder(ListingColumn Column, bool IsDescending)
 {
     /// <summary>
     /// Reads "sort=size&amp;order=desc" from a query; unknown parameters are ignored, and the default is by name, ascending.
@@ -20,8 +20,8 @@ internal readonly record struct ListingOrder(ListingColumn Column, SortDirection
                 _ when parameter.SequenceEqual("sort=name"u8) => order with { Column = ListingColumn.Name },
                 _ when parameter.SequenceEqual("sort=size"u8) => order with { Column = ListingColumn.Size },
                 _ when parameter.SequenceEqual("sort=time"u8) => order with { Column = ListingColumn.Time },
-                _ when parameter.SequenceEqual("order=asc"u8) => order with { Direction = SortDirection.Ascending },
-                _ when parameter.SequenceEqual("order=desc"u8) => order with { Direction = SortDirection.Descending },
+                _ when parameter.SequenceEqual("order=asc"u8) => order with { IsDescending = false },
+                _ when parameter.SequenceEqual("order=desc"u8) => order with { IsDescending = true },
                 _ => order,
             };
         }
@@ -33,9 +33,8 @@ internal readonly record struct ListingOrder(ListingColumn Column, SortDirection
     public ListingOrder AfterClickOn(ListingColumn column)
     {
         // Users look for the largest and the newest first.
-        SortDirection first = column == ListingColumn.Name ? SortDirection.Ascending : SortDirection.Descending;
-        SortDirection other = Direction == SortDirection.Ascending ? SortDirection.Descending : SortDirection.Ascending;
-        return new(column, column == Column ? other : first);
+        bool first = column != ListingColumn.Name;
+        return new(column, column == Column ? !IsDescending : first);
     }
 
     /// <summary>Sorts in place. No two entries have the same name, so the result is unique.</summary>
@@ -59,7 +58,7 @@ internal readonly record struct ListingOrder(ListingColumn Column, SortDirection
             _ => 0,
         };
         int result = byColumn != 0 ? byColumn : CompareNames(left.Name.Span, right.Name.Span);
-        return Direction == SortDirection.Ascending ? result : -result;
+        return IsDescending ? -result : result;
     }
 
     /// <summary>Ignores the case of ASCII letters, unless the names are equal otherwise.</summary>
@@ -88,23 +87,12 @@ internal enum ListingColumn : byte
     Time,
 }
 
-internal enum SortDirection : byte
-{
-    Ascending,
-    Descending,
-}
-
-/// <summary>An entry of a listing.</summary>
-/// <param name="Name">The bytes of the name: any except NUL and '/'.</param>
-/// <param name="IsDirectory">Whether it is a directory.</param>
-/// <param name="Size">The size in bytes; not used for directories.</param>
-/// <param name="ModifiedAtNs">Nanoseconds since 1970.</param>
+/// <summary>An entry of a listing. Its name is any bytes except NUL and '/'; the size of a directory is not used.</summary>
 internal readonly record struct ListingEntry(ReadOnlyMemory<byte> Name, bool IsDirectory, long Size, long ModifiedAtNs)
 {
     public const int TimeBytes = 20;
 
     /// <summary>Writes the modification time in ISO 8601, in UTC: "2024-12-31T23:59:59Z".</summary>
-    /// <param name="destination"><see cref="TimeBytes"/> bytes.</param>
     public void WriteTime(Span<byte> destination)
     {
         DateTime time = DateTime.UnixEpoch.AddTicks(ModifiedAtNs / TimeSpan.NanosecondsPerTick);

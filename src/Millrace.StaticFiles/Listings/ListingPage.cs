@@ -13,9 +13,7 @@ internal static class ListingPage
     /// <summary>The usual size of an entry; the buffer grows for long names.</summary>
     private const int EntryBytes = 256;
 
-    /// <param name="directoryPath">The directory's decoded path in the URL, with '/' at both ends.</param>
-    /// <param name="entries">The entries of the directory; they are sorted in place.</param>
-    /// <param name="order">The sort order.</param>
+    /// <summary>The path is the directory's decoded one in the URL, with '/' at both ends. Sorts the entries in place.</summary>
     public static byte[] Render(ReadOnlySpan<byte> directoryPath, Span<ListingEntry> entries, ListingOrder order)
     {
         order.Sort(entries);
@@ -122,13 +120,12 @@ internal static class ListingPage
         page.Write("<th scope=\"col\""u8);
         if (column == order.Column)
         {
-            page.Write(order.Direction == SortDirection.Ascending ? " aria-sort=\"ascending\""u8 : " aria-sort=\"descending\""u8);
+            page.Write(order.IsDescending ? " aria-sort=\"descending\""u8 : " aria-sort=\"ascending\""u8);
         }
 
         page.Write("><a href=\"?sort="u8);
         page.Write(key);
-        SortDirection next = order.AfterClickOn(column).Direction;
-        page.Write(next == SortDirection.Ascending ? "&amp;order=asc\">"u8 : "&amp;order=desc\">"u8);
+        page.Write(order.AfterClickOn(column).IsDescending ? "&amp;order=desc\">"u8 : "&amp;order=asc\">"u8);
         page.Write(title);
         page.Write("</a></th>"u8);
     }
@@ -176,10 +173,7 @@ internal static class ListingStyle
     public static readonly string ContentSecurityPolicy =
         $"default-src 'none'; style-src 'sha256-{Convert.ToBase64String(SHA256.HashData(Sheet))}'; base-uri 'none'; form-action 'none'";
 
-    private static readonly byte[] PolicyBytes = Encoding.ASCII.GetBytes(ContentSecurityPolicy);
-
-    /// <summary>The policy as bytes.</summary>
-    public static ReadOnlySpan<byte> ContentSecurityPolicyBytes => PolicyBytes;
+    public static readonly byte[] ContentSecurityPolicyBytes = Encoding.ASCII.GetBytes(ContentSecurityPolicy);
 
     /// <summary>
     /// On a narrow screen the time of day is hidden so that a line fits. White space in names is preserved, because names may differ by it.

@@ -13,13 +13,6 @@ internal static class ListingText
         SearchValues.Create([.. Enumerable.Range(0x20, 0x5f).Select(value => (byte)value).Where(value => !"&<>\"'".Contains((char)value))]);
 
     /// <summary>
-    /// The unreserved characters (RFC 3986, section 2.3). Encoding more than necessary costs nothing, and needs no second escaping for
-    /// HTML.
-    /// </summary>
-    private static readonly SearchValues<byte> Unreserved =
-        SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"u8);
-
-    /// <summary>
     /// Writes UTF-8 text. Invalid bytes, and characters that change the writing direction ("exe.gpj" for "jpg.exe"), become U+FFFD; control
     /// characters become their symbols.
     /// </summary>
@@ -44,12 +37,13 @@ internal static class ListingText
 
     /// <summary>
     /// Writes a reference to an entry of the listed directory. It starts with "./" because a name may look like a scheme ("javascript:x").
+    /// Encoding more than necessary costs nothing, and needs no second escaping for HTML.
     /// </summary>
     public static void WriteReference(this IBufferWriter<byte> page, ReadOnlySpan<byte> name)
     {
         page.Write("./"u8);
         Span<byte> room = page.GetSpan(PercentEncoding.BytesMaxPerByte * name.Length);
-        page.Advance(PercentEncoding.Encode(name, Unreserved, room));
+        page.Advance(PercentEncoding.Encode(name, ByteClasses.Unreserved, room));
     }
 
     public static void WriteNumber(this IBufferWriter<byte> page, long number, ReadOnlySpan<char> format = default)

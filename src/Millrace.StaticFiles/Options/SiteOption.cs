@@ -1,6 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
-using Millrace.StaticFiles.Rules;
-
 namespace Millrace.StaticFiles.Options;
 
 /// <summary>
@@ -44,33 +41,6 @@ internal sealed class SiteOption
         SiteOptionChecks.CheckValues(changed);
         return changed;
     }
-
-    /// <summary>The options with this one set from a text, checked; null stands for the flag without a value.</summary>
-    public bool TryApply(
-        SiteOptions options,
-        string? text,
-        [NotNullWhen(true)] out SiteOptions? applied,
-        [NotNullWhen(false)] out RuleProblem? problem)
-    {
-        applied = null;
-        problem = null;
-        if ((text ?? BareValue) is not string value)
-        {
-            problem = new RuleProblem($"{Flag} has no value.", $"Write {Flag} {ValueForm}.");
-            return false;
-        }
-
-        try
-        {
-            applied = With(options, value);
-        }
-        catch (SiteException refusal)
-        {
-            problem = new RuleProblem($"{Flag}: {refusal.Cause}", refusal.Remedy);
-        }
-
-        return applied is not null;
-    }
 }
 
 /// <summary>How often an option may be given.</summary>
@@ -92,19 +62,14 @@ internal enum OptionValueKind
     /// <summary>One of <see cref="SiteOption.Choices"/>.</summary>
     Choice,
 
-    /// <summary>A number of things.</summary>
     Count,
 
     /// <summary>A number of bytes: 4096, 64k, 256m, 1g.</summary>
     Size,
-
-    /// <summary>A number of seconds.</summary>
     Seconds,
 
     /// <summary>An address to listen on.</summary>
     Address,
-
-    /// <summary>Any text, such as a name.</summary>
     Text,
 
     /// <summary>Texts separated by commas.</summary>

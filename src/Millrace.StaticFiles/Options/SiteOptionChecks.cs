@@ -66,7 +66,7 @@ internal static class SiteOptionChecks
         {
             bool isExtension = extension.Length > 0 && !extension.Any(char.IsUpper) && extension.AsSpan().IndexOfAny("./\0") < 0;
             Require(isExtension, $"'{FieldValidation.Shown(extension)}' is not an extension.", "Give it in lower case, without its dot.");
-            Require(FieldValidation.OfValue("Content-Type", type));
+            FieldValidation.CheckValue("Content-Type", type);
             Require(
                 type.Length <= ContentType.TypeCharactersMax,
                 $"The content type of '{extension}' has {type.Length} characters.",
@@ -77,20 +77,8 @@ internal static class SiteOptionChecks
     private static void CheckFields(SiteOptions options)
     {
         RequireFew(options.CacheControl.Count, nameof(options.CacheControl));
-        foreach (CacheRule rule in options.CacheControl)
-        {
-            RequireGlob(rule.Pattern);
-            Require(FieldValidation.Of("Cache-Control", rule.Value));
-        }
-
         RequireFew(options.Fields.Count, nameof(options.Fields));
-        foreach (FieldRule rule in options.Fields)
-        {
-            RequireGlob(rule.Pattern);
-            Require(FieldValidation.Of(rule.Name, rule.Value));
-            Require(options.Cors is null ? null : FieldValidation.OfCors(rule.Name));
-        }
-
+        _ = FieldRules.BlocksOf(options);
         if (options.Cors is CorsOptions cors)
         {
             RequireFew(cors.Origins.Count, nameof(cors.Origins));
@@ -102,7 +90,7 @@ internal static class SiteOptionChecks
             RequireNotNegative(cors.MaxAgeSeconds, nameof(cors.MaxAgeSeconds));
             foreach (string origin in cors.Origins)
             {
-                Require(CorsPolicy.Refusal(origin));
+                CorsPolicy.CheckOrigin(origin);
             }
         }
     }
@@ -112,7 +100,7 @@ internal static class SiteOptionChecks
         RequireFew(options.Redirects.Count, nameof(options.Redirects));
         foreach (RedirectRule rule in options.Redirects)
         {
-            Require(Route.TryCompile(rule, out _, out RuleProblem? problem) ? null : problem);
+            _ = Route.Compile(rule);
         }
     }
 
@@ -122,8 +110,7 @@ internal static class SiteOptionChecks
             options.PasswordFile is null || (options.PasswordFile.Length > 0 && !HasNul(options.PasswordFile)),
             "The password file has no name.",
             "Name an htpasswd file.");
-        bool isRealm = FieldValidation.OfValue("WWW-Authenticate", options.Realm) is null;
-        Require(isRealm, "The realm cannot be sent.", "Give a short text of ASCII.");
+        FieldValidation.CheckValue("the realm", options.Realm);
     }
 
     private static bool HasNul(string path) => path.Contains('\0', StringComparison.Ordinal);
@@ -134,16 +121,11 @@ internal static class SiteOptionChecks
             $"'{FieldValidation.Shown(path)}' is not a path of the site.",
             "Write it from the root, as /index.html.");
 
-    private static void RequireGlob(string pattern) =>
-        Require(PathPattern.TryParse(pattern, PatternSyntax.Glob, out _, out RuleProblem? problem) ? null : problem);
-
     private static void RequireFew(int count, string name) =>
         Require(count <= RuleLimits.OptionRulesMax, $"{name} has {count} entries.", $"Give at most {RuleLimits.OptionRulesMax}.");
 
     private static void RequireNotNegative(long value, string name) =>
         Require(value >= 0, $"{name} is {value}.", "Give zero or more.");
-
-    private static void Require(RuleProblem? problem) => Require(problem is null, problem?.Cause ?? "", problem?.Remedy ?? "");
 
     private static void Require(bool holds, string cause, string remedy)
     {

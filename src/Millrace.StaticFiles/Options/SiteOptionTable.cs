@@ -254,8 +254,7 @@ internal static class OptionText
             : throw Refuse(text, "not a field", "Write 'Name: value', or 'GLOB=Name: value' for some paths.");
     }
 
-    public static RedirectRule Redirect(string text, int defaultStatus = 301) =>
-        RedirectLine.TryParse(text, defaultStatus, out RedirectRule? rule, out RuleProblem? problem) ? rule : throw problem.ToException();
+    public static RedirectRule Redirect(string text, int defaultStatus = 301) => RedirectsFile.ParseLine(text, defaultStatus);
 
     public static RedirectRule Rewrite(string text) => Redirect(text, defaultStatus: 200) is { Status: 200 } rule
         ? rule

@@ -29,18 +29,11 @@ internal static class DirectoryDocument
     private static readonly byte[] JsonType = "application/json"u8.ToArray();
     private static readonly ConditionalWeakTable<CatalogSnapshot, ListingCaches> Caches = [];
 
-    /// <param name="snapshot">A snapshot that the caller has leased.</param>
-    /// <param name="directory">A directory of it.</param>
-    /// <param name="urlPath">
-    /// The decoded path in the URL, with '/' at both ends; it differs from the directory's own if a rule led here.
-    /// </param>
-    /// <param name="query">The query that selects the sort order, see <see cref="ListingOrder"/>.</param>
-    /// <param name="asJson">Whether the client prefers JSON.</param>
-    /// <param name="mayWait">Whether the caller can wait for a long listing; otherwise it is made here.</param>
-    /// <param name="document">The listing, unless it must be waited for.</param>
-    /// <param name="making">
-    /// The task to wait for. While the caller holds it, the document can be found afterwards, whatever its size.
-    /// </param>
+    /// <summary>
+    /// Gets the listing of a directory of a leased snapshot. False if the caller may and must wait for it: while it holds the task, the
+    /// document can be found afterwards, whatever its size. The URL path, decoded and with '/' at both ends, differs from the directory's
+    /// own if a rule led here.
+    /// </summary>
     public static bool TryGet(
         CatalogSnapshot snapshot,
         SiteDirectory directory,
@@ -109,18 +102,19 @@ internal static class DirectoryDocument
 /// </summary>
 internal sealed class ListingCache(long bytesMax)
 {
-    private readonly ConcurrentDictionary<ListingKey, GeneratedDocument> _documents = new();
-    private readonly ConcurrentDictionary<ListingKey, WeakReference<GeneratedDocument>> _large = new();
+    /// <summary>The documents that are held, or still in use.</summary>
+    private readonly ConcurrentDictionary<ListingKey, WeakReference<GeneratedDocument>> _documents = new();
     private readonly Lock _lock = new();
 
-    /// <summary>Guarded by the lock.</summary>
+    // Guarded by the lock.
     private readonly Dictionary<ListingKey, Task<GeneratedDocument>> _making = [];
-    private long _bytes;
+    private readonly List<GeneratedDocument> _held = [];
+    private long _heldBytes;
 
     public GeneratedDocument? Find(ListingKey key) =>
-        _documents.TryGetValue(key, out GeneratedDocument? found) ? found
-        : _large.TryGetValue(key, out WeakReference<GeneratedDocument>? large) && large.TryGetTarget(out found) ? found
-        : null;
+        _documents.TryGetValue(key, out WeakReference<GeneratedDocument>? known) && known.TryGetTarget(out GeneratedDocument? document)
+            ? document
+            : null;
 
     /// <summary>
     /// Returns the task that makes and caches a listing; starts it if it does not run yet, by <paramref name="begin"/>, under the lock.
@@ -144,26 +138,39 @@ internal sealed class ListingCache(long bytesMax)
     {
         lock (_lock)
         {
-            if (document.Bytes.Length > bytesMax)
-            {
-                return GetOrAddLarge(key, document);
-            }
-
-            if (_documents.TryGetValue(key, out GeneratedDocument? present))
+            if (Find(key) is GeneratedDocument present)
             {
                 return present;
             }
 
-            if (_bytes + document.Bytes.Length > bytesMax)
+            foreach ((ListingKey collected, WeakReference<GeneratedDocument> weak) in _documents)
             {
-                _documents.Clear();
-                _bytes = 0;
+                if (!weak.TryGetTarget(out _))
+                {
+                    _ = _documents.TryRemove(collected, out _);
+                }
             }
 
-            _documents[key] = document;
-            _bytes += document.Bytes.Length;
+            if (document.Bytes.Length <= bytesMax)
+            {
+                Hold(document);
+            }
+
+            _documents[key] = new WeakReference<GeneratedDocument>(document);
             return document;
         }
+    }
+
+    private void Hold(GeneratedDocument document)
+    {
+        if (_heldBytes + document.Bytes.Length > bytesMax)
+        {
+            _held.Clear();
+            _heldBytes = 0;
+        }
+
+        _held.Add(document);
+        _heldBytes += document.Bytes.Length;
     }
 
     private async Task<GeneratedDocument> AddAsync(ListingKey key, Task<GeneratedDocument> making)
@@ -182,33 +189,10 @@ internal sealed class ListingCache(long bytesMax)
             }
         }
     }
-
-    private GeneratedDocument GetOrAddLarge(ListingKey key, GeneratedDocument document)
-    {
-        foreach ((ListingKey collected, WeakReference<GeneratedDocument> weak) in _large)
-        {
-            if (!weak.TryGetTarget(out _))
-            {
-                _ = _large.TryRemove(collected, out _);
-            }
-        }
-
-        if (Find(key) is { } found)
-        {
-            return found;
-        }
-
-        _large[key] = new WeakReference<GeneratedDocument>(document);
-        return document;
-    }
 }
 
 /// <summary>A body that the server generated, whole in memory: a directory's listing.</summary>
 internal sealed record GeneratedDocument(byte[] Bytes, byte[] ContentType, byte[] EntityTag);
 
-/// <summary>Identifies a listing of a snapshot.</summary>
-/// <param name="Directory">The directory.</param>
-/// <param name="Order">Its sort order.</param>
-/// <param name="AsJson">Whether it is JSON.</param>
-/// <param name="RewrittenPath">The URL path of a page that is not at the directory's own; empty for one that is.</param>
+/// <summary>Identifies a listing of a snapshot. The rewritten path is empty for a page that is at the directory's own.</summary>
 internal readonly record struct ListingKey(SiteDirectory Directory, ListingOrder Order, bool AsJson, string RewrittenPath);

@@ -16,9 +16,7 @@ internal static class PlannedHead
 
     public static bool HasContentEncoding(scoped in ResponsePlan plan) => plan.Asset is not null && plan.Body != PlanBody.None;
 
-    /// <summary>Which Content-Type it has.</summary>
-    /// <param name="plan">The plan.</param>
-    /// <param name="isGiven">Whether the body has a type of its own.</param>
+    /// <summary>Which Content-Type it has; <paramref name="isGiven"/> if the body has a type of its own.</summary>
     public static ContentTypeSource TypeOf(scoped in ResponsePlan plan, bool isGiven) =>
         plan.Body == PlanBody.None ? ContentTypeSource.None
         : isGiven ? ContentTypeSource.Body
@@ -37,7 +35,6 @@ internal static class PlannedHead
     /// <summary>An error whose page cannot be opened keeps its status and fields.</summary>
     public static ResponsePlan WithoutPage(scoped in ResponsePlan plan) => new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields);
 
-    /// <summary>The body of several ranges.</summary>
     public static MultipartRanges PartsOf(scoped in ResponsePlan plan, long size, byte[] boundary) =>
         new(plan.Ranges, size, plan.Fields.ContentType is { } ruled ? ruled.ValueBytes : plan.Asset!.ContentType.Bytes, boundary);
 }

@@ -27,36 +27,10 @@ internal static class RedirectLocation
     private static ReadOnlySpan<byte> Up => "../"u8;
 
     /// <summary>
-    /// Adds the Location "prefix segment suffix ?query", with the segment encoded; prefix and suffix consist of dots and slashes.
+    /// Adds the Location "prefix, so many '../', directory, segment, suffix, ?query". Prefix and suffix are dots and slashes; directory and
+    /// segment are decoded, the query is as sent. Each "../" removes one segment, even an empty one.
     /// </summary>
     public static void Add(
-        PlanScratch scratch,
-        ReadOnlySpan<byte> prefix,
-        scoped ReadOnlySpan<byte> segment,
-        ReadOnlySpan<byte> suffix,
-        scoped ReadOnlySpan<byte> query) =>
-        Add(scratch, prefix, levels: 0, default, segment, suffix, query);
-
-    /// <summary>
-    /// Adds the Location of a path that was requested with repeated slashes: up to the root of the site, and down again with single
-    /// slashes. Each "../" removes one segment, even an empty one.
-    /// </summary>
-    /// <param name="scratch">The memory of the plan.</param>
-    /// <param name="levels">The number of segments before the last one.</param>
-    /// <param name="directory">The decoded directory, from slash to slash.</param>
-    /// <param name="segment">The decoded name in it.</param>
-    /// <param name="suffix">Slashes.</param>
-    /// <param name="query">The query as sent.</param>
-    public static void AddFromRoot(
-        PlanScratch scratch,
-        int levels,
-        scoped ReadOnlySpan<byte> directory,
-        scoped ReadOnlySpan<byte> segment,
-        ReadOnlySpan<byte> suffix,
-        scoped ReadOnlySpan<byte> query) =>
-        Add(scratch, default, levels, directory[1..], segment, suffix, query);
-
-    private static void Add(
         PlanScratch scratch,
         ReadOnlySpan<byte> prefix,
         int levels,

@@ -9,11 +9,10 @@ namespace Millrace.StaticFiles.Planning;
 /// </summary>
 internal static class RepresentationSelector
 {
-    /// <summary>Returns the status of the response; the asset becomes the selected variant.</summary>
-    /// <param name="request">The request.</param>
-    /// <param name="asset">In: the file found. Out: its selected representation.</param>
-    /// <param name="scratch">Receives the ranges of a 206, and the Content-Range of a 206 or 416.</param>
-    /// <param name="rangeCount">The number of ranges of a 206.</param>
+    /// <summary>
+    /// Returns the status of the response; the asset becomes the selected variant. The scratch memory receives the ranges of a 206, and the
+    /// Content-Range of a 206 or 416.
+    /// </summary>
     public static int Select(scoped in PlanRequest request, ref Asset asset, PlanScratch scratch, out int rangeCount)
     {
         rangeCount = 0;

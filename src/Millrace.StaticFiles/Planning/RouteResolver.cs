@@ -5,12 +5,10 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Planning;
 
-/// <summary>Plans a GET or HEAD of one path, in this order: forced rules, the site's files, the other rules, the fallback, 404.</summary>
-/// <param name="policy">The configured policy of the site.</param>
-/// <param name="snapshot">The content of the site.</param>
-/// <param name="scratch">The memory of the plan.</param>
-/// <param name="path">The decoded path.</param>
-/// <param name="slashesAsSent">How many slashes the path had before they were merged; 0 if none were merged.</param>
+/// <summary>
+/// Plans a GET or HEAD of one decoded path, in this order: forced rules, the site's files, the other rules, the fallback, 404. Knows how
+/// many slashes the path had before they were merged; 0 if none were.
+/// </summary>
 internal readonly ref struct RouteResolver(
     SitePolicy policy, CatalogSnapshot snapshot, PlanScratch scratch, ReadOnlySpan<byte> path, int slashesAsSent = 0)
 {
@@ -18,9 +16,9 @@ internal readonly ref struct RouteResolver(
 
     public ResponsePlan Resolve(scoped in PlanRequest request)
     {
-        if (TryRule(request, RulePhase.BeforeFiles, out ResponsePlan plan)
+        if (TryRule(request, snapshot.Rules.ForcedRoutes, out ResponsePlan plan)
             || TryFile(request, out plan)
-            || TryRule(request, RulePhase.AfterFiles, out plan)
+            || TryRule(request, snapshot.Rules.OtherRoutes, out plan)
             || TryFallback(request, out plan))
         {
             return plan;
@@ -139,27 +137,25 @@ internal readonly ref struct RouteResolver(
         return true;
     }
 
-    /// <summary>The page with this clean path.</summary>
     private Asset? PageFor(scoped ReadOnlySpan<byte> path)
     {
         ReadOnlySpan<byte> file = CleanUrl.FileFor(path, scratch);
         return !file.IsEmpty && Find(file, out Asset? page, out _) == PathMatch.Asset ? page : null;
     }
 
-    private bool TryRule(scoped in PlanRequest request, RulePhase phase, out ResponsePlan plan)
+    private bool TryRule(scoped in PlanRequest request, RouteTable routes, out ResponsePlan plan)
     {
         plan = default;
-        SiteRules rules = snapshot.Rules;
-        if (!rules.HasRoutes(phase))
+        if (routes.IsEmpty)
         {
             return false;
         }
 
-        switch (rules.Match(_path, request.Query, phase, scratch.RuleRoom, out RuleTarget target))
+        switch (routes.Match(_path, request.Query, scratch.RuleRoom, out RuleTarget target))
         {
             case RuleMatch.Redirect:
                 scratch.Add(PlanFieldName.Location, target.Location);
-                plan = new ResponsePlan(target.Status, PlanBody.StatusText, rules.FieldsForRedirect(_path));
+                plan = new ResponsePlan(target.Status, PlanBody.StatusText, snapshot.Rules.FieldsForRedirect(_path));
                 return true;
             case RuleMatch.Rewrite when target.Status == PlanStatus.Ok:
                 // Once: rules are not applied to the target of a rule, so they cannot loop.
@@ -272,13 +268,14 @@ internal readonly ref struct RouteResolver(
     private ResponsePlan Redirect(
         scoped in PlanRequest request, ReadOnlySpan<byte> prefix, scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix)
     {
-        if (slashesAsSent > 0)
+        if (slashesAsSent == 0)
         {
-            RedirectLocation.AddFromRoot(scratch, slashesAsSent - 1, DirectoryOf(_path, prefix), segment, suffix, request.Query);
+            RedirectLocation.Add(scratch, prefix, levels: 0, default, segment, suffix, request.Query);
         }
         else
         {
-            RedirectLocation.Add(scratch, prefix, segment, suffix, request.Query);
+            // Up to the root of the site, and down again with single slashes.
+            RedirectLocation.Add(scratch, default, slashesAsSent - 1, DirectoryOf(_path, prefix)[1..], segment, suffix, request.Query);
         }
 
         // With the errors' Cache-Control: browsers store a permanent redirect indefinitely, and a directory may become a file.

@@ -14,12 +14,9 @@ namespace Millrace.StaticFiles.Rules;
 /// hexadecimal digests of the usual lengths (webpack, Parcel, Next.js, Hugo), eight characters of base32 (esbuild, Angular) and eight of
 /// base64url (Vite, Rollup, Astro, SvelteKit). The eight characters are scored by how people write words, acronyms and numbers: the higher
 /// the score, the likelier a person chose the name. The lists in tests/Millrace.StaticFiles.Tests/ContentHashes show how many of each kind
-/// it gets right.
+/// it gets right. The alphabet is that of a hash that depends on or supports other names of its directory, the text its eight characters,
+/// to distinguish it from others.
 /// </remarks>
-/// <param name="Evidence">How strong the evidence of a hash is.</param>
-/// <param name="Alphabet">The alphabet of the hash, if it depends on or supports other names of its directory.</param>
-/// <param name="Separator">The character before the hash.</param>
-/// <param name="Text">The eight characters of the hash, to distinguish it from others.</param>
 internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlphabet Alphabet, byte Separator, ulong Text)
 {
     /// <summary>The length of base32 and base64url hashes, to which tools truncate them.</summary>
@@ -59,7 +56,6 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
     /// <summary>"vs" or "to" between acronyms and numbers.</summary>
     private const int ConjunctionBonus = 109;
 
-    /// <summary>"v" with a number.</summary>
     private const int VersionBonus = 76;
 
     private static readonly SearchValues<byte> Hexadecimal = SearchValues.Create("0123456789abcdef"u8);
@@ -371,19 +367,18 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
         return false;
     }
 
-    private static bool IsDigit(byte value) => value is >= (byte)'0' and <= (byte)'9';
+    private static bool IsDigit(byte value) => char.IsAsciiDigit((char)value);
 
-    private static bool IsUpper(byte value) => value is >= (byte)'A' and <= (byte)'Z';
+    private static bool IsUpper(byte value) => char.IsAsciiLetterUpper((char)value);
 
-    private static bool IsLower(byte value) => value is >= (byte)'a' and <= (byte)'z';
+    private static bool IsLower(byte value) => char.IsAsciiLetterLower((char)value);
 
-    private static bool IsLetter(byte value) => IsUpper(value) || IsLower(value);
+    private static bool IsLetter(byte value) => char.IsAsciiLetter((char)value);
 }
 
 /// <summary>The alphabet of eight characters that may be a hash.</summary>
 internal enum HashAlphabet : byte
 {
-    /// <summary>They are not a hash.</summary>
     None,
 
     /// <summary>Digits and a to f: a digest of webpack or Parcel, or a number.</summary>
@@ -402,7 +397,6 @@ internal enum HashAlphabet : byte
 /// <summary>How strongly a name alone shows a content hash.</summary>
 internal enum HashEvidence : byte
 {
-    /// <summary>No hash, or no evidence.</summary>
     None,
 
     /// <summary>A hash, or words, acronyms and numbers that people chose: the other names of its directory decide.</summary>

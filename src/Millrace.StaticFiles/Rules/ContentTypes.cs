@@ -167,11 +167,7 @@ internal sealed class ContentTypes
         }
 
         Span<char> chars = stackalloc char[extension.Length];
-        for (int i = 0; i < chars.Length; i++)
-        {
-            chars[i] = (char)extension[i];
-        }
-
+        _ = Encoding.Latin1.GetChars(extension, chars);
         return _byExtension.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(chars, out ContentType? type) ? type : OctetStream;
     }
 

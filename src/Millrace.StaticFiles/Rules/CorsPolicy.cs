@@ -64,17 +64,17 @@ internal sealed class CorsPolicy
         return false;
     }
 
-    /// <summary>Why an origin cannot be listed; null if it can.</summary>
-    public static RuleProblem? Refusal(string origin)
+    /// <summary>Throws <see cref="SiteException"/> for an origin that cannot be listed.</summary>
+    public static void CheckOrigin(string origin)
     {
         if (origin == "*")
         {
-            return null;
+            return;
         }
 
         if (!UrlHost.TryEncode(origin, out origin!, out string? reason))
         {
-            return new RuleProblem(
+            throw new SiteException(
                 $"'{FieldValidation.Shown(origin)}' is not an origin: {reason}.",
                 "Write the A-labels of its host (xn--...), as browsers send it.");
         }
@@ -87,11 +87,12 @@ internal sealed class CorsPolicy
             && origin.TrimEnd('/').Length == origin.Length
             && uri.AbsolutePath is "/" or ""
             && uri.Query.Length == 0;
-        return isOrigin
-            ? null
-            : new RuleProblem(
+        if (!isOrigin)
+        {
+            throw new SiteException(
                 $"'{FieldValidation.Shown(origin)}' is not an origin.",
                 "Write scheme and host, as https://app.example, or * alone for any.");
+        }
     }
 
     /// <summary>The form that browsers send: lower case, and no port if it is the scheme's default (RFC 6454, section 6.2).</summary>

@@ -31,9 +31,7 @@ internal sealed class FieldRules
 
     public FieldRules(SiteOptions options, CorsPolicy? cors, IReadOnlyList<FieldBlock> siteBlocks)
     {
-        IEnumerable<FieldBlock> cacheBlocks = options.CacheControl.Select(rule => Compile(rule.Pattern, "Cache-Control", rule.Value));
-        IEnumerable<FieldBlock> fieldBlocks = options.Fields.Select(rule => Compile(rule.Pattern, rule.Name, rule.Value));
-        _blocks = [.. siteBlocks, .. cacheBlocks, .. fieldBlocks];
+        _blocks = [.. siteBlocks, .. BlocksOf(options)];
         _firstOnly = siteBlocks.Count..(siteBlocks.Count + options.CacheControl.Count);
         _hasPreset = options.SecurityHeaders;
         _cors = cors;
@@ -41,6 +39,13 @@ internal sealed class FieldRules
         _withoutRules = [.. Enum.GetValues<FieldUse>().Select(use => Compose(use, []))];
         _setsByBytes = _sets.GetAlternateLookup<ReadOnlySpan<byte>>();
     }
+
+    /// <summary>The blocks of the options, Cache-Control first. Throws <see cref="SiteException"/> for a rule that is not valid.</summary>
+    public static FieldBlock[] BlocksOf(SiteOptions options) =>
+    [
+        .. options.CacheControl.Select(rule => BlockOf(rule.Pattern, "Cache-Control", rule.Value, hasCors: false)),
+        .. options.Fields.Select(rule => BlockOf(rule.Pattern, rule.Name, rule.Value, options.Cors is not null)),
+    ];
 
     /// <summary>The fields of a response about a file, or without one (then <paramref name="filePath"/> is empty).</summary>
     public FieldSet For(FieldUse use, ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath)
@@ -143,15 +148,10 @@ internal sealed class FieldRules
         || (field.Name.StartsWith("Content-", StringComparison.OrdinalIgnoreCase)
             && !field.Name.StartsWith("Content-Security-Policy", StringComparison.OrdinalIgnoreCase));
 
-    private static FieldBlock Compile(string pattern, string name, string value)
+    private static FieldBlock BlockOf(string pattern, string name, string value, bool hasCors)
     {
-        RuleProblem? problem = FieldValidation.Of(name, value);
-        if (!PathPattern.TryParse(pattern, PatternSyntax.Glob, out PathPattern? compiled, out RuleProblem? patternProblem)
-            || problem is not null)
-        {
-            throw (problem ?? patternProblem!).ToException();
-        }
-
+        var compiled = PathPattern.Parse(pattern, PatternSyntax.Glob);
+        FieldValidation.Check(name, value, hasCors);
         return new FieldBlock(compiled, [FieldEdit.OfOption(new Field(name, value))]);
     }
 }
@@ -161,7 +161,6 @@ internal sealed record FieldBlock(PathPattern Pattern, IReadOnlyList<FieldEdit> 
 /// <summary>The kind of a response, as far as its fields depend on it.</summary>
 internal enum FieldUse
 {
-    /// <summary>A file.</summary>
     Asset,
 
     /// <summary>A file whose name changes with its content.</summary>
@@ -246,10 +245,9 @@ internal static class CachingFields
 {
     private static ReadOnlySpan<byte> CacheControl => "Cache-Control"u8;
 
-    /// <inheritdoc cref="Contain(ReadOnlySpan{byte})"/>
+    /// <summary>Whether a name, in any case, is one of these fields.</summary>
     public static bool Contain(string name) => Contain(Encoding.UTF8.GetBytes(name));
 
-    /// <summary>Whether a name, in any case, is one of these fields.</summary>
     public static bool Contain(ReadOnlySpan<byte> name) =>
         (name.Length >= CacheControl.Length && Ascii.EqualsIgnoreCase(name[^CacheControl.Length..], CacheControl))
         || Ascii.EqualsIgnoreCase(name, "Expires"u8)

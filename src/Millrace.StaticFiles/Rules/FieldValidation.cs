@@ -42,68 +42,72 @@ internal static class FieldValidation
 
     public static IEnumerable<string> OwnedNames => Owned.Keys;
 
-    /// <summary>Why a field cannot be set; null if it can.</summary>
-    public static RuleProblem? Of(string name, string value) => OfName(name) ?? OfValue(name, value);
+    /// <summary>
+    /// Throws <see cref="SiteException"/> for a field that a rule cannot set. If the server handles CORS, it sets those fields: browsers
+    /// reject a response with two of them.
+    /// </summary>
+    public static void Check(string name, string value, bool hasCors = false)
+    {
+        CheckName(name);
+        CheckValue(name, value);
+        if (hasCors && (Is(name, "Access-Control-Allow-Origin") || Is(name, "Access-Control-Allow-Credentials")))
+        {
+            throw new SiteException($"The field {name} is set by the server if CORS is configured.", "Leave the field or the option out.");
+        }
+    }
 
-    /// <summary>Why a field of that name cannot be set or removed; null if it can.</summary>
-    public static RuleProblem? OfName(string name)
+    /// <summary>Throws <see cref="SiteException"/> for a name of fields that a rule can neither set nor remove.</summary>
+    public static void CheckName(string name)
     {
         if (!IsToken(name))
         {
-            return new RuleProblem($"'{Shown(name)}' is not a field name.", "Write Name: value, the name of letters, digits and dashes.");
+            throw new SiteException($"'{Shown(name)}' is not a field name.", "Write Name: value, the name of letters, digits and dashes.");
         }
 
-        if (name.Equals("Basic-Auth", StringComparison.OrdinalIgnoreCase))
+        if (Is(name, "Basic-Auth"))
         {
-            return new RuleProblem(
+            throw new SiteException(
                 "Basic-Auth is how Netlify asks for passwords; here all clients would get them, and the path is not protected.",
                 "Protect the site with a password file (--auth FILE), and take the passwords out.");
         }
 
-        return Owned.TryGetValue(name, out string? reason)
-            ? new RuleProblem($"The field {name} is set by the server: {reason}.", "Leave it out.")
-            : null;
+        if (Owned.TryGetValue(name, out string? reason))
+        {
+            throw new SiteException($"The field {name} is set by the server: {reason}.", "Leave it out.");
+        }
     }
 
-    /// <summary>Why a field cannot have that value; null if it can.</summary>
-    public static RuleProblem? OfValue(string name, string value)
+    /// <summary>Throws <see cref="SiteException"/> for a value that the field cannot have.</summary>
+    public static void CheckValue(string name, string value)
     {
         if (value.Length == 0)
         {
-            return new RuleProblem($"The field {name} has no value.", "Write one, or leave the field out.");
+            throw new SiteException($"The value of {name} is empty.", "Write one, or leave the field out.");
         }
 
         if (value.Length > ValueCharactersMax)
         {
-            return new RuleProblem($"The value of {name} has {value.Length} characters.", $"Write at most {ValueCharactersMax}.");
+            throw new SiteException($"The value of {name} has {value.Length} characters.", $"Write at most {ValueCharactersMax}.");
         }
 
         // RFC 9110, section 5.5, allows bytes of 0x80 and above, but readers interpret them differently.
         if (value.AsSpan().ContainsAnyExceptInRange(' ', '~') && value.Any(character => character != '\t' && character is < ' ' or > '~'))
         {
-            return new RuleProblem(
+            throw new SiteException(
                 $"The value of {name} holds a control character or one beyond ASCII.",
                 "Write it in ASCII, percent-encoded where it is a URL.");
         }
 
         if (value[0] is ' ' or '\t' || value[^1] is ' ' or '\t')
         {
-            return new RuleProblem($"The value of {name} starts or ends with whitespace.", "Trim it.");
+            throw new SiteException($"The value of {name} starts or ends with whitespace.", "Trim it.");
         }
 
-        return name.Equals("Content-Type", StringComparison.OrdinalIgnoreCase) && !IsMediaType(value)
-            ? new RuleProblem($"'{Shown(value)}' is not a content type.", "Write type/subtype, as text/plain; charset=utf-8.")
-            : null;
+        if (Is(name, "Content-Type") && !IsMediaType(value))
+        {
+            throw new SiteException($"'{Shown(value)}' is not a content type.", "Write type/subtype, as text/plain; charset=utf-8.");
+        }
     }
-
-    /// <summary>
-    /// Why a field cannot be set if the server handles CORS; null if it can. Browsers reject a response with two of these fields.
-    /// </summary>
-    public static RuleProblem? OfCors(string name) =>
-        name.Equals("Access-Control-Allow-Origin", StringComparison.OrdinalIgnoreCase)
-        || name.Equals("Access-Control-Allow-Credentials", StringComparison.OrdinalIgnoreCase)
-            ? new RuleProblem($"The field {name} is set by the server if CORS is configured.", "Leave the field or the option out.")
-            : null;
 
     /// <summary>RFC 9110, section 8.3.1: type and subtype are tokens; parameters are not checked.</summary>
     public static bool IsMediaType(string value)
@@ -116,6 +120,8 @@ internal static class FieldValidation
     /// <summary>RFC 9110, section 5.6.2.</summary>
     public static bool IsToken(string text) =>
         text.Length > 0 && Ascii.IsValid(text) && !Encoding.ASCII.GetBytes(text).AsSpan().ContainsAnyExcept(ByteClasses.Token);
+
+    private static bool Is(string name, string other) => name.Equals(other, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>A text for a message: short, and without control characters.</summary>
     public static string Shown(string text)

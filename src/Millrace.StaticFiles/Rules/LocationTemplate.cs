@@ -16,32 +16,24 @@ internal sealed class LocationTemplate(
     /// <summary>Whether it leads to this site, at any host.</summary>
     public bool IsOnSite => authority.Length == 0;
 
-    /// <summary>Null, or why the text is not a Location.</summary>
-    public static RuleProblem? Parse(string text, List<string> captureNames, out LocationTemplate? template)
+    /// <summary>Throws <see cref="SiteException"/> for a text that is not a Location.</summary>
+    public static LocationTemplate Parse(string text, List<string> captureNames)
     {
-        template = null;
         if (!UrlHost.TryEncode(text, out text, out string? reason))
         {
-            return new RuleProblem(
+            throw new SiteException(
                 $"The host of the target '{FieldValidation.Shown(text)}' cannot be sent: {reason}.", "Write its A-labels (xn--...).");
         }
 
-        RuleProblem? problem = FindAuthority(text, out int authorityEnd);
-        string remaining = text[authorityEnd..];
-        int hash = remaining.IndexOf('#', StringComparison.Ordinal);
-        string fragment = hash < 0 ? "" : remaining[(hash + 1)..];
-        remaining = hash < 0 ? remaining : remaining[..hash];
-        int question = remaining.IndexOf('?', StringComparison.Ordinal);
-        string query = question < 0 ? "" : remaining[(question + 1)..];
-        string path = question < 0 ? remaining : remaining[..question];
-
-        TargetPart[] ofPath = [], ofQuery = [], ofFragment = [];
-        problem ??= TargetPart.Split(path, captureNames, EncodePath, out ofPath)
-            ?? TargetPart.Split(query, captureNames, EncodeQuery, out ofQuery)
-            ?? TargetPart.Split(fragment, captureNames, EncodeQuery, out ofFragment);
-        byte[] ofAuthority = Encoding.ASCII.GetBytes(text[..authorityEnd]);
-        template = problem is null ? new LocationTemplate(ofAuthority, ofPath, ofQuery, ofFragment, hasQuery: question >= 0) : null;
-        return problem;
+        int authorityEnd = FindAuthorityEnd(text);
+        (string remaining, string? fragment) = Cut(text[authorityEnd..], '#');
+        (string path, string? query) = Cut(remaining, '?');
+        return new LocationTemplate(
+            Encoding.ASCII.GetBytes(text[..authorityEnd]),
+            TargetPart.Split(path, captureNames, UrlText.EncodePath),
+            TargetPart.Split(query ?? "", captureNames, UrlText.EncodeQuery),
+            TargetPart.Split(fragment ?? "", captureNames, UrlText.EncodeQuery),
+            hasQuery: query is not null);
     }
 
     /// <summary>
@@ -98,7 +90,7 @@ internal sealed class LocationTemplate(
         return true;
     }
 
-    public static RuleProblem NoTarget(string text) => new(
+    public static SiteException NoTarget(string text) => new(
         $"The target '{FieldValidation.Shown(text)}' is neither a path nor an http(s) URL.",
         "Write /path for a place on this site, https://host/path for another.");
 
@@ -113,15 +105,15 @@ internal sealed class LocationTemplate(
             }
 
             ReadOnlySpan<byte> captured = captures[part.Capture];
-            switch (captures.SourceOf(part.Capture), isPath)
+            switch (captures.IsOfPath(part.Capture), isPath)
             {
-                case (CaptureSource.Path, true):
+                case (true, true):
                     text.Path(captured);
                     break;
-                case (CaptureSource.Path, false):
+                case (true, false):
                     text.Value(captured);
                     break;
-                case (_, true):
+                case (false, true):
                     text.RawValueAsSegment(captured);
                     break;
                 default:
@@ -156,45 +148,37 @@ internal sealed class LocationTemplate(
         }
     }
 
-    /// <summary>Finds the end of scheme and host: 0 for a path on the site.</summary>
-    private static RuleProblem? FindAuthority(string text, out int end)
+    /// <summary>The texts before and after the first separator; null without one.</summary>
+    private static (string Before, string? After) Cut(string text, char separator)
     {
-        end = 0;
+        int at = text.IndexOf(separator, StringComparison.Ordinal);
+        return at < 0 ? (text, null) : (text[..at], text[(at + 1)..]);
+    }
+
+    /// <summary>The end of scheme and host: 0 for a path on the site.</summary>
+    private static int FindAuthorityEnd(string text)
+    {
         if (TargetPart.IsPath(text))
         {
-            return null;
+            return 0;
         }
 
         int host = UrlHost.IndexOfHost(text);
         if (host == 0)
         {
-            return NoTarget(text);
+            throw NoTarget(text);
         }
 
         int length = text.AsSpan(host).IndexOfAny('/', '?', '#');
-        end = length < 0 ? text.Length : host + length;
+        int end = length < 0 ? text.Length : host + length;
         string authority = text[host..end];
         bool isFixed = !authority.Contains('*', StringComparison.Ordinal)
             && Ascii.IsValid(authority)
             && UriHost.IsValidAuthority(Encoding.ASCII.GetBytes(authority));
         return isFixed
-            ? null
-            : new RuleProblem(
+            ? end
+            : throw new SiteException(
                 $"The host of the target '{FieldValidation.Shown(text)}' is not a fixed name.",
                 "Write it without user and placeholders: a request must not choose where it is sent.");
-    }
-
-    private static byte[] EncodePath(byte[] utf8)
-    {
-        var text = new UrlText(new byte[3 * utf8.Length]);
-        text.RawPath(utf8);
-        return text.Written.ToArray();
-    }
-
-    private static byte[] EncodeQuery(byte[] utf8)
-    {
-        var text = new UrlText(new byte[3 * utf8.Length]);
-        text.Query(utf8);
-        return text.Written.ToArray();
     }
 }

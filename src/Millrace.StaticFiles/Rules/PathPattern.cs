@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using Millrace.Http;
 
 namespace Millrace.StaticFiles.Rules;
@@ -26,21 +25,14 @@ internal sealed class PathPattern(PatternPiece[] pieces, string[] captureNames)
     /// <summary>The names of placeholders in order, then <see cref="SplatName"/> if a route has a '*'.</summary>
     public IReadOnlyList<string> CaptureNames => captureNames;
 
-    public static bool TryParse(
-        string text,
-        PatternSyntax syntax,
-        [NotNullWhen(true)] out PathPattern? pattern,
-        [NotNullWhen(false)] out RuleProblem? problem)
-    {
-        problem = new PatternReader(text, syntax).TryRead(out pattern);
-        return pattern is not null && problem is null;
-    }
+    /// <summary>Throws <see cref="SiteException"/> for a text that is not a pattern.</summary>
+    public static PathPattern Parse(string text, PatternSyntax syntax) => new PatternReader(text, syntax).Read();
 
     public bool IsMatch(ReadOnlySpan<byte> path) => TryMatch(path, default);
 
-    /// <summary>Matches, and gives the position of each capture in the path.</summary>
-    /// <param name="path">A decoded path with its leading '/'.</param>
-    /// <param name="captures">Empty, or at least as long as <see cref="CaptureNames"/>.</param>
+    /// <summary>
+    /// Matches a decoded path, and gives the position of each capture in it, if there is room for all <see cref="CaptureNames"/>.
+    /// </summary>
     public bool TryMatch(ReadOnlySpan<byte> path, Span<TextRange> captures)
     {
         if (Literal is byte[] literal)
@@ -94,7 +86,6 @@ internal sealed class PatternPiece
 
     public int BytesMin { get; }
 
-    /// <summary>The bytes of a piece that is a single literal; otherwise null.</summary>
     public byte[]? Literal => _tokens switch
     {
         [] => [],
@@ -194,32 +185,16 @@ internal sealed class PatternPiece
 }
 
 /// <summary>A step of a <see cref="PathPattern"/> between two '*': literal bytes, '?', or a placeholder.</summary>
-internal readonly struct PatternToken(PatternTokenKind kind)
+/// <remarks>The suffix of a placeholder is how many bytes of its segment the following tokens need.</remarks>
+internal readonly record struct PatternToken(PatternTokenKind Kind, byte[] Bytes, int Capture = 0, int SuffixBytes = 0)
 {
-    public static PatternToken AnyByte { get; } = new(PatternTokenKind.AnyByte);
-
-    public PatternTokenKind Kind => kind;
-
-    public byte[] Bytes { get; private init; } = [];
-
-    /// <summary>For a placeholder: how many bytes of its segment the following tokens need.</summary>
-    public int SuffixBytes { get; private init; }
-
-    public int Capture { get; private init; }
-
     public int BytesMin => Kind == PatternTokenKind.Literal ? Bytes.Length : 1;
-
-    public static PatternToken Literal(byte[] bytes) => new(PatternTokenKind.Literal) { Bytes = bytes };
-
-    public static PatternToken Placeholder(int capture, int suffixBytes) =>
-        new(PatternTokenKind.Placeholder) { Capture = capture, SuffixBytes = suffixBytes };
 }
 
 internal enum PatternTokenKind : byte
 {
     Literal,
 
-    /// <summary>One byte except '/'.</summary>
     AnyByte,
 
     /// <summary>One byte or more up to the end of the segment, less what follows there.</summary>

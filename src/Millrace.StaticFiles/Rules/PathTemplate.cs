@@ -8,27 +8,21 @@ namespace Millrace.StaticFiles.Rules;
 /// </summary>
 internal sealed class PathTemplate(TargetPart[] parts)
 {
-    /// <summary>Null, or why the text is not a path of the site.</summary>
-    public static RuleProblem? Parse(string text, List<string> captureNames, out PathTemplate? template)
+    /// <summary>Throws <see cref="SiteException"/> for a text that is not a path of the site.</summary>
+    public static PathTemplate Parse(string text, List<string> captureNames)
     {
-        template = null;
         if (!TargetPart.IsPath(text))
         {
-            return new RuleProblem(
+            throw new SiteException(
                 $"The target '{FieldValidation.Shown(text)}' is not a path of this site: fetching from other hosts is not supported.",
                 "Write /path, or redirect with status 301, 302, 303, 307 or 308.");
         }
 
         int end = text.AsSpan().IndexOfAny('?', '#');
-        RuleProblem? problem = TargetPart.Split(
-            end < 0 ? text : text[..end], captureNames, QueryText.DecodePath, out TargetPart[] split);
-        if (Array.Exists(split, static part => part.Literal?.Contains((byte)0) == true))
-        {
-            problem = new RuleProblem($"The target '{FieldValidation.Shown(text)}' holds a zero byte.", "Leave it out.");
-        }
-
-        template = problem is null ? new PathTemplate(split) : null;
-        return problem;
+        TargetPart[] parts = TargetPart.Split(end < 0 ? text : text[..end], captureNames, QueryText.DecodePath);
+        return Array.Exists(parts, static part => part.Literal?.Contains((byte)0) == true)
+            ? throw new SiteException($"The target '{FieldValidation.Shown(text)}' holds a zero byte.", "Leave it out.")
+            : new PathTemplate(parts);
     }
 
     /// <summary>
@@ -47,7 +41,7 @@ internal sealed class PathTemplate(TargetPart[] parts)
                 return RuleMatch.TooLong;
             }
 
-            if (part.Literal is not null || captures.SourceOf(part.Capture) == CaptureSource.Path)
+            if (part.Literal is not null || captures.IsOfPath(part.Capture))
             {
                 bytes.CopyTo(scratch[written..]);
                 written += bytes.Length;
@@ -82,10 +76,9 @@ internal readonly record struct TargetPart(byte[]? Literal, int Capture)
     /// Splits a target at its placeholders. A ':' without a known name is literal, except at the start of a segment, where it is most
     /// likely a mistyped name.
     /// </summary>
-    public static RuleProblem? Split(string text, List<string> names, Func<byte[], byte[]> convert, out TargetPart[] parts)
+    public static TargetPart[] Split(string text, List<string> names, Func<byte[], byte[]> convert)
     {
         var split = new List<TargetPart>();
-        parts = [];
         int literal = 0;
         for (int at = 0; at < text.Length; at++)
         {
@@ -106,15 +99,14 @@ internal readonly record struct TargetPart(byte[]? Literal, int Capture)
             }
             else if (at > 0 && text[at - 1] == '/')
             {
-                return new RuleProblem(
+                throw new SiteException(
                     $"The target '{FieldValidation.Shown(text)}' uses ':{FieldValidation.Shown(name)}', which the rule does not capture.",
                     $"Capture it with ':{FieldValidation.Shown(name)}' ('*' for ':splat'), or write a literal colon as %3A.");
             }
         }
 
         AddLiteral(text[literal..]);
-        parts = [.. split];
-        return null;
+        return [.. split];
 
         void AddLiteral(string characters)
         {

@@ -20,8 +20,6 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
 
     /// <summary>The index of the placeholder token of the present segment; -1 for none.</summary>
     private int _placeholder = -1;
-
-    /// <summary>Whether the present segment has a '*'.</summary>
     private bool _hasStar;
 
     /// <summary>The length of the name after the ':' at <paramref name="colon"/>; 0 if there is no placeholder.</summary>
@@ -37,25 +35,20 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
         return end < 0 ? remaining.Length : end;
     }
 
-    public RuleProblem? TryRead(out PathPattern? pattern)
+    /// <summary>Throws <see cref="SiteException"/> for a text that is not a pattern.</summary>
+    public PathPattern Read()
     {
-        pattern = null;
-        RuleProblem? problem = CheckWhole();
-        if (problem is null && _text[0] is not ('/' or '*'))
+        CheckWhole();
+        if (_text[0] is not ('/' or '*'))
         {
             // A name in any directory: "*/name".
             EndPiece();
             _literal.Add((byte)'/');
         }
 
-        while (problem is null && _at < _text.Length)
+        while (_at < _text.Length)
         {
-            problem = ReadNext();
-        }
-
-        if (problem is not null)
-        {
-            return problem;
+            ReadNext();
         }
 
         EndPiece();
@@ -64,78 +57,82 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
             _names.Add(PathPattern.SplatName);
         }
 
-        pattern = new PathPattern([.. _pieces], [.. _names]);
         return _names.Distinct(StringComparer.Ordinal).Count() == _names.Count
-            ? null
-            : Refuse("uses a placeholder's name twice (':splat' is the '*').", "Give each a name of its own.");
+            ? new PathPattern([.. _pieces], [.. _names])
+            : throw Refuse("uses a placeholder's name twice (':splat' is the '*').", "Give each a name of its own.");
     }
 
-    private readonly RuleProblem? CheckWhole()
+    private readonly void CheckWhole()
     {
         if (_text.Length == 0)
         {
-            return new RuleProblem("A pattern is empty.", "Write a path, as /assets/*, or * for all.");
+            throw new SiteException("A pattern is empty.", "Write a path, as /assets/*, or * for all.");
         }
 
         if (_text.Length > PathPattern.CharactersMax)
         {
-            return new RuleProblem($"A pattern has {_text.Length} characters.", $"Write at most {PathPattern.CharactersMax}.");
+            throw new SiteException($"A pattern has {_text.Length} characters.", $"Write at most {PathPattern.CharactersMax}.");
         }
 
         if (_text.AsSpan().ContainsAnyInRange('\0', ' ') || _text.Contains('\x7f', StringComparison.Ordinal))
         {
-            return Refuse("holds a space or a control character.", "Write a space as %20.");
+            throw Refuse("holds a space or a control character.", "Write a space as %20.");
         }
 
         if (_text.Contains("//", StringComparison.Ordinal))
         {
-            return Refuse("holds '//', which no file's path does.", "Write one slash.");
+            throw Refuse("holds '//', which no file's path does.", "Write one slash.");
         }
 
-        return _syntax switch
+        if (_syntax == PatternSyntax.Route && _text[0] != '/')
         {
-            PatternSyntax.Route when _text[0] != '/' => Refuse("does not start with '/'.", "Write the path from the root, as /old/*."),
-            PatternSyntax.Route when _text.AsSpan().ContainsAny('?', '#') => Refuse(
-                "holds a '?' or '#'.",
-                "Write query parameters as name=value after the path; a fragment is never sent to a server."),
-            _ => null,
-        };
+            throw Refuse("does not start with '/'.", "Write the path from the root, as /old/*.");
+        }
+
+        if (_syntax == PatternSyntax.Route && _text.AsSpan().ContainsAny('?', '#'))
+        {
+            throw Refuse(
+                "holds a '?' or '#'.", "Write query parameters as name=value after the path; a fragment is never sent to a server.");
+        }
     }
 
-    private RuleProblem? ReadNext()
+    private void ReadNext()
     {
         switch (_text[_at])
         {
             case '*':
-                return ReadStar();
+                ReadStar();
+                break;
             case '?':
                 EndLiteral();
-                _tokens.Add(PatternToken.AnyByte);
+                _tokens.Add(new PatternToken(PatternTokenKind.AnyByte, []));
                 _at++;
-                return null;
+                break;
             case ':' when NameCharactersAt(_text, _at) is > 0 and int length:
-                return ReadPlaceholder(length);
+                ReadPlaceholder(length);
+                break;
             case '/':
                 EndSegment();
                 _literal.Add((byte)'/');
                 _at++;
-                return null;
+                break;
             case '%':
-                return ReadEscape();
+                ReadEscape();
+                break;
             default:
                 _ = Rune.DecodeFromUtf16(_text.AsSpan(_at), out Rune rune, out int consumed);
                 Span<byte> utf8 = stackalloc byte[4];
                 _literal.AddRange(utf8[..rune.EncodeToUtf8(utf8)]);
                 _at += consumed;
-                return null;
+                break;
         }
     }
 
-    private RuleProblem? ReadStar()
+    private void ReadStar()
     {
         if (_placeholder >= 0)
         {
-            return RefuseMixedSegment();
+            throw RefuseMixedSegment();
         }
 
         while (_at < _text.Length && _text[_at] == '*')
@@ -145,42 +142,41 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
 
         EndPiece();
         _hasStar = true;
-        return _syntax == PatternSyntax.Route && _pieces.Count > 1
-            ? Refuse("holds more than one '*'.", "Use :name for single segments.")
-            : null;
+        if (_syntax == PatternSyntax.Route && _pieces.Count > 1)
+        {
+            throw Refuse("holds more than one '*'.", "Use :name for single segments.");
+        }
     }
 
-    private RuleProblem? ReadPlaceholder(int nameCharacters)
+    private void ReadPlaceholder(int nameCharacters)
     {
         if (_hasStar || _placeholder >= 0)
         {
-            return RefuseMixedSegment();
+            throw RefuseMixedSegment();
         }
 
         EndLiteral();
         _placeholder = _tokens.Count;
-        _tokens.Add(PatternToken.Placeholder(_names.Count, suffixBytes: 0));
+        _tokens.Add(new PatternToken(PatternTokenKind.Placeholder, [], _names.Count));
         _names.Add(_text.Substring(_at + 1, nameCharacters));
         _at += 1 + nameCharacters;
-        return null;
     }
 
-    private RuleProblem? ReadEscape()
+    private void ReadEscape()
     {
         if (_at + 2 >= _text.Length || !char.IsAsciiHexDigit(_text[_at + 1]) || !char.IsAsciiHexDigit(_text[_at + 2]))
         {
-            return Refuse("holds a '%' without two hexadecimal digits.", "Write a literal percent sign as %25.");
+            throw Refuse("holds a '%' without two hexadecimal digits.", "Write a literal percent sign as %25.");
         }
 
         byte value = Convert.FromHexString(_text.AsSpan(_at + 1, 2))[0];
         if (value is 0 or (byte)'/')
         {
-            return Refuse("holds %00 or %2F, which no file's name does.", "Leave it out.");
+            throw Refuse("holds %00 or %2F, which no file's name does.", "Leave it out.");
         }
 
         _literal.Add(value);
         _at += 3;
-        return null;
     }
 
     /// <summary>Sets how many bytes of its segment follow a placeholder.</summary>
@@ -195,7 +191,7 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
                 suffix += _tokens[i].BytesMin;
             }
 
-            _tokens[_placeholder] = PatternToken.Placeholder(_tokens[_placeholder].Capture, suffix);
+            _tokens[_placeholder] = _tokens[_placeholder] with { SuffixBytes = suffix };
         }
 
         _placeholder = -1;
@@ -206,7 +202,7 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
     {
         if (_literal.Count > 0)
         {
-            _tokens.Add(PatternToken.Literal([.. _literal]));
+            _tokens.Add(new PatternToken(PatternTokenKind.Literal, [.. _literal]));
             _literal.Clear();
         }
     }
@@ -219,10 +215,10 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
         _tokens.Clear();
     }
 
-    private readonly RuleProblem RefuseMixedSegment() =>
+    private readonly SiteException RefuseMixedSegment() =>
         Refuse("has a placeholder beside a '*' or another placeholder in one segment.", "Give it a segment of its own.");
 
-    private readonly RuleProblem Refuse(string cause, string remedy) =>
+    private readonly SiteException Refuse(string cause, string remedy) =>
         new($"The pattern '{FieldValidation.Shown(_text)}' {cause}", remedy);
 }
 

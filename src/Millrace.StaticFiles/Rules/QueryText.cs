@@ -79,19 +79,8 @@ internal static class QueryText
             return (byte)' ';
         }
 
-        if (value != '%' || !IsEscape(raw, at - 1))
-        {
-            return value;
-        }
-
-        int decoded = (HexValue(raw[at]) << 4) | HexValue(raw[at + 1]);
-        at += 2;
-        return (byte)decoded;
+        int decoded = value == '%' ? PercentEncoding.ByteAt(raw, at - 1) : -1;
+        at += decoded < 0 ? 0 : 2;
+        return decoded < 0 ? value : (byte)decoded;
     }
-
-    /// <summary>Whether two hexadecimal digits follow a '%' at <paramref name="at"/>.</summary>
-    public static bool IsEscape(ReadOnlySpan<byte> text, int at) =>
-        at + 2 < text.Length && !text.Slice(at + 1, 2).ContainsAnyExcept(ByteClasses.HexDigits);
-
-    private static int HexValue(byte digit) => digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
 }

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using Millrace.Http;
 
@@ -10,36 +9,21 @@ internal sealed class Route(
 {
     public int Status => rule.Status;
 
-    public RulePhase Phase => rule.Forced ? RulePhase.BeforeFiles : RulePhase.AfterFiles;
+    public bool IsForced => rule.Forced;
 
     /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
     public byte[]? ExactPath => from.Literal;
 
-    public static bool TryCompile(
-        RedirectRule rule, [NotNullWhen(true)] out Route? route, [NotNullWhen(false)] out RuleProblem? problem)
+    /// <summary>Throws <see cref="SiteException"/> for a rule that is not valid.</summary>
+    public static Route Compile(RedirectRule rule)
     {
-        route = null;
-        problem = CheckStatus(rule);
-        if (problem is not null || !PathPattern.TryParse(rule.From, PatternSyntax.Route, out PathPattern? from, out problem))
-        {
-            return false;
-        }
-
+        CheckStatus(rule);
+        var from = PathPattern.Parse(rule.From, PatternSyntax.Route);
         List<string> names = [.. from.CaptureNames];
-        problem = ReadRequiredQuery(rule, names, out RequiredQuery[] requiredQuery);
-        LocationTemplate? location = null;
-        PathTemplate? path = null;
-        if (problem is null && IsRedirect(rule.Status))
-        {
-            problem = LocationTemplate.Parse(rule.To, names, out location);
-        }
-        else if (problem is null && rule.To.Length > 0)
-        {
-            problem = PathTemplate.Parse(rule.To, names, out path);
-        }
-
-        route = problem is null ? new Route(rule, from, requiredQuery, location, path) : null;
-        return route is not null;
+        RequiredQuery[] requiredQuery = ReadRequiredQuery(rule, names);
+        return IsRedirect(rule.Status)
+            ? new Route(rule, from, requiredQuery, LocationTemplate.Parse(rule.To, names), null)
+            : new Route(rule, from, requiredQuery, null, rule.To.Length > 0 ? PathTemplate.Parse(rule.To, names) : null);
     }
 
     /// <summary>Applies the route to a request: None if it does not match.</summary>
@@ -115,33 +99,36 @@ internal sealed class Route(
 
     private static bool IsRedirect(int status) => status is 301 or 302 or 303 or 307 or 308;
 
-    private static RuleProblem? CheckStatus(RedirectRule rule)
+    private static void CheckStatus(RedirectRule rule)
     {
         if (!IsRedirect(rule.Status) && rule.Status is not (200 or 404 or 410))
         {
-            return new RuleProblem($"The status {rule.Status} is not for rules.", "Write 200, 301, 302, 303, 307, 308, 404 or 410.");
+            throw new SiteException($"The status {rule.Status} is not for rules.", "Write 200, 301, 302, 303, 307, 308, 404 or 410.");
         }
 
-        return rule.To.Length == 0 && rule.Status is not (404 or 410)
-            ? new RuleProblem($"The rule for '{FieldValidation.Shown(rule.From)}' has no target.", "Write where it leads to, as /new.")
-            : null;
+        if (rule.To.Length == 0 && rule.Status is not (404 or 410))
+        {
+            throw new SiteException(
+                $"The rule for '{FieldValidation.Shown(rule.From)}' has no target.", "Write where it leads to, as /new.");
+        }
     }
 
-    private static RuleProblem? ReadRequiredQuery(RedirectRule rule, List<string> names, out RequiredQuery[] requiredQuery)
+    private static RequiredQuery[] ReadRequiredQuery(RedirectRule rule, List<string> names)
     {
-        requiredQuery = new RequiredQuery[rule.Query.Count];
+        var requiredQuery = new RequiredQuery[rule.Query.Count];
         for (int i = 0; i < requiredQuery.Length; i++)
         {
             (string name, string value) = rule.Query[i];
             bool captures = value is [':', ..] && PatternReader.NameCharactersAt(value, 0) == value.Length - 1 && value.Length > 1;
             if (name.Length == 0 || (captures && names.Contains(value[1..])))
             {
-                return new RuleProblem(
+                throw new SiteException(
                     $"The query parameter '{FieldValidation.Shown($"{name}={value}")}' has no name, or a placeholder that is taken.",
                     "Write name=value, or name=:placeholder with a name of its own.");
             }
 
-            requiredQuery[i] = new RequiredQuery(name, captures ? "" : value, captures ? names.Count : RequiredQuery.NoCapture);
+            requiredQuery[i] = new RequiredQuery(
+                Encoding.UTF8.GetBytes(name), Encoding.UTF8.GetBytes(value), captures ? names.Count : RequiredQuery.NoCapture);
             if (captures)
             {
                 names.Add(value[1..]);
@@ -149,8 +136,8 @@ internal sealed class Route(
         }
 
         return names.Count <= RuleLimits.CapturesMax
-            ? null
-            : new RuleProblem(
+            ? requiredQuery
+            : throw new SiteException(
                 $"The rule for '{FieldValidation.Shown(rule.From)}' has {names.Count} placeholders.",
                 $"Use at most {RuleLimits.CapturesMax}.");
     }
@@ -174,16 +161,7 @@ internal enum RuleMatch
     TooLong,
 }
 
-internal enum RulePhase
-{
-    /// <summary>Before the file lookup: forced rules ("301!").</summary>
-    BeforeFiles,
-
-    /// <summary>If no file was found: all others.</summary>
-    AfterFiles,
-}
-
-/// <summary>The target of a rule, in the scratch memory of its <see cref="SiteRules.Match"/>.</summary>
+/// <summary>The target of a rule, in the scratch memory of its <see cref="RouteTable.Match"/>.</summary>
 internal readonly ref struct RuleTarget
 {
     /// <summary>The status of the response: 301, 302, 303, 307 or 308 for a redirect; 200, 404 or 410 for a rewrite.</summary>
@@ -205,35 +183,17 @@ internal readonly ref struct RouteCaptures(ReadOnlySpan<byte> path, ReadOnlySpan
     private readonly ReadOnlySpan<byte> _query = query;
     private readonly ReadOnlySpan<TextRange> _ranges = ranges;
 
-    public CaptureSource SourceOf(int capture) => capture < inPath ? CaptureSource.Path : CaptureSource.Query;
+    /// <summary>Whether it is decoded bytes of the path, and not a parameter's value, still percent-encoded.</summary>
+    public bool IsOfPath(int capture) => capture < inPath;
 
-    public ReadOnlySpan<byte> this[int capture] => _ranges[capture].In(capture < inPath ? _path : _query);
+    public ReadOnlySpan<byte> this[int capture] => _ranges[capture].In(IsOfPath(capture) ? _path : _query);
 }
 
-internal enum CaptureSource
-{
-    /// <summary>Decoded bytes of the path.</summary>
-    Path,
-
-    /// <summary>A parameter's value, still percent-encoded.</summary>
-    Query,
-}
-
-/// <summary>A query parameter that a route requires: a name, and a value or the index of a capture.</summary>
-internal sealed class RequiredQuery(string name, string value, int capture)
+/// <summary>A query parameter that a route requires: its name, and its value unless that is captured.</summary>
+internal sealed record RequiredQuery(byte[] Name, byte[] Value, int Capture)
 {
     /// <summary>The <see cref="Capture"/> of a parameter that requires a fixed value.</summary>
     public const int NoCapture = -1;
-
-    private readonly byte[] _name = Encoding.UTF8.GetBytes(name);
-    private readonly byte[] _value = Encoding.UTF8.GetBytes(value);
-
-    public ReadOnlySpan<byte> Name => _name;
-
-    /// <summary>The required value, decoded.</summary>
-    public ReadOnlySpan<byte> Value => _value;
-
-    public int Capture { get; } = capture;
 
     /// <summary>Whether one of the required parameters has this raw name.</summary>
     public static bool Names(ReadOnlySpan<RequiredQuery> parameters, ReadOnlySpan<byte> rawName)

@@ -1,56 +1,44 @@
-using System.Globalization;
 using System.Text;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>Reads the lines of a rule file, and collects warnings.</summary>
-internal sealed class RuleFile(string name)
+/// <summary>Reads the site's own rule files.</summary>
+internal static class RuleFile
 {
-    private readonly List<string> _warnings = [];
-    private int _omitted;
-
-    /// <summary>The warnings as "file:line: cause remedy", the first hundred.</summary>
-    public IEnumerable<string> Warnings => _omitted == 0
-        ? _warnings
-        : _warnings.Append(string.Create(CultureInfo.InvariantCulture, $"{name}: {_omitted} more lines are not understood."));
-
-    public void Warn(int line, RuleProblem problem)
+    /// <summary>
+    /// Reads the lines with content. Returns a warning, as "file:line: cause remedy", for each that <paramref name="readLine"/> refuses
+    /// with a <see cref="SiteException"/>: the first hundred, and the number of the others. Invalid UTF-8 becomes U+FFFD, which no rule
+    /// accepts.
+    /// </summary>
+    public static List<string> Read(string name, ReadOnlySpan<byte> bytes, Action<string> readLine)
     {
-        if (_warnings.Count < RuleLimits.WarningsMax)
-        {
-            _warnings.Add(string.Create(CultureInfo.InvariantCulture, $"{name}:{line}: {problem}"));
-        }
-        else
-        {
-            _omitted++;
-        }
-    }
-
-    /// <summary>The lines with content, with their numbers from 1. Invalid UTF-8 becomes U+FFFD, which no rule accepts.</summary>
-    public List<(int Number, string Text)> Read(ReadOnlySpan<byte> bytes)
-    {
-        var texts = new List<(int Number, string Text)>();
         if (bytes.StartsWith<byte>([0xff, 0xfe]) || bytes.StartsWith<byte>([0xfe, 0xff]))
         {
-            Warn(1, new RuleProblem("The file is UTF-16.", "Save it as UTF-8."));
-            return texts;
+            return [$"{name}:1: The file is UTF-16. Save it as UTF-8."];
         }
 
+        var warnings = new List<string>();
+        int omitted = 0;
         var lines = new TextLines(bytes);
         while (lines.MoveNext())
         {
-            if (lines.Current.Length > RuleLimits.LineBytesMax)
+            try
             {
-                string cause = $"The line has {lines.Current.Length} bytes.";
-                Warn(lines.Number, new RuleProblem(cause, $"Write at most {RuleLimits.LineBytesMax}."));
+                readLine(lines.Current.Length <= RuleLimits.LineBytesMax
+                    ? Encoding.UTF8.GetString(lines.Current)
+                    : throw new SiteException($"The line has {lines.Current.Length} bytes.", $"Write at most {RuleLimits.LineBytesMax}."));
             }
-            else
+            catch (SiteException problem) when (warnings.Count < RuleLimits.WarningsMax)
             {
-                texts.Add((lines.Number, Encoding.UTF8.GetString(lines.Current)));
+                warnings.Add($"{name}:{lines.Number}: {problem.Message}");
+            }
+            catch (SiteException)
+            {
+                omitted++;
             }
         }
 
-        return texts;
+        return omitted == 0 ? warnings : [.. warnings, $"{name}: {omitted} more lines are not understood."];
     }
 }
 
@@ -82,17 +70,6 @@ internal ref struct TextLines(ReadOnlySpan<byte> text)
 
         return false;
     }
-}
-
-/// <summary>Why a rule or an option's value is not valid, and the remedy: one sentence each.</summary>
-internal sealed record RuleProblem(string Cause, string Remedy)
-{
-    public static RuleProblem HostRule { get; } =
-        new("Rules for a host are not supported.", "Write the path alone; give each host a root of its own.");
-
-    public SiteException ToException() => new(Cause, Remedy);
-
-    public override string ToString() => $"{Cause} {Remedy}";
 }
 
 /// <summary>Limits on rules, which a site of thousands of pages does not reach, but a mistake or an attacker does.</summary>

@@ -8,8 +8,11 @@ namespace Millrace.StaticFiles.Rules;
 /// </summary>
 internal sealed class SiteRules(FieldRules fields, List<Route> routes, CorsPolicy? cors, IReadOnlyList<string> warnings)
 {
-    private readonly RouteTable _beforeFiles = new(routes.Where(static route => route.Phase == RulePhase.BeforeFiles));
-    private readonly RouteTable _afterFiles = new(routes.Where(static route => route.Phase == RulePhase.AfterFiles));
+    /// <summary>The forced routes ("301!"), which apply before the file lookup.</summary>
+    public RouteTable ForcedRoutes { get; } = new(routes.Where(static route => route.IsForced));
+
+    /// <summary>The routes that apply if no file was found.</summary>
+    public RouteTable OtherRoutes { get; } = new(routes.Where(static route => !route.IsForced));
 
     /// <summary>The problems in the site's own files, as "file:line: cause remedy".</summary>
     public IReadOnlyList<string> Warnings => warnings;
@@ -23,27 +26,17 @@ internal sealed class SiteRules(FieldRules fields, List<Route> routes, CorsPolic
     /// </summary>
     public static SiteRules Compile(SiteOptions options, ReadOnlySpan<byte> headersFile, ReadOnlySpan<byte> redirectsFile)
     {
-        var compiled = new List<Route>();
-        foreach (RedirectRule rule in options.Redirects)
-        {
-            compiled.Add(Route.TryCompile(rule, out Route? route, out RuleProblem? problem)
-                ? route
-                : throw problem.ToException());
-        }
-
-        IReadOnlyList<FieldBlock> blocks = HeadersFile.Parse(headersFile, options.Cors, out IEnumerable<string> headersWarnings);
-        RedirectsFile.Parse(redirectsFile, compiled, out IEnumerable<string> redirectsWarnings);
+        List<Route> routes = [.. options.Redirects.Select(Route.Compile)];
+        IReadOnlyList<FieldBlock> blocks = HeadersFile.Parse(headersFile, options.Cors, out List<string> headersWarnings);
+        List<string> redirectsWarnings = RedirectsFile.Parse(redirectsFile, routes);
         CorsPolicy? policy = options.Cors is null ? null : new CorsPolicy(options.Cors);
-        return new SiteRules(new FieldRules(options, policy, blocks), compiled, policy, [.. headersWarnings, .. redirectsWarnings]);
+        return new SiteRules(new FieldRules(options, policy, blocks), routes, policy, [.. headersWarnings, .. redirectsWarnings]);
     }
 
     /// <summary>
     /// The fields of a response about a file, including Cache-Control. A rule applies if it matches the requested path or the file's own:
-    /// <c>*.html</c> also applies to "/".
+    /// <c>*.html</c> also applies to "/". Generated content such as listings has no path of its own.
     /// </summary>
-    /// <param name="urlPath">The requested path.</param>
-    /// <param name="filePath">The file's own path; empty for generated content such as listings.</param>
-    /// <param name="isHashed">Whether the file's name contains a content hash.</param>
     public FieldSet FieldsFor(ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath, bool isHashed = false) =>
         fields.For(isHashed ? FieldUse.HashedAsset : FieldUse.Asset, urlPath, filePath);
 
@@ -52,23 +45,10 @@ internal sealed class SiteRules(FieldRules fields, List<Route> routes, CorsPolic
 
     /// <summary>The fields of a redirect: those of an error, without Cache-Control.</summary>
     public FieldSet FieldsForRedirect(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.Redirect, urlPath, default);
-
-    /// <summary>Whether a phase has any routes to match.</summary>
-    public bool HasRoutes(RulePhase phase) => !RoutesOf(phase).IsEmpty;
-
-    /// <summary>
-    /// Matches redirects and rewrites. The target, in <paramref name="scratch"/>, is not matched again; one that does not fit is
-    /// <see cref="RuleMatch.TooLong"/>.
-    /// </summary>
-    public RuleMatch Match(
-        ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query, RulePhase phase, Span<byte> scratch, out RuleTarget target) =>
-        RoutesOf(phase).Match(decodedPath, query, scratch, out target);
-
-    private RouteTable RoutesOf(RulePhase phase) => phase == RulePhase.BeforeFiles ? _beforeFiles : _afterFiles;
 }
 
 /// <summary>
-/// The routes of one phase. The first match in their order applies. Exact routes are found by hash, so that a site that moved thousands of
+/// Redirects and rewrites. The first match in their order applies. Exact routes are found by hash, so that a site that moved thousands of
 /// pages pays only for routes with wildcards.
 /// </summary>
 internal sealed class RouteTable
@@ -93,6 +73,10 @@ internal sealed class RouteTable
 
     public bool IsEmpty => _routes.Length == 0;
 
+    /// <summary>
+    /// Finds the rule of a request. The target, in <paramref name="scratch"/>, is not matched again; one that does not fit is
+    /// <see cref="RuleMatch.TooLong"/>.
+    /// </summary>
     public RuleMatch Match(ReadOnlySpan<byte> decodedPath, ReadOnlySpan<byte> query, Span<byte> scratch, out RuleTarget target)
     {
         ReadOnlySpan<int> exact = _exactByPath.TryGetValue(decodedPath, out int[]? indexes) ? indexes : [];

@@ -13,10 +13,7 @@ internal ref struct UrlText(Span<byte> destination)
 {
     private const string Unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 
-    /// <summary>pchar without '%', and the slash.</summary>
-    private static readonly SearchValues<byte> PathBytes = Of(Unreserved + "!$&'()*+,;=:@/");
-
-    /// <summary>The same and '?', as allowed in a whole query or fragment.</summary>
+    /// <summary>As <see cref="ByteClasses.Path"/>, and '?', as allowed in a whole query or fragment.</summary>
     private static readonly SearchValues<byte> QueryBytes = Of(Unreserved + "!$&'()*+,;=:@/?");
 
     /// <summary>The characters allowed in the value of one parameter: none that would end it.</summary>
@@ -34,6 +31,12 @@ internal ref struct UrlText(Span<byte> destination)
 
     public readonly ReadOnlySpan<byte> Written => _destination[.._written];
 
+    /// <summary>The URL text of a path from a rule: its escapes stay.</summary>
+    public static byte[] EncodePath(byte[] raw) => Encode(raw, ByteClasses.Path);
+
+    /// <summary>The URL text of a query or fragment from a rule: its escapes stay.</summary>
+    public static byte[] EncodeQuery(byte[] raw) => Encode(raw, QueryBytes);
+
     /// <summary>Writes bytes that are valid URL text.</summary>
     public void Literal(scoped ReadOnlySpan<byte> bytes)
     {
@@ -50,7 +53,7 @@ internal ref struct UrlText(Span<byte> destination)
     public void Truncate(int length) => _written = length;
 
     /// <summary>Writes a decoded path or a part of it, slashes included.</summary>
-    public void Path(scoped ReadOnlySpan<byte> decoded) => Encode(decoded, PathBytes);
+    public void Path(scoped ReadOnlySpan<byte> decoded) => Encode(decoded, ByteClasses.Path);
 
     /// <summary>Writes a decoded text as the value of a query parameter, or within a fragment.</summary>
     public void Value(scoped ReadOnlySpan<byte> decoded) => Encode(decoded, ValueBytes);
@@ -58,15 +61,12 @@ internal ref struct UrlText(Span<byte> destination)
     /// <summary>Writes a query or fragment that is already encoded: its escapes stay.</summary>
     public void Query(scoped ReadOnlySpan<byte> raw) => Reencode(raw, QueryBytes);
 
-    /// <summary>Writes a path from a rule: its escapes stay.</summary>
-    public void RawPath(scoped ReadOnlySpan<byte> raw) => Reencode(raw, PathBytes);
-
     /// <summary>Writes the raw value of a query parameter as a value again: '+' stays a space there.</summary>
     public void RawValue(scoped ReadOnlySpan<byte> raw)
     {
         for (int at = 0; at < raw.Length; at++)
         {
-            bool isKept = raw[at] == '+' || (raw[at] == '%' && QueryText.IsEscape(raw, at));
+            bool isKept = raw[at] == '+' || (raw[at] == '%' && PercentEncoding.ByteAt(raw, at) >= 0);
             EncodeByte(raw[at], isKept || ValueBytes.Contains(raw[at]));
         }
     }
@@ -81,6 +81,13 @@ internal ref struct UrlText(Span<byte> destination)
         }
     }
 
+    private static byte[] Encode(byte[] raw, SearchValues<byte> plain)
+    {
+        var text = new UrlText(new byte[PercentEncoding.BytesMaxPerByte * raw.Length]);
+        text.Reencode(raw, plain);
+        return text.Written.ToArray();
+    }
+
     private void Encode(scoped ReadOnlySpan<byte> bytes, SearchValues<byte> plain)
     {
         foreach (byte value in bytes)
@@ -93,7 +100,7 @@ internal ref struct UrlText(Span<byte> destination)
     {
         for (int at = 0; at < bytes.Length; at++)
         {
-            EncodeByte(bytes[at], plain.Contains(bytes[at]) || (bytes[at] == '%' && QueryText.IsEscape(bytes, at)));
+            EncodeByte(bytes[at], plain.Contains(bytes[at]) || (bytes[at] == '%' && PercentEncoding.ByteAt(bytes, at) >= 0));
         }
     }
 
@@ -115,6 +122,15 @@ internal static class UrlHost
         text.StartsWith("https://", StringComparison.OrdinalIgnoreCase) ? 8
         : text.StartsWith("http://", StringComparison.OrdinalIgnoreCase) ? 7
         : 0;
+
+    /// <summary>Throws <see cref="SiteException"/> for a rule whose source names a host.</summary>
+    public static void RefuseRuleFor(string source)
+    {
+        if (IndexOfHost(source) > 0)
+        {
+            throw new SiteException("Rules for a host are not supported.", "Write the path alone; give each host a root of its own.");
+        }
+    }
 
     /// <summary>
     /// Replaces an international host of the URL by its A-labels and leaves the other parts unchanged. False if the host has none; the

@@ -9,7 +9,7 @@ namespace Millrace.StaticFiles.Scanning;
 /// Makes an asset from a file: opens it, takes its state from that descriptor, and depending on size and budgets reads it into memory,
 /// reads it for its tag, and keeps or closes the descriptor. Head and body thus come from one descriptor, never from two lookups of a name.
 /// </summary>
-internal sealed unsafe class AssetLoader(
+internal sealed class AssetLoader(
     RootDirectory root, SiteOptions options, ContentTypes types, SnapshotBudget budget, SkippedEntries skipped, ScanProgress? progress)
     : IDisposable
 {
@@ -35,7 +35,7 @@ internal sealed unsafe class AssetLoader(
         int fd = root.OpenFile(path.RelativeZ);
         if (fd < 0)
         {
-            skipped.Note(directory, path.Bytes, -fd);
+            skipped.Note(directory, path, -fd);
             return null;
         }
 
@@ -62,24 +62,25 @@ internal sealed unsafe class AssetLoader(
         int result = FileState.Read(fd, out FileState state);
         if (result < 0)
         {
-            skipped.Note(directory, path.Bytes, -result);
+            skipped.Note(directory, path, -result);
             return null;
         }
 
         // It was regular when the scan saw it, but may have been replaced since.
         if (state.Type != FileType.Regular)
         {
-            skipped.Note(directory, path.Bytes, SkipReason.NotRegular);
+            skipped.Note(directory, path, SkipReason.NotRegular);
             return null;
         }
 
         if (options.PrivateFiles?.Contains(state) == true)
         {
-            skipped.Note(directory, path.Bytes, SkipReason.Private);
+            skipped.Note(directory, path, SkipReason.Private);
             return null;
         }
 
         ContentType type = types.Of(path.Name);
+        Asset? previous = directory.Previous?.Find(path.Name);
         if (IsKernelMade(fd, state))
         {
             return LoadUntrue(directory, path, type, fd, state);
@@ -101,9 +102,10 @@ internal sealed unsafe class AssetLoader(
 
             if (isUnchanged)
             {
+                budget.TakeHashing(isHashed ? state.Size : 0);
                 AssetValidators ownValidators = isHashed
-                    ? ValidatorsOfContent(digest, directory, path, state, checkedAtNs)
-                    : ValidatorsOfState(directory, path, state, checkedAtNs);
+                    ? AssetValidators.OfContent(digest, state, checkedAtNs, previous)
+                    : AssetValidators.OfState(state, checkedAtNs, previous);
                 var file = new LoadedFile(path, type, state, checkedAtNs, ownValidators);
                 return body is { } memory ? InMemory(file, memory) : OnFile(file, fd);
             }
@@ -112,7 +114,7 @@ internal sealed unsafe class AssetLoader(
 
             if (readBytes < 0 || statResult < 0)
             {
-                skipped.Note(directory, path.Bytes, (int)-Math.Min(readBytes, statResult));
+                skipped.Note(directory, path, (int)-Math.Min(readBytes, statResult));
                 return Unreadable(path, type, state);
             }
 
@@ -121,10 +123,10 @@ internal sealed unsafe class AssetLoader(
 
         if (IsRead(state))
         {
-            skipped.Note(directory, path.Bytes, SkipReason.ChangedDuringRead);
+            skipped.Note(directory, path, SkipReason.ChangedDuringRead);
         }
 
-        AssetValidators validators = ValidatorsOfState(directory, path, state, checkedAtNs);
+        AssetValidators validators = AssetValidators.OfState(state, checkedAtNs, previous);
         return OnFile(new LoadedFile(path, type, state, checkedAtNs, validators), fd);
     }
 
@@ -135,7 +137,7 @@ internal sealed unsafe class AssetLoader(
     private Asset? LoadUntrue(ListedDirectory directory, SitePath path, ContentType type, int fd, in FileState state)
     {
         byte[] content = [];
-        long read;
+        int read;
         do
         {
             // In one read from its start, because some files change with each read: content from two reads would be torn.
@@ -145,18 +147,18 @@ internal sealed unsafe class AssetLoader(
         while (read == content.Length && read <= UntrueBytesMax);
         if (read < 0)
         {
-            skipped.Note(directory, path.Bytes, (int)-read);
+            skipped.Note(directory, path, -read);
             return Unreadable(path, type, state);
         }
 
         if (read > UntrueBytesMax || !budget.HasMemoryFor(read))
         {
-            skipped.Note(directory, path.Bytes, SkipReason.SizeUntrue);
+            skipped.Note(directory, path, SkipReason.SizeUntrue);
             return Unreadable(path, type, state);
         }
 
         var body = BodyMemory.Allocate(read, mayHoldDescriptor: false);
-        content.AsSpan(0, (int)read).CopyTo(body.Body);
+        content.AsSpan(0, read).CopyTo(body.Body);
         AssetValidators validators = AssetValidators.OfUntrueState(ContentDigest.Of(body.Body));
         return InMemory(new LoadedFile(path, type, state, WallClock.NowNs, validators), body);
     }
@@ -190,29 +192,28 @@ internal sealed unsafe class AssetLoader(
     private bool IsHashed(in FileState state) =>
         state.Size <= Math.Max(options.ReadBytesMax, options.CacheFileBytesMax) && budget.HasHashingFor(state.Size);
 
-    private AssetValidators ValidatorsOfContent(
-        UInt128 digest, ListedDirectory directory, SitePath path, in FileState state, long checkedAtNs)
-    {
-        budget.TakeHashing(state.Size);
-        return AssetValidators.OfContent(digest, state, checkedAtNs, directory.Previous?.Find(path.Name));
-    }
-
-    private static AssetValidators ValidatorsOfState(ListedDirectory directory, SitePath path, in FileState state, long checkedAtNs) =>
-        AssetValidators.OfState(state, checkedAtNs, directory.Previous?.Find(path.Name));
-
     /// <summary>Reads into memory, or for the digest alone, or both.</summary>
     private long Read(int fd, BodyMemory? body, long bytes, bool isHashed, out UInt128 digest)
     {
         if (body is { } memory)
         {
-            long read = FileContent.Read(fd, memory.Address, bytes, 0);
+            int read = FileContent.Read(fd, memory.Body);
             digest = isHashed && read == bytes ? ContentDigest.Of(memory.Body) : default;
             return read;
         }
 
-        long hashedBytes = FileContent.ReadInto(fd, _buffer, bytes, _digest);
+        long done = 0;
+        int count;
+        do
+        {
+            count = FileContent.Read(fd, _buffer.AsSpan(0, (int)Math.Min(BufferBytes, bytes - done)), done);
+            _digest.Append(_buffer.AsSpan(0, Math.Max(count, 0)));
+            done += count;
+        }
+        while (count == BufferBytes && done < bytes);
+
         digest = _digest.Finish();
-        return hashedBytes;
+        return count < 0 ? count : done;
     }
 
     private Asset InMemory(in LoadedFile file, in BodyMemory body)

@@ -44,9 +44,10 @@ internal readonly unsafe struct BodyMemory(byte* address, int pages, long bytes)
     /// <summary>The most memory that a body of this size takes.</summary>
     public static long AllocatedBytes(long bodyBytes) => RoundUp(bodyBytes, bodyBytes < PagedBytesMin ? Alignment : PageBytes);
 
-    /// <summary>Allocates memory for a body. An empty one has no address.</summary>
-    /// <param name="bodyBytes">Its size.</param>
-    /// <param name="mayHoldDescriptor">Whether it may use a memory file. Falls back to ordinary memory if the kernel refuses.</param>
+    /// <summary>
+    /// Allocates memory for a body, of a memory file if it may hold a descriptor and the kernel does not refuse. An empty one has no
+    /// address.
+    /// </summary>
     public static BodyMemory Allocate(long bodyBytes, bool mayHoldDescriptor)
     {
         if (mayHoldDescriptor && bodyBytes >= PagedBytesMin && TryAllocatePages(bodyBytes, MappingsMax, out BodyMemory pages))

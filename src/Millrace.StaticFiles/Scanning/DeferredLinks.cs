@@ -16,7 +16,6 @@ internal sealed class DeferredLinks
     /// </summary>
     public void UsePrevious(DirectoryTable previous) => _previous = previous;
 
-    /// <summary>Notes that a directory is listed under this path.</summary>
     public void NotePrimary(SitePath path, in FileState state)
     {
         List<SitePath> primaries = PrimariesOf(state);
@@ -71,9 +70,8 @@ internal sealed class DeferredLinks
     }
 }
 
-/// <summary>An entry that leads to a directory which may be part of the site under another path.</summary>
-/// <param name="Holder">The directory that contains it.</param>
-/// <param name="Path">Its path.</param>
-/// <param name="State">The directory that it leads to.</param>
-/// <param name="IsSymlink">Whether it is a symlink itself; otherwise it is below one, or a mount of a directory above.</param>
+/// <summary>
+/// An entry that leads to a directory which may be part of the site under another path. If it is not a symlink itself, it is below one, or
+/// a mount of a directory above.
+/// </summary>
 internal readonly record struct DeferredLink(ListedDirectory Holder, SitePath Path, FileState State, bool IsSymlink);

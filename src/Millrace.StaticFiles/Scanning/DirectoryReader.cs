@@ -20,10 +20,9 @@ internal sealed class DirectoryReader(
     private int _entryCount;
 
     /// <summary>
-    /// Reads the entries into <paramref name="directory"/>. 0, or -errno if it cannot be listed, perhaps after some entries.
+    /// Reads the entries into <paramref name="directory"/>, except for subdirectories at their own location, which are valid until the next
+    /// call. 0, or -errno if it cannot be listed, perhaps after some entries.
     /// </summary>
-    /// <param name="directory">The directory.</param>
-    /// <param name="subdirectories">The directories in it that are at their own location. Valid until the next call.</param>
     public int Read(ListedDirectory directory, out IReadOnlyList<(SitePath Path, FileState State)> subdirectories)
     {
         _subdirectories.Clear();
@@ -153,7 +152,7 @@ internal sealed class DirectoryReader(
         CountEntry(directory);
         if (!directory.Path.TryAppend(name, out SitePath path))
         {
-            skipped.Note(directory, directory.Path.Bytes, SkipReason.PathTooLong);
+            skipped.Note(directory, directory.Path, SkipReason.PathTooLong);
             return;
         }
 
@@ -168,7 +167,7 @@ internal sealed class DirectoryReader(
 
         if (result < 0)
         {
-            skipped.Note(directory, path.Bytes, -result);
+            skipped.Note(directory, path, -result);
             return;
         }
 
@@ -188,13 +187,13 @@ internal sealed class DirectoryReader(
             case FileType.Regular when options.SiteFiles && RuleFiles.IsName(path):
                 break;
             case FileType.Regular when options.PrivateFiles?.Contains(root, path, state) == true:
-                skipped.Note(directory, path.Bytes, SkipReason.Private);
+                skipped.Note(directory, path, SkipReason.Private);
                 break;
             case FileType.Regular:
                 directory.Files.Add(new ListedFile(path, state));
                 break;
             default:
-                skipped.Note(directory, path.Bytes, SkipReason.NotRegular);
+                skipped.Note(directory, path, SkipReason.NotRegular);
                 break;
         }
     }

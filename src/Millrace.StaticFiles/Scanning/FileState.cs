@@ -99,21 +99,17 @@ internal static unsafe class FileContent
         FileCalls.OpenAt2(FileCalls.WorkingDirectory, pathZ, new OpenHow { Flags = flags | OpenFlags.CloseOnExec });
 
     /// <summary>The number of bytes read, less than requested if the file ends before; or -errno.</summary>
-    public static long Read(int fd, Span<byte> buffer)
+    public static int Read(int fd, Span<byte> buffer, long offset = 0)
     {
-        fixed (byte* bufferPtr = buffer)
+        int done = 0;
+        while (done < buffer.Length)
         {
-            return Read(fd, bufferPtr, buffer.Length, 0);
-        }
-    }
+            nint result;
+            fixed (byte* bufferPtr = buffer[done..])
+            {
+                result = FileCalls.PositionalRead(fd, bufferPtr, (nuint)(buffer.Length - done), offset + done);
+            }
 
-    /// <inheritdoc cref="Read(int, Span{byte})"/>
-    public static long Read(int fd, byte* buffer, long bytesWanted, long offset)
-    {
-        long done = 0;
-        while (done < bytesWanted)
-        {
-            nint result = FileCalls.PositionalRead(fd, buffer + done, (nuint)(bytesWanted - done), offset + done);
             if (result == 0)
             {
                 break;
@@ -121,10 +117,10 @@ internal static unsafe class FileContent
 
             if (result < 0 && result != -Errno.EINTR)
             {
-                return result;
+                return (int)result;
             }
 
-            done += Math.Max(result, 0);
+            done += (int)Math.Max(result, 0);
         }
 
         return done;
@@ -135,75 +131,48 @@ internal static unsafe class FileContent
         Read(fd, content) == content.Length && FileState.Read(fd, out FileState after) == 0 && after == expected;
 
     /// <summary>Reads a small file whole, again while its states before and after differ: a mix of two versions could parse.</summary>
-    public static WholeFile ReadWhole(int fd, int bytesMax, int attemptsMax)
+    public static FileReadResult ReadWhole(int fd, int bytesMax, int attemptsMax)
     {
-        WholeFile file = default;
-        for (int attempt = 0; attempt < attemptsMax && file.Outcome is ReadOutcome.ChangedDuringRead; attempt++)
+        FileReadResult file = default;
+        for (int attempt = 0; attempt < attemptsMax && file.Outcome is FileReadOutcome.ChangedDuringRead; attempt++)
         {
-            file = new WholeFile { CheckedAtNs = WallClock.NowNs };
+            file = new FileReadResult { CheckedAtNs = WallClock.NowNs };
             int error = FileState.Read(fd, out FileState state);
             file = file with { State = state, Error = -error };
             if (error < 0 || state.Type != FileType.Regular || state.Size > bytesMax)
             {
-                ReadOutcome refusal = error < 0 ? ReadOutcome.Failed
-                    : state.Type != FileType.Regular ? ReadOutcome.NotRegular
-                    : ReadOutcome.TooLarge;
+                FileReadOutcome refusal = error < 0 ? FileReadOutcome.Failed
+                    : state.Type != FileType.Regular ? FileReadOutcome.NotRegular
+                    : FileReadOutcome.TooLarge;
                 return file with { Outcome = refusal };
             }
 
             byte[] bytes = new byte[state.Size];
-            long read = Read(fd, bytes);
+            int read = Read(fd, bytes);
             if (read < 0)
             {
-                return file with { Outcome = ReadOutcome.Failed, Error = (int)-read };
+                return file with { Outcome = FileReadOutcome.Failed, Error = -read };
             }
 
             bool isWhole = read == state.Size && FileState.Read(fd, out FileState after) == 0 && after == state;
-            file = isWhole ? file with { Outcome = ReadOutcome.Read, Bytes = bytes } : file;
+            file = isWhole ? file with { Outcome = FileReadOutcome.Read, Bytes = bytes } : file;
         }
 
         return file;
     }
-
-    /// <summary>Reads a file in chunks and appends them to a digest. Returns as <see cref="Read(int, Span{byte})"/>.</summary>
-    public static long ReadInto(int fd, Span<byte> buffer, long bytesWanted, ContentDigest digest)
-    {
-        fixed (byte* bufferPtr = buffer)
-        {
-            long done = 0;
-            while (done < bytesWanted)
-            {
-                long wanted = Math.Min(buffer.Length, bytesWanted - done);
-                long read = Read(fd, bufferPtr, wanted, done);
-                if (read < 0)
-                {
-                    return read;
-                }
-
-                digest.Append(new ReadOnlySpan<byte>(bufferPtr, (int)read));
-                done += read;
-                if (read < wanted)
-                {
-                    break;
-                }
-            }
-
-            return done;
-        }
-    }
 }
 
 /// <summary>A small file as it was read, with its state and a time before it was read.</summary>
-internal readonly record struct WholeFile(ReadOutcome Outcome, byte[] Bytes, FileState State, long CheckedAtNs, int Error);
+internal readonly record struct FileReadResult(FileReadOutcome Outcome, byte[] Bytes, FileState State, long CheckedAtNs, int Error);
 
-internal enum ReadOutcome
+internal enum FileReadOutcome
 {
     ChangedDuringRead,
     Read,
     NotRegular,
     TooLarge,
 
-    /// <summary>With the errno in <see cref="WholeFile.Error"/>.</summary>
+    /// <summary>With the errno in <see cref="FileReadResult.Error"/>.</summary>
     Failed,
 }
 

@@ -62,27 +62,21 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Di
         var checkedNames = new HashSet<byte[]>(Names!, BytesComparer.Instance);
         HashSet<byte[]>.AlternateLookup<ReadOnlySpan<byte>> byName = checkedNames.GetAlternateLookup<ReadOnlySpan<byte>>();
         EntryCount += Previous!.EntryCount;
-        using IEnumerator<ListedFile> next = found.OrderBy(file => file.Path, SitePath.ByBytes).GetEnumerator();
-        bool hasNext = next.MoveNext();
         foreach (Asset asset in Previous.Assets)
         {
             if (byName.Contains(asset.SitePath.Name))
             {
                 EntryCount--;
-                continue;
             }
-
-            for (; hasNext && next.Current.Path.Bytes.SequenceCompareTo(asset.Path) < 0; hasNext = next.MoveNext())
+            else
             {
-                Files.Add(next.Current);
+                Files.Add(new ListedFile(asset.SitePath, asset.State) { Previous = asset });
             }
-
-            Files.Add(new ListedFile(asset.SitePath, asset.State) { Previous = asset });
         }
 
-        for (; hasNext; hasNext = next.MoveNext())
+        foreach (ListedFile file in found)
         {
-            Files.Add(next.Current);
+            Files.Insert(~IndexOf(file.Path.Name), file);
         }
 
         foreach (SitePath subdirectory in Previous.Subdirectories)
@@ -109,8 +103,7 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Di
     }
 
     /// <summary>Finds a file by its name; after <see cref="Order"/>.</summary>
-    public ListedFile? Find(ReadOnlySpan<byte> name) =>
-        SitePath.IndexOfName(Files, static file => file.Path, name) is >= 0 and int index ? Files[index] : null;
+    public ListedFile? Find(ReadOnlySpan<byte> name) => IndexOf(name) is >= 0 and int index ? Files[index] : null;
 
     /// <summary>Makes the snapshot's directory, after the files have their assets.</summary>
     public SiteDirectory Finish(IEnumerable<byte[]> indexNames)
@@ -130,6 +123,8 @@ internal sealed class ListedDirectory(SitePath path, SiteDirectory? previous, Di
             Unserved = [.. Unserved],
         };
     }
+
+    private int IndexOf(ReadOnlySpan<byte> name) => SitePath.IndexOfName(Files, static file => file.Path, name);
 
     private static void FindHashedNames(Asset[] assets)
     {

@@ -12,9 +12,6 @@ namespace Millrace.StaticFiles.Scanning;
 /// </summary>
 internal sealed class PrivateFiles : IDisposable
 {
-    /// <summary>A rename sets the change time, and a kernel's clock ticks every 10 ms at most; this leaves margin.</summary>
-    private const long SettlingNs = 50_000_000;
-
     private readonly Lock _changeLock = new();
     private readonly HashSet<string> _paths = new(StringComparer.Ordinal);
     private readonly List<(string Path, FileState State, SafeFileHandle Pin)> _pinned = [];
@@ -74,7 +71,8 @@ internal sealed class PrivateFiles : IDisposable
             return false;
         }
 
-        if (file.ChangedAtNs > Volatile.Read(ref _checkedAtNs) - SettlingNs)
+        // A rename sets the change time.
+        if (!file.IsSettledAt(Volatile.Read(ref _checkedAtNs)))
         {
             Refresh();
         }

@@ -33,7 +33,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
     /// The compiled rules; the previous ones if the files are unchanged or cannot be read. Without previous rules, a file that cannot be
     /// read is a <see cref="SiteException"/>: a site must not start without the fields it was meant to have.
     /// </summary>
-    public (SiteRules Rules, RuleFileStates? States) Read(SnapshotContent? previous, ListedDirectory rootListed, SkippedEntries skipped)
+    public (SiteRules Rules, RuleFileStates? States) Read(CatalogSnapshot? previous, ListedDirectory rootListed, SkippedEntries skipped)
     {
         if (!options.SiteFiles)
         {
@@ -68,7 +68,7 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
     {
         if (states.Refused is SkippedEntry refused)
         {
-            skipped.Note(rootListed, Encoding.ASCII.GetBytes(refused.Path), refused.Reason, refused.Error);
+            skipped.Note(rootListed, SitePath.Of(Encoding.ASCII.GetBytes(refused.Path)), refused.Reason, refused.Error);
         }
     }
 
@@ -96,13 +96,13 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
 
         try
         {
-            WholeFile file = FileContent.ReadWhole(fd, BytesMax, AttemptsMax);
+            FileReadResult file = FileContent.ReadWhole(fd, BytesMax, AttemptsMax);
             return file.Outcome switch
             {
-                ReadOutcome.Read => new RuleFile(file.Bytes, Settled(file.State, file.CheckedAtNs), null),
-                ReadOutcome.NotRegular => default,
-                ReadOutcome.TooLarge => new RuleFile([], Settled(file.State, file.CheckedAtNs), SkipReason.TooLarge),
-                ReadOutcome.Failed => Unreadable(file.Error, file.State, file.CheckedAtNs),
+                FileReadOutcome.Read => new RuleFile(file.Bytes, Settled(file.State, file.CheckedAtNs), null),
+                FileReadOutcome.NotRegular => default,
+                FileReadOutcome.TooLarge => new RuleFile([], Settled(file.State, file.CheckedAtNs), SkipReason.TooLarge),
+                FileReadOutcome.Failed => Unreadable(file.Error, file.State, file.CheckedAtNs),
                 _ => new RuleFile([], ReadAgain, SkipReason.ChangedDuringRead),
             };
         }
@@ -127,7 +127,8 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
 
     private readonly record struct RuleFile(byte[]? Bytes, FileState State, SkipReason? Refused, int Error = 0)
     {
-        public SkippedEntry? RefusedAs(string path) => Refused is SkipReason reason ? new SkippedEntry(path, reason, Error) : null;
+        public SkippedEntry? RefusedAs(string path) =>
+            Refused is SkipReason reason ? new SkippedEntry(SitePath.Root, path, reason, Error) : null;
 
         public void ThrowIfRefused(string name, SiteOptions options)
         {

@@ -24,8 +24,7 @@ internal sealed class ScanProgress : IDisposable
     private int _entryCount;
     private long _startedAt;
 
-    /// <param name="clock">The system clock in production.</param>
-    /// <param name="report">Receives the path being read, the entries met so far, and the elapsed time.</param>
+    /// <summary>A report has the path being read, the entries met so far, and the elapsed time.</summary>
     public ScanProgress(TimeProvider clock, Action<string, int, TimeSpan> report)
     {
         _clock = clock;

@@ -58,7 +58,6 @@ internal sealed class SiteScanner
 
     public bool IsListed(SitePath path) => _listed.ContainsKey(path);
 
-    /// <summary>Lists the whole site.</summary>
     public void ScanAll()
     {
         Enter(new ListedDirectory(SitePath.Root, _previous.Find([]), null) { IsNew = true });
@@ -67,9 +66,9 @@ internal sealed class SiteScanner
     }
 
     /// <summary>
-    /// Lists what changed in some directories, what is new or replaced below them, and the parents of directories that vanished.
+    /// Lists what changed in some directories, what is new or replaced below them, and the parents of directories that vanished. Unknown
+    /// directories are ignored: the directory they appeared in has changed too.
     /// </summary>
-    /// <param name="changes">Unknown directories are ignored: the directory they appeared in has changed too.</param>
     public void ScanChanges(IReadOnlyCollection<DirectoryChange> changes)
     {
         _isPartial = true;
@@ -155,7 +154,7 @@ internal sealed class SiteScanner
             }
             else if (link.Holder.Chain.Contains(link.State))
             {
-                _skipped.Note(link.Holder, link.Path.Bytes, SkipReason.DirectoryCycle);
+                _skipped.Note(link.Holder, link.Path, SkipReason.DirectoryCycle);
             }
             else
             {
@@ -256,7 +255,7 @@ internal sealed class SiteScanner
         if (error is not (Errno.ENOENT or Errno.ENOTDIR or Errno.ELOOP or Errno.EXDEV))
         {
             directory.IsComplete = false;
-            _skipped.Note(directory, directory.Path.Bytes, error);
+            _skipped.Note(directory, directory.Path, error);
             return;
         }
 

@@ -4,40 +4,48 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Scanning;
 
-/// <summary>Collects the entries that a build skips, by directory: counts all, keeps as many as the log does.</summary>
+/// <summary>Collects the entries that a build skips: counts all by directory, and keeps a hundred for the log.</summary>
 internal sealed class SkippedEntries
 {
-    private readonly List<(SitePath Directory, SkippedEntry Entry)> _kept = [];
+    public const int KeptMax = 100;
+
+    private readonly List<SkippedEntry> _kept = [];
 
     /// <summary>Counts noted entries, those without permission separately, so that a hundred others do not hide them.</summary>
     private readonly int[] _notedCounts = new int[2];
 
-    public IReadOnlyCollection<(SitePath Directory, SkippedEntry Entry)> Kept => _kept;
+    /// <summary>
+    /// The entries of the next snapshot, those that lack permissions first: the noted ones, and the previous snapshot's of other
+    /// directories than outdated ones.
+    /// </summary>
+    public SkippedEntry[] After(IEnumerable<SkippedEntry> previous, Func<SitePath, bool> isOutdated) =>
+        [.. previous.Where(entry => !isOutdated(entry.Directory)).Concat(_kept)
+            .OrderBy(static entry => entry.Reason == SkipReason.Unreadable ? 0 : 1).Take(KeptMax)];
 
     /// <summary>Notes an entry that the kernel refused with <paramref name="error"/>.</summary>
-    public void Note(ListedDirectory directory, ReadOnlySpan<byte> path, int error)
+    public void Note(ListedDirectory directory, SitePath path, int error)
     {
         ThrowIfExhausted(error);
         Note(directory, path, ReasonFor(error), error);
     }
 
-    public void Note(ListedDirectory directory, ReadOnlySpan<byte> path, SkipReason reason, int error = 0)
+    public void Note(ListedDirectory directory, SitePath path, SkipReason reason, int error = 0)
     {
         directory.SkippedCount++;
-        bool isDirectoryItself = path.SequenceEqual(directory.Path.Bytes);
+        bool isDirectoryItself = path.Equals(directory.Path);
         bool isTransient = reason is not (
             SkipReason.DirectoryCycle or SkipReason.TooLarge or SkipReason.ChangedDuringRead or SkipReason.Private
             or SkipReason.SizeUntrue);
         if (!isDirectoryItself && isTransient)
         {
-            directory.Unserved.Add(SitePath.Of(path));
+            directory.Unserved.Add(path);
         }
 
         int kind = reason == SkipReason.Unreadable ? 1 : 0;
-        if (_notedCounts[kind]++ < SkippedLog.KeptMax)
+        if (_notedCounts[kind]++ < KeptMax)
         {
-            string text = path.IsEmpty ? "/" : Encoding.UTF8.GetString(path);
-            _kept.Add((directory.Path, new SkippedEntry(text, reason, error)));
+            string text = path.IsRoot ? "/" : Encoding.UTF8.GetString(path.Bytes);
+            _kept.Add(new SkippedEntry(directory.Path, text, reason, error));
         }
     }
 

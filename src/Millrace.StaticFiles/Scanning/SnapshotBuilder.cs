@@ -5,18 +5,18 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Scanning;
 
 /// <summary>
-/// Builds the content of the next snapshot: lists directories, gives their files assets, compiles the rules if their files changed, and
-/// compares with the previous content. Throws <see cref="SiteException"/> and frees what it took if the root cannot be read. One build at a
+/// Builds the next snapshot: lists directories, gives their files assets, compiles the rules if their files changed, and
+/// compares with the previous one. Throws <see cref="SiteException"/> and frees what it took if the root cannot be read. One build at a
 /// time.
 /// </summary>
 internal sealed class SnapshotBuilder(
-    SiteOptions options, AssetResources resources, IDirectoryObserver? observer, ScanProgress? progress = null)
+    SiteOptions options, AssetResources resources, DeferredFreeQueue freeQueue, IDirectoryObserver? observer, ScanProgress? progress)
 {
     private readonly ContentTypes _types = new(options);
     private readonly byte[][] _indexNames = [.. options.IndexNames.Select(Encoding.UTF8.GetBytes)];
 
     /// <summary>Builds the whole site from its root's name.</summary>
-    public SnapshotChange BuildAll(SnapshotContent? previous)
+    public SnapshotChange BuildAll(CatalogSnapshot? previous)
     {
         options.PrivateFiles?.Refresh();
         var root = RootDirectory.Open(options.Root);
@@ -40,7 +40,7 @@ internal sealed class SnapshotBuilder(
     }
 
     /// <summary>Builds from changes in some directories and what is new below them; null if nothing changed.</summary>
-    public SnapshotChange? BuildChanges(SnapshotContent previous, IReadOnlyCollection<DirectoryChange> changes)
+    public SnapshotChange? BuildChanges(CatalogSnapshot previous, IReadOnlyCollection<DirectoryChange> changes)
     {
         var skipped = new SkippedEntries();
         var scan = new SiteScanner(previous.Root, options, previous.Table, skipped, observer, progress);
@@ -56,7 +56,7 @@ internal sealed class SnapshotBuilder(
         }
     }
 
-    private SnapshotChange? Build(SiteScanner scan, RootDirectory root, SnapshotContent? previous, SkippedEntries skipped)
+    private SnapshotChange? Build(SiteScanner scan, RootDirectory root, CatalogSnapshot? previous, SkippedEntries skipped)
     {
         SnapshotTotals kept = TotalsWithout(scan, previous);
         DirectoryReader.RequireEntries(options, kept.Entries + scan.Listed.Sum(listed => (long)listed.EntryCount));
@@ -90,32 +90,35 @@ internal sealed class SnapshotBuilder(
 
         dropped.AddRange(scan.Removed.SelectMany(path => DroppedFrom(previous!.Table.Find(path.Bytes), null)));
         build.Commit();
-        SkippedLog log = (previous?.Skipped ?? SkippedLog.Empty).With(
-            skipped.Kept, directory => scan.Removed.Contains(directory) || scan.IsListed(directory));
-        if (changed.Count == 0 && scan.Removed.Count == 0 && previous is not null
-            && root == previous.Root && rules == previous.Rules && states == previous.RuleFiles && log.IsSameAs(previous.Skipped))
+        SkippedEntry[] notServed = skipped.After(
+            previous?.Skipped ?? [], directory => scan.Removed.Contains(directory) || scan.IsListed(directory));
+        if (changed.Count == 0 && scan.Removed.Count == 0 && previous is not null && root == previous.Root && rules == previous.Rules
+            && states == previous.RuleFiles && notServed.ToHashSet().SetEquals(previous.Skipped))
         {
             return null;
         }
 
         DirectoryTable table = (previous?.Table ?? DirectoryTable.Empty).With(changed, scan.Removed);
-        var content = new SnapshotContent(root, table, rules, states, log, totals)
+        var next = new CatalogSnapshot(root, table, rules, freeQueue)
         {
+            RuleFiles = states,
+            Totals = totals,
+            Skipped = notServed,
             IndexNames = _indexNames,
             Unsettled = unsettled,
             PrivateFiles = options.PrivateFiles,
         };
-        return new SnapshotChange(content, dropped, [.. scan.Removed]);
+        return new SnapshotChange(next, dropped, [.. scan.Removed]);
     }
 
     private (SiteRules Rules, RuleFileStates? States) ReadRules(
-        SiteScanner scan, RootDirectory root, SnapshotContent? previous, SkippedEntries skipped) =>
+        SiteScanner scan, RootDirectory root, CatalogSnapshot? previous, SkippedEntries skipped) =>
         scan.RootListed is ListedDirectory listed
             ? new RuleFiles(root, options).Read(previous, listed, skipped)
             : (previous!.Rules, previous.RuleFiles);
 
     /// <summary>The totals of the directories that were not listed.</summary>
-    private static SnapshotTotals TotalsWithout(SiteScanner scan, SnapshotContent? previous)
+    private static SnapshotTotals TotalsWithout(SiteScanner scan, CatalogSnapshot? previous)
     {
         if (previous is null)
         {
@@ -151,4 +154,4 @@ internal sealed class SnapshotBuilder(
 
 /// <summary>The difference between one snapshot and the next.</summary>
 internal sealed record SnapshotChange(
-    SnapshotContent Next, IReadOnlyCollection<Asset> Dropped, IReadOnlyCollection<SitePath> Removed);
+    CatalogSnapshot Next, IReadOnlyCollection<Asset> Dropped, IReadOnlyCollection<SitePath> Removed);

@@ -256,12 +256,10 @@ internal enum BodyStrategy : byte
     SendFile,
 }
 
-/// <summary>A file from which an asset is made.</summary>
-/// <param name="Path">Its path.</param>
-/// <param name="Type">Its content type, by its name.</param>
-/// <param name="State">From the descriptor that its bytes are read from.</param>
-/// <param name="CheckedAtNs">A time before its bytes were read.</param>
-/// <param name="Validators">Derived from the state, or from the bytes.</param>
+/// <summary>
+/// A file from which an asset is made: its state by the descriptor that its bytes are read from, a time before that, and the validators
+/// from the state or the bytes.
+/// </summary>
 internal readonly record struct LoadedFile(
     SitePath Path, ContentType Type, FileState State, long CheckedAtNs, AssetValidators Validators);
 

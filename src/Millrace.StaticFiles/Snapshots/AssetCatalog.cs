@@ -20,9 +20,9 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     {
         _observer = observer;
         _resources = new AssetResources(options);
-        _builder = new SnapshotBuilder(options, _resources, observer, progress);
         _freeQueue = new DeferredFreeQueue(_resources);
-        _current = new CatalogSnapshot(_builder.BuildAll(null).Next, _freeQueue);
+        _builder = new SnapshotBuilder(options, _resources, _freeQueue, observer, progress);
+        _current = _builder.BuildAll(null).Next;
         _freeQueue.Add(_current);
     }
 
@@ -93,9 +93,10 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// </summary>
     public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Change(previous => _builder.BuildChanges(previous, changes));
 
-    /// <summary>Adds coded variants to an asset from <see cref="CatalogSnapshot.AssetsToCompress"/>; all of them or none.</summary>
-    /// <param name="asset">An asset of a file. Its lease may have been released.</param>
-    /// <param name="bodies">Its body in codings that it does not have yet; empty if nothing is gained.</param>
+    /// <summary>
+    /// Adds variants in codings that it does not have yet to an asset from <see cref="CatalogSnapshot.AssetsToCompress"/>: all of them or
+    /// none. Empty if nothing is gained. Its lease may have been released.
+    /// </summary>
     public PublishOutcome Publish(Asset asset, IReadOnlyCollection<CodedBody> bodies)
     {
         int files = ReserveFiles(bodies.Count(static body => body.Bytes.Length >= BodyMemory.PagedBytesMin));
@@ -124,7 +125,7 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             if (!_disposed)
             {
                 Volatile.Write(ref _disposed, true);
-                IEnumerable<SiteDirectory> directories = _current.Content.Table.Directories.ToArray();
+                IEnumerable<SiteDirectory> directories = _current.Table.Directories.ToArray();
                 Retire(_current, [.. directories.SelectMany(directory => directory.Assets.ToArray())], isRootDropped: true);
                 _current.Requests.Supersede();
             }
@@ -152,21 +153,20 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
         }
     }
 
-    private void Change(Func<SnapshotContent, SnapshotChange?> build)
+    private void Change(Func<CatalogSnapshot, SnapshotChange?> build)
     {
         lock (_changeLock)
         {
             ObjectDisposedException.ThrowIf(_disposed, this);
             CatalogSnapshot previous = _current;
-            if (build(previous.Content) is not SnapshotChange change)
+            if (build(previous) is not SnapshotChange change)
             {
                 return;
             }
 
-            var next = new CatalogSnapshot(change.Next, _freeQueue);
-            _freeQueue.Add(next);
-            Retire(previous, change.Dropped, isRootDropped: change.Next.Root != previous.Content.Root);
-            Volatile.Write(ref _current, next);
+            _freeQueue.Add(change.Next);
+            Retire(previous, change.Dropped, isRootDropped: change.Next.Root != previous.Root);
+            Volatile.Write(ref _current, change.Next);
             previous.Requests.Supersede();
             foreach (SitePath path in change.Removed)
             {
@@ -184,6 +184,6 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             asset.IsRetired = true;
         }
 
-        last.Retired.Add(assets, isRootDropped ? last.Content.Root : null);
+        last.Retired.Add(assets, isRootDropped ? last.Root : null);
     }
 }

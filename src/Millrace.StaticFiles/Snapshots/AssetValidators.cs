@@ -66,12 +66,10 @@ internal readonly struct AssetValidators(EntityTag tag, bool isOfContent, bool h
     public static AssetValidators OfUntrueState(UInt128 digest) =>
         new(Snapshots.EntityTag.OfContent(digest), isOfContent: true, hasDate: false) { IsOfUntrueState = true };
 
-    /// <summary>The validators of a file by its size and time alone.</summary>
-    /// <param name="state">The file.</param>
-    /// <param name="checkedAtNs">When its state was taken.</param>
-    /// <param name="before">
-    /// The previous asset of this name. A write whose time was set back (touch -r, rsync -t of an equal size) must not look unchanged.
-    /// </param>
+    /// <summary>
+    /// The validators of a file by its size and time alone. After the previous asset of this name, a write whose time was set back (touch
+    /// -r, rsync -t of an equal size) must not look unchanged.
+    /// </summary>
     public static AssetValidators OfState(in FileState state, long checkedAtNs, Asset? before)
     {
         bool isReused = before is not null
@@ -148,9 +146,9 @@ internal struct EntityTag
     /// <summary>The strong tag of a content digest: equal bytes have equal tags, on all replicas of a site.</summary>
     public static EntityTag OfContent(UInt128 digest) => Quote(digest, default, isWeak: false);
 
-    /// <summary>The tag of a file whose bytes were not read.</summary>
-    /// <param name="state">The file.</param>
-    /// <param name="isWeak">Whether another write of the same size could have left the same time.</param>
+    /// <summary>
+    /// The tag of a file whose bytes were not read; weak if another write of the same size could have left the same time.
+    /// </summary>
     public static EntityTag OfState(in FileState state, bool isWeak) =>
         Quote(new UInt128((ulong)state.Size, (ulong)state.ModifiedAtNs), "-"u8, isWeak);
 

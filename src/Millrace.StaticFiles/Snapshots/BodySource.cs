@@ -31,7 +31,7 @@ internal readonly struct BodySource(
 
     public int Descriptor => descriptor;
 
-    private AssetFiles Files => FilesOf(binding);
+    private AssetFiles Files => binding?.Files ?? AssetFiles.System;
 
     /// <summary>
     /// Whether the file is still the one that the asset was made from. If not, the asset's validators do not apply to this body. For an
@@ -121,53 +121,42 @@ internal readonly struct BodySource(
         : now.Size > Size ? BodyChange.Grown
         : BodyChange.Rewritten;
 
-    private static AssetFiles FilesOf(SiteBinding? binding) => binding?.Files ?? AssetFiles.System;
-
     private static BodyOpening TryOpen(CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, out BodySource source)
     {
-        if (asset.Strategy is BodyStrategy.Streamed or BodyStrategy.SendFile && asset.Descriptor != Asset.NoDescriptor)
+        AssetFiles files = binding?.Files ?? AssetFiles.System;
+        int descriptor = asset.Descriptor;
+        (long size, long modifiedAtNs) = (asset.Size, asset.ModifiedAtNs);
+        bool isAsCatalogued = true;
+        bool isOnDemand = IsOpenedOnDemand(asset);
+        if (isOnDemand)
         {
-            return TryOpenHeld(snapshot, binding, asset, out source);
-        }
-
-        if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
-        {
-            source = new BodySource(snapshot, binding, asset, asset.Size, asset.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
+            descriptor = snapshot.OpenOnDemand(asset, out FileState state, files);
+            if (descriptor < 0)
             {
-                IsAsCatalogued = true,
-            };
-            return BodyOpening.Opened;
+                source = default;
+                return -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
+            }
+
+            (size, modifiedAtNs) = (state.Size, state.ModifiedAtNs);
+            isAsCatalogued = state == asset.State;
+        }
+        else if (asset.Strategy is BodyStrategy.Streamed or BodyStrategy.SendFile)
+        {
+            // A large file is checked once more before its head is sent, to tell writes in place since it was catalogued from writes during
+            // the send. A small file is checked after its only read.
+            if (files.Stat(descriptor, out FileState now) < 0)
+            {
+                source = default;
+                return BodyOpening.Gone;
+            }
+
+            (size, modifiedAtNs) = (now.Size, now.ModifiedAtNs);
+            isAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs;
         }
 
-        int descriptor = snapshot.OpenOnDemand(asset, out FileState state, FilesOf(binding));
-        if (descriptor < 0)
+        source = new BodySource(snapshot, binding, asset, size, modifiedAtNs, descriptor, ownsDescriptor: isOnDemand)
         {
-            source = default;
-            return -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
-        }
-
-        source = new BodySource(snapshot, binding, asset, state.Size, state.ModifiedAtNs, descriptor, ownsDescriptor: true)
-        {
-            IsAsCatalogued = state == asset.State,
-        };
-        return BodyOpening.Opened;
-    }
-
-    /// <summary>
-    /// Checks a large file once more before its head is sent, to tell writes in place since it was catalogued from writes during the send.
-    /// (A small file is checked after its only read.)
-    /// </summary>
-    private static BodyOpening TryOpenHeld(CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, out BodySource source)
-    {
-        source = default;
-        if (FilesOf(binding).Stat(asset.Descriptor, out FileState now) < 0)
-        {
-            return BodyOpening.Gone;
-        }
-
-        source = new BodySource(snapshot, binding, asset, now.Size, now.ModifiedAtNs, asset.Descriptor, ownsDescriptor: false)
-        {
-            IsAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs,
+            IsAsCatalogued = isAsCatalogued,
         };
         return BodyOpening.Opened;
     }

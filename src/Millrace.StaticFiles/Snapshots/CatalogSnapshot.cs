@@ -17,47 +17,62 @@ namespace Millrace.StaticFiles.Snapshots;
 /// </summary>
 internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 {
-    private readonly DirectoryTable _table;
     private readonly DeferredFreeQueue _freeQueue;
     private readonly TaskCompletionSource _freed = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>Starts at one: the lease of <see cref="Requests"/>.</summary>
     private int _leases = 1;
 
-    internal CatalogSnapshot(SnapshotContent content, DeferredFreeQueue freeQueue)
+    internal CatalogSnapshot(RootDirectory root, DirectoryTable table, SiteRules rules, DeferredFreeQueue freeQueue)
     {
-        Content = content;
-        _table = content.Table;
+        Root = root;
+        Table = table;
+        Rules = rules;
         _freeQueue = freeQueue;
         Requests = new RequestCounter(this);
         Retired.CompleteWhenFreed(_freed);
     }
 
-    public SiteRules Rules => Content.Rules;
+    public RootDirectory Root { get; }
 
-    public int AssetCount => Content.Totals.Assets;
+    public DirectoryTable Table { get; }
 
-    public int DirectoryCount => Content.Totals.Directories;
+    public SiteRules Rules { get; }
+
+    /// <summary>The states of the rule files; null if they are not used.</summary>
+    public required RuleFileStates? RuleFiles { get; init; }
+
+    public required SnapshotTotals Totals { get; init; }
+
+    public int AssetCount => Totals.Assets;
+
+    public int DirectoryCount => Totals.Directories;
 
     /// <summary>The native memory of its bodies, including those shared with other snapshots, without published variants.</summary>
-    public long InMemoryBytes => Content.Totals.InMemoryBytes;
+    public long InMemoryBytes => Totals.InMemoryBytes;
 
     /// <summary>The entries that are not served, and why: up to a hundred of <see cref="SkippedCount"/>.</summary>
-    public IReadOnlyList<SkippedEntry> Skipped => Content.Skipped.Entries;
+    public required IReadOnlyList<SkippedEntry> Skipped { get; init; }
 
-    public int SkippedCount => Content.Totals.Skipped;
+    public int SkippedCount => Totals.Skipped;
 
-    /// <summary>The directories to <see cref="AssetCatalog.Refresh"/> again when their files have settled.</summary>
-    public IReadOnlyList<DirectoryChange> Unsettled => Content.Unsettled;
+    /// <summary>The file names that serve as a directory's index; the first that exists is used.</summary>
+    public required IReadOnlyList<byte[]> IndexNames { get; init; }
+
+    /// <summary>
+    /// The directories to <see cref="AssetCatalog.Refresh"/> again when their files have settled: they were read so soon after their last
+    /// change that their tags are weak.
+    /// </summary>
+    public required IReadOnlyList<DirectoryChange> Unsettled { get; init; }
+
+    /// <summary>Files that may not be served even if an asset's name leads to them by now.</summary>
+    public required PrivateFiles? PrivateFiles { get; init; }
 
     /// <summary>Completes when the last lease on this and all older snapshots is released and their own assets are freed.</summary>
     public Task Freed => _freed.Task;
 
     /// <summary>The requests of any thread. Its lease keeps the snapshot alive for as long as it is the catalog's current one.</summary>
     internal RequestCounter Requests { get; }
-
-    /// <summary>What the next snapshot is built from.</summary>
-    internal SnapshotContent Content { get; }
 
     /// <summary>What this snapshot was the last to contain, and what newer ones passed on to it.</summary>
     internal DeferredFree Retired { get; } = new();
@@ -77,7 +92,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         }
 
         int slash = decodedPath.LastIndexOf((byte)'/');
-        SiteDirectory? holder = _table.Resolve(decodedPath[..slash]);
+        SiteDirectory? holder = Table.Resolve(decodedPath[..slash]);
         if (holder is null)
         {
             return PathMatch.None;
@@ -91,7 +106,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
             return asset is not null ? PathMatch.Asset : PathMatch.DirectoryWithoutIndex;
         }
 
-        directory = _table.Resolve(decodedPath);
+        directory = Table.Resolve(decodedPath);
         return directory is not null ? PathMatch.DirectoryWithoutSlash : PathMatch.None;
     }
 
@@ -105,7 +120,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         var entries = new List<ListingEntry>(directory.Subdirectories.Count + directory.Aliases.Count + directory.Assets.Length);
         foreach ((SitePath path, SitePath target) in subdirectories)
         {
-            if (_table.Find(target.Bytes) is SiteDirectory subdirectory)
+            if (Table.Find(target.Bytes) is SiteDirectory subdirectory)
             {
                 entries.Add(new ListingEntry(path.NameMemory, IsDirectory: true, Size: 0, subdirectory.State.ModifiedAtNs));
             }
@@ -120,27 +135,15 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Compares what is known of a path with the disk, for sites that are not watched. Makes system calls: not for every request of a
-    /// watched site.
-    /// </summary>
-    /// <param name="decodedPath">As in <see cref="TryFind"/>, found or not.</param>
-    /// <param name="changed">The directory to refresh by its path, if the result asks for it.</param>
-    public Freshness Check(ReadOnlySpan<byte> decodedPath, out SiteDirectory? changed)
-    {
-        AssertLeased();
-        return FreshnessCheck.Of(decodedPath, Content, out changed);
-    }
-
-    /// <summary>
     /// The files left for background compression: type and size promise a gain, and they were not processed yet.
     /// <see cref="Asset.Codings"/> has the codings that siblings already provide.
     /// </summary>
     public IEnumerable<Asset> AssetsToCompress()
     {
         const CodingSet All = CodingSet.Identity | CodingSet.Gzip | CodingSet.Brotli | CodingSet.Zstd;
-        for (int i = 0; i < _table.Directories.Length; i++)
+        for (int i = 0; i < Table.Directories.Length; i++)
         {
-            SiteDirectory directory = _table.Directories[i];
+            SiteDirectory directory = Table.Directories[i];
             for (int j = 0; j < directory.Assets.Length; j++)
             {
                 Asset asset = directory.Assets[j];
@@ -161,7 +164,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     {
         AssertLeased();
         files ??= AssetFiles.System;
-        int fd = files.Open(Content.Root, asset.SitePath.RelativeZ);
+        int fd = files.Open(Root, asset.SitePath.RelativeZ);
         if (fd < 0)
         {
             state = default;
@@ -169,7 +172,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
         }
 
         int result = files.Stat(fd, out state);
-        if (result == 0 && state.Type == FileType.Regular && Content.PrivateFiles?.Contains(state) != true)
+        if (result == 0 && state.Type == FileType.Regular && PrivateFiles?.Contains(state) != true)
         {
             return fd;
         }
@@ -211,17 +214,17 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     internal bool HasReadable(string path)
     {
         var sitePath = SitePath.Of(Encoding.UTF8.GetBytes(path));
-        return sitePath.IsRoot || _table.Find(sitePath.Bytes) is { IsComplete: true }
-            || _table.Find(sitePath.Parent)?.Find(sitePath.Name) is not null;
+        return sitePath.IsRoot || Table.Find(sitePath.Bytes) is { IsComplete: true }
+            || Table.Find(sitePath.Parent)?.Find(sitePath.Name) is not null;
     }
 
     /// <summary>Whether this snapshot contains an asset of a file.</summary>
-    internal bool Contains(Asset asset) => _table.Find(asset.SitePath.Parent)?.Find(asset.SitePath.Name) == asset;
+    internal bool Contains(Asset asset) => Table.Find(asset.SitePath.Parent)?.Find(asset.SitePath.Name) == asset;
 
     void IThreadPoolWorkItem.Execute() => _freeQueue.OnReleased(this);
 
     [Conditional("DEBUG")]
-    private void AssertLeased() => Debug.Assert(Volatile.Read(ref _leases) > 0, "a snapshot is used under a lease");
+    public void AssertLeased() => Debug.Assert(Volatile.Read(ref _leases) > 0, "a snapshot is used under a lease");
 }
 
 /// <summary>What a URL path names on this site.</summary>

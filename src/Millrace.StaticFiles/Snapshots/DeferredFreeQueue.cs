@@ -98,7 +98,7 @@ internal sealed class DeferredFree
 
         foreach (RootDirectory root in _roots)
         {
-            (older.Content.Root == root ? older.Retired : remaining)._roots.Add(root);
+            (older.Root == root ? older.Retired : remaining)._roots.Add(root);
         }
 
         older.Retired._waiting.AddRange(_waiting);

@@ -8,9 +8,6 @@ internal sealed class DirectoryTable
 {
     public static readonly DirectoryTable Empty = new([]);
 
-    /// <summary>As many as the kernel follows symlinks in one path.</summary>
-    private const int AliasesMax = 40;
-
     private readonly SiteDirectory[] _directories;
     private readonly HashIndex _byPath;
     private readonly int _longestBytes;
@@ -36,10 +33,8 @@ internal sealed class DirectoryTable
 
     /// <summary>
     /// The directory that a path leads to, directly or through aliases, or null. A path that is not a primary path is resolved a name at a
-    /// time, as the kernel does.
+    /// time, as the kernel does. Adds the aliases on the path to <paramref name="aliases"/>.
     /// </summary>
-    /// <param name="path">The path of a request, as for <see cref="Find"/>.</param>
-    /// <param name="aliases">Receives the aliases on the path; may be null.</param>
     public SiteDirectory? Resolve(ReadOnlySpan<byte> path, ICollection<AliasMatch>? aliases = null)
     {
         SiteDirectory? found = Find(path);
@@ -93,7 +88,7 @@ internal sealed class DirectoryTable
             if (current.FindAlias(name) is { } alias)
             {
                 aliases?.Add(new AliasMatch(current, alias, at));
-                current = ++aliasCount > AliasesMax ? null : Find(alias.Target.Bytes);
+                current = ++aliasCount > SitePath.SymlinksMax ? null : Find(alias.Target.Bytes);
                 continue;
             }
 
@@ -128,8 +123,5 @@ internal sealed class DirectoryTable
     }
 }
 
-/// <summary>An alias on a path.</summary>
-/// <param name="Holder">The directory that contains it.</param>
-/// <param name="Alias">The alias.</param>
-/// <param name="Bytes">The length of the path up to and including the alias's name.</param>
+/// <summary>An alias on a path, in its directory, and the length of the path up to and including its name.</summary>
 internal readonly record struct AliasMatch(SiteDirectory Holder, DirectoryAlias Alias, int Bytes);

@@ -9,18 +9,22 @@ namespace Millrace.StaticFiles.Snapshots;
 /// </summary>
 internal static class FreshnessCheck
 {
-    public static Freshness Of(ReadOnlySpan<byte> decodedPath, SnapshotContent content, out SiteDirectory? changed)
+    /// <param name="decodedPath">As in <see cref="CatalogSnapshot.TryFind"/>, found or not.</param>
+    /// <param name="snapshot">A snapshot that the caller has leased.</param>
+    /// <param name="changed">The directory to refresh by its path, if the result asks for it.</param>
+    public static Freshness Of(ReadOnlySpan<byte> decodedPath, CatalogSnapshot snapshot, out SiteDirectory? changed)
     {
-        RootDirectory root = content.Root;
+        snapshot.AssertLeased();
+        RootDirectory root = snapshot.Root;
         changed = null;
         if (root.StatByName(out FileState named) < 0 || !named.IsSameFile(root.State))
         {
             return Freshness.RootChanged;
         }
 
-        if (content.RuleFiles is RuleFileStates ruleFiles && !RuleFiles.Stat(root).HasSameFiles(ruleFiles))
+        if (snapshot.RuleFiles is RuleFileStates ruleFiles && !RuleFiles.Stat(root).HasSameFiles(ruleFiles))
         {
-            changed = content.Table.Find([]);
+            changed = snapshot.Table.Find([]);
             return Freshness.DirectoryChanged;
         }
 
@@ -30,8 +34,8 @@ internal static class FreshnessCheck
             return Freshness.Current;
         }
 
-        List<AliasMatch>? aliases = content.Table.HasAliases ? [] : null;
-        SiteDirectory directory = NearestKnown(content.Table, decodedPath[..slash], aliases, out int bytes);
+        List<AliasMatch>? aliases = snapshot.Table.HasAliases ? [] : null;
+        SiteDirectory directory = NearestKnown(snapshot.Table, decodedPath[..slash], aliases, out int bytes);
         foreach (AliasMatch match in aliases ?? [])
         {
             if (!IsCurrent(match, decodedPath, root))
@@ -49,15 +53,15 @@ internal static class FreshnessCheck
             return Freshness.DirectoryChanged;
         }
 
-        if (IsReadableNow(directory, root) || IsServedNow(directory, name, content))
+        if (IsReadableNow(directory, root) || IsServedNow(directory, name, snapshot))
         {
             changed = directory;
             return Freshness.Doubtful;
         }
 
-        if (content.RuleFiles is { Refused.Reason: SkipReason.IoError })
+        if (snapshot.RuleFiles is { Refused.Reason: SkipReason.IoError })
         {
-            changed = content.Table.Find([]);
+            changed = snapshot.Table.Find([]);
             return Freshness.Doubtful;
         }
 
@@ -101,13 +105,13 @@ internal static class FreshnessCheck
     /// Whether a skipped entry can be served by now: the name itself, or a page or coded sibling of that name. A link's target can appear,
     /// and an I/O error pass, without a change of the directory.
     /// </summary>
-    private static bool IsServedNow(SiteDirectory directory, ReadOnlySpan<byte> name, SnapshotContent content)
+    private static bool IsServedNow(SiteDirectory directory, ReadOnlySpan<byte> name, CatalogSnapshot snapshot)
     {
         for (int i = 0; i < directory.Unserved.Count; i++)
         {
             SitePath unserved = directory.Unserved[i];
-            bool matches = name.IsEmpty ? BelongsToIndex(unserved.Name, content.IndexNames) : BelongsTo(unserved.Name, name);
-            if (matches && CanBeServed(unserved, content.Root))
+            bool matches = name.IsEmpty ? BelongsToIndex(unserved.Name, snapshot.IndexNames) : BelongsTo(unserved.Name, name);
+            if (matches && CanBeServed(unserved, snapshot.Root))
             {
                 return true;
             }

@@ -9,11 +9,9 @@ namespace Millrace.StaticFiles.Snapshots;
 internal interface IDirectoryObserver
 {
     /// <summary>
-    /// A directory is about to be listed: report every change from now on as a refresh. Called for each listing, also of a known directory.
+    /// A directory is about to be listed by this descriptor, which the scanner closes: report every change from now on as a refresh. Called
+    /// for each listing, also of a known directory.
     /// </summary>
-    /// <param name="directoryFd">The descriptor that will be listed; the scanner closes it.</param>
-    /// <param name="path">Its path.</param>
-    /// <param name="state">Its state by that descriptor.</param>
     void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state);
 
     /// <summary>A known directory is unchanged, and only some of its entries are about to be read.</summary>
@@ -29,8 +27,10 @@ internal interface IDirectoryObserver
 /// <summary>A catalog that can rescan changed files. Any thread; both methods return after the change is visible to all.</summary>
 internal interface IRefreshable
 {
-    /// <summary>Rescans what changed in these directories, and what is new below them, in one swap.</summary>
-    /// <param name="changes">At most one for each directory. Unknown directories are ignored.</param>
+    /// <summary>
+    /// Rescans what changed in these directories, and what is new below them, in one swap. At most one change for each directory; unknown
+    /// directories are ignored.
+    /// </summary>
     void Refresh(IReadOnlyCollection<DirectoryChange> changes);
 
     /// <summary>Rescans the whole site from the root's name.</summary>

@@ -16,6 +16,9 @@ internal readonly struct SitePath : IEquatable<SitePath>
     /// <summary>NAME_MAX of every Linux file system.</summary>
     public const int NameBytesMax = 255;
 
+    /// <summary>MAXSYMLINKS: as many as the kernel follows in one path.</summary>
+    public const int SymlinksMax = 40;
+
     public static readonly SitePath Root = new([0]);
 
     /// <summary>The order of listings; within one directory it is the order of names.</summary>
@@ -85,7 +88,10 @@ internal readonly struct SitePath : IEquatable<SitePath>
         }
     }
 
-    /// <summary>The index of a name among items ordered by the names of their paths; negative if there is none.</summary>
+    /// <summary>
+    /// The index of a name among items ordered by the names of their paths; without such an item, the complement of the index where it
+    /// belongs.
+    /// </summary>
     public static int IndexOfName<T>(IReadOnlyList<T> items, Func<T, SitePath> pathOf, ReadOnlySpan<byte> name)
     {
         int low = 0;
@@ -102,7 +108,7 @@ internal readonly struct SitePath : IEquatable<SitePath>
             (low, high) = order < 0 ? (middle + 1, high) : (low, middle - 1);
         }
 
-        return -1;
+        return ~low;
     }
 
     public bool Equals(SitePath other) => Bytes.SequenceEqual(other.Bytes);

@@ -13,9 +13,7 @@ internal sealed class VariantPublication : IDisposable
     private readonly List<Asset> _variants = [];
     private readonly Asset _asset;
 
-    /// <param name="asset">An asset of a file.</param>
-    /// <param name="bodies">Its body in codings it does not have yet.</param>
-    /// <param name="filesMax">How many of them may be pages of a memory file, which takes a descriptor.</param>
+    /// <summary>So many of the bodies may be pages of a memory file, which takes a descriptor.</summary>
     public VariantPublication(Asset asset, IEnumerable<CodedBody> bodies, int filesMax)
     {
         Debug.Assert(asset is { Origin: AssetOrigin.File, IsNegotiable: true }, "variants are published of files that may get them");

@@ -44,11 +44,11 @@ internal sealed class Debounce : IDisposable
 
     private void Check()
     {
-        RefreshOutcome outcome = _refresher.Read([.. _unsettled()]);
+        bool isRead = _refresher.TryRead([.. _unsettled()]);
 
         // Files that are written constantly, or whose times are in the future, stay weak after each check.
         bool isDone = _unsettled().Count == 0;
-        _pause = isDone ? CheckAfter : outcome == RefreshOutcome.Failed || _pause * 2 > RetryAfter ? RetryAfter : _pause * 2;
+        _pause = isDone ? CheckAfter : !isRead || _pause * 2 > RetryAfter ? RetryAfter : _pause * 2;
 
         // Only now, so that checks do not overlap. Changes made meanwhile are found by CheckLater.
         Volatile.Write(ref _isPending, false);

@@ -9,25 +9,21 @@ namespace Millrace.StaticFiles.Watching;
 /// </summary>
 internal sealed class DirectoryWatch(int descriptor)
 {
-    private readonly List<WatchedDirectory> _directories = new(1);
     private Dictionary<byte[], List<DependencyWatch>>? _dependents;
 
     /// <summary>The inotify watch descriptor; the kernel reuses it only after 2³¹ others.</summary>
     public int Descriptor => descriptor;
 
-    public IReadOnlyList<WatchedDirectory> Directories => _directories;
+    /// <summary>The site's directories that it is.</summary>
+    public List<WatchedDirectory> Directories { get; } = new(1);
 
-    public bool IsNeeded => _directories.Count > 0 || _dependents is { Count: > 0 };
-
-    public void Attach(WatchedDirectory directory) => _directories.Add(directory);
-
-    public void Detach(WatchedDirectory directory) => _directories.Remove(directory);
+    public bool IsNeeded => Directories.Count > 0 || _dependents is { Count: > 0 };
 
     /// <summary>False if the dependent is notified already: as the directory itself, or by the latest entry of this name.</summary>
     public bool TryAddDependent(ReadOnlySpan<byte> name, DependencyWatch dependent, out byte[] kept)
     {
         kept = [];
-        if (dependent is WatchedDirectory directory && _directories.Contains(directory))
+        if (dependent is WatchedDirectory directory && Directories.Contains(directory))
         {
             return false;
         }

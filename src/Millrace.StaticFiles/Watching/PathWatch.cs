@@ -16,11 +16,6 @@ internal delegate bool PathWatchCallback(int directoryFd, ReadOnlySpan<byte> nam
 /// <remarks>What it finds is never served, so a rename that races with ".." can at worst cause a useless watch.</remarks>
 internal sealed class PathWatch(int startFd, byte[] path, FileState? boundary, PathWatchCallback onLookup) : IDisposable
 {
-    /// <summary>The kernel's own limits: MAXSYMLINKS, PATH_MAX and NAME_MAX.</summary>
-    private const int LinksMax = 40;
-    private const int PathBytesMax = 4096;
-    private const int NameBytesMax = 255;
-
     private int _fd = startFd;
     private byte[] _remaining = path;
     private int _linkCount;
@@ -79,7 +74,7 @@ internal sealed class PathWatch(int startFd, byte[] path, FileState? boundary, P
 
     private int LookUp(ReadOnlySpan<byte> name)
     {
-        if (name.Length > NameBytesMax)
+        if (name.Length > SitePath.NameBytesMax)
         {
             return -Errno.ENAMETOOLONG;
         }
@@ -89,11 +84,11 @@ internal sealed class PathWatch(int startFd, byte[] path, FileState? boundary, P
             return -Errno.ECANCELED;
         }
 
-        Span<byte> nameZ = stackalloc byte[NameBytesMax + 1];
+        Span<byte> nameZ = stackalloc byte[SitePath.NameBytesMax + 1];
         name.CopyTo(nameZ);
         nameZ[name.Length] = 0;
         nameZ = nameZ[..(name.Length + 1)];
-        Span<byte> target = stackalloc byte[PathBytesMax];
+        Span<byte> target = stackalloc byte[SitePath.BytesMax];
         int targetBytes = WatchCalls.ReadLink(_fd, nameZ, target);
         return targetBytes switch
         {
@@ -106,7 +101,7 @@ internal sealed class PathWatch(int startFd, byte[] path, FileState? boundary, P
 
     private int FollowLink(ReadOnlySpan<byte> target)
     {
-        if (++_linkCount > LinksMax || target.Length + _remaining.Length >= PathBytesMax)
+        if (++_linkCount > SitePath.SymlinksMax || target.Length + _remaining.Length >= SitePath.BytesMax)
         {
             return -Errno.ELOOP;
         }

@@ -4,33 +4,44 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Watching;
 
 /// <summary>
-/// Rescans a catalog. Failures are logged once rather than at each attempt, and never thrown: the catalog keeps its previous snapshot. Used
-/// by one thread at a time.
+/// Rescans a catalog. Failures are logged once rather than at each attempt, and never thrown: the catalog keeps its previous snapshot. Any
+/// thread.
 /// </summary>
-internal sealed class Refresher(IRefreshable catalog, string root, WatchLog log)
+internal sealed class Refresher(IRefreshable catalog, string root, SiteLog log)
 {
     private readonly FailureLog _failures = new();
 
-    /// <summary>Rescans the changes, or the whole site (null).</summary>
-    public RefreshOutcome Read(DirectoryChange[]? changes)
+    /// <summary>Rescans the changes, or the whole site (null). False if that failed.</summary>
+    public bool TryRead(DirectoryChange[]? changes) => TryRun(() =>
+    {
+        if (changes is null)
+        {
+            catalog.Reload();
+        }
+        else
+        {
+            catalog.Refresh(changes);
+        }
+    });
+
+    /// <summary>Runs what rescans the catalog. False if it failed.</summary>
+    public bool TryRun(Action rescan)
     {
         try
         {
-            if (changes is null)
-            {
-                catalog.Reload();
-            }
-            else
-            {
-                catalog.Refresh(changes);
-            }
+            rescan();
+        }
+        catch (ObjectDisposedException)
+        {
+            // The site was closed meanwhile.
+            return false;
         }
 #pragma warning disable CA1031 // It is logged, and the previous snapshot is kept.
         catch (Exception error)
 #pragma warning restore CA1031
         {
             Note(error);
-            return RefreshOutcome.Failed;
+            return false;
         }
 
         if (_failures.ShouldLogRecovery())
@@ -38,7 +49,7 @@ internal sealed class Refresher(IRefreshable catalog, string root, WatchLog log)
             log.RescanRecovered(root);
         }
 
-        return RefreshOutcome.Done;
+        return true;
     }
 
     private void Note(Exception error)
@@ -57,13 +68,6 @@ internal sealed class Refresher(IRefreshable catalog, string root, WatchLog log)
             log.RescanFailed(root, error);
         }
     }
-}
-
-/// <summary>The result of a rescan.</summary>
-internal enum RefreshOutcome
-{
-    Done,
-    Failed,
 }
 
 /// <summary>

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using Microsoft.Extensions.Logging;
 using Millrace.Interop;
 using Millrace.Interop.Threads;
 using Millrace.StaticFiles.Scanning;
@@ -16,7 +15,7 @@ namespace Millrace.StaticFiles.Watching;
 /// bookkeeping only and is never held while the catalog is called, because a thread that holds the catalog's lock may call in.</para>
 /// <para>Inotify does not report a write through another hard link of a file, nor a mount over a directory.</para>
 /// </remarks>
-internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatchSource? source) : IDirectoryObserver, IDisposable
+internal sealed class TreeWatch(string root, WatchMode mode, SiteLog log, IWatchSource? source) : IDirectoryObserver, IDisposable
 {
     private const int RecordsBytes = 64 * 1024;
 
@@ -39,11 +38,6 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
     /// <summary>How changes are detected now, never <see cref="WatchMode.Auto"/>. Inotify can become Revalidate, which is final.</summary>
     public WatchMode Mode => _mode;
 
-    /// <summary>
-    /// Raised on the watch's thread when <see cref="Mode"/> has changed. Changes before <see cref="Start"/> raise nothing.
-    /// </summary>
-    public event Action? ModeChanged;
-
     /// <summary>The inotify watches held.</summary>
     public int WatchCount
     {
@@ -60,9 +54,8 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
     /// Prepares to watch a site, by inotify or a given source, which it then owns. Never fails: without an inotify instance it uses
     /// revalidation.
     /// </summary>
-    public static TreeWatch Open(string root, WatchMode mode, ILogger logger, IWatchSource? source = null)
+    public static TreeWatch Open(string root, WatchMode mode, SiteLog log, IWatchSource? source = null)
     {
-        var log = new WatchLog(logger);
         if (source is not null || mode is WatchMode.Revalidate or WatchMode.Off)
         {
             return new TreeWatch(root, mode, log, source);
@@ -90,15 +83,13 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
             if (_site is SiteWatch site)
             {
                 site.Table.Sweep();
-                log.Started(root, site.Table.DirectoryCount, site.Table.WatchCount);
+                log.WatchStarted(root, site.Table.DirectoryCount, site.Table.WatchCount);
                 if (site.MustPollRoot)
                 {
                     log.PollsRoot(root, RootPathWatch.PollIntervalMs);
                 }
 
-                // Captured now: if the watch is given up before the thread runs, that counts as a change of mode.
-                WatchMode initialMode = _mode;
-                _thread = new Thread(() => Run(site, catalog, initialMode)) { IsBackground = true, Name = "millrace-watch" };
+                _thread = new Thread(() => Run(site, catalog)) { IsBackground = true, Name = "millrace-watch" };
                 _thread.Start();
             }
         }
@@ -167,7 +158,7 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
 
     private static long NowMs() => (long)Stopwatch.GetElapsedTime(0).TotalMilliseconds;
 
-    private void Run(SiteWatch site, IRefreshable catalog, WatchMode initialMode)
+    private void Run(SiteWatch site, IRefreshable catalog)
     {
         // It works for milliseconds, and changes should not wait for a busy machine. Without the right (CAP_SYS_NICE) it keeps the default
         // niceness.
@@ -179,7 +170,7 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
             while (TryAwaitChanges(site, records, out DirectoryChange[]? changes))
             {
                 long beganAtMs = NowMs();
-                EndRefresh(site, changes, refresher.Read(changes), beganAtMs);
+                EndRefresh(changes, refresher.TryRead(changes), beganAtMs);
             }
         }
 #pragma warning disable CA1031 // It ends the thread and is logged. Files are then compared at each request.
@@ -194,11 +185,6 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
         {
             _site = null;
             site.Dispose();
-        }
-
-        if (_mode != initialMode)
-        {
-            ModeChanged?.Invoke();
         }
     }
 
@@ -232,7 +218,7 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
 
             if (hasOverflowed)
             {
-                log.Overflowed(root);
+                log.QueueOverflowed(root);
             }
 
             if (isDue)
@@ -263,21 +249,18 @@ internal sealed class TreeWatch(string root, WatchMode mode, WatchLog log, IWatc
         }
     }
 
-    private void EndRefresh(SiteWatch site, DirectoryChange[]? changes, RefreshOutcome outcome, long beganAtMs)
+    private void EndRefresh(DirectoryChange[]? changes, bool isRead, long beganAtMs)
     {
         lock (_lock)
         {
-            if (outcome == RefreshOutcome.Failed)
+            if (!isRead)
             {
                 _batch.Failed(beganAtMs, NowMs());
                 return;
             }
 
             _batch.Succeeded(beganAtMs, NowMs());
-            if (_site is not null)
-            {
-                site.Table.EndRead(changes);
-            }
+            _site?.Table.EndRead(changes);
         }
     }
 

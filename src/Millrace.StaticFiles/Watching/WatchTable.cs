@@ -51,7 +51,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
         {
             Detach(directory);
             directory.Watch = watch;
-            watch.Attach(directory);
+            watch.Directories.Add(directory);
         }
 
         return directory;
@@ -237,7 +237,7 @@ internal sealed class WatchTable(IWatchSource source, WatchMode mode)
     {
         if (directory.Watch is DirectoryWatch watch)
         {
-            watch.Detach(directory);
+            watch.Directories.Remove(directory);
             _released.Add(watch);
             directory.Watch = null;
         }

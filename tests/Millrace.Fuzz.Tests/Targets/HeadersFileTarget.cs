@@ -35,7 +35,7 @@ internal sealed class HeadersFileTarget : FuzzTarget
 
     public override string Check(ReadOnlySpan<byte> input)
     {
-        IReadOnlyList<FieldBlock> blocks = HeadersFile.Parse(input, null, out IEnumerable<string> warnings);
+        IReadOnlyList<FieldBlock> blocks = HeadersFile.Parse(input, null, out List<string> warnings);
         (string[] expected, int[] refused) = ReferenceHeadersFile.Read(input);
         string[] fields = [.. blocks.SelectMany(block => block.Edits.Select(edit => $"{edit.Field.Name}: {edit.Field.Value}"))];
         string[] expectedFields = [.. expected.Where(line => line[0] != '/')];

@@ -38,12 +38,12 @@ internal sealed class PatternTarget : FuzzTarget
 
     private static string Check(string text, ReadOnlySpan<byte> path, PatternSyntax syntax)
     {
-        bool isParsed = PathPattern.TryParse(text, syntax, out PathPattern? pattern, out RuleProblem? problem);
+        PathPattern? pattern = null;
+        bool isParsed = Refusal.Of(() => pattern = PathPattern.Parse(text, syntax)) is null;
         ReferencePattern? reference = ReferencePattern.Parse(text, syntax);
         Agree($"{reference is not null}", $"{isParsed}", $"{syntax} is a pattern");
         if (!isParsed)
         {
-            Require(problem!.Cause.Length > 0 && problem.Remedy.Length > 0, "a refusal without cause or remedy");
             return "refused";
         }
 

@@ -35,17 +35,17 @@ internal sealed class RedirectsFileTarget : FuzzTarget
         foreach (string line in Latin1.Text(input).Split('\n'))
         {
             string text = Encoding.UTF8.GetString(Latin1.Bytes(line));
-            bool isRead = RedirectLine.TryParse(text, 301, out RedirectRule? rule, out RuleProblem? problem);
+            RedirectRule? rule = null;
+            bool isRead = Refusal.Of(() => rule = RedirectsFile.ParseLine(text, 301)) is null;
             string? expected = ReferenceRedirectLine.Read(text, 301);
             Agree(expected ?? "none", isRead ? Describe(rule!) : "none", $"line '{text}'");
-            Require(isRead || (problem!.Cause.Length > 0 && problem.Remedy.Length > 0), "a refusal without cause or remedy");
             rules += isRead ? 1 : 0;
         }
 
         var routes = new List<Route>();
-        RedirectsFile.Parse(input, routes, out IEnumerable<string> warnings);
-        Require(warnings.All(warning => warning.StartsWith("_redirects:", StringComparison.Ordinal)), "a warning without its line");
-        return $"{Math.Min(rules, 3)} {Math.Min(routes.Count, 3)} {Math.Min(warnings.Count(), 2)}";
+        List<string> warnings = RedirectsFile.Parse(input, routes);
+        Require(warnings.TrueForAll(warning => warning.StartsWith("_redirects:", StringComparison.Ordinal)), "a warning without its line");
+        return $"{Math.Min(rules, 3)} {Math.Min(routes.Count, 3)} {Math.Min(warnings.Count, 2)}";
     }
 
     private static string Describe(RedirectRule rule) =>

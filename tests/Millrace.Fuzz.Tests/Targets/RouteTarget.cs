@@ -55,12 +55,12 @@ internal sealed partial class RouteTarget : FuzzTarget
 
         SiteRules rules = SiteRules.Compile(Options, default, line < 0 ? default : input[(line + 1)..]);
         string outcome = "";
-        foreach (RulePhase phase in Enum.GetValues<RulePhase>())
+        foreach (RouteTable routes in (RouteTable[])[rules.ForcedRoutes, rules.OtherRoutes])
         {
             foreach (int scratchBytes in (int[])[0, 5, 2048])
             {
                 ReadOnlySpan<byte> query = question < 0 ? default : asked[(question + 1)..];
-                RuleMatch match = rules.Match(path, query, phase, _scratch.Take(scratchBytes), out RuleTarget target);
+                RuleMatch match = routes.Match(path, query, _scratch.Take(scratchBytes), out RuleTarget target);
                 outcome += $"{match} ";
                 Check(match, target, Encoding.UTF8.GetString(input));
             }

@@ -7,7 +7,6 @@ using System.Text.RegularExpressions;
 using Millrace.Fuzz.Tests.Kit;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Options;
-using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Fuzz.Tests.Targets;
 
@@ -48,11 +47,12 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
             return "no option";
         }
 
-        bool isTaken = option.TryApply(Blank, words[1], out SiteOptions? applied, out RuleProblem? problem);
-        if (!isTaken)
+        SiteOptions? applied = null;
+        SiteException? refusal = Refusal.Of(() => applied = option.With(Blank, words[1]));
+        bool isTaken = refusal is null;
+        if (refusal is not null)
         {
-            Require(problem!.Cause.StartsWith($"--{option.Key}", StringComparison.Ordinal) && problem.Remedy.Length > 0, $"refused with '{problem}'");
-            Require(!problem.ToString().Any(letter => char.IsControl(letter)), "a refusal that disturbs a terminal");
+            Require(!refusal.Message.Any(char.IsControl), "a refusal that disturbs a terminal");
         }
         else
         {
@@ -67,7 +67,8 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
     {
         Require(Blank.Root == applied.Root, "an option changes the root");
         Require(Properties.Count(property => Show(property, Blank) != Show(property, applied)) <= 1, "an option changes two properties");
-        Require(option.TryApply(applied, text, out SiteOptions? twice, out _), "an option is taken once and not twice");
+        SiteOptions? twice = null;
+        Require(Refusal.Of(() => twice = option.With(applied, text)) is null, "an option is taken once and not twice");
         bool isSame = option.Occurrence == OptionOccurrence.Repeatable
             || Properties.All(property => Show(property, applied) == Show(property, twice!));
         Require(isSame, "an option said twice says something else");

@@ -115,7 +115,7 @@ public sealed class BasicAuthenticationTests : IDisposable
     }
 
     [Fact]
-    public async Task A_changed_password_and_a_removed_user_count_from_the_next_look_on()
+    public async Task A_changed_password_and_a_removed_user_count_from_the_next_check_on()
     {
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\nbob:{TestHash.Of("secret")}\n");
         byte[] ann = Credentials("ann", "secret");
@@ -133,7 +133,7 @@ public sealed class BasicAuthenticationTests : IDisposable
     }
 
     [Fact]
-    public async Task A_file_gone_bad_is_told_of_once_and_the_users_stay()
+    public async Task An_invalid_file_is_reported_once_and_the_users_stay()
     {
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
         Assert.Equal(AccessDecision.Granted, await access.VerifyAsync(Credentials("ann", "secret")));
@@ -154,7 +154,7 @@ public sealed class BasicAuthenticationTests : IDisposable
     }
 
     [Fact]
-    public async Task The_file_is_looked_at_without_being_asked()
+    public async Task The_file_is_checked_by_a_timer()
     {
         File.WriteAllText(Path, $"ann:{TestHash.Of("secret")}\n");
         using BasicAuthentication access = BasicAuthentication.Open(Path, "Millrace");
@@ -172,7 +172,7 @@ public sealed class BasicAuthenticationTests : IDisposable
     }
 
     [Fact]
-    public async Task A_grant_ends_after_its_lifetime()
+    public async Task An_entry_ends_after_its_lifetime()
     {
         using BasicAuthentication access = Open($"ann:{TestHash.Of("secret")}\n");
         byte[] ann = Credentials("ann", "secret");

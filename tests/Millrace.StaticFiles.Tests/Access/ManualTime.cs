@@ -1,6 +1,6 @@
 namespace Millrace.StaticFiles.Tests.Access;
 
-/// <summary>A clock that moves when it is told to. Its timers never fire by themselves.</summary>
+/// <summary>A clock that moves when the test advances it. Its timers never fire by themselves.</summary>
 internal sealed class ManualTime : TimeProvider
 {
     private long _timestamp = 1;

@@ -58,7 +58,7 @@ public sealed class PasswordFileTests : IDisposable
     }
 
     [Fact]
-    public void A_file_gone_bad_leaves_the_users_as_they_were_says_why_and_is_taken_when_mended()
+    public void An_invalid_file_keeps_the_previous_users_reports_why_and_is_read_when_fixed()
     {
         PasswordFile file = Open(Ann);
 
@@ -119,7 +119,7 @@ public sealed class PasswordFileTests : IDisposable
     }
 
     [Fact]
-    public void Looking_at_a_file_leaves_no_descriptor_open()
+    public void A_check_of_the_file_leaves_no_descriptor_open()
     {
         PasswordFile file = Open(Ann);
 

@@ -11,7 +11,7 @@ internal static class TestHash
     public const string Sha256 = "$5$rounds=1000$saltstring";
     public const string Yescrypt = "$y$j75$h6Bmt6iKVkwbaQLg4oMCJ1";
 
-    /// <summary>Some ten milliseconds: what takes a hash can be told from what does not.</summary>
+    /// <summary>Some ten milliseconds: what needs a hash can be distinguished from what does not.</summary>
     public const string Slow = "$2y$08$CCCCCCCCCCCCCCCCCCCCC.";
 
     public static readonly CryptLibrary Library =

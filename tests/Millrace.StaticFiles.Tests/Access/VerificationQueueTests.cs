@@ -47,7 +47,7 @@ public sealed class VerificationQueueTests : IDisposable
     }
 
     [Fact]
-    public async Task When_too_many_wait_the_next_is_turned_away_at_once_and_later_ones_are_served_again()
+    public async Task When_too_many_wait_the_next_is_rejected_at_once_and_later_ones_are_verified_again()
     {
         using var queue = new VerificationQueue(1, _ => Block());
         Task<AccessDecision> first = queue.VerifyAsync([1]);
@@ -69,7 +69,7 @@ public sealed class VerificationQueueTests : IDisposable
     }
 
     [Fact]
-    public async Task Closing_turns_away_who_waits_lets_the_one_under_way_end_and_takes_nobody_new()
+    public async Task Dispose_rejects_waiting_and_new_requests_and_lets_a_hash_in_progress_complete()
     {
         var queue = new VerificationQueue(1, _ => Block());
         Task<AccessDecision> first = queue.VerifyAsync([1]);

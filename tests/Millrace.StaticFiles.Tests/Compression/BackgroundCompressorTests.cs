@@ -4,6 +4,7 @@ using Millrace.Http;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
+using Millrace.StaticFiles.Tests.Watching;
 
 namespace Millrace.StaticFiles.Tests.Compression;
 
@@ -96,7 +97,7 @@ public sealed class BackgroundCompressorTests : IDisposable
         bool fails = true;
         var failures = new ConcurrentQueue<Exception>();
         using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
-        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, failures.Enqueue, Code);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(catalog, _site.Options, failures.Enqueue, code: Code);
 
         await WhenCompressedAsync(catalog, "/good.txt");
         await TempSite.UntilAsync(() => !compressor.IsWorking);
@@ -115,6 +116,51 @@ public sealed class BackgroundCompressorTests : IDisposable
             Volatile.Read(ref fails) && body.SequenceEqual(bad)
                 ? throw new InvalidOperationException("no such luck")
                 : BodyCoder.TryCode(body, coding, stop, out coded);
+    }
+
+    [Fact]
+    public async Task The_same_failure_is_logged_once_while_it_lasts_and_again_after_all_was_compressed()
+    {
+        bool fails = true;
+        int tries = 0;
+        var log = new RecordingLog();
+        var siteLog = new SiteLog(log);
+        using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(
+            catalog, _site.Options, siteLog.ReportCompressionFailure, siteLog.ReportCompressionSuccess, Code);
+
+        await FailAsync("a.txt");
+        await FailAsync("b.txt");
+        Assert.Single(log.Lines(422));
+
+        Volatile.Write(ref fails, false);
+        Add("c.txt");
+        await WhenCompressedAsync(catalog, "/a.txt");
+        await WhenCompressedAsync(catalog, "/c.txt");
+        await TempSite.UntilAsync(() => !compressor.IsWorking);
+
+        Volatile.Write(ref fails, true);
+        await FailAsync("d.txt");
+        Assert.Equal(2, log.Lines(422).Count());
+
+        async Task FailAsync(string name)
+        {
+            int before = Volatile.Read(ref tries);
+            Add(name);
+            await TempSite.UntilAsync(() => Volatile.Read(ref tries) > before && !compressor.IsWorking);
+        }
+
+        void Add(string name)
+        {
+            _site.File(name, TestText.Of(5_000, seed: name[0]));
+            catalog.Reload();
+        }
+
+        bool Code(ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded)
+        {
+            Interlocked.Increment(ref tries);
+            return Volatile.Read(ref fails) ? throw new IOException("no memory left") : BodyCoder.TryCode(body, coding, stop, out coded);
+        }
     }
 
     [Fact]

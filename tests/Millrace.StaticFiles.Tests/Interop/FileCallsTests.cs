@@ -27,7 +27,7 @@ public sealed unsafe class FileCallsTests : IDisposable
     }
 
     [Fact]
-    public void An_entry_is_looked_at_itself_and_a_path_through_its_symlinks()
+    public void The_stat_of_an_entry_is_its_own_and_that_of_a_path_follows_symlinks()
     {
         _site.File("target", "12345");
         _site.Symlink("link", "target");
@@ -68,7 +68,7 @@ public sealed unsafe class FileCallsTests : IDisposable
     }
 
     [Fact]
-    public void Statx_and_reads_tell_of_the_same_file()
+    public void Statx_and_reads_agree_on_the_file()
     {
         string full = _site.File("f", "0123456789");
         File.SetLastWriteTimeUtc(full, DateTime.UnixEpoch.AddTicks(12_345_678_901_234_567));

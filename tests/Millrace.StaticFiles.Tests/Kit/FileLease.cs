@@ -4,7 +4,7 @@ using Microsoft.Win32.SafeHandles;
 namespace Millrace.StaticFiles.Tests.Kit;
 
 /// <summary>
-/// A write lease (fcntl(2)): as long as it is held, opening the file for reading without waiting fails by EAGAIN, and looking at it does
+/// A write lease (fcntl(2)): as long as it is held, opening the file for reading without waiting fails by EAGAIN, and a stat of it does
 /// not. The file and its directory stay as they are.
 /// </summary>
 internal sealed partial class FileLease : IDisposable
@@ -13,7 +13,7 @@ internal sealed partial class FileLease : IDisposable
     private const int SetLease = 1024;
     private const int Write = 1;
 
-    /// <summary>The holder is told of who comes; ignored by default, where SIGIO would end the process.</summary>
+    /// <summary>The signal that the holder gets when others open the file; ignored by default, where SIGIO would end the process.</summary>
     private const int SigUrg = 23;
 
     private readonly SafeFileHandle _file;

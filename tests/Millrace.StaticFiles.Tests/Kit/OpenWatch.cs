@@ -4,7 +4,7 @@ using Millrace.Interop.Files;
 
 namespace Millrace.StaticFiles.Tests.Kit;
 
-/// <summary>Sees which entries of one directory are opened (inotify, IN_OPEN). Looking at a file with O_PATH is no opening.</summary>
+/// <summary>Sees which entries of one directory are opened (inotify, IN_OPEN). O_PATH does not count as opening.</summary>
 internal sealed unsafe class OpenWatch : IDisposable
 {
     private const int NonBlock = 0x800;

@@ -4,7 +4,7 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Kit;
 
-/// <summary>Writes down what a watcher would be shown.</summary>
+/// <summary>Records what a watcher would be notified of.</summary>
 internal sealed class RecordingObserver : IDirectoryObserver
 {
     public List<string> Entered { get; } = [];
@@ -13,7 +13,7 @@ internal sealed class RecordingObserver : IDirectoryObserver
 
     public List<string> Symlinks { get; } = [];
 
-    public List<string> WentAway { get; } = [];
+    public List<string> LeftPaths { get; } = [];
 
     /// <summary>Called before a directory is listed, with its path.</summary>
     public Action<string> OnEntering { get; set; } = _ => { };
@@ -31,13 +31,13 @@ internal sealed class RecordingObserver : IDirectoryObserver
 
     public void MetSymlink(ReadOnlySpan<byte> path) => Symlinks.Add(Encoding.UTF8.GetString(path));
 
-    public void Left(ReadOnlySpan<byte> path) => WentAway.Add(Encoding.UTF8.GetString(path));
+    public void Left(ReadOnlySpan<byte> path) => LeftPaths.Add(Encoding.UTF8.GetString(path));
 
     public void Clear()
     {
         Entered.Clear();
         Kept.Clear();
         Symlinks.Clear();
-        WentAway.Clear();
+        LeftPaths.Clear();
     }
 }

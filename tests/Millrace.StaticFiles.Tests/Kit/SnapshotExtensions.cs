@@ -21,7 +21,7 @@ internal static class SnapshotExtensions
     public static void Refresh(this AssetCatalog catalog, params string[] paths) =>
         catalog.Refresh([.. paths.Select(path => new DirectoryChange(Encoding.UTF8.GetBytes(path)))]);
 
-    /// <summary>Refreshes some names of a directory, as inotify tells of them.</summary>
+    /// <summary>Refreshes some names of a directory, as inotify reports them.</summary>
     public static void RefreshNames(this AssetCatalog catalog, string path, params string[] names) =>
         catalog.Refresh([new DirectoryChange(Encoding.UTF8.GetBytes(path), [.. names.Select(Encoding.UTF8.GetBytes)])]);
 

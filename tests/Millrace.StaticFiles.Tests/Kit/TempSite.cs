@@ -6,7 +6,7 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Kit;
 
-/// <summary>A directory of its own for one test. Removed at the end, whatever lies in it.</summary>
+/// <summary>A directory of its own for one test, removed at the end with all in it.</summary>
 internal sealed class TempSite : IDisposable
 {
     private readonly DirectoryInfo _parent;
@@ -50,7 +50,7 @@ internal sealed class TempSite : IDisposable
 
     public void Move(string from, string to) => Assert.Equal(0, TestCalls.Rename(PathOf(from), PathOf(to)));
 
-    /// <summary>Waits until what was written so far is old enough for its times to tell of any later change.</summary>
+    /// <summary>Waits until what was written so far is old enough for its times to show any later change.</summary>
     public static async Task SettleAsync()
     {
         long writtenNs = WallClock.NowNs;
@@ -60,7 +60,7 @@ internal sealed class TempSite : IDisposable
         }
     }
 
-    /// <summary>Waits for what the thread pool does in its own time, and has no event to tell of.</summary>
+    /// <summary>Waits for what the thread pool does in its own time, and reports by no event.</summary>
     public static async Task UntilAsync(Func<bool> holds)
     {
         long beganNs = WallClock.NowNs;

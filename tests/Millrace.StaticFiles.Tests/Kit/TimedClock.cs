@@ -1,6 +1,6 @@
 namespace Millrace.StaticFiles.Tests.Kit;
 
-/// <summary>A clock that moves when it is told to, and its timers with it, on the caller's thread.</summary>
+/// <summary>A clock that moves when the test advances it, and its timers with it, on the caller's thread.</summary>
 internal sealed class TimedClock : TimeProvider
 {
     private readonly List<Timed> _timers = [];

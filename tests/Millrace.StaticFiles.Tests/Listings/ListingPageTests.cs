@@ -17,7 +17,7 @@ public partial class ListingPageTests
     [InlineData(1_048_524, "1023.9 KiB", "1,048,524 bytes")]
     [InlineData(5_368_709_120, "5.0 GiB", "5,368,709,120 bytes")]
     [InlineData(long.MaxValue, "8.0 EiB", "9,223,372,036,854,775,807 bytes")]
-    public void A_size_is_told_for_people_and_exactly(long size, string text, string title)
+    public void A_size_is_shown_for_people_and_exactly(long size, string text, string title)
     {
         ShownRow row = ShownRow.Of("a"u8.ToArray(), size: size);
 
@@ -31,7 +31,7 @@ public partial class ListingPageTests
     [InlineData(-86_400_000_000_000, "1969-12-31T00:00:00Z")]
     [InlineData(long.MinValue, "1677-09-21T00:12:43Z")]
     [InlineData(long.MaxValue, "2262-04-11T23:47:16Z")]
-    public void A_time_is_told_in_utc(long modifiedAtNs, string time) =>
+    public void A_time_is_shown_in_utc(long modifiedAtNs, string time) =>
         Assert.Equal(time, ShownRow.Of("a"u8.ToArray(), modifiedAtNs: modifiedAtNs).Time);
 
     [Fact]
@@ -62,7 +62,7 @@ public partial class ListingPageTests
     public void The_sorted_column_says_so_and_its_link_turns_it_round()
     {
         string byName = PageOf("/");
-        string bySize = PageOf("/", new ListingOrder(ListingColumn.Size, SortDirection.Descending));
+        string bySize = PageOf("/", new ListingOrder(ListingColumn.Size, true));
 
         AssertHolds(byName, """<th scope="col" aria-sort="ascending"><a href="?sort=name&amp;order=desc">Name""");
         AssertHolds(byName, """<th scope="col"><a href="?sort=size&amp;order=desc">Size""");
@@ -77,9 +77,9 @@ public partial class ListingPageTests
     {
         foreach (ListingColumn column in Enum.GetValues<ListingColumn>())
         {
-            foreach (SortDirection direction in Enum.GetValues<SortDirection>())
+            foreach (bool isDescending in (bool[])[false, true])
             {
-                var order = new ListingOrder(column, direction);
+                var order = new ListingOrder(column, isDescending);
                 IEnumerable<string> queries =
                     SortLink().Matches(PageOf("/", order)).Select(match => match.Groups[1].Value.Replace("&amp;", "&"));
 
@@ -105,7 +105,7 @@ public partial class ListingPageTests
     }
 
     [Fact]
-    public void Sizes_too_large_to_add_up_are_told_as_the_largest_there_is()
+    public void Sizes_too_large_to_add_up_are_shown_as_the_largest_possible()
     {
         ListingEntry[] entries =
             [.. "abc"u8.ToArray().Select(name => new ListingEntry(new[] { name }, false, long.MaxValue, 0))];

@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Reflection;
 using Millrace.StaticFiles.Options;
-using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Options;
@@ -47,26 +46,26 @@ public class SiteOptionTableTests
     [InlineData("entries-max", "5", "EntriesMax: 5")]
     public void A_text_sets_its_property_and_no_other(string key, string? text, string expected)
     {
-        SiteOptions applied = Apply(Rulebook.Options, key, text);
+        SiteOptions applied = Apply(TestRules.Options, key, text);
 
-        Dictionary<string, string> before = Describe(Rulebook.Options);
+        Dictionary<string, string> before = Describe(TestRules.Options);
         Assert.Equal([expected], Describe(applied).Where(pair => before[pair.Key] != pair.Value).Select(pair => $"{pair.Key}: {pair.Value}"));
     }
 
     [Fact]
     public void Rules_and_origins_are_read_too()
     {
-        SiteOptions applied = Apply(Rulebook.Options, "redirect", "/s?id=:id /p/:id 308!");
+        SiteOptions applied = Apply(TestRules.Options, "redirect", "/s?id=:id /p/:id 308!");
         applied = Apply(applied, "rewrite", "/app/* /app.html");
         applied = Apply(applied, "redirect", "/a /b");
         applied = Apply(applied, "cors", "https://a.example,https://b.example");
 
         Assert.Equal(["https://a.example", "https://b.example"], applied.Cors!.Origins);
-        Assert.Equal(["*"], Apply(Rulebook.Options, "cors", null).Cors!.Origins);
+        Assert.Equal(["*"], Apply(TestRules.Options, "cors", null).Cors!.Origins);
         Assert.Equal([("/s", "/p/:id", 308, true), ("/app/*", "/app.html", 200, false), ("/a", "/b", 301, false)],
             applied.Redirects.Select(rule => (rule.From, rule.To, rule.Status, rule.Forced)));
         Assert.Equal([new QueryCondition("id", ":id")], applied.Redirects[0].Query);
-        Assert.Equal("308 /p/5", Rulebook.Compile(options: applied).Ask("/s?id=5", RulePhase.BeforeFiles));
+        Assert.Equal("308 /p/5", TestRules.Compile(options: applied).Ask("/s?id=5", isForced: true));
     }
 
     [Theory]
@@ -125,12 +124,10 @@ public class SiteOptionTableTests
     [InlineData("entries-max", "5\0")]
     public void A_text_that_cannot_be_meant_is_refused_with_cause_and_remedy(string key, string text)
     {
-        Assert.False(SiteOptionTable.Find(key)!.TryApply(Rulebook.Options, text, out SiteOptions? applied, out RuleProblem? problem));
+        SiteException refusal = Assert.Throws<SiteException>(() => Apply(TestRules.Options, key, text));
 
-        Assert.Null(applied);
-        Assert.StartsWith($"--{key}: ", problem.Cause, StringComparison.Ordinal);
-        Assert.EndsWith(".", problem.Cause, StringComparison.Ordinal);
-        Assert.NotEmpty(problem.Remedy);
+        Assert.EndsWith(".", refusal.Cause, StringComparison.Ordinal);
+        Assert.NotEmpty(refusal.Remedy);
     }
 
     [Theory]
@@ -140,7 +137,7 @@ public class SiteOptionTableTests
         SiteOption option = SiteOptionTable.Find(key)!;
         if (option.Default.Length > 0)
         {
-            Assert.Equal(Describe(Rulebook.Options), Describe(Apply(Rulebook.Options, key, option.Default)));
+            Assert.Equal(Describe(TestRules.Options), Describe(Apply(TestRules.Options, key, option.Default)));
         }
     }
 
@@ -154,15 +151,11 @@ public class SiteOptionTableTests
         Assert.Matches(@"^[A-Z].*[^.]\.$", option.Help);
         Assert.InRange(option.Help.Length, 20, 110);
         Assert.NotEmpty(option.ValueForm);
-        Assert.All(option.Choices, choice => Apply(Rulebook.Options, key, choice));
+        Assert.All(option.Choices, choice => Apply(TestRules.Options, key, choice));
         Assert.Equal(option.Kind is OptionValueKind.Switch or OptionValueKind.Choice, option.Choices.Count > 0);
         if (option.BareValue is not null)
         {
-            Apply(Rulebook.Options, key, null);
-        }
-        else
-        {
-            Assert.False(option.TryApply(Rulebook.Options, null, out _, out _));
+            Apply(TestRules.Options, key, option.BareValue);
         }
     }
 
@@ -192,11 +185,11 @@ public class SiteOptionTableTests
             ["watch"] = "off",
         };
         HashSet<string> set = [];
-        Dictionary<string, string> before = Describe(Rulebook.Options);
+        Dictionary<string, string> before = Describe(TestRules.Options);
         foreach (SiteOption option in SiteOptionTable.All)
         {
             string text = texts.GetValueOrDefault(option.Key, option.Kind == OptionValueKind.Switch ? "on" : "1");
-            set.UnionWith(Describe(Apply(Rulebook.Options, option.Key, text)).Except(before).Select(pair => pair.Key));
+            set.UnionWith(Describe(Apply(TestRules.Options, option.Key, text)).Except(before).Select(pair => pair.Key));
         }
 
         Assert.Equal(before.Keys.Where(name => name != nameof(SiteOptions.Root)).Order(), set.Order());
@@ -217,17 +210,16 @@ public class SiteOptionTableTests
                 "cache-control" => ["*=no-store", "/a=no-cache"],
                 _ => ["/a /b", "/c /d"],
             };
-            SiteOptions once = Apply(Rulebook.Options, option.Key, texts[0]);
+            SiteOptions once = Apply(TestRules.Options, option.Key, texts[0]);
             int added = Describe(Apply(once, option.Key, texts[1])).Sum(pair => pair.Value.Length)
-                - Describe(Apply(Rulebook.Options, option.Key, texts[1])).Sum(pair => pair.Value.Length);
+                - Describe(Apply(TestRules.Options, option.Key, texts[1])).Sum(pair => pair.Value.Length);
             Assert.True(added > 0, option.Key);
         }
     }
 
+    /// <summary>The options with one set; null stands for the flag without a value.</summary>
     private static SiteOptions Apply(SiteOptions options, string key, string? text) =>
-        SiteOptionTable.Find(key)!.TryApply(options, text, out SiteOptions? applied, out RuleProblem? problem)
-            ? applied
-            : throw new InvalidOperationException(problem.ToString());
+        SiteOptionTable.Find(key) is SiteOption option ? option.With(options, text ?? option.BareValue!) : throw new ArgumentException(key);
 
     private static Dictionary<string, string> Describe(SiteOptions options) =>
         typeof(SiteOptions).GetProperties(BindingFlags.Public | BindingFlags.Instance)

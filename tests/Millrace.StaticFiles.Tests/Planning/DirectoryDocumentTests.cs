@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Text;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -36,8 +37,9 @@ public sealed class DirectoryDocumentTests : IDisposable
         _site.File("small/a.txt", "x");
         FillDirectory("large", 3_500);
         using AssetCatalog catalog = _site.Open();
-        GeneratedDocument small = Of(catalog, "/small/");
-        Assert.Same(small, Of(catalog, "/small/"));
+        WeakReference small = WeakOf(catalog, "/small/");
+        GC.Collect();
+        Assert.True(small.IsAlive);
 
         foreach (string order in (string[])["", "order=desc", "sort=size", "sort=size&order=desc"])
         {
@@ -46,7 +48,8 @@ public sealed class DirectoryDocumentTests : IDisposable
             Assert.Same(large, Of(catalog, "/large/", order));
         }
 
-        Assert.NotSame(small, Of(catalog, "/small/"));
+        GC.Collect();
+        Assert.False(small.IsAlive);
         Assert.Same(Of(catalog, "/small/"), Of(catalog, "/small/"));
     }
 
@@ -131,6 +134,10 @@ public sealed class DirectoryDocumentTests : IDisposable
             File.Create(_site.PathOf($"{directory}/{i}{new string('&', 240)}")).Dispose();
         }
     }
+
+    /// <summary>A listing that only the cache holds.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static WeakReference WeakOf(AssetCatalog catalog, string path) => new(Of(catalog, path));
 
     private static GeneratedDocument Of(AssetCatalog catalog, string path, string query = "")
     {

@@ -7,7 +7,7 @@ using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Planning;
 
-/// <summary>A site whose planner is asked directly. What it plans is copied out of its scratch memory, to be looked at in peace.</summary>
+/// <summary>A site whose planner is asked directly. What it plans is copied out of its scratch memory.</summary>
 internal sealed class PlannedSite : IDisposable
 {
     private readonly PlanScratch _scratch = new();

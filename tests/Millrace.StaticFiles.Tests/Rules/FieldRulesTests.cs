@@ -12,7 +12,7 @@ public class FieldRulesTests
     [Fact]
     public void Without_rules_a_file_has_cache_control_by_its_name()
     {
-        SiteRules rules = Rulebook.Compile();
+        SiteRules rules = TestRules.Compile();
 
         Assert.Equal(["Cache-Control: no-cache"], rules.Fields("/index.html"));
         Assert.Equal(["Cache-Control: public, max-age=31536000, immutable"], rules.Fields("/app.3f2a1b9c.js"));
@@ -24,7 +24,7 @@ public class FieldRulesTests
     [Fact]
     public void With_a_password_nothing_is_public()
     {
-        SiteRules rules = Rulebook.Compile(options: Rulebook.Options with { PasswordFile = "users" });
+        SiteRules rules = TestRules.Compile(options: TestRules.Options with { PasswordFile = "users" });
 
         Assert.Equal(["Cache-Control: private, max-age=31536000, immutable"], rules.Fields("/app.3f2a1b9c.js"));
         Assert.Equal(["Cache-Control: no-cache"], rules.Fields("/"));
@@ -33,18 +33,18 @@ public class FieldRulesTests
     [Fact]
     public void The_file_s_name_decides_where_the_url_has_another()
     {
-        SiteRules rules = Rulebook.Compile(options: Rulebook.Options with { CacheControl = [new CacheRule("*.html", "max-age=5")] });
+        SiteRules rules = TestRules.Compile(options: TestRules.Options with { CacheControl = [new CacheRule("*.html", "max-age=5")] });
 
         Assert.Equal(["Cache-Control: max-age=5"], rules.Fields("/", "/index.html"));
         Assert.Equal(["Cache-Control: max-age=5"], rules.Fields("/a.html", "/b.txt"));
         Assert.Equal(["Cache-Control: no-cache"], rules.Fields("/", "/index.txt"));
-        Assert.Equal(["Cache-Control: public, max-age=31536000, immutable"], Rulebook.Compile().Fields("/x", "/app.3f2a1b9c.js"));
+        Assert.Equal(["Cache-Control: public, max-age=31536000, immutable"], TestRules.Compile().Fields("/x", "/app.3f2a1b9c.js"));
     }
 
     [Fact]
     public void The_first_cache_control_of_the_options_decides()
     {
-        SiteRules rules = Rulebook.Compile(options: Rulebook.Options with
+        SiteRules rules = TestRules.Compile(options: TestRules.Options with
         {
             CacheControl = [new CacheRule("/a/*", "max-age=1"), new CacheRule("*.js", "max-age=2"), new CacheRule("*", "max-age=3")],
             Fields = [new FieldRule("*", "X-Last", "1")],
@@ -58,9 +58,9 @@ public class FieldRulesTests
     [Fact]
     public void Options_go_before_the_site_s_file_and_the_last_field_of_a_name_before_others()
     {
-        SiteRules rules = Rulebook.Compile(
+        SiteRules rules = TestRules.Compile(
             "/*\n Cache-Control: max-age=9\n X-A: file\n X-B: file\n",
-            options: Rulebook.Options with
+            options: TestRules.Options with
             {
                 CacheControl = [new CacheRule("/strict/*", "no-store")],
                 Fields = [new FieldRule("*", "x-a", "first"), new FieldRule("/strict/*", "X-A", "second"), new FieldRule("*", "Link", "a"), new FieldRule("*", "Link", "b")],
@@ -73,8 +73,8 @@ public class FieldRulesTests
     [Fact]
     public void The_security_preset_can_be_replaced_field_by_field()
     {
-        SiteRules rules = Rulebook.Compile(
-            "/embed/*\n X-Frame-Options: ALLOWALL\n", options: Rulebook.Options with { SecurityHeaders = true });
+        SiteRules rules = TestRules.Compile(
+            "/embed/*\n X-Frame-Options: ALLOWALL\n", options: TestRules.Options with { SecurityHeaders = true });
 
         string[] all =
         [
@@ -95,7 +95,7 @@ public class FieldRulesTests
     [Fact]
     public void An_error_has_the_fields_of_its_path_but_not_those_about_the_file()
     {
-        SiteRules rules = Rulebook.Compile(
+        SiteRules rules = TestRules.Compile(
             """
             /api/*
               Access-Control-Allow-Origin: *
@@ -108,7 +108,7 @@ public class FieldRulesTests
               Content-Security-Policy: default-src 'none'
               ! X-Frame-Options
             """,
-            options: Rulebook.Options with { CacheControl = [new CacheRule("*", "max-age=7")] });
+            options: TestRules.Options with { CacheControl = [new CacheRule("*", "max-age=7")] });
 
         Assert.Equal(
             ["Cache-Control: no-cache", "Access-Control-Allow-Origin: *", "Content-Security-Policy: default-src 'none'"],
@@ -120,7 +120,7 @@ public class FieldRulesTests
     [Fact]
     public void A_content_type_of_a_rule_is_shown_apart()
     {
-        SiteRules rules = Rulebook.Compile("/feed\n Content-Type: application/rss+xml\n");
+        SiteRules rules = TestRules.Compile("/feed\n Content-Type: application/rss+xml\n");
 
         Assert.NotNull(rules.FieldsFor("/feed"u8, "/feed"u8).ContentType);
         Assert.Equal("application/rss+xml", rules.FieldsFor("/feed"u8, "/feed"u8).ContentType?.Value);
@@ -131,7 +131,7 @@ public class FieldRulesTests
     [Fact]
     public void One_combination_of_rules_is_one_set()
     {
-        SiteRules rules = Rulebook.Compile("/a/*\n X-A: 1\n/b/*\n X-B: 1\n");
+        SiteRules rules = TestRules.Compile("/a/*\n X-A: 1\n/b/*\n X-B: 1\n");
 
         FieldSet set = rules.FieldsFor("/a/1"u8, "/a/1"u8);
         set.Http1Lines = "cached";
@@ -141,13 +141,13 @@ public class FieldRulesTests
         Assert.NotSame(set, rules.FieldsForError("/a/1"u8));
         Assert.NotSame(set, rules.FieldsFor("/a/1"u8, "/a/1"u8, isHashed: true));
         Assert.NotSame(set, rules.FieldsFor("/a/1"u8, "/b/1"u8));
-        Assert.Same(Rulebook.Compile().FieldsFor("/a"u8, "/a"u8).Fields[0], CachePolicy.Revalidated);
+        Assert.Same(TestRules.Compile().FieldsFor("/a"u8, "/a"u8).Fields[0], CachePolicy.Revalidated);
     }
 
     [Fact]
-    public void Rules_beyond_a_word_s_bits_are_told_apart()
+    public void Rules_beyond_the_bits_of_a_word_are_distinguished()
     {
-        SiteRules rules = Rulebook.Compile(string.Concat(Enumerable.Range(0, 200).Select(i => $"/{i}/*\n X-N: {i}\n")));
+        SiteRules rules = TestRules.Compile(string.Concat(Enumerable.Range(0, 200).Select(i => $"/{i}/*\n X-N: {i}\n")));
 
         for (int i = 0; i < 200; i++)
         {
@@ -160,7 +160,7 @@ public class FieldRulesTests
     {
         // 13 rules on 13 letters make 8,192 combinations, more than are kept.
         string file = string.Concat(Enumerable.Range(0, 13).Select(i => $"/*{(char)('a' + i)}*\n X-{(char)('A' + i)}: 1\n"));
-        SiteRules rules = Rulebook.Compile(file);
+        SiteRules rules = TestRules.Compile(file);
         int kept = 0;
         for (int combination = 0; combination < 8192; combination++)
         {
@@ -179,7 +179,7 @@ public class FieldRulesTests
     {
         for (int round = 0; round < 50; round++)
         {
-            SiteRules rules = Rulebook.Compile("/a/*\n X-A: 1\n");
+            SiteRules rules = TestRules.Compile("/a/*\n X-A: 1\n");
             FieldSet[] seen = new FieldSet[4];
             Parallel.For(0, seen.Length, i => seen[i] = rules.FieldsFor("/a/1"u8, "/a/1"u8));
             Assert.All(seen, set => Assert.Same(seen[0], set));
@@ -189,11 +189,11 @@ public class FieldRulesTests
     [Fact]
     public void A_request_whose_combination_was_seen_allocates_nothing()
     {
-        SiteRules bare = Rulebook.Compile();
-        SiteRules rules = Rulebook.Compile(
+        SiteRules bare = TestRules.Compile();
+        SiteRules rules = TestRules.Compile(
             "/a/*\n X-A: 1\n/*/:x\n X-B: 1\n",
             "/exact /there\n/s id=:id /p/:id\n/w/* /:splat 200\n/r/:a/* /:a/:splat?x=:splat\n",
-            Rulebook.Options with { CacheControl = [new CacheRule("*.css", "no-store")], Fields = [new FieldRule("*", "X-C", "1")] });
+            TestRules.Options with { CacheControl = [new CacheRule("*.css", "no-store")], Fields = [new FieldRule("*", "X-C", "1")] });
         byte[] scratch = new byte[1024];
         int sum = 0;
 
@@ -214,12 +214,12 @@ public class FieldRulesTests
             + rules.FieldsFor("/a/b"u8, "/a/b.css"u8).Fields.Length
             + rules.FieldsForError("/a/b"u8).Fields.Length
             + rules.FieldsForRedirect("/a/b"u8).Fields.Length
-            + (int)rules.Match("/none"u8, "q"u8, RulePhase.BeforeFiles, scratch, out _)
-            + (int)rules.Match("/none"u8, "q"u8, RulePhase.AfterFiles, scratch, out _)
-            + (int)rules.Match("/exact"u8, "q"u8, RulePhase.AfterFiles, scratch, out _)
-            + (int)rules.Match("/s"u8, "a=1&id=5"u8, RulePhase.AfterFiles, scratch, out _)
-            + (int)rules.Match("/w/x/y"u8, default, RulePhase.AfterFiles, scratch, out _)
-            + (int)rules.Match("/r/x/y z"u8, "a=b"u8, RulePhase.AfterFiles, scratch, out RuleTarget target)
+            + (int)rules.ForcedRoutes.Match("/none"u8, "q"u8, scratch, out _)
+            + (int)rules.OtherRoutes.Match("/none"u8, "q"u8, scratch, out _)
+            + (int)rules.OtherRoutes.Match("/exact"u8, "q"u8, scratch, out _)
+            + (int)rules.OtherRoutes.Match("/s"u8, "a=1&id=5"u8, scratch, out _)
+            + (int)rules.OtherRoutes.Match("/w/x/y"u8, default, scratch, out _)
+            + (int)rules.OtherRoutes.Match("/r/x/y z"u8, "a=b"u8, scratch, out RuleTarget target)
             + target.Status - 301;
     }
 }

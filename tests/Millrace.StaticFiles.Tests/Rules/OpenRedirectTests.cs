@@ -35,7 +35,7 @@ public class OpenRedirectTests
     [Fact]
     public void Nothing_a_request_holds_leads_off_the_site()
     {
-        SiteRules rules = Rulebook.Compile(redirects: OnSite);
+        SiteRules rules = TestRules.Compile(redirects: OnSite);
         Assert.Empty(rules.Warnings);
         int redirects = 0;
         foreach (string hostile in Hostile)
@@ -59,7 +59,7 @@ public class OpenRedirectTests
     [Fact]
     public void No_bytes_at_all_lead_off_the_site_or_end_the_line()
     {
-        SiteRules rules = Rulebook.Compile(redirects: OnSite);
+        SiteRules rules = TestRules.Compile(redirects: OnSite);
         Gen<byte> mean = Gen.Elements((byte)'/', (byte)'\\', (byte)'%', (byte)'2', (byte)'f', (byte)':', (byte)'\r', (byte)'\n', (byte)'.', (byte)'a');
         Gen<byte[]> bytes = Gen.ArrayOf(Gen.OneOf(mean, Gen.Choose(0, 255).Select(value => (byte)value)));
         Gen<byte[]> path = Gen.Elements("/s/", "/t", "/u/", "/v/", "/").SelectMany(prefix => bytes.Select(rest => (byte[])[.. Encoding.ASCII.GetBytes(prefix), .. rest]));
@@ -79,7 +79,7 @@ public class OpenRedirectTests
     [Fact]
     public void A_rule_for_another_host_leads_there_and_nowhere_else()
     {
-        SiteRules rules = Rulebook.Compile(redirects: "/s* https://other.example:splat\n/s* https://other.example/:splat\n/t* https://other.example?:splat\n");
+        SiteRules rules = TestRules.Compile(redirects: "/s* https://other.example:splat\n/s* https://other.example/:splat\n/t* https://other.example?:splat\n");
         Assert.Single(rules.Warnings);
         int redirects = 0;
         foreach (string hostile in Hostile)
@@ -94,7 +94,7 @@ public class OpenRedirectTests
     /// <summary>Judges the redirect, if there is one, as a browser would resolve it (WHATWG: backslashes are slashes, tabs vanish).</summary>
     private static bool StaysOn(string host, SiteRules rules, ReadOnlySpan<byte> path, ReadOnlySpan<byte> query)
     {
-        if (rules.Match(path, query, RulePhase.AfterFiles, new byte[8192], out RuleTarget target) != RuleMatch.Redirect)
+        if (rules.OtherRoutes.Match(path, query, new byte[8192], out RuleTarget target) != RuleMatch.Redirect)
         {
             return false;
         }

@@ -80,19 +80,19 @@ public class PathPatternTests
     [InlineData("/:a*")]
     [InlineData("/*:a")]
     [InlineData("/:a/:a")]
-    public void What_could_never_match_or_be_told_apart_is_refused_with_a_remedy(string pattern)
+    public void A_pattern_that_cannot_match_or_is_ambiguous_is_refused_with_a_remedy(string pattern)
     {
-        Assert.False(PathPattern.TryParse(pattern, PatternSyntax.Glob, out _, out RuleProblem? problem));
-        Assert.NotEmpty(problem.Cause);
-        Assert.NotEmpty(problem.Remedy);
+        SiteException refusal = Assert.Throws<SiteException>(() => Parse(pattern));
+        Assert.NotEmpty(refusal.Cause);
+        Assert.NotEmpty(refusal.Remedy);
     }
 
     [Fact]
     public void A_refusal_shows_no_control_characters_and_no_long_pattern()
     {
-        Assert.False(PathPattern.TryParse("/\u001b[31m\u009b" + new string('a', 900), PatternSyntax.Glob, out _, out RuleProblem? problem));
-        Assert.DoesNotContain(problem.ToString(), char.IsControl);
-        Assert.InRange(problem.Cause.Length, 1, 200);
+        SiteException refusal = Assert.Throws<SiteException>(() => Parse("/\u001b[31m\u009b" + new string('a', 900)));
+        Assert.DoesNotContain(refusal.Message, char.IsControl);
+        Assert.InRange(refusal.Cause.Length, 1, 200);
     }
 
     [Theory]
@@ -103,13 +103,13 @@ public class PathPatternTests
     [InlineData("/*/b/*")]
     [InlineData("/:splat/*")]
     public void A_route_is_anchored_and_has_one_star(string pattern) =>
-        Assert.False(PathPattern.TryParse(pattern, PatternSyntax.Route, out _, out _));
+        Assert.Throws<SiteException>(() => Parse(pattern, PatternSyntax.Route));
 
     [Fact]
     public void A_pattern_has_a_longest_length()
     {
-        Assert.True(PathPattern.TryParse("/" + new string('a', PathPattern.CharactersMax - 1), PatternSyntax.Glob, out _, out _));
-        Assert.False(PathPattern.TryParse("/" + new string('a', PathPattern.CharactersMax), PatternSyntax.Glob, out _, out _));
+        Parse("/" + new string('a', PathPattern.CharactersMax - 1));
+        Assert.Throws<SiteException>(() => Parse("/" + new string('a', PathPattern.CharactersMax)));
     }
 
     [Theory]
@@ -142,15 +142,15 @@ public class PathPatternTests
             Config.QuickThrowOnFailure.WithMaxTest(20_000).WithQuietOnSuccess(true),
             Prop.ForAll(pattern.ToArbitrary(), path.ToArbitrary(), (text, asked) =>
             {
-                if (!PathPattern.TryParse(text, PatternSyntax.Glob, out PathPattern? fast, out _))
+                if (ReferencePattern.Parse(text, PatternSyntax.Glob) is not ReferencePattern reference)
                 {
-                    return true;
+                    return Record.Exception(() => Parse(text)) is SiteException;
                 }
 
-                bool expected = ReferencePattern.Parse(text, PatternSyntax.Glob)!.IsMatch(asked);
+                bool expected = reference.IsMatch(asked);
                 compiled++;
                 matched += expected ? 1 : 0;
-                return fast.IsMatch(Encoding.UTF8.GetBytes(asked)) == expected;
+                return Parse(text).IsMatch(Encoding.UTF8.GetBytes(asked)) == expected;
             }));
 
         Assert.True(compiled > 3000 && matched > 400, $"{compiled} patterns were tried, {matched} matched");
@@ -188,7 +188,5 @@ public class PathPatternTests
     }
 
     private static PathPattern Parse(string text, PatternSyntax syntax = PatternSyntax.Glob) =>
-        PathPattern.TryParse(text, syntax, out PathPattern? pattern, out RuleProblem? problem)
-            ? pattern
-            : throw new InvalidOperationException(problem.ToString());
+        PathPattern.Parse(text, syntax);
 }

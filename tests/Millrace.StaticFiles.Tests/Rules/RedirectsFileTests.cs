@@ -39,7 +39,7 @@ public class RedirectsFileTests
     [InlineData("/a /1+1.html?x#y 200", "/a", "200 = /1+1.html")]
     public void A_rule_leads_where_it_says(string file, string asked, string expected)
     {
-        SiteRules rules = Rulebook.Compile(redirects: file);
+        SiteRules rules = TestRules.Compile(redirects: file);
 
         Assert.Empty(rules.Warnings);
         Assert.Equal(expected, rules.Ask(asked));
@@ -75,7 +75,7 @@ public class RedirectsFileTests
     [InlineData("/s q=:q /find/:q/x 200", "/s?q=.", "none")]
     public void Queries_are_asked_for_captured_and_passed_on(string file, string asked, string expected)
     {
-        SiteRules rules = Rulebook.Compile(redirects: file);
+        SiteRules rules = TestRules.Compile(redirects: file);
 
         Assert.Empty(rules.Warnings);
         Assert.Equal(expected, rules.Ask(asked));
@@ -84,22 +84,22 @@ public class RedirectsFileTests
     [Fact]
     public void The_first_rule_that_matches_decides_whether_exact_or_not()
     {
-        SiteRules rules = Rulebook.Compile(redirects: "/a/x /1\n/a/* /2\n/a/y /3\n/b/* /4\n/a/z q=1 /5\n/a/z /6\n");
+        SiteRules rules = TestRules.Compile(redirects: "/a/x /1\n/a/* /2\n/a/y /3\n/b/* /4\n/a/z q=1 /5\n/a/z /6\n");
 
         Assert.Equal("301 /1", rules.Ask("/a/x"));
         Assert.Equal("301 /2", rules.Ask("/a/y"));
         Assert.Equal("301 /4", rules.Ask("/b/q"));
         Assert.Equal("none", rules.Ask("/c"));
-        Assert.Equal("301 /6?q=2", Rulebook.Compile(redirects: "/a/z q=1 /5\n/a/z /6\n").Ask("/a/z?q=2"));
-        Assert.Equal("301 /5", Rulebook.Compile(redirects: "/a/z q=1 /5\n/a/z /6\n").Ask("/a/z?q=1"));
+        Assert.Equal("301 /6?q=2", TestRules.Compile(redirects: "/a/z q=1 /5\n/a/z /6\n").Ask("/a/z?q=2"));
+        Assert.Equal("301 /5", TestRules.Compile(redirects: "/a/z q=1 /5\n/a/z /6\n").Ask("/a/z?q=1"));
     }
 
     [Fact]
     public void Options_come_before_the_file()
     {
-        SiteOptions options = Rulebook.Options with { Redirects = [new RedirectRule("/a", "/option")] };
+        SiteOptions options = TestRules.Options with { Redirects = [new RedirectRule("/a", "/option")] };
 
-        SiteRules rules = Rulebook.Compile(redirects: "/a /file\n/b /file", options: options);
+        SiteRules rules = TestRules.Compile(redirects: "/a /file\n/b /file", options: options);
 
         Assert.Equal("301 /option", rules.Ask("/a"));
         Assert.Equal("301 /file", rules.Ask("/b"));
@@ -108,16 +108,16 @@ public class RedirectsFileTests
     [Fact]
     public void Forced_rules_come_before_files_and_only_those()
     {
-        SiteRules rules = Rulebook.Compile(redirects: "/a /b 301!\n/c /d 301\n/e /f 200!");
+        SiteRules rules = TestRules.Compile(redirects: "/a /b 301!\n/c /d 301\n/e /f 200!");
 
-        Assert.Equal("301 /b", rules.Ask("/a", RulePhase.BeforeFiles));
+        Assert.Equal("301 /b", rules.Ask("/a", isForced: true));
         Assert.Equal("none", rules.Ask("/a"));
-        Assert.Equal("none", rules.Ask("/c", RulePhase.BeforeFiles));
+        Assert.Equal("none", rules.Ask("/c", isForced: true));
         Assert.Equal("301 /d", rules.Ask("/c"));
-        Assert.Equal("200 = /f", rules.Ask("/e", RulePhase.BeforeFiles));
-        Assert.True(rules.HasRoutes(RulePhase.BeforeFiles));
-        Assert.False(Rulebook.Compile(redirects: "/c /d").HasRoutes(RulePhase.BeforeFiles));
-        Assert.False(Rulebook.Compile().HasRoutes(RulePhase.AfterFiles));
+        Assert.Equal("200 = /f", rules.Ask("/e", isForced: true));
+        Assert.False(rules.ForcedRoutes.IsEmpty);
+        Assert.True(TestRules.Compile(redirects: "/c /d").ForcedRoutes.IsEmpty);
+        Assert.True(TestRules.Compile().OtherRoutes.IsEmpty);
     }
 
     [Theory]
@@ -129,7 +129,7 @@ public class RedirectsFileTests
     [InlineData("/a /a?x=1", "/a?x=1", "none")]
     [InlineData("/a x=1 /a", "/a?x=1", "301 /a")]
     public void A_redirect_to_itself_is_none(string file, string asked, string expected) =>
-        Assert.Equal(expected, Rulebook.Compile(redirects: file).Ask(asked));
+        Assert.Equal(expected, TestRules.Compile(redirects: file).Ask(asked));
 
     [Theory]
     [InlineData("/a", "no target")]
@@ -169,7 +169,7 @@ public class RedirectsFileTests
     [InlineData("/a /b\u0001", "")]
     public void What_is_not_understood_is_named_with_its_line_and_skipped(string line, string named)
     {
-        SiteRules rules = Rulebook.Compile(redirects: $"# comment\n\n{line}\n/good /there\n");
+        SiteRules rules = TestRules.Compile(redirects: $"# comment\n\n{line}\n/good /there\n");
         bool isHarmless = named.Length == 0;
 
         if (!isHarmless)
@@ -186,15 +186,15 @@ public class RedirectsFileTests
     [Fact]
     public void Odd_files_are_read_as_far_as_they_make_sense()
     {
-        Assert.Equal("301 /b", Rulebook.Compile(redirects: "\uFEFF/a /b").Ask("/a"));
-        Assert.Equal("301 /b", Rulebook.Compile(redirects: "/x /y\r\n/a /b\r\n").Ask("/a"));
-        Assert.Equal("301 /b", Rulebook.Compile(redirects: "  /a /b").Ask("/a"));
-        Assert.Equal("301 /d", Rulebook.Compile(redirects: "/a\0 /b\n/c /d").Ask("/c"));
-        Assert.Empty(Rulebook.Compile(redirects: "\n\n# only comments\n\r\n   \n").Warnings);
+        Assert.Equal("301 /b", TestRules.Compile(redirects: "\uFEFF/a /b").Ask("/a"));
+        Assert.Equal("301 /b", TestRules.Compile(redirects: "/x /y\r\n/a /b\r\n").Ask("/a"));
+        Assert.Equal("301 /b", TestRules.Compile(redirects: "  /a /b").Ask("/a"));
+        Assert.Equal("301 /d", TestRules.Compile(redirects: "/a\0 /b\n/c /d").Ask("/c"));
+        Assert.Empty(TestRules.Compile(redirects: "\n\n# only comments\n\r\n   \n").Warnings);
 
-        SiteRules utf16 = SiteRules.Compile(Rulebook.Options, default, Encoding.Unicode.GetPreamble().Concat("/a /b"u8.ToArray()).ToArray());
+        SiteRules utf16 = SiteRules.Compile(TestRules.Options, default, Encoding.Unicode.GetPreamble().Concat("/a /b"u8.ToArray()).ToArray());
         Assert.Contains("UTF-16", Assert.Single(utf16.Warnings), StringComparison.Ordinal);
-        SiteRules invalid = SiteRules.Compile(Rulebook.Options, default, "/a\xff /b\n/c /d\n"u8);
+        SiteRules invalid = SiteRules.Compile(TestRules.Options, default, "/a\xff /b\n/c /d\n"u8);
         Assert.Equal("301 /d", invalid.Ask("/c"));
     }
 
@@ -208,7 +208,7 @@ public class RedirectsFileTests
         }
 
         var clock = Stopwatch.StartNew();
-        SiteRules rules = Rulebook.Compile(redirects: text.ToString());
+        SiteRules rules = TestRules.Compile(redirects: text.ToString());
         for (int i = 0; i < 40_000; i++)
         {
             Assert.Equal($"301 /new/{i}", rules.Ask($"/old/{i}", scratchBytes: 64));
@@ -225,17 +225,17 @@ public class RedirectsFileTests
         string many = string.Concat(Enumerable.Range(0, RuleLimits.PatternRoutesMax + 1).Select(i => $"/{i}/* /b\n"));
         string nonsense = string.Concat(Enumerable.Repeat("nonsense\n", 5000));
 
-        SiteRules patterns = Rulebook.Compile(redirects: many + "/exact /c\n");
+        SiteRules patterns = TestRules.Compile(redirects: many + "/exact /c\n");
         Assert.Contains($"_redirects:{RuleLimits.PatternRoutesMax + 1}: ", Assert.Single(patterns.Warnings), StringComparison.Ordinal);
         Assert.Equal("301 /c", patterns.Ask("/exact"));
         Assert.Equal("301 /b", patterns.Ask($"/{RuleLimits.PatternRoutesMax - 1}/x"));
 
-        SiteRules warned = Rulebook.Compile(redirects: nonsense + "/a /b");
+        SiteRules warned = TestRules.Compile(redirects: nonsense + "/a /b");
         Assert.Equal(RuleLimits.WarningsMax + 1, warned.Warnings.Count);
         Assert.Contains("4900", warned.Warnings[^1], StringComparison.Ordinal);
         Assert.Equal("301 /b", warned.Ask("/a"));
 
-        SiteRules wide = Rulebook.Compile(redirects: $"/a /{new string('b', RuleLimits.LineBytesMax)}\n/c /d");
+        SiteRules wide = TestRules.Compile(redirects: $"/a /{new string('b', RuleLimits.LineBytesMax)}\n/c /d");
         Assert.Single(wide.Warnings);
         Assert.Equal("301 /d", wide.Ask("/c"));
     }
@@ -243,7 +243,7 @@ public class RedirectsFileTests
     [Fact]
     public void What_does_not_fit_the_scratch_is_too_long_and_nothing_is_cut()
     {
-        SiteRules rules = Rulebook.Compile(redirects: "/r/* /:splat/:splat?x=:splat#:splat\n/w/* /:splat/:splat 200\n");
+        SiteRules rules = TestRules.Compile(redirects: "/r/* /:splat/:splat?x=:splat#:splat\n/w/* /:splat/:splat 200\n");
         string redirect = rules.Ask("/r/ä b");
         string rewrite = rules.Ask("/w/ä b");
 

@@ -110,7 +110,7 @@ public sealed class CatalogFilesTests : IDisposable
     }
 
     [Fact]
-    public void A_directory_without_its_slash_is_told_apart()
+    public void A_directory_without_its_slash_is_distinguished()
     {
         _site.File("dir/index.html", "x");
         _site.EmptyDirectory("empty");

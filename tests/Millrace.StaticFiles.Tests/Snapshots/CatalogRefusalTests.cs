@@ -241,14 +241,14 @@ public sealed class CatalogRefusalTests : IDisposable
     [Fact]
     public void The_log_of_what_was_skipped_is_bounded_its_count_is_not()
     {
-        for (int i = 0; i < SkippedLog.KeptMax + 50; i++)
+        for (int i = 0; i < SkippedEntries.KeptMax + 50; i++)
         {
             _site.Symlink($"dangling{i}", "nowhere");
         }
 
         using AssetCatalog catalog = _site.Open();
 
-        Assert.Equal(SkippedLog.KeptMax, catalog.Current.Skipped.Count);
-        Assert.Equal(SkippedLog.KeptMax + 50, catalog.Current.SkippedCount);
+        Assert.Equal(SkippedEntries.KeptMax, catalog.Current.Skipped.Count);
+        Assert.Equal(SkippedEntries.KeptMax + 50, catalog.Current.SkippedCount);
     }
 }

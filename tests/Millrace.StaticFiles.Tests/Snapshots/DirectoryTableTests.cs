@@ -43,7 +43,7 @@ public class DirectoryTableTests
     }
 
     [Fact]
-    public void It_tells_paths_of_the_same_slot_and_tag_apart()
+    public void Paths_of_the_same_slot_and_tag_are_distinguished()
     {
         // 32 bits of tag and 4 of slot: among 2^20 paths some eight pairs agree in all of them.
         var seen = new Dictionary<ulong, byte[]>();

@@ -133,7 +133,7 @@ public sealed class EntityTagTests : IDisposable
         using AssetCatalog catalog = await _site.OpenSettledAsync();
         string first = catalog.Current.Asset("/f.bin").Tag();
 
-        string soon = Soon.Seen(
+        string soon = RecentWrite.Check(
             () =>
             {
                 string written = _site.File(isReplaced ? "next" : "f.bin", [.. Enumerable.Repeat((byte)1, 300_000)]);
@@ -156,7 +156,7 @@ public sealed class EntityTagTests : IDisposable
     [Fact]
     public void A_large_file_that_was_just_written_has_a_weak_tag()
     {
-        string tag = Soon.Seen(
+        string tag = RecentWrite.Check(
             () =>
             {
                 _site.File("f.bin", new byte[300_000]);
@@ -179,7 +179,7 @@ public sealed class EntityTagTests : IDisposable
         using var catalog = AssetCatalog.Open(_site.Options with { CacheFileBytesMax = 0, HashedBytesTotalMax = 3000 });
 
         Assert.Equal([1000, 2000, 0], new[] { "/1000", "/2000", "/3000" }.Select(path => catalog.Current.Asset(path).HashedBytes));
-        Assert.Equal(3000, catalog.Current.Content.Totals.HashedBytes);
+        Assert.Equal(3000, catalog.Current.Totals.HashedBytes);
     }
 
     [Theory]

@@ -4,7 +4,7 @@ using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Snapshots;
 
-/// <summary>Whether a look at the disk sees what changed, and only that.</summary>
+/// <summary>Whether a check of the disk sees what changed, and only that.</summary>
 public sealed class FreshnessTests : IDisposable
 {
     private readonly TempSite _site = TempSite.InMemory();
@@ -81,7 +81,7 @@ public sealed class FreshnessTests : IDisposable
     [Fact]
     public async Task A_directory_that_changed_just_before_it_was_listed_is_listed_again()
     {
-        using AssetCatalog catalog = Soon.Seen(
+        using AssetCatalog catalog = RecentWrite.Check(
             () =>
             {
                 // What is written over is no change of its directory.
@@ -157,7 +157,7 @@ public sealed class FreshnessTests : IDisposable
     [Theory]
     [InlineData("d/f.txt", "/d/f.txt")]
     [InlineData("d", "/d/f.txt")]
-    public async Task What_nobody_else_could_read_is_looked_at_again_when_they_may(string closed, string path)
+    public async Task What_other_users_could_not_read_is_checked_again_when_they_may(string closed, string path)
     {
         _site.File("d/f.txt", "x");
         _site.Close(closed);
@@ -184,7 +184,7 @@ public sealed class FreshnessTests : IDisposable
 
     private static (Freshness Freshness, string? Changed) Check(AssetCatalog catalog, string path)
     {
-        Freshness freshness = catalog.Current.Check(Encoding.UTF8.GetBytes(path), out SiteDirectory? changed);
+        Freshness freshness = FreshnessCheck.Of(Encoding.UTF8.GetBytes(path), catalog.Current, out SiteDirectory? changed);
         return (freshness, changed is null ? null : Encoding.UTF8.GetString(changed.Path));
     }
 }

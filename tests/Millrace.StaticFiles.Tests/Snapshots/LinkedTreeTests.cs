@@ -121,7 +121,7 @@ public sealed class LinkedTreeTests : IDisposable
     }
 
     [Fact]
-    public async Task A_way_that_goes_leaves_the_others_and_the_last_one_takes_all_with_it()
+    public async Task A_path_that_goes_keeps_the_others_and_the_last_one_removes_all()
     {
         _site.File(".store/f", "f");
         _site.Symlink("a", ".store");
@@ -141,7 +141,7 @@ public sealed class LinkedTreeTests : IDisposable
     }
 
     [Fact]
-    public async Task A_way_that_is_turned_elsewhere_does_not_turn_the_others()
+    public async Task A_path_that_leads_elsewhere_does_not_change_the_others()
     {
         _site.File(".one/f", "one");
         _site.File(".two/f", "two");
@@ -159,7 +159,7 @@ public sealed class LinkedTreeTests : IDisposable
     }
 
     [Fact]
-    public async Task Where_nobody_tells_of_changes_a_way_that_is_turned_elsewhere_is_seen_by_who_asks()
+    public async Task Revalidation_sees_a_path_that_leads_elsewhere()
     {
         _site.File(".one/f", "one");
         _site.File(".two/f", "two");
@@ -227,7 +227,7 @@ public sealed class LinkedTreeTests : IDisposable
         Assert.Equal(["/d/e 2 2", "/d/e 2 12"], reported);
     }
 
-    /// <summary>Is slow where it is told a directory.</summary>
+    /// <summary>Is slow when a directory is reported.</summary>
     private sealed class SlowObserver(Action<string> entering) : IDirectoryObserver
     {
         public void Entering(int directoryFd, ReadOnlySpan<byte> path, in FileState state) => entering(Encoding.ASCII.GetString(path));

@@ -34,11 +34,11 @@ public sealed class ObserverTests : IDisposable
         _observer.Clear();
         catalog.Reload();
         Assert.Equal(["", "/a", "/a/b"], _observer.Entered.Order());
-        Assert.Empty(_observer.WentAway);
+        Assert.Empty(_observer.LeftPaths);
     }
 
     [Fact]
-    public void What_changes_after_it_was_shown_is_in_the_listing_or_told_of_later()
+    public void What_changes_after_it_was_observed_is_in_the_listing_or_reported_later()
     {
         _site.EmptyDirectory("d");
         _observer.OnEntering = path => _site.File($".{path}/late.txt", "x");
@@ -49,7 +49,7 @@ public sealed class ObserverTests : IDisposable
     }
 
     [Fact]
-    public void Directories_that_left_are_told_when_nobody_finds_them_any_more()
+    public void Directories_that_left_are_reported_when_no_request_finds_them()
     {
         _site.File("a/b/f.txt", "x");
         using var catalog = AssetCatalog.Open(_site.Options, _observer);
@@ -57,13 +57,13 @@ public sealed class ObserverTests : IDisposable
 
         catalog.Refresh("");
 
-        Assert.Equal(["/a", "/a/b"], _observer.WentAway.Order());
+        Assert.Equal(["/a", "/a/b"], _observer.LeftPaths.Order());
         _site.File("a/f.txt", "x");
         catalog.Reload();
         Directory.Delete(_site.PathOf("a"), recursive: true);
         _observer.Clear();
         catalog.Reload();
-        Assert.Equal(["/a"], _observer.WentAway);
+        Assert.Equal(["/a"], _observer.LeftPaths);
     }
 
     [Fact]

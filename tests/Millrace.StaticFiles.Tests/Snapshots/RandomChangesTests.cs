@@ -118,8 +118,8 @@ public sealed class RandomChangesTests : IDisposable
 
     private static string Describe(CatalogSnapshot snapshot)
     {
-        var text = new StringBuilder($"{snapshot.Content.Totals}\n");
-        foreach (SiteDirectory directory in snapshot.Content.Table.Directories.ToArray().OrderBy(directory => Encoding.ASCII.GetString(directory.Path)))
+        var text = new StringBuilder($"{snapshot.Totals}\n");
+        foreach (SiteDirectory directory in snapshot.Table.Directories.ToArray().OrderBy(directory => Encoding.ASCII.GetString(directory.Path)))
         {
             string path = Encoding.ASCII.GetString(directory.Path);
             text.Append($"{path}/ -> {(directory.Index is null ? "none" : snapshot.Body(directory.Index))}: ");

@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Tests.Kit;
 namespace Millrace.StaticFiles.Tests.Snapshots;
 
 /// <summary>
-/// A refresh of some names of a directory: looks at these and nothing else, unless what it finds is more than files and directories.
+/// A refresh of some names of a directory: reads these and nothing else, unless it finds more than files and directories.
 /// </summary>
 public sealed class RefreshByNameTests : IDisposable
 {
@@ -15,7 +15,7 @@ public sealed class RefreshByNameTests : IDisposable
     public void Dispose() => _site.Dispose();
 
     [Fact]
-    public async Task Names_that_came_changed_or_went_are_seen_and_others_are_not_looked_at()
+    public async Task Names_that_came_changed_or_went_are_read_and_others_are_not()
     {
         _site.File("a/changes.txt", "before");
         _site.File("a/goes.txt", "goes");
@@ -34,7 +34,7 @@ public sealed class RefreshByNameTests : IDisposable
 
         Assert.Equal(["/a"], _observer.Kept);
         Assert.Equal(["/a/new"], _observer.Entered);
-        Assert.Equal(["/a/subdirectory"], _observer.WentAway);
+        Assert.Equal(["/a/subdirectory"], _observer.LeftPaths);
         Assert.Equal("afterwards", catalog.Current.Body("/a/changes.txt"));
         Assert.Equal("in a new directory", catalog.Current.Body("/a/new/page.txt"));
         Assert.Equal("before", catalog.Current.Body("/a/other.txt"));
@@ -53,14 +53,14 @@ public sealed class RefreshByNameTests : IDisposable
         using AssetCatalog catalog = Open();
         await TempSite.SettleAsync();
         _site.File("a/one.txt", "afterwards");
-        _site.File("a/three.txt", "told of later, or never");
+        _site.File("a/three.txt", "reported later, or never");
         catalog.RefreshNames("/a", "one.txt");
         Assert.Equal(PathMatch.None, catalog.Current.Match("/a/three.txt"));
-        Assert.Equal(Freshness.DirectoryChanged, catalog.Current.Check("/a/three.txt"u8, out _));
+        Assert.Equal(Freshness.DirectoryChanged, FreshnessCheck.Of("/a/three.txt"u8, catalog.Current, out _));
 
         catalog.RefreshNames("", "a");
 
-        Assert.Equal("told of later, or never", catalog.Current.Body("/a/three.txt"));
+        Assert.Equal("reported later, or never", catalog.Current.Body("/a/three.txt"));
     }
 
     [Theory]

@@ -92,7 +92,7 @@ public sealed class RefreshTests : IDisposable
     }
 
     [Fact]
-    public void A_directory_in_place_of_another_is_walked_anew_also_where_below_all_looks_the_same()
+    public void A_directory_in_place_of_another_is_scanned_again_also_where_all_below_seems_equal()
     {
         // The inner directory is the very same one, but its symlink leads elsewhere since the outer one is another.
         _site.File("outer/inner/own.txt", "own");
@@ -111,7 +111,7 @@ public sealed class RefreshTests : IDisposable
     }
 
     [Fact]
-    public void Directories_that_changed_places_are_told_apart()
+    public void Directories_that_swapped_places_are_distinguished()
     {
         _site.File("a/f.txt", "a");
         _site.File("b/f.txt", "b");

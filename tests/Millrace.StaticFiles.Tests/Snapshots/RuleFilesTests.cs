@@ -107,7 +107,7 @@ public sealed class RuleFilesTests : IDisposable
     }
 
     private static bool HasRules(AssetCatalog catalog) =>
-        catalog.Current.Rules.HasRoutes(RulePhase.BeforeFiles) || catalog.Current.Rules.Fields("/f.txt").Contains("X: y");
+        !catalog.Current.Rules.ForcedRoutes.IsEmpty || catalog.Current.Rules.Fields("/f.txt").Contains("X: y");
 
     [Fact]
     public void One_that_cannot_be_read_later_leaves_the_rules_as_they_were_and_is_noted()
@@ -126,7 +126,7 @@ public sealed class RuleFilesTests : IDisposable
     }
 
     [Fact]
-    public async Task One_whose_reading_failed_for_what_has_passed_is_read_at_the_next_look_and_was_told_of_once()
+    public async Task One_that_failed_by_a_passing_error_is_read_at_the_next_check_and_was_logged_once()
     {
         _site.File("_headers", "/*\n X: one\n");
         await TempSite.SettleAsync();
@@ -152,7 +152,7 @@ public sealed class RuleFilesTests : IDisposable
     }
 
     [Fact]
-    public async Task One_that_stays_refused_stays_noted_and_is_told_of_again_when_it_is_another()
+    public async Task One_that_stays_refused_stays_noted_and_is_logged_again_when_it_is_another()
     {
         _site.File("_headers", "x");
         using var log = new RecordingLog();
@@ -186,7 +186,7 @@ public sealed class RuleFilesTests : IDisposable
         Assert.NotEmpty(catalog.Current.Skipped);
         await TempSite.SettleAsync();
         catalog.Refresh("");
-        Assert.Equal(Freshness.Current, catalog.Current.Check("/d/f.txt"u8, out _));
+        Assert.Equal(Freshness.Current, FreshnessCheck.Of("/d/f.txt"u8, catalog.Current, out _));
 
         File.Delete(_site.PathOf("_headers"));
         catalog.Refresh("");

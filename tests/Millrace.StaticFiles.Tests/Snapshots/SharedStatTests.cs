@@ -31,14 +31,14 @@ public sealed class SharedStatTests : IDisposable
     }
 
     [Fact]
-    public void A_file_is_looked_at_once_a_turn()
+    public void A_file_has_one_stat_per_iteration()
     {
         Assert.Equal([1, 1, 1], [SizeAt(1), SizeAt(1), SizeAt(1)]);
         Assert.Equal([2, 2], [SizeAt(2), SizeAt(2)]);
     }
 
     [Fact]
-    public void A_look_at_one_file_says_nothing_of_another()
+    public void A_stat_of_one_file_says_nothing_of_another()
     {
         Assert.Equal([1, 2, 3], [SizeAt(1), SizeAt(1, Neighbour), SizeAt(1)]);
     }
@@ -53,7 +53,7 @@ public sealed class SharedStatTests : IDisposable
     }
 
     [Fact]
-    public void A_look_that_failed_is_tried_again()
+    public void A_stat_that_failed_is_tried_again()
     {
         _files.Fails = true;
         Assert.Equal(-5, _binding.Stat(Descriptor, 1, out _));
@@ -67,7 +67,7 @@ public sealed class SharedStatTests : IDisposable
         return state.Size;
     }
 
-    /// <summary>Each look sees another size: how many there were.</summary>
+    /// <summary>Each stat gives another size: how many there were.</summary>
     private sealed class ChangingFiles : AssetFiles
     {
         private long _checks;

@@ -11,7 +11,7 @@ public sealed class SiteBindingTests : IDisposable
     public void Dispose() => _site.Dispose();
 
     [Fact]
-    public async Task An_old_snapshot_lives_until_its_last_adopter_releases_it()
+    public async Task An_old_snapshot_lives_until_its_last_lease_is_released()
     {
         _site.File("baked.txt", "first");
         _site.File("held.bin", new byte[100_000]);
@@ -42,7 +42,7 @@ public sealed class SiteBindingTests : IDisposable
     }
 
     [Fact]
-    public async Task A_disposed_catalogue_frees_all_that_nobody_holds()
+    public async Task A_disposed_catalog_frees_all_that_nobody_holds()
     {
         _site.File("baked.txt", "x");
         _site.File("held.bin", new byte[100_000]);
@@ -63,7 +63,7 @@ public sealed class SiteBindingTests : IDisposable
     }
 
     [Fact]
-    public async Task An_adoption_ends_with_its_last_request()
+    public async Task A_superseded_snapshot_is_released_with_its_last_use()
     {
         _site.File("f.txt", "first");
         using Site site = _site.OpenUnwatched();
@@ -89,7 +89,7 @@ public sealed class SiteBindingTests : IDisposable
     }
 
     [Fact]
-    public async Task An_adoption_without_requests_ends_at_once()
+    public async Task A_superseded_snapshot_without_uses_is_released_at_once()
     {
         using Site site = _site.OpenUnwatched();
         using var binding = new SiteBinding(site);
@@ -147,7 +147,7 @@ public sealed class SiteBindingTests : IDisposable
 
         // Two versions have their full share; the third and fourth find nothing left, and still serve everything from the files.
         Assert.Equal([640, 640, 0], leased.Select(snapshot => snapshot.InMemoryBytes));
-        Assert.Equal([10, 10, 0], leased.Select(snapshot => snapshot.Content.Totals.Descriptors));
+        Assert.Equal([10, 10, 0], leased.Select(snapshot => snapshot.Totals.Descriptors));
         Assert.Equal(1280, catalog.InMemoryBytesHeld);
         Assert.Equal(20, catalog.DescriptorsHeld);
         Assert.Equal(new string('\x3', 64), catalog.Current.Body("/small0"));
@@ -160,7 +160,7 @@ public sealed class SiteBindingTests : IDisposable
 
         catalog.Reload();
         Assert.Equal(640, catalog.Current.InMemoryBytes);
-        Assert.Equal(10, catalog.Current.Content.Totals.Descriptors);
+        Assert.Equal(10, catalog.Current.Totals.Descriptors);
 
         void WriteAll(byte version)
         {

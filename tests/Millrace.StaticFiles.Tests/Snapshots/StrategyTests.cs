@@ -135,7 +135,7 @@ public sealed class StrategyTests : IDisposable
         // 10 for all versions of the site, so 5 for one.
         using var catalog = AssetCatalog.Open(_site.Options with { CacheFileBytesMax = 0, DescriptorsMax = 10 });
 
-        Assert.Equal(5, catalog.Current.Content.Totals.Descriptors);
+        Assert.Equal(5, catalog.Current.Totals.Descriptors);
         Assert.Equal(5, catalog.DescriptorsHeld);
         Assert.Equal(6, _site.OpenDescriptorCount());
         for (int i = 0; i < 20; i++)
@@ -148,7 +148,7 @@ public sealed class StrategyTests : IDisposable
     }
 
     [Fact]
-    public void Opening_on_demand_tells_the_state_of_what_was_opened()
+    public void Opening_on_demand_gives_the_state_of_what_was_opened()
     {
         _site.File("f", "short");
         using var catalog = AssetCatalog.Open(_site.Options with { CacheFileBytesMax = 0, DescriptorsMax = 0 });

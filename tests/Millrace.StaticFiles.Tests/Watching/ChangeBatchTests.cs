@@ -26,7 +26,7 @@ public class ChangeBatchTests
     }
 
     [Fact]
-    public void Each_further_change_begins_the_quiet_anew_until_ten_milliseconds_after_the_first()
+    public void Each_further_change_restarts_the_quiet_time_until_ten_milliseconds_after_the_first()
     {
         for (long nowMs = 1000; nowMs <= 1004; nowMs += 2)
         {

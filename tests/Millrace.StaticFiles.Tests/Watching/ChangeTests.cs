@@ -85,7 +85,7 @@ public sealed class ChangeTests : IDisposable
     }
 
     [Fact]
-    public async Task What_changes_between_the_look_and_the_start_is_told_after_the_start()
+    public async Task What_changes_between_the_scan_and_the_start_is_reported_after_the_start()
     {
         _lab.Site.EmptyDirectory("a");
         _lab.Enter("");
@@ -162,7 +162,7 @@ public sealed class ChangeTests : IDisposable
         _lab.Site.EmptyDirectory("a");
         _lab.Start("", "/a");
         int before = _lab.Watch.WatchCount;
-        // It was entered, and then was not part of what the catalogue made of it: nobody will say that it left.
+        // It was entered, and then was not part of the catalog's snapshot: nothing reports that it left.
         _lab.Forget("/a");
         Assert.Equal(0, TestCalls.Rename(_lab.Site.PathOf("a"), Path.Combine(_lab.Site.Outside, "a")));
         Assert.Equal(["", "/a"], await _lab.Catalog.RefreshAsync("", "/a"));
@@ -186,7 +186,7 @@ public sealed class ChangeTests : IDisposable
     }
 
     [Fact]
-    public async Task Whoever_left_is_watched_no_longer()
+    public async Task A_directory_that_left_is_watched_no_longer()
     {
         _lab.Site.EmptyDirectory("a/b");
         _lab.Start("", "/a", "/a/b");

@@ -8,7 +8,7 @@ using Millrace.StaticFiles.Tests.Kit;
 namespace Millrace.StaticFiles.Tests.Watching;
 
 /// <summary>
-/// After any sequence of changes to files, directories and symlinks, however fast, what is served is what a catalogue opened then would
+/// After any sequence of changes to files, directories and symlinks, however fast, what is served is what a catalog opened then would
 /// serve.
 /// </summary>
 public sealed class ConvergenceTests : IDisposable
@@ -29,7 +29,7 @@ public sealed class ConvergenceTests : IDisposable
     [InlineData(4)]
     [InlineData(5)]
     [InlineData(6)]
-    public async Task Random_changes_end_in_the_site_that_a_fresh_look_finds(int seed)
+    public async Task Random_changes_end_in_the_site_that_a_new_scan_finds(int seed)
     {
         var random = new Random(seed);
         using var site = new LiveSite(_files);

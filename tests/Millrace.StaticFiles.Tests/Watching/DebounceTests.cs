@@ -33,7 +33,7 @@ public class DebounceTests
     public void A_large_file_just_written_has_a_weak_tag_and_its_directory_is_worth_another_look()
     {
         using var files = new TempSite();
-        using AssetCatalog catalog = Soon.Seen(
+        using AssetCatalog catalog = RecentWrite.Check(
             () =>
             {
                 string path = files.File("dir/large.bin", new byte[1_000_000]);
@@ -48,7 +48,7 @@ public class DebounceTests
     }
 
     [Fact]
-    public void A_change_elsewhere_does_not_make_what_wants_another_look_forgotten()
+    public void A_change_elsewhere_keeps_the_files_that_need_another_check()
     {
         using var files = new TempSite();
         files.File("a/x", "1");
@@ -84,41 +84,41 @@ public class DebounceTests
     }
 
     [Fact]
-    public void A_look_is_not_put_off_by_what_changes_meanwhile_and_is_repeated_when_it_fails()
+    public void A_check_is_not_postponed_by_changes_and_is_repeated_when_it_fails()
     {
         var clock = new OneTimer();
         IReadOnlyList<DirectoryChange> unsettled = [new DirectoryChange("/a"u8.ToArray(), ["large.bin"u8.ToArray()])];
         var log = new RecordingLog();
         var catalog = new RecordingCatalog(reported => unsettled = []);
-        using var settling = new Debounce(new Refresher(catalog, "root", new WatchLog(log)), () => unsettled, clock);
+        using var debounce = new Debounce(new Refresher(catalog, "root", new SiteLog(log)), () => unsettled, clock);
 
-        settling.OnChanged();
-        settling.OnChanged();
+        debounce.OnChanged();
+        debounce.OnChanged();
         Assert.Equal([Debounce.CheckAfter], clock.Started);
 
         catalog.OnReported = _ => throw new IOException("No descriptor.");
         clock.Fire();
-        settling.OnChanged();
+        debounce.OnChanged();
         Assert.Equal([Debounce.CheckAfter, Debounce.RetryAfter], clock.Started);
         Assert.Equal(["/a"], Assert.Single(catalog.Reported)!);
         Assert.Single(log.Lines(412));
 
         catalog.OnReported = _ => { };
         clock.Fire();
-        settling.OnChanged();
+        debounce.OnChanged();
         Assert.Equal(2, catalog.Reported.Count);
         Assert.Equal(2, clock.Started.Count);
         Assert.Single(log.Lines(413));
     }
 
     [Fact]
-    public void What_never_settles_is_looked_at_more_and_more_rarely()
+    public void What_never_settles_is_checked_more_and_more_rarely()
     {
         var clock = new OneTimer();
         IReadOnlyList<DirectoryChange> unsettled = [new DirectoryChange("/a"u8.ToArray(), ["log.bin"u8.ToArray()])];
         var catalog = new RecordingCatalog(_ => { });
-        using var settling = new Debounce(new Refresher(catalog, "root", new WatchLog(new RecordingLog())), () => unsettled, clock);
-        settling.OnChanged();
+        using var debounce = new Debounce(new Refresher(catalog, "root", new SiteLog(new RecordingLog())), () => unsettled, clock);
+        debounce.OnChanged();
         for (int i = 0; i < 5; i++)
         {
             clock.Fire();
@@ -127,7 +127,7 @@ public class DebounceTests
         unsettled = [];
         clock.Fire();
         unsettled = [new DirectoryChange("/a"u8.ToArray(), ["other.bin"u8.ToArray()])];
-        settling.OnChanged();
+        debounce.OnChanged();
 
         Assert.Equal((double[])[100, 200, 400, 800, 1_000, 1_000, 100], clock.Started.Select(static pause => pause.TotalMilliseconds));
     }
@@ -135,7 +135,7 @@ public class DebounceTests
     private static void WriteLarge(TempSite files, AssetCatalog catalog, string directory)
     {
         int size = 1_000_000;
-        Soon.Seen(
+        RecentWrite.Check(
             () =>
             {
                 files.File(directory + "/large.bin", new byte[size++]);
@@ -163,7 +163,7 @@ public class DebounceTests
         }
     }
 
-    /// <summary>A clock with one timer, which goes off when it is told to.</summary>
+    /// <summary>A clock with one timer, which goes off when the test advances it.</summary>
     private sealed class OneTimer : TimeProvider, ITimer
     {
         private TimerCallback? _callback;

@@ -70,7 +70,7 @@ public class DescriptorTests
         return lab.Site;
     }
 
-    /// <summary>Not what points into sites: the catalogues of tests before give theirs back on the thread pool, in its own time.</summary>
+    /// <summary>Not what points into sites: the catalogs of tests before give theirs back on the thread pool, in its own time.</summary>
     private static int Count() => Directory.GetFileSystemEntries("/proc/self/fd")
         .Select(TestCalls.TryReadLink)
         .Count(target => target is not null

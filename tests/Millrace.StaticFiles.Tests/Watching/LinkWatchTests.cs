@@ -59,7 +59,7 @@ public sealed class LinkWatchTests : IDisposable
     }
 
     [Fact]
-    public async Task A_directory_on_the_way_that_is_replaced_is_seen()
+    public async Task A_replaced_directory_on_the_path_is_seen()
     {
         _lab.Site.File(".releases/42/index.html", "old");
         _lab.Site.File(".next/index.html", "new");
@@ -150,7 +150,7 @@ public sealed class LinkWatchTests : IDisposable
     }
 
     [Fact]
-    public async Task A_symlink_that_is_gone_takes_the_watches_of_its_way_with_it()
+    public async Task The_watches_of_a_removed_symlinks_path_are_removed()
     {
         _lab.Site.File(".data/f", "old");
         _lab.Site.Symlink("f", ".data/f");
@@ -166,7 +166,7 @@ public sealed class LinkWatchTests : IDisposable
     }
 
     [Fact]
-    public async Task A_symlink_that_stays_keeps_the_watches_of_its_way_over_a_refresh()
+    public async Task The_watches_of_a_symlinks_path_stay_over_a_refresh()
     {
         _lab.Site.File(".data/f", "old");
         _lab.Site.Symlink("a/f", "../.data/f");
@@ -182,7 +182,7 @@ public sealed class LinkWatchTests : IDisposable
     }
 
     [Fact]
-    public async Task Many_symlinks_to_one_target_are_told_of_once_per_directory()
+    public async Task Many_symlinks_to_one_target_are_reported_once_per_directory()
     {
         _lab.Site.File(".data/f", "old");
         for (int i = 0; i < 200; i++)

@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
-/// <summary>A site of real files with its catalogue and a watch that keeps it true.</summary>
+/// <summary>A site of real files with its catalog and a watch that keeps it true.</summary>
 internal sealed class LiveSite : IDisposable
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
@@ -19,7 +19,7 @@ internal sealed class LiveSite : IDisposable
     {
         Files = files;
         SiteOptions options = files.Options with { Root = root ?? files.Root };
-        Watch = TreeWatch.Open(options.Root, WatchMode.Auto, Log);
+        Watch = TreeWatch.Open(options.Root, WatchMode.Auto, new SiteLog(Log));
         Catalog = AssetCatalog.Open(options, Watch);
         Catalog.Changed += () => Assert.True(_changes.Writer.TryWrite(true));
         Watch.Start(Catalog);

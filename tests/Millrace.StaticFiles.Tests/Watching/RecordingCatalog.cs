@@ -5,8 +5,8 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
-/// <summary>Stands in for a catalogue: keeps what it is told. A test may have it do more at each call, on the watch's thread.</summary>
-/// <param name="read">Reads directories, or all (null), as a catalogue does.</param>
+/// <summary>Stands in for a catalog: records its calls. A test may have it do more at each call, on the watch's thread.</summary>
+/// <param name="read">Reads directories, or all (null), as a catalog does.</param>
 internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
@@ -19,17 +19,17 @@ internal sealed class RecordingCatalog(Action<string[]?> read) : IRefreshable
     /// <summary>What it does after it has read.</summary>
     public Action OnRead { get; set; } = () => { };
 
-    /// <summary>All that was told, in order; null for a reload.</summary>
+    /// <summary>All calls, in order; null for a reload.</summary>
     public ConcurrentQueue<string[]?> Reported { get; } = new();
 
     public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Report([.. changes.Select(change => Encoding.UTF8.GetString(change.Path))]);
 
     public void Reload() => Report(null);
 
-    /// <summary>What it is told next, null for a reload.</summary>
+    /// <summary>The next call; null for a reload.</summary>
     public async Task<string[]?> NextAsync() => await _calls.Reader.ReadAsync().AsTask().WaitAsync(Patience);
 
-    /// <summary>Waits until all of these have been told, be it in several calls; returns all that came meanwhile.</summary>
+    /// <summary>Waits until all of these were reported, in one call or several; returns all that came meanwhile.</summary>
     public async Task<IReadOnlySet<string>> RefreshAsync(params string[] directories)
     {
         SortedSet<string> reported = new(StringComparer.Ordinal);

@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
-/// <summary>A site that cannot be watched whole is looked at for each request, and the log says why.</summary>
+/// <summary>A site that cannot be watched completely is checked at each request, and the log says why.</summary>
 public sealed class RefusalTests
 {
     [Fact]
@@ -29,8 +29,6 @@ public sealed class RefusalTests
     {
         using var lab = new WatchLab();
         lab.Site.EmptyDirectory("a");
-        var changed = new TaskCompletionSource<WatchMode>();
-        lab.Watch.ModeChanged += () => changed.SetResult(lab.Watch.Mode);
         lab.Start("");
         lab.Source.ErrorFor = _ => Errno.ENOSPC;
         lab.Catalog.OnReported = _ =>
@@ -41,7 +39,7 @@ public sealed class RefusalTests
 
         lab.Site.EmptyDirectory("b");
 
-        Assert.Equal(WatchMode.Revalidate, await changed.Task.WaitAsync(TimeSpan.FromSeconds(60)));
+        await lab.IsRevalidatedAsync();
         Assert.Single(lab.Log.Lines(401));
         Assert.True(lab.Source.IsDisposed);
         Assert.Equal(0, lab.Watch.WatchCount);
@@ -51,19 +49,17 @@ public sealed class RefusalTests
     public async Task Somebody_elses_reload_that_finds_no_watches_left_ends_the_watch_as_well()
     {
         using var lab = new WatchLab();
-        var changed = new TaskCompletionSource();
-        lab.Watch.ModeChanged += changed.SetResult;
         lab.Start("");
         lab.Source.ErrorFor = _ => Errno.ENOSPC;
 
         lab.Enter("");
 
-        await changed.Task.WaitAsync(TimeSpan.FromSeconds(60));
+        await lab.IsRevalidatedAsync();
         Assert.True(lab.Source.IsDisposed);
     }
 
     [Fact]
-    public void Forced_inotify_gives_way_too_when_there_are_no_watches_left()
+    public void Forced_inotify_becomes_revalidation_too_when_there_are_no_watches_left()
     {
         using var lab = new WatchLab { Mode = WatchMode.Inotify };
         lab.Source.ErrorFor = _ => Errno.ENOSPC;
@@ -74,7 +70,7 @@ public sealed class RefusalTests
     }
 
     [Fact]
-    public void Watches_run_out_for_a_symlinks_way_like_for_a_directory()
+    public void Watches_run_out_for_a_symlinks_path_as_for_a_directory()
     {
         using var lab = new WatchLab();
         lab.Site.File(".data/f", "");
@@ -102,7 +98,7 @@ public sealed class RefusalTests
     [Theory]
     [InlineData(WatchMode.Auto, WatchMode.Revalidate)]
     [InlineData(WatchMode.Inotify, WatchMode.Inotify)]
-    public void A_file_system_that_tells_nothing_is_watched_only_where_that_is_forced(WatchMode reported, WatchMode mode)
+    public void A_file_system_that_reports_nothing_is_watched_only_if_forced(WatchMode reported, WatchMode mode)
     {
         using var lab = new WatchLab { Mode = reported, RootName = "/proc/sys/fs" };
 
@@ -123,17 +119,17 @@ public sealed class RefusalTests
     [InlineData(0x9123683e, false)]
     [InlineData(0x01021994, false)]
     [InlineData(0x794c7630, false)]
-    public void Shared_file_systems_tell_nothing_and_local_ones_all(long magic, bool isSilent) =>
+    public void Shared_file_systems_report_nothing_and_local_ones_all(long magic, bool isSilent) =>
         Assert.Equal(isSilent, Enum.IsDefined((FileSystemMagic)magic));
 
     [Theory]
     [InlineData(WatchMode.Revalidate)]
     [InlineData(WatchMode.Off)]
-    public void Whoever_wants_no_watch_gets_none(WatchMode mode)
+    public void A_mode_without_a_watch_has_none(WatchMode mode)
     {
         var log = new RecordingLog();
         using var site = Kit.TempSite.InMemory();
-        using var watch = TreeWatch.Open(site.Root, mode, log);
+        using var watch = TreeWatch.Open(site.Root, mode, new SiteLog(log));
         int fd = WatchLab.Open(site.Root);
         Assert.Equal(0, Scanning.FileState.Read(fd, out Scanning.FileState state));
         watch.Entering(fd, [], state);

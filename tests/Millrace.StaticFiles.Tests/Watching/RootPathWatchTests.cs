@@ -131,7 +131,7 @@ public sealed class RootPathWatchTests : IDisposable
     }
 
     [Fact]
-    public async Task A_switch_between_the_opening_of_the_root_and_the_look_at_its_way_is_noticed()
+    public async Task A_switch_between_the_opening_of_the_root_and_the_check_of_its_path_is_noticed()
     {
         Release("1");
         Release("2");
@@ -148,7 +148,7 @@ public sealed class RootPathWatchTests : IDisposable
     }
 
     [Fact]
-    public async Task A_way_that_may_not_be_watched_is_looked_at_again_and_again()
+    public async Task A_path_that_may_not_be_watched_is_polled()
     {
         Release("1");
         Release("2");

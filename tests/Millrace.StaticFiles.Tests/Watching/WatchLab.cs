@@ -6,7 +6,7 @@ using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
-/// <summary>A site of real files and a watch on it, which the test shows what a catalogue would.</summary>
+/// <summary>A site of real files and a watch on it, which the test notifies as a catalog would.</summary>
 internal sealed class WatchLab : IDisposable
 {
     private readonly HashSet<string> _directories = new(StringComparer.Ordinal);
@@ -27,7 +27,7 @@ internal sealed class WatchLab : IDisposable
     /// <summary>What the watch takes for the site's root, where a test wants another name for it.</summary>
     public string? RootName { get; init; }
 
-    public TreeWatch Watch => _watch ??= TreeWatch.Open(RootName ?? Site.Root, Mode, Log, Source);
+    public TreeWatch Watch => _watch ??= TreeWatch.Open(RootName ?? Site.Root, Mode, new SiteLog(Log), Source);
 
     private string Root => RootName ?? Site.Root;
 
@@ -47,7 +47,7 @@ internal sealed class WatchLab : IDisposable
         }
 
         int fd = TryOpen(Root + directory);
-        // It may be gone by now, as it may be for a catalogue.
+        // It may be gone by now, as it may be for a catalog.
         if (fd < 0)
         {
             return;
@@ -81,7 +81,7 @@ internal sealed class WatchLab : IDisposable
         Watch.Left(Encoding.UTF8.GetBytes(directory));
     }
 
-    /// <summary>A directory is no part of the site any more, and nobody says so.</summary>
+    /// <summary>A directory is no longer part of the site, without a notification.</summary>
     public void Forget(string directory)
     {
         lock (_directories)
@@ -100,6 +100,9 @@ internal sealed class WatchLab : IDisposable
         Site.Symlink(symlink + ".next", target);
         Rename(symlink + ".next", symlink);
     }
+
+    /// <summary>Waits until the watch has ended and the site is revalidated.</summary>
+    public Task IsRevalidatedAsync() => TempSite.UntilAsync(() => Watch.Mode == WatchMode.Revalidate && Source.IsDisposed);
 
     public static int Open(string path)
     {

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Millrace.Http;
+using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
@@ -16,14 +17,11 @@ internal static class WholeFileBody
     /// <summary>Above this size, memory for the whole file costs more than a response that may have to be aborted.</summary>
     private const int BytesMax = 256 * 1024;
 
-    /// <summary>A file that is being saved is stable by the second attempt; one that is written continuously never is.</summary>
-    private const int AttemptsMax = 5;
-
     public static bool CanSend(in BodySource source) => source.Asset.Strategy == BodyStrategy.SingleRead && source.Size <= BytesMax;
 
     public static async Task SendAsync(HttpContext context, BodySource source)
     {
-        for (int attempt = 0; attempt < AttemptsMax; attempt++)
+        for (int attempts = 0; ; attempts++)
         {
             if (!CanSend(source))
             {
@@ -33,7 +31,7 @@ internal static class WholeFileBody
                 return;
             }
 
-            if (await TrySendAsync(context, source))
+            if (await TrySendAsync(context, source, attempts))
             {
                 return;
             }
@@ -42,12 +40,10 @@ internal static class WholeFileBody
             ResponseFields.RemoveValidators(context.Response.Headers);
             context.Response.ContentLength = source.Size;
         }
-
-        context.Abort();
     }
 
-    /// <summary>False, with nothing sent, if the file does not match its source.</summary>
-    private static async ValueTask<bool> TrySendAsync(HttpContext context, BodySource source)
+    /// <summary>False, with nothing sent, if the file does not match its source and is to be read again.</summary>
+    private static async ValueTask<bool> TrySendAsync(HttpContext context, BodySource source, int attempts)
     {
         // One extra byte detects that the file has grown.
         int wanted = (int)source.Size + 1;
@@ -55,19 +51,20 @@ internal static class WholeFileBody
         try
         {
             int read = await FileBlockReader.FillAsync(source.Descriptor, memory.AsMemory(0, wanted), 0);
-            if (read < 0)
+            FirstReadOutcome outcome = read < 0
+                ? FirstReadOutcome.Refuse
+                : FirstRead.Decide(BodyExtent.Whole, isAsLong: read == source.Size, source.Change(), attempts);
+            switch (outcome)
             {
-                await ErrorResponse.WriteAsync(context, StatusCodes.Status500InternalServerError);
-                return true;
+                case FirstReadOutcome.ReadAgain:
+                    return false;
+                case FirstReadOutcome.Send:
+                    await WriteAsync(context, memory.AsMemory(0, read));
+                    return true;
+                default:
+                    await ErrorResponse.WriteAsync(context, StatusCodes.Status500InternalServerError);
+                    return true;
             }
-
-            if (read != source.Size || source.Change() != BodyChange.None)
-            {
-                return false;
-            }
-
-            await WriteAsync(context, memory.AsMemory(0, read));
-            return true;
         }
         finally
         {

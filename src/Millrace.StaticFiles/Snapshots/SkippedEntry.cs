@@ -1,26 +1,5 @@
 namespace Millrace.StaticFiles.Snapshots;
 
-/// <summary>The entries that a snapshot skipped, for the log: at most a hundred, those that lack permissions first. Immutable.</summary>
-internal sealed class SkippedLog((SitePath Directory, SkippedEntry Entry)[] kept)
-{
-    public const int KeptMax = 100;
-
-    public static readonly SkippedLog Empty = new([]);
-
-    private readonly (SitePath Directory, SkippedEntry Entry)[] _kept = kept;
-
-    public IReadOnlyList<SkippedEntry> Entries { get; } = [.. kept.Select(static item => item.Entry)];
-
-    /// <summary>The log without the entries of some directories, and with newly noted entries.</summary>
-    public SkippedLog With(IReadOnlyCollection<(SitePath Directory, SkippedEntry Entry)> noted, Func<SitePath, bool> isOutdated) =>
-        new([.. _kept.Where(item => !isOutdated(item.Directory)).Concat(noted)
-            .OrderBy(static item => item.Entry.Reason == SkipReason.Unreadable ? 0 : 1).Take(KeptMax)]);
-
-    /// <summary>Whether another log has the same entries, in any order.</summary>
-    public bool IsSameAs(SkippedLog other) =>
-        _kept.Length == other._kept.Length && _kept.ToHashSet().SetEquals(other._kept);
-}
-
 /// <summary>Why an entry of the root is not served, or not as usual.</summary>
 internal enum SkipReason
 {
@@ -63,5 +42,5 @@ internal enum SkipReason
     IoError,
 }
 
-/// <summary>An entry that is not served, for the log.</summary>
-internal readonly record struct SkippedEntry(string Path, SkipReason Reason, int Error);
+/// <summary>An entry that is not served, for the log: the directory whose listing met it, and its path as text; "/" for the root.</summary>
+internal readonly record struct SkippedEntry(SitePath Directory, string Path, SkipReason Reason, int Error);

@@ -4,7 +4,7 @@ using Millrace.StaticFiles.Rules;
 namespace Millrace.StaticFiles.Tests.Kit;
 
 /// <summary>Site rules as tests write and read them: in strings.</summary>
-internal static class Rulebook
+internal static class TestRules
 {
     public static readonly SiteOptions Options = new() { Root = "/" };
 
@@ -26,12 +26,13 @@ internal static class Rulebook
     public static string[] Lines(FieldSet set) => [.. set.Fields.ToArray().Select(field => field.ToString())];
 
     /// <summary>"301 /new" for a redirect, "200 = /file" for a rewrite, "none", "too long". The target is "/path?query".</summary>
-    public static string Ask(this SiteRules rules, string target, RulePhase phase = RulePhase.AfterFiles, int scratchBytes = 4096)
+    public static string Ask(this SiteRules rules, string target, bool isForced = false, int scratchBytes = 4096)
     {
         int question = target.IndexOf('?', StringComparison.Ordinal);
         byte[] path = Encoding.UTF8.GetBytes(question < 0 ? target : target[..question]);
         byte[] query = Encoding.UTF8.GetBytes(question < 0 ? "" : target[(question + 1)..]);
-        RuleMatch match = rules.Match(path, query, phase, new byte[scratchBytes], out RuleTarget found);
+        RouteTable routes = isForced ? rules.ForcedRoutes : rules.OtherRoutes;
+        RuleMatch match = routes.Match(path, query, new byte[scratchBytes], out RuleTarget found);
         return match switch
         {
             RuleMatch.Redirect => $"{found.Status} {Encoding.Latin1.GetString(found.Location)}",

@@ -1,21 +1,4 @@
-using Millrace.StaticFiles.Rules;
-using Millrace.StaticFiles.Scanning;
-
 namespace Millrace.StaticFiles.Snapshots;
-
-/// <summary>The content of a snapshot, from which the next one is built.</summary>
-internal sealed record SnapshotContent(
-    RootDirectory Root, DirectoryTable Table, SiteRules Rules, RuleFileStates? RuleFiles, SkippedLog Skipped, SnapshotTotals Totals)
-{
-    /// <summary>The file names that serve as a directory's index; the first that exists is used.</summary>
-    public required IReadOnlyList<byte[]> IndexNames { get; init; }
-
-    /// <summary>The files that were read so soon after their last change that their tags are weak: check them again.</summary>
-    public IReadOnlyList<DirectoryChange> Unsettled { get; init; } = [];
-
-    /// <summary>Files that may not be served even if an asset's name leads to them by now.</summary>
-    public required PrivateFiles? PrivateFiles { get; init; }
-}
 
 /// <summary>The totals of a snapshot's directories, updated by difference so that a swap counts nothing that stays.</summary>
 internal readonly record struct SnapshotTotals
