@@ -20,6 +20,13 @@ internal sealed partial class Http2Peer
             return;
         }
 
+        int index = (frame.StreamId - 1) / 2;
+        if (frame.Error == Http2Error.NoError && !HasSentAll && index < _streams.Count && _streams[index].IsOver)
+        {
+            // The response is whole, and the clock has jumped: the server does not wait for the rest of the request (RFC 9113, section 8.1).
+            return;
+        }
+
         if (Find(frame) is not { } stream)
         {
             return;
