@@ -40,7 +40,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>What OpenSSL has sent outside of <see cref="Encode"/>.</summary>
     private OutputBatch? _pending;
     private RecordWriter _writer;
-    private EmptyRecordLimiter _emptyRecords = new();
+    private EmptyRecordLimiter _emptyRecords;
     private int _countedBytes;
 
     public TlsFilter(TlsTerminator terminator, Connection connection)

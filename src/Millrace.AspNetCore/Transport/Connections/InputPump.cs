@@ -12,7 +12,7 @@ internal sealed class InputPump(
     Connection connection,
     PipeWriter pipe,
     ReactorPipeReader? reader,
-    ConnectionEnding ending,
+    TransportEnding ending,
     TransportLog log)
 {
     /// <summary>

@@ -10,7 +10,7 @@ namespace Millrace.AspNetCore.Transport.Connections;
 /// Sends: passes the application's output to the peer, straight from the pipe's memory. The reactor's thread, or the pool thread that wrote
 /// the output; one at a time.
 /// </summary>
-internal sealed class OutputPump(Connection connection, PipeReader pipe, ConnectionEnding ending)
+internal sealed class OutputPump(Connection connection, PipeReader pipe, TransportEnding ending)
 {
     /// <summary>The task of the loop, which holds its variables.</summary>
     private static readonly PrefetchRange Loop = new(After: 240);

@@ -12,7 +12,7 @@ namespace Millrace.AspNetCore.Transport.Connections;
 /// the first request. A wrong size costs some cache lines. Reactor thread; an HTTP/2 request never runs on it.
 /// </summary>
 internal sealed class RequestPrefetch(
-    TransportConnection owner, Connection connection, ReactorPipeReader reader, ConnectionEnding ending)
+    TransportConnection owner, Connection connection, ReactorPipeReader reader, TransportEnding ending)
 {
     // Sizes of ASP.NET Core's objects on .NET 10.
     private static readonly PrefetchRange RequestLoop = new(After: 184);

@@ -37,14 +37,14 @@ internal sealed class ConnectionPipes
     /// <summary>The two ends of a connection's pipes, and the application's scheduler; null for the thread pool.</summary>
     public (IDuplexPipe Application, IDuplexPipe Transport, ReactorScheduler? Scheduler) Make(Connection connection)
     {
-        if (_settings.Scheduling == TransportScheduling.ThreadPool)
+        if (_settings.Options.Scheduling == TransportScheduling.ThreadPool)
         {
             (Pipe input, Pipe output) = (new Pipe(_onPool.Input), new Pipe(_onPool.Output));
             return (new DuplexPipe(input.Reader, output.Writer), new DuplexPipe(output.Reader, input.Writer), null);
         }
 
         var scheduler = new ReactorScheduler(_reactor);
-        scheduler.Context = _settings.UsesSynchronizationContext ? new ReactorSynchronizationContext(scheduler) : null;
+        scheduler.Context = _settings.Options.UseSynchronizationContext ? new ReactorSynchronizationContext(scheduler) : null;
         (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(scheduler);
         var received = new Pipe(inputOptions);
         var toSend = new Pipe(outputOptions);
@@ -59,8 +59,8 @@ internal sealed class ConnectionPipes
     private (PipeOptions Input, PipeOptions Output) OptionsFor(PipeScheduler application)
     {
         return (
-            Options(application, _transport, _settings.ReadBufferBytesMax),
-            Options(_sender, application, _settings.WriteBufferBytesMax));
+            Options(application, _transport, _settings.Options.MaxReadBufferSize ?? 0),
+            Options(_sender, application, _settings.Options.MaxWriteBufferSize ?? 0));
 
         PipeOptions Options(PipeScheduler reader, PipeScheduler writer, long bytesMax) => new(
             Memory, reader, writer, pauseWriterThreshold: bytesMax, resumeWriterThreshold: bytesMax / 2, useSynchronizationContext: false);

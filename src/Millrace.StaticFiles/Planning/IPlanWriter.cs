@@ -1,38 +1,42 @@
-using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
-namespace Millrace.HttpServer.Heads;
+namespace Millrace.StaticFiles.Planning;
 
-/// <summary>Writes the response to a plan in one protocol.</summary>
+/// <summary>Writes the response to a plan in one protocol, or with another server's objects.</summary>
 internal interface IPlanWriter
 {
-    /// <summary>Opens the file of an asset, unless it is opened later.</summary>
-    BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source);
-
-    /// <summary>Writes a response with an asset. Takes ownership of the source.</summary>
-    void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part);
-
     /// <param name="plan">The planned response.</param>
     /// <param name="body">The whole body.</param>
     /// <param name="retained">The same bytes if they never change; null to copy the body if it has to wait.</param>
     void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained);
 }
 
-/// <summary>Chooses what the response to a plan consists of, for all protocols.</summary>
+/// <inheritdoc cref="IPlanWriter"/>
+/// <typeparam name="TSnapshot">What the files are opened of: a binding, or a snapshot that the caller has leased.</typeparam>
+internal interface IPlanWriter<in TSnapshot> : IPlanWriter
+{
+    /// <summary>Opens the file of an asset, unless it is opened later.</summary>
+    BodyOpening TryOpen(TSnapshot snapshot, Asset asset, out BodySource source);
+
+    /// <summary>Writes a response with an asset. Takes ownership of the source.</summary>
+    void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part);
+}
+
+/// <summary>Chooses what the response to a plan consists of, for all writers.</summary>
 internal static class PlanWriterExtensions
 {
     /// <summary>
     /// Begins a response. Returns a status other than the plan's, with nothing written, if its file cannot be opened now: an error that no
     /// plan decides on is due.
     /// </summary>
-    public static int Begin<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, SiteBinding binding)
-        where TWriter : struct, IPlanWriter, allows ref struct
+    public static int Begin<TWriter, TSnapshot>(this ref TWriter writer, scoped in ResponsePlan plan, TSnapshot snapshot)
+        where TWriter : struct, IPlanWriter<TSnapshot>, allows ref struct
     {
         switch (plan.Body)
         {
             case PlanBody.Asset:
             case PlanBody.Ranges:
-                BodyOpening opening = writer.TryOpen(binding, plan.Asset!, out BodySource source);
+                BodyOpening opening = writer.TryOpen(snapshot, plan.Asset!, out BodySource source);
                 if (opening != BodyOpening.Opened)
                 {
                     return writer.BeginWithoutFile(plan, opening);
@@ -44,7 +48,7 @@ internal static class PlanWriterExtensions
                 writer.WriteBytes(plan, plan.Document!.Bytes, plan.Document.Bytes);
                 break;
             default:
-                ReadOnlySpan<byte> text = plan.Body == PlanBody.StatusText ? PlanHeadWriter.ErrorBodyOf(plan.Status) : default;
+                ReadOnlySpan<byte> text = plan.Body == PlanBody.StatusText ? PlannedHead.ErrorTextOf(plan.Status) : default;
                 writer.WriteBytes(plan, text, retained: null);
                 break;
         }
@@ -61,8 +65,8 @@ internal static class PlanWriterExtensions
             return PlanStatus.ForFailedOpen(opening);
         }
 
-        writer.WriteBytes(
-            PlannedHead.WithoutPage(plan), PlanHeadWriter.ErrorBodyOf(plan.Status), retained: null);
+        var withoutPage = new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields);
+        writer.WriteBytes(withoutPage, PlannedHead.ErrorTextOf(plan.Status), retained: null);
         return plan.Status;
     }
 }
