@@ -166,7 +166,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         else if (_phase == Phase.Established)
         {
             Terminator.Counters.Truncated();
-            return Terminator.TruncationPolicy == TruncationPolicy.IsEnd ? end : ReceiveEnd.Reset;
+            return Terminator.AcceptsTruncation ? end : ReceiveEnd.Reset;
         }
 
         return ReceiveEnd.Reset;

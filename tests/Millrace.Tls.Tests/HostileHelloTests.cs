@@ -59,7 +59,7 @@ public class HostileHelloTests : TlsTest
     [Fact]
     public Task A_name_of_256_bytes_is_refused() => AssertRefusedAsync(Naming([.. Enumerable.Repeat((byte)'x', 256)]));
 
-    /// <summary>CRIME: what is compressed tells by its length what it is.</summary>
+    /// <summary>CRIME: the length of compressed data reveals its content.</summary>
     [Fact]
     public async Task Compression_is_never_agreed_on()
     {

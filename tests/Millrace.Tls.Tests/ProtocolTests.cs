@@ -156,6 +156,5 @@ public class ProtocolTests : TlsTest
         Assert.Contains("libmissing.so.3", refusal, StringComparison.Ordinal);
         Assert.Contains("apt install libssl3", refusal, StringComparison.Ordinal);
         Assert.Null(OpenSsl.OpenSslLibrary.RefusalOf("libcrypto.so.3", "libssl.so.3"));
-        Assert.Equal(3, OpenSsl.OpenSslLibrary.LoadedVersion.Major);
     }
 }

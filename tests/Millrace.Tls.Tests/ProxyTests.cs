@@ -10,7 +10,7 @@ using Millrace.Tls.Tests.Kit;
 
 namespace Millrace.Tls.Tests;
 
-/// <summary>TLS behind a proxy that tells first whose connection it passes on: each has its own time.</summary>
+/// <summary>TLS behind a proxy that first names its client: each has a time limit of its own.</summary>
 public class ProxyTests : TlsTest
 {
     private const int ShortMs = 150;

@@ -90,7 +90,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         },
         HandshakeTimeout = options.HandshakeTimeout,
         KeyLogFile = options.KeyLogFile,
-        TruncationPolicy = TruncationPolicy.IsEnd,
+        AcceptsTruncation = true,
     };
 
     /// <summary>ALPN identifiers (RFC 7301, RFC 9113) in Kestrel's order.</summary>

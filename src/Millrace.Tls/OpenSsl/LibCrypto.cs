@@ -8,9 +8,6 @@ internal static unsafe partial class LibCrypto
     private const string Library = OpenSslLibrary.Crypto;
 
     [LibraryImport(Library)]
-    internal static partial ulong OpenSSL_version_num();
-
-    [LibraryImport(Library)]
     internal static partial void ERR_clear_error();
 
     [LibraryImport(Library)]

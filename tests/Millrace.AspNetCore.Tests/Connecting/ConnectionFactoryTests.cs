@@ -153,7 +153,7 @@ public class ConnectionFactoryTests : TransportTest
         byte[] buffer = new byte[10];
         Assert.Equal(4, await stream.ReadAtLeastAsync(buffer, 4).Within());
 
-        // One that still waits, as a pool of connections does to see the other's end, is told when the stream is given up.
+        // One that still waits, as a pool of connections does to see the other's end, is ended when the stream is given up.
         Task<int> waits = stream.ReadAsync(buffer).AsTask();
         stream.Dispose();
         Exception? end = await Record.ExceptionAsync(() => waits.Within());

@@ -44,13 +44,6 @@ internal sealed class TransportConnection : ConnectionContext,
     IConnectionEndPointFeature,
     IMemoryPoolFeature
 {
-    // Memory for the reactor's prefetch (ADR 0009). A wrong size costs some cache lines.
-    private static readonly PrefetchRange Own = new(After: 168);
-    private static readonly PrefetchRange Ending = new(After: 88);
-
-    /// <summary>Both pumps and the callbacks, created one after the other.</summary>
-    private static readonly PrefetchRange Pumps = new(After: 368);
-
     /// <summary>The transport's own and Kestrel's.</summary>
     private const int FeaturesUsual = 16;
 
@@ -87,9 +80,9 @@ internal sealed class TransportConnection : ConnectionContext,
             scheduler.Owner = Callbacks;
         }
 
-        connection.AddToPrefetch(this, Own, CompletionKinds.Either);
-        connection.AddToPrefetch(_ending, Ending, CompletionKinds.Either);
-        connection.AddToPrefetch(_input, Pumps, CompletionKinds.Either);
+        connection.AddToPrefetch(this, PrefetchRanges.Connection, CompletionKinds.Either);
+        connection.AddToPrefetch(_ending, PrefetchRanges.Ending, CompletionKinds.Either);
+        connection.AddToPrefetch(_input, PrefetchRanges.Pumps, CompletionKinds.Either);
         connection.Duplicate = _socket = new ConnectionSocket(connection.Descriptor);
         MemoryPool = pipes.Memory;
         Transport = _application;

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using Millrace.AspNetCore.Transport.Connections;
 using Millrace.Engine;
 using Millrace.Engine.Connections;
 
@@ -8,13 +9,6 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// <summary>Creates the pipes between one reactor and the application, for the connections of one endpoint.</summary>
 internal sealed class ConnectionPipes
 {
-    /// <summary>The pipe, the scheduler and options allocated before it, and its two ends.</summary>
-    private static readonly PrefetchRange FirstPipe = new(After: 424, Before: 192);
-    private static readonly PrefetchRange SecondPipe = new(After: 424);
-
-    /// <summary>The application's reader and writer.</summary>
-    private static readonly PrefetchRange Ends = new(After: 320);
-
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
     private readonly IterationEndScheduler _transport;
@@ -50,9 +44,9 @@ internal sealed class ConnectionPipes
         var toSend = new Pipe(outputOptions);
         var reader = new ReactorPipeReader(received.Reader, scheduler);
         var writer = new NonBlockingFlushPipeWriter(toSend.Writer, scheduler);
-        connection.AddToPrefetch(received, FirstPipe, CompletionKinds.Received);
-        connection.AddToPrefetch(toSend, SecondPipe, CompletionKinds.Either);
-        connection.AddToPrefetch(reader, Ends, CompletionKinds.Received);
+        connection.AddToPrefetch(received, PrefetchRanges.FirstPipe, CompletionKinds.Received);
+        connection.AddToPrefetch(toSend, PrefetchRanges.SecondPipe, CompletionKinds.Either);
+        connection.AddToPrefetch(reader, PrefetchRanges.Ends, CompletionKinds.Received);
         return (new DuplexPipe(reader, writer), new DuplexPipe(toSend.Reader, received.Writer), scheduler);
     }
 
