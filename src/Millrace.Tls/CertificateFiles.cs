@@ -17,7 +17,7 @@ public sealed record CertificateFiles(string Certificate, string Key, string? Pa
     /// <summary>The files, without the password.</summary>
     public override string ToString() => $"{Certificate} with the key {Key}";
 
-    internal override CertificateKeyPair Load(TlsLog log)
+    internal override CertificateKeyPair Load()
     {
         IReadOnlyList<byte[]> certificates = CertificateReader.Read(Certificate);
         byte[]? password = Password is null ? null : Encoding.UTF8.GetBytes(Password + "\0");
@@ -31,13 +31,6 @@ public sealed record CertificateFiles(string Certificate, string Key, string? Pa
             CryptographicOperations.ZeroMemory(password);
         }
 
-        CertificateKeyPair match = CertificateKeyPair.Match(certificates, key, Certificate, Key);
-        if (match.IsReordered)
-        {
-            log.ChainReordered(Certificate);
-        }
-
-        match.Facts.CheckDates(Source, log);
-        return match;
+        return CertificateKeyPair.Match(certificates, key, Certificate, Key);
     }
 }

@@ -11,7 +11,7 @@ public sealed record LoadedCertificate(X509Certificate2 Certificate, IReadOnlyLi
 {
     internal override string Source => Certificate.Subject;
 
-    internal override CertificateKeyPair Load(TlsLog log)
+    internal override CertificateKeyPair Load()
     {
         byte[] exported = ExportKey();
         nint key = KeyReader.ReadDer(exported);
@@ -22,9 +22,7 @@ public sealed record LoadedCertificate(X509Certificate2 Certificate, IReadOnlyLi
         }
 
         byte[][] certificates = [Certificate.RawData, .. (Chain ?? []).Select(static issuer => issuer.RawData)];
-        CertificateKeyPair match = CertificateKeyPair.Match(certificates, key, Source, Source);
-        match.Facts.CheckDates(Source, log);
-        return match;
+        return CertificateKeyPair.Match(certificates, key, Source, Source);
     }
 
     private byte[] ExportKey()

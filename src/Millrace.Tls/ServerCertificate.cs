@@ -14,7 +14,7 @@ public abstract record ServerCertificate
     /// <summary>Its source, for log lines and messages.</summary>
     internal abstract string Source { get; }
 
-    /// <summary>Loads it with its key, and logs a warning if it is expired or not yet valid. The caller disposes it.</summary>
+    /// <summary>Loads it with its key. The caller disposes it.</summary>
     /// <exception cref="TlsException">It cannot be read, or the key does not match.</exception>
-    internal abstract CertificateKeyPair Load(TlsLog log);
+    internal abstract CertificateKeyPair Load();
 }

@@ -40,7 +40,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>What OpenSSL has sent outside of <see cref="Encode"/>.</summary>
     private OutputBatch? _pending;
     private RecordWriter _writer;
-    private EmptyRecordLimiter _emptyRecords = new();
+    private EmptyRecordLimiter _emptyRecords;
     private int _countedBytes;
 
     public TlsFilter(TlsTerminator terminator, Connection connection)
@@ -166,7 +166,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         else if (_phase == Phase.Established)
         {
             Terminator.Counters.Truncated();
-            return Terminator.TruncationPolicy == TruncationPolicy.IsEnd ? end : ReceiveEnd.Reset;
+            return Terminator.AcceptsTruncation ? end : ReceiveEnd.Reset;
         }
 
         return ReceiveEnd.Reset;

@@ -57,8 +57,12 @@ public sealed record TlsOptions
     /// </summary>
     internal int HalfOpenHandshakesMax { get; init; } = 1_024;
 
-    /// <summary>How an end without close_notify is reported to the handler.</summary>
-    internal TruncationPolicy TruncationPolicy { get; init; }
+    /// <summary>
+    /// Whether the handler sees an end without close_notify as an ordinary end and not as a reset, as with
+    /// <see cref="System.Net.Security.SslStream"/>. An attacker may have truncated the stream (RFC 8446, section 6.1): only for protocols
+    /// whose messages carry their length.
+    /// </summary>
+    internal bool AcceptsTruncation { get; init; }
 
     /// <summary>The quota that handshakes share with served connections; null for no limit.</summary>
     internal ConnectionQuota? Quota { get; init; }
@@ -109,16 +113,4 @@ public enum ClientCertificates
 
     /// <summary>A certificate; the handshake fails without one.</summary>
     Required,
-}
-
-/// <summary>How an end without close_notify is treated (RFC 8446, section 6.1): an attacker may have truncated the stream.</summary>
-internal enum TruncationPolicy
-{
-    /// <summary>As a reset.</summary>
-    IsReset,
-
-    /// <summary>
-    /// As an ordinary end, for protocols whose messages carry their length; as <see cref="System.Net.Security.SslStream"/> does.
-    /// </summary>
-    IsEnd,
 }

@@ -39,7 +39,7 @@ public sealed class TlsTerminator : IDisposable
 
     internal long HandshakeMs { get; }
 
-    internal TruncationPolicy TruncationPolicy => _options.TruncationPolicy;
+    internal bool AcceptsTruncation => _options.AcceptsTruncation;
 
     internal ConnectionQuota? Quota => _options.Quota;
 

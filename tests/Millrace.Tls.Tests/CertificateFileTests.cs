@@ -116,8 +116,8 @@ public class CertificateFileTests : TlsTest
     [Fact]
     public async Task Every_authority_of_a_file_with_a_mark_is_known()
     {
-        (string first, CertificateFiles leaf) = Pem.MakeSigned("first", "miller");
-        (string second, _) = Pem.MakeSigned("second", "miller");
+        (string first, CertificateFiles leaf) = Pem.MakeSigned("first", "client");
+        (string second, _) = Pem.MakeSigned("second", "client");
         string both = await File.ReadAllTextAsync(first, TestContext.Current.CancellationToken) + "\n"
             + await File.ReadAllTextAsync(second, TestContext.Current.CancellationToken);
         await File.WriteAllTextAsync(first, both, new UTF8Encoding(true), TestContext.Current.CancellationToken);
@@ -136,7 +136,7 @@ public class CertificateFileTests : TlsTest
     [InlineData("revocation list", "revocation list.*not supported")]
     public async Task A_file_of_authorities_that_would_be_read_in_part_is_refused(string what, string expected)
     {
-        (string authorities, _) = Pem.MakeSigned("first", "miller");
+        (string authorities, _) = Pem.MakeSigned("first", "client");
         string more = what == "cut" ? "-----BEGIN CERTIFICATE-----\nAAAA\n" : "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n";
         await File.AppendAllTextAsync(authorities, "\n" + more, TestContext.Current.CancellationToken);
         TlsException refusal = Assert.Throws<TlsException>(() => Terminate(TlsOptions() with

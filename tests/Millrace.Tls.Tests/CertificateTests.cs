@@ -56,7 +56,7 @@ public class CertificateTests : TlsTest
     }
 
     [Fact]
-    public void A_name_that_two_certificates_have_is_told_of()
+    public void A_name_that_two_certificates_have_is_logged()
     {
         Terminate(TlsOptions(Pem.Make("first", "a.example"), Pem.Make("second", "a.example")));
         string line = Assert.Single(Log.Entries, static entry => entry.Id == 606).Text;
@@ -90,7 +90,7 @@ public class CertificateTests : TlsTest
     }
 
     [Fact]
-    public void Dates_that_clients_will_refuse_are_told_of()
+    public void Dates_that_clients_will_refuse_are_logged()
     {
         Terminate(TlsOptions(
             Pem.Make("old", DateTimeOffset.UtcNow.AddDays(-1), "old.example"),
@@ -191,7 +191,7 @@ public class CertificateTests : TlsTest
     }
 
     [Fact]
-    public async Task A_bad_new_file_keeps_the_old_and_is_told_of()
+    public async Task A_bad_new_file_keeps_the_old_and_is_logged()
     {
         CertificateFiles files = Pem.Make("server", "old.example");
         Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions(files));
@@ -237,7 +237,7 @@ public class CertificateTests : TlsTest
     [InlineData(ClientCertificates.Required, true, true)]
     public async Task Clients_are_asked_for_certificates(ClientCertificates mode, bool hasOne, bool isServed)
     {
-        (string authority, CertificateFiles leaf) = Pem.MakeSigned("client", "miller");
+        (string authority, CertificateFiles leaf) = Pem.MakeSigned("client", "client");
         Listener listener = await ServeTlsAsync(
             WebHandler.ServeAsync, TlsOptions() with { ClientCertificates = mode, ClientAuthoritiesFile = authority });
         string[] own = hasOne ? ["--cert", leaf.Certificate, "--key", leaf.Key] : [];
@@ -250,8 +250,8 @@ public class CertificateTests : TlsTest
     [Fact]
     public async Task A_certificate_of_another_authority_is_refused()
     {
-        (string authority, _) = Pem.MakeSigned("client", "miller");
-        (_, CertificateFiles stranger) = Pem.MakeSigned("stranger", "miller");
+        (string authority, _) = Pem.MakeSigned("client", "client");
+        (_, CertificateFiles stranger) = Pem.MakeSigned("stranger", "client");
         Listener listener = await ServeTlsAsync(
             WebHandler.ServeAsync,
             TlsOptions() with { ClientCertificates = ClientCertificates.Optional, ClientAuthoritiesFile = authority });
@@ -263,7 +263,7 @@ public class CertificateTests : TlsTest
     [Fact]
     public async Task Without_authorities_whoever_serves_judges_the_certificate()
     {
-        (_, CertificateFiles stranger) = Pem.MakeSigned("stranger", "miller");
+        (_, CertificateFiles stranger) = Pem.MakeSigned("stranger", "client");
         Listener listener = await ServeTlsAsync(
             WebHandler.ServeAsync, TlsOptions() with { ClientCertificates = ClientCertificates.Required });
         string seen = await Tools.RunAsync(

@@ -50,7 +50,7 @@ public class EndingTests : TlsTest
     }
 
     [Fact]
-    public async Task The_server_says_goodbye_behind_its_last_byte()
+    public async Task The_server_says_goodbye_after_its_last_byte()
     {
         Listener listener = await ServeTlsAsync(static connection =>
         {

@@ -55,7 +55,7 @@ public class HandshakeTests : TlsTest
     }
 
     [Fact]
-    public async Task A_connection_beyond_a_limit_is_told_so_over_tls()
+    public async Task A_connection_beyond_a_limit_gets_an_answer_over_tls()
     {
         TlsTerminator terminator = Terminate();
         ReactorGroup group = await StartAsync(Options(new Limits { Connections = 1 }));

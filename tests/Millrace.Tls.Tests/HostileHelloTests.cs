@@ -59,7 +59,7 @@ public class HostileHelloTests : TlsTest
     [Fact]
     public Task A_name_of_256_bytes_is_refused() => AssertRefusedAsync(Naming([.. Enumerable.Repeat((byte)'x', 256)]));
 
-    /// <summary>CRIME: what is compressed tells by its length what it is.</summary>
+    /// <summary>CRIME: the length of compressed data reveals its content.</summary>
     [Fact]
     public async Task Compression_is_never_agreed_on()
     {
@@ -94,7 +94,7 @@ public class HostileHelloTests : TlsTest
     [Theory]
     [InlineData(21, 1, 90)]
     [InlineData(22)]
-    public async Task A_hello_that_says_it_is_huge_is_not_waited_for_behind_other_records(byte type, params int[] content)
+    public async Task A_hello_that_says_it_is_huge_is_not_waited_for_after_other_records(byte type, params int[] content)
     {
         byte[] before = [type, 3, 1, 0, (byte)content.Length, .. content.Select(static one => (byte)one)];
         Assert.Empty(await AssertFailsAsync([.. before, HandshakeRecord, 3, 1, 0, 4, 1, 1, 0xFF, 0]));

@@ -8,7 +8,7 @@ using Millrace.Tls.Tests.Kit;
 
 namespace Millrace.Tls.Tests;
 
-/// <summary>Records behind a handshake that no library would send, by TLS 1.2 and 1.3.</summary>
+/// <summary>Records after a handshake that no library would send, by TLS 1.2 and 1.3.</summary>
 public class HostileRecordTests : TlsTest
 {
     private const byte ChangeCipherSpec = 20;
@@ -141,7 +141,7 @@ public class HostileRecordTests : TlsTest
     }
 
     [Fact]
-    public async Task What_comes_behind_a_goodbye_is_nobodys()
+    public async Task What_comes_after_a_goodbye_is_nobodys()
     {
         using HandMadeRecords records = await BeginTls13Async();
         byte[] first = [.. records.Seal(Data, 7), .. records.Seal(Alert, 1, 0), .. records.Seal(Data, 8)];
@@ -217,7 +217,7 @@ public class HostileRecordTests : TlsTest
         return head[0];
     }
 
-    /// <summary>Asserts that these bytes are the connection's end, without more to wait for, told of as what peers do.</summary>
+    /// <summary>Asserts that these bytes are the connection's end, without more to wait for, logged as what peers do.</summary>
     private async Task AssertFailsAsync(byte[] bytes)
     {
         int before = Log.Count(SessionFailed);
@@ -231,7 +231,7 @@ public class HostileRecordTests : TlsTest
             // A reset, where bytes crossed the end.
         }
 
-        await Waiting.UntilAsync(() => Log.Count(SessionFailed) == before + 1, "the end is told of");
+        await Waiting.UntilAsync(() => Log.Count(SessionFailed) == before + 1, "the end is logged");
         Assert.Equal(0, Log.Count(FilterFailed));
         await EndAsync();
     }

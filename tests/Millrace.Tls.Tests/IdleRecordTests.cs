@@ -66,16 +66,16 @@ public class IdleRecordTests : TlsTest
     }
 
     [Fact]
-    public void The_allowance_comes_back_with_time()
+    public void Records_without_data_are_allowed_again_with_time()
     {
-        var idle = new EmptyRecordLimiter();
+        var idle = new TokenBucket(EmptyRecordLimiter.Most, EmptyRecordLimiter.PerSecond);
         Assert.True(idle.TrySpend(EmptyRecordLimiter.Most, 1_000));
         Assert.False(idle.TrySpend(1, 1_000));
-        idle = new EmptyRecordLimiter();
+        idle = new TokenBucket(EmptyRecordLimiter.Most, EmptyRecordLimiter.PerSecond);
         Assert.True(idle.TrySpend(EmptyRecordLimiter.Most, 1_000));
         Assert.True(idle.TrySpend(EmptyRecordLimiter.PerSecond, 2_000));
         Assert.False(idle.TrySpend(1, 2_000));
-        idle = new EmptyRecordLimiter();
+        idle = new TokenBucket(EmptyRecordLimiter.Most, EmptyRecordLimiter.PerSecond);
         Assert.True(idle.TrySpend(1, 1_000));
         Assert.False(idle.TrySpend(EmptyRecordLimiter.Most + 1, 1_000_000));
     }
@@ -94,7 +94,7 @@ public class IdleRecordTests : TlsTest
         return HandMadeRecords.Of(file);
     }
 
-    /// <summary>Asserts that these bytes are the connection's end, and that this is told of as what peers do.</summary>
+    /// <summary>Asserts that these bytes are the connection's end, and that this is logged as what peers do.</summary>
     private async Task AssertFailsAsync(byte[] bytes)
     {
         try
@@ -107,7 +107,7 @@ public class IdleRecordTests : TlsTest
             // A reset, where bytes crossed the end.
         }
 
-        await Waiting.UntilAsync(() => Log.Count(SessionFailed) == 1, "the end is told of");
+        await Waiting.UntilAsync(() => Log.Count(SessionFailed) == 1, "the end is logged");
         Assert.Equal(0, Log.Count(FilterFailed));
         await EndAsync();
     }

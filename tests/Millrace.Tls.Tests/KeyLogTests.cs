@@ -18,7 +18,7 @@ public class KeyLogTests
     }
 
     [Fact]
-    public void Handshakes_whose_secrets_cannot_be_written_are_told_of_once_in_a_while()
+    public void Handshakes_whose_secrets_cannot_be_written_are_logged_once_in_a_while()
     {
         using var folder = new TemporaryFolder();
         var log = new LogCapture();

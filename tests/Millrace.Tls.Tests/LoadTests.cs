@@ -74,10 +74,10 @@ public class LoadTests : TlsTest
     }
 
     /// <summary>
-    /// With no time for more than one handshake a turn: those that wait do so in order, and what is established is served in between.
+    /// With no time for more than one handshake an iteration: those that wait do so in order, and what is established is served in between.
     /// </summary>
     [Fact]
-    public async Task A_storm_of_handshakes_is_dealt_with_turn_by_turn()
+    public async Task A_storm_of_handshakes_is_dealt_with_iteration_by_iteration()
     {
         Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions() with { HandshakeTimePerIteration = TimeSpan.Zero });
         SslStream established = await ConnectTlsAsync(listener);
@@ -103,13 +103,13 @@ public class LoadTests : TlsTest
         }));
         await stop.CancelAsync();
         Assert.True(await echoes.Within() > 0);
-        Assert.True(Terminator.Counters.HandshakesPutOff > 0, "No handshake waited for its turn: the test proves nothing.");
+        Assert.True(Terminator.Counters.HandshakesPutOff > 0, "No handshake was deferred: the test proves nothing.");
         Assert.Equal(0, Terminator.Counters.HandshakesFailed);
     }
 
-    /// <summary>A client of TLS 1.3 sends as soon as it has sent the last of its handshake, which waits for its turn here.</summary>
+    /// <summary>A client of TLS 1.3 sends as soon as it has sent the last of its handshake, which is deferred here.</summary>
     [Fact]
-    public async Task What_comes_behind_handshakes_that_wait_is_taken_whatever_it_is()
+    public async Task What_comes_after_handshakes_that_wait_is_taken_whatever_it_is()
     {
         const int Bytes = 400_000;
         Listener listener = await ServeTlsAsync(
@@ -134,7 +134,7 @@ public class LoadTests : TlsTest
             await stream.WriteAsync(new byte[Bytes]).AsTask().Within();
             Assert.Equal([1], await ReceiveAsync(stream, 1));
         }));
-        Assert.True(Terminator.Counters.HandshakesPutOff > 0, "No handshake waited for its turn: the test proves nothing.");
+        Assert.True(Terminator.Counters.HandshakesPutOff > 0, "No handshake was deferred: the test proves nothing.");
         Assert.Equal(0, Terminator.Counters.HandshakesFailed);
     }
 

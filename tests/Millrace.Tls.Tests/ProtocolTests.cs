@@ -103,7 +103,7 @@ public class ProtocolTests : TlsTest
     }
 
     [Fact]
-    public async Task A_client_without_a_protocol_in_common_is_told_so()
+    public async Task A_client_without_a_protocol_in_common_gets_an_alert()
     {
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
         string seen = await Tools.AskAsync(listener, Request, "-alpn", "h3,spdy/3");
@@ -130,7 +130,7 @@ public class ProtocolTests : TlsTest
     }
 
     [Fact]
-    public async Task Secrets_are_written_where_that_was_asked_for_and_it_is_told_of()
+    public async Task Secrets_are_written_where_that_was_asked_for_and_it_is_logged()
     {
         string file = Pem.PathOf("keys.log");
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions() with { KeyLogFile = file });
@@ -156,6 +156,5 @@ public class ProtocolTests : TlsTest
         Assert.Contains("libmissing.so.3", refusal, StringComparison.Ordinal);
         Assert.Contains("apt install libssl3", refusal, StringComparison.Ordinal);
         Assert.Null(OpenSsl.OpenSslLibrary.RefusalOf("libcrypto.so.3", "libssl.so.3"));
-        Assert.Equal(3, OpenSsl.OpenSslLibrary.LoadedVersion.Major);
     }
 }

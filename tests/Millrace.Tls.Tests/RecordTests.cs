@@ -117,7 +117,7 @@ public class RecordTests : TlsTest
     [InlineData("GET / HTTP/1.1\r\nHost: a\r\n\r\n")]
     [InlineData("OPTIONS * HTTP/1.1\r\n")]
     [InlineData("g")]
-    public async Task Plain_http_is_told_to_speak_https(string request)
+    public async Task Plain_http_gets_a_hint_to_use_https(string request)
     {
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
         Client client = await ConnectAsync(listener);
@@ -148,14 +148,14 @@ public class RecordTests : TlsTest
     [Fact]
     public void The_gate_sees_through_records_of_one_byte()
     {
-        var gate = new ClientHelloInspector();
+        var inspector = new ClientHelloInspector();
         byte[] bytes = [22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 1, 1, 22, 3, 1, 0, 2, 0];
         foreach (byte next in bytes)
         {
-            Assert.Equal(ClientHelloResult.Undecided, gate.Inspect([next]));
+            Assert.Equal(ClientHelloResult.Undecided, inspector.Inspect([next]));
         }
 
-        Assert.Equal(ClientHelloResult.TooLong, gate.Inspect([1]));
+        Assert.Equal(ClientHelloResult.TooLong, inspector.Inspect([1]));
         var passing = new ClientHelloInspector();
         Assert.Equal(ClientHelloResult.Undecided, passing.Inspect([22, 3, 1, 2, 0, 1, 0, 1, 252]));
         Assert.Equal(ClientHelloResult.Undecided, passing.Inspect(new byte[508]));
@@ -170,7 +170,7 @@ public class RecordTests : TlsTest
     [InlineData(1, 0x01, true)]
     [InlineData(1, 0x00, false)]
     [InlineData(16, 0x01, false)]
-    public void The_gate_looks_at_the_second_hello_too(byte type, byte sizeHigh, bool isTooLong)
+    public void The_second_hello_is_inspected_too(byte type, byte sizeHigh, bool isTooLong)
     {
         ClientHelloResult verdict = isTooLong ? ClientHelloResult.TooLong : ClientHelloResult.Passed;
         byte[] first = [22, 3, 1, 0, 6, 1, 0, 0, 2, 9, 9];
@@ -181,14 +181,14 @@ public class RecordTests : TlsTest
         byte[] second = [22, 3, 3, 0, 200, type, sizeHigh, 0, 190];
         foreach (byte[] between in (byte[][])[[], compatible, warning, empty, early, [.. early, .. empty, .. warning]])
         {
-            var gate = new ClientHelloInspector();
+            var inspector = new ClientHelloInspector();
             byte[] all = [.. first, .. between, .. second];
             foreach (byte next in all[..^1])
             {
-                Assert.Equal(ClientHelloResult.Undecided, gate.Inspect([next]));
+                Assert.Equal(ClientHelloResult.Undecided, inspector.Inspect([next]));
             }
 
-            Assert.Equal(verdict, gate.Inspect([all[^1]]));
+            Assert.Equal(verdict, inspector.Inspect([all[^1]]));
             var atOnce = new ClientHelloInspector();
             Assert.Equal(verdict, atOnce.Inspect(all));
         }
@@ -198,14 +198,14 @@ public class RecordTests : TlsTest
     public void Records_are_counted_however_they_are_cut()
     {
         byte[] bytes = [22, 3, 1, 0, 3, 1, 2, 3, 23, 3, 3, 0, 0, 23, 3, 3, 1, 0, .. new byte[256], 21, 3, 3, 0, 2, 9];
-        var walk = new RecordCounter();
-        Assert.True(walk.IsBetweenRecords);
-        Assert.Equal(3, walk.Advance(bytes));
-        Assert.False(walk.IsBetweenRecords);
-        Assert.Equal(1, walk.Advance([9]));
-        Assert.True(walk.IsBetweenRecords);
-        Assert.Equal(0, walk.Advance([23, 3, 3, 0, 9]));
-        Assert.False(walk.IsBetweenRecords);
+        var counter = new RecordCounter();
+        Assert.True(counter.IsBetweenRecords);
+        Assert.Equal(3, counter.Advance(bytes));
+        Assert.False(counter.IsBetweenRecords);
+        Assert.Equal(1, counter.Advance([9]));
+        Assert.True(counter.IsBetweenRecords);
+        Assert.Equal(0, counter.Advance([23, 3, 3, 0, 9]));
+        Assert.False(counter.IsBetweenRecords);
         for (int piece = 1; piece < bytes.Length; piece++)
         {
             var cut = new RecordCounter();

@@ -30,7 +30,7 @@ public class ResumptionTests : TlsTest
     }
 
     /// <summary>
-    /// A resumed client of TLS 1.2 sends as its second flight what is encrypted, behind eight bytes of chance (RFC 5288, section 3): one of
+    /// A resumed client of TLS 1.2 sends as its second flight what is encrypted, after eight bytes of chance (RFC 5288, section 3): one of
     /// 256 looks like the beginning of a ClientHello of megabytes.
     /// </summary>
     [Fact]
@@ -71,7 +71,7 @@ public class ResumptionTests : TlsTest
         TlsOptions options = TlsOptions() with
         {
             ClientCertificates = ClientCertificates.Optional,
-            ClientAuthoritiesFile = Pem.MakeSigned("client", "miller").Authority,
+            ClientAuthoritiesFile = Pem.MakeSigned("client", "client").Authority,
         };
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, options);
         string used = Pem.PathOf("used");
@@ -107,7 +107,7 @@ public class ResumptionTests : TlsTest
     [Fact]
     public async Task What_was_resumed_before_certificates_were_asked_for_is_not_afterwards()
     {
-        (string authority, _) = Pem.MakeSigned("client", "miller");
+        (string authority, _) = Pem.MakeSigned("client", "client");
         CertificateFiles files = Pem.Make("server", "localhost");
         TlsOptions options = TlsOptions(files) with { ClientCertificates = ClientCertificates.Optional, ClientAuthoritiesFile = authority };
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, options);

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
@@ -20,7 +21,9 @@ internal sealed class MillraceConnectionFactory(
     MillraceTransportFactory transport, IOptions<MillraceTransportOptions> options, ILoggerFactory logs) : IConnectionFactory, IDisposable
 {
     private readonly Lock _gate = new();
-    private readonly SocketConnections _sockets = new(logs.CreateLogger(TransportLog.Category));
+    private readonly SocketConnectionContextFactory _sockets =
+        new(new SocketConnectionFactoryOptions(), logs.CreateLogger(TransportLog.Category));
+
     private EndPointSettings? _settings;
     private ConnectionPipes[]? _pipes;
     private int _taken = -1;
@@ -67,14 +70,14 @@ internal sealed class MillraceConnectionFactory(
     {
         if (!transport.CanBind(endPoint))
         {
-            return await _sockets.ConnectAsync(endPoint, cancellation);
+            return await ConnectSocketAsync(endPoint, cancellation);
         }
 
         ReactorGroup group = await transport.Reactors.StartedAsync(cancellation);
         bool isCallersOwn = caller is not null && group.Reactors.Contains(caller);
         Reactor reactor = isCallersOwn ? caller! : NextOf(group);
         (EndPointSettings settings, ConnectionPipes pipes) = PipesOf(reactor);
-        ConnectSettings connect = ConnectSettings.Of(reactor.Limits) with { NoDelay = settings.NoDelay };
+        ConnectSettings connect = ConnectSettings.Of(reactor.Limits) with { NoDelay = settings.Options.NoDelay };
         TransportConnection? connected = null;
         await reactor.SwitchTo();
         try
@@ -99,6 +102,24 @@ internal sealed class MillraceConnectionFactory(
         }
     }
 
+    /// <summary>Connects with the sockets transport, where no reactors are available.</summary>
+    internal async ValueTask<ConnectionContext> ConnectSocketAsync(EndPoint endPoint, CancellationToken cancellation)
+    {
+        bool isUnix = endPoint is UnixDomainSocketEndPoint;
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, isUnix ? ProtocolType.Unspecified : ProtocolType.Tcp);
+        try
+        {
+            socket.NoDelay = !isUnix;
+            await socket.ConnectAsync(endPoint, cancellation);
+            return _sockets.Create(socket);
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+    }
+
     /// <summary>The next reactor that has not ended; the reactors of a stopping group end one by one.</summary>
     private Reactor NextOf(ReactorGroup group)
     {
@@ -118,7 +139,12 @@ internal sealed class MillraceConnectionFactory(
     {
         lock (_gate)
         {
-            _settings ??= options.Value.ToSettings();
+            if (_settings is null)
+            {
+                options.Value.Validate();
+                _settings = new EndPointSettings(options.Value.Copy());
+            }
+
             _pipes ??= transport.Reactors.PipesFor(_settings);
             return (_settings, _pipes[reactor.Index]);
         }

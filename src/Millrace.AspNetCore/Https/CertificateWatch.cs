@@ -5,7 +5,7 @@ namespace Millrace.AspNetCore.Https;
 /// <summary>
 /// Reloads a terminator's certificates when one of their files has changed. It polls, as the files may be links to links, which are swapped
 /// without an event in their own directory. If the new files cannot be loaded, the current certificates stay in use until the next change.
-/// Its own timer thread.
+/// The timer's thread.
 /// </summary>
 internal sealed class CertificateWatch : IDisposable
 {

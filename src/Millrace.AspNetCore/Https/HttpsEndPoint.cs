@@ -1,4 +1,3 @@
-using System.Net;
 using System.Security.Authentication;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
@@ -11,94 +10,47 @@ namespace Millrace.AspNetCore.Https;
 
 /// <summary>
 /// An endpoint whose TLS Millrace is to terminate. Created while Kestrel is configured; by the time a terminator is requested, the
-/// configuration no longer changes. Not thread-safe; its owner serializes calls.
+/// configuration no longer changes. One thread at a time, as Kestrel binds.
 /// </summary>
-internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOptions options) : IDisposable
+internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOptions options)
 {
-    private readonly EndPoint _endPoint = listenOptions.EndPoint;
-    private readonly ListenOptions _listenOptions = listenOptions;
-
     private bool _isLeftToKestrel;
-    private int _listeners;
-    private TlsTerminator? _terminator;
-    private CertificateWatch? _watch;
 
-    /// <summary>Whether both were created for the same endpoint.</summary>
-    public bool IsSameEndPoint(HttpsEndPoint other) => _listenOptions == other._listenOptions;
-
-    /// <summary>
-    /// Whether this may be the endpoint that is bound: it is by Kestrel's build order, unless other code built it. Kestrel creates new
-    /// objects when it binds "localhost", twice, and "any", perhaps as IPv4.
-    /// </summary>
-    public bool Matches(EndPoint bound) => ReferenceEquals(bound, _endPoint)
-        || (bound is IPEndPoint ip && _endPoint is IPEndPoint named && ip.Port == named.Port
-            && (ip.Port != 0 || named.Address.Equals(IPAddress.IPv6Any)));
-
-    /// <summary>
-    /// Returns the terminator for one more listener; listeners share it until all have returned it. Null if Kestrel terminates TLS, with a
-    /// warning the first time.
-    /// </summary>
-    public TlsTerminator? Take(ILoggerFactory logs, TransportLog log, ConnectionQuota? places)
+    /// <summary>The TLS of one listener of the endpoint. Null if Kestrel terminates TLS, with a warning the first time.</summary>
+    public ListenerTls? Open(ILoggerFactory logs, TransportLog log, ConnectionQuota? quota)
     {
-        if (_terminator is null && !_isLeftToKestrel)
+        if (_isLeftToKestrel)
         {
-            Begin(logs, log, places);
-            _isLeftToKestrel = _terminator is null;
+            return null;
         }
 
-        _listeners += _terminator is null ? 0 : 1;
-        return _terminator;
-    }
-
-    /// <summary>
-    /// Returns a listener's reference. True for the last one: no new connections arrive, and existing ones hold what they need themselves.
-    /// </summary>
-    public bool ReturnIsLast()
-    {
-        if (--_listeners > 0)
-        {
-            return false;
-        }
-
-        Dispose();
-        return true;
-    }
-
-    /// <summary>Stops reloading certificates.</summary>
-    public void StopWatch() => _watch?.Dispose();
-
-    /// <summary>Releases the terminator after the last listener; a later listener creates a new one.</summary>
-    public void Dispose()
-    {
-        StopWatch();
-        _terminator?.Dispose();
-        (_watch, _terminator) = (null, null);
-    }
-
-    private void Begin(ILoggerFactory logs, TransportLog log, ConnectionQuota? places)
-    {
-        if (UnsupportedOption() is { } unsupported)
-        {
-            log.TlsLeft(_endPoint, unsupported);
-            return;
-        }
-
-        TlsOptions tls = ToTlsOptions() with { Quota = places };
+        string refusal;
         try
         {
-            _terminator = TlsTerminator.Create(tls, logs);
+            if (UnsupportedOption() is not { } unsupported)
+            {
+                return Create(logs, quota);
+            }
+
+            refusal = unsupported;
         }
-        catch (TlsException refusal)
+        catch (TlsException error)
         {
-            log.TlsLeft(_endPoint, refusal.Message.TrimEnd('.'));
-            return;
+            refusal = error.Message.TrimEnd('.');
         }
 
+        _isLeftToKestrel = true;
+        log.TlsLeft(listenOptions.EndPoint, refusal);
+        return null;
+    }
+
+    private ListenerTls Create(ILoggerFactory logs, ConnectionQuota? quota)
+    {
+        TlsOptions tls = ToTlsOptions() with { Quota = quota };
+        var terminator = TlsTerminator.Create(tls, logs);
         CertificateFiles[] files = [.. tls.Certificates.OfType<CertificateFiles>()];
-        if (files.Length > 0 && options.CertificateCheckInterval > TimeSpan.Zero)
-        {
-            _watch = new CertificateWatch(files, _terminator, options.CertificateCheckInterval);
-        }
+        bool isWatched = files.Length > 0 && options.CertificateCheckInterval > TimeSpan.Zero;
+        return new ListenerTls(terminator, isWatched ? new CertificateWatch(files, terminator, options.CertificateCheckInterval) : null);
     }
 
     /// <summary>The configured option that SslStream supports and the transport's TLS filter does not.</summary>
@@ -128,7 +80,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         Certificates = options.Certificates.Count > 0
             ? [.. options.Certificates]
             : [new LoadedCertificate(options.ServerCertificate!, options.ServerCertificateChain is { } chain ? [.. chain] : null)],
-        ApplicationProtocols = [.. ProtocolsOf(_listenOptions.Protocols)],
+        ApplicationProtocols = [.. ProtocolsOf(listenOptions.Protocols)],
         MinimumVersion = MinimumVersion!.Value,
         ClientCertificates = options.ClientCertificateMode switch
         {
@@ -138,7 +90,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         },
         HandshakeTimeout = options.HandshakeTimeout,
         KeyLogFile = options.KeyLogFile,
-        TruncationPolicy = TruncationPolicy.IsEnd,
+        AcceptsTruncation = true,
     };
 
     /// <summary>ALPN identifiers (RFC 7301, RFC 9113) in Kestrel's order.</summary>
@@ -153,5 +105,21 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         {
             yield return "http/1.1";
         }
+    }
+}
+
+/// <summary>
+/// The TLS of one listener, held from before it is bound until it receives no more connections. Existing connections hold what they need
+/// themselves. Any thread.
+/// </summary>
+internal sealed class ListenerTls(TlsTerminator terminator, CertificateWatch? watch) : IDisposable
+{
+    public TlsTerminator Terminator => terminator;
+
+    public void Dispose()
+    {
+        // First, as it reloads the terminator's certificates.
+        watch?.Dispose();
+        terminator.Dispose();
     }
 }

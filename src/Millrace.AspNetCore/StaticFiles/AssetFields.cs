@@ -10,10 +10,6 @@ namespace Millrace.AspNetCore.StaticFiles;
 /// <summary>An asset's header field values, which are the same in every response. Created on first use and cached with the asset.</summary>
 internal sealed class AssetFields
 {
-    private static readonly StringValues Gzip = "gzip";
-    private static readonly StringValues Brotli = "br";
-    private static readonly StringValues Zstd = "zstd";
-
     private readonly StringValues _entityTag;
     private readonly StringValues _lastModified;
     private readonly bool _varies;
@@ -23,13 +19,9 @@ internal sealed class AssetFields
         _entityTag = asset.EntityTag.IsEmpty ? default : new StringValues(Encoding.Latin1.GetString(asset.EntityTag));
         _lastModified = asset.LastModified == Validators.NoDate ? default : new StringValues(DateOf(asset.LastModified));
         _varies = asset.IsNegotiable;
-        ContentEncoding = asset.Coding switch
-        {
-            ContentCoding.Gzip => Gzip,
-            ContentCoding.Brotli => Brotli,
-            ContentCoding.Zstd => Zstd,
-            _ => default,
-        };
+        ContentEncoding = asset.Coding == ContentCoding.Identity
+            ? default
+            : new StringValues(Encoding.ASCII.GetString(ContentCodings.NameOf(asset.Coding)));
         ContentType = asset.ContentType.Value;
     }
 
@@ -48,7 +40,7 @@ internal sealed class AssetFields
         var fields = new AssetFields(asset);
 
         // Not cached for a file that is opened for each request, as creating them costs little in comparison.
-        if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
+        if (!BodySource.IsOpenedOnDemand(asset))
         {
             asset.HostedFields = fields;
         }

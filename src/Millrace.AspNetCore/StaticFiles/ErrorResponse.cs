@@ -1,6 +1,6 @@
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
-using Millrace.Http;
+using Millrace.StaticFiles.Planning;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
@@ -12,15 +12,12 @@ internal static class ErrorResponse
     private static readonly StringValues NoStore = "no-store";
     private static readonly StringValues Soon = "1";
 
-    /// <summary>The body's text: "404 Not Found" out of "HTTP/1.1 404 Not Found".</summary>
-    public static byte[] TextOf(int status) => StatusLine.Of(status)["HTTP/1.1 ".Length..].ToArray();
-
     /// <summary>Writes the error response, and removes fields of another response that were set before.</summary>
     public static async Task WriteAsync(HttpContext context, int status)
     {
         HttpResponse response = context.Response;
         ResponseFields.ClearBodyAndForbidStoring(response.Headers);
-        byte[] text = TextOf(status);
+        byte[] text = PlannedHead.ErrorTextOf(status).ToArray();
         response.StatusCode = status;
         response.Headers.CacheControl = NoStore;
         response.Headers.ContentType = ContentType;

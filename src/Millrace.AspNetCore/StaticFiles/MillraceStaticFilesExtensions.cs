@@ -62,7 +62,7 @@ public static class MillraceStaticFilesExtensions
         }
 
         var lifetime = services.GetRequiredService<IHostApplicationLifetime>();
-        var site = new HostedSite(Site.Open(options, services.GetRequiredService<ILoggerFactory>()));
+        Site site = Site.Open(options, services.GetRequiredService<ILoggerFactory>());
         lifetime.ApplicationStopped.Register(site.Dispose);
         return app.Use(next => new StaticFilesMiddleware(site, next).InvokeAsync);
     }

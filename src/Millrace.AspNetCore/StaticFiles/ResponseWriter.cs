@@ -10,46 +10,24 @@ namespace Millrace.AspNetCore.StaticFiles;
 /// <summary>Executes a plan: sets the response head and opens the body.</summary>
 /// <param name="context">The request.</param>
 /// <param name="threadState">The state it was planned with.</param>
-/// <param name="isOthersError">Whether the plan is for the page of an error that other code decided on.</param>
-internal readonly ref struct ResponseWriter(HttpContext context, PlanThreadState threadState, bool isOthersError)
+internal ref struct ResponseWriter(HttpContext context, PlanThreadState threadState) : IPlanWriter<CatalogSnapshot>
 {
-    /// <summary>Begins the response; the body to send is in <paramref name="send"/>.</summary>
-    public SiteOutcome Begin(scoped in ResponsePlan plan, CatalogSnapshot snapshot, out BodySender send)
+    /// <summary>The body that is to be sent after the head.</summary>
+    public BodySender Body { get; private set; }
+
+    /// <summary>The status if the file cannot be opened, and nothing was written: later middleware may have a response. 0 otherwise.</summary>
+    public int ErrorStatus { get; private set; }
+
+    private readonly bool IncludesBody => !HttpMethods.IsHead(context.Request.Method);
+
+    public readonly BodyOpening TryOpen(CatalogSnapshot snapshot, Asset asset, out BodySource source) =>
+        BodySource.TryOpen(snapshot, asset, out source);
+
+    public void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part)
     {
-        send = default;
-        switch (plan.Body)
-        {
-            case PlanBody.Asset:
-            case PlanBody.Ranges:
-                return BeginAsset(plan, snapshot, out send);
-            case PlanBody.Document:
-                send = BeginWhole(plan, plan.Document!.Bytes);
-                return SiteOutcome.Begun;
-            case PlanBody.StatusText:
-                send = BeginWhole(plan, ErrorResponse.TextOf(plan.Status));
-                return SiteOutcome.Begun;
-            default:
-                ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, 0);
-                return SiteOutcome.Begun;
-        }
-    }
-
-    private bool IncludesBody => !HttpMethods.IsHead(context.Request.Method);
-
-    private SiteOutcome BeginAsset(scoped in ResponsePlan plan, CatalogSnapshot snapshot, out BodySender send)
-    {
-        send = default;
-        BodyOpening opening = BodySource.TryOpen(snapshot, plan.Asset!, out BodySource source);
-        if (opening != BodyOpening.Opened)
-        {
-            return BeginWithout(plan, opening, out send);
-        }
-
         try
         {
-            AssetPart part = AssetPart.Of(plan, source);
-            send = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginBody(plan, source, part);
-            return SiteOutcome.Begun;
+            Body = part.Extent == BodyExtent.Ranges ? BeginParts(plan, source) : BeginPart(plan, source, part);
         }
         catch
         {
@@ -59,28 +37,15 @@ internal readonly ref struct ResponseWriter(HttpContext context, PlanThreadState
         }
     }
 
-    /// <summary>
-    /// An error whose page cannot be opened keeps its status and all its fields. A deleted file passes to the next middleware, and so does
-    /// an error of other code without its page.
-    /// </summary>
-    private SiteOutcome BeginWithout(scoped in ResponsePlan plan, BodyOpening opening, out BodySender send)
+    public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained)
     {
-        send = default;
-        if (isOthersError)
-        {
-            return SiteOutcome.PassedOn;
-        }
-
-        if (plan.Status < 400)
-        {
-            return opening == BodyOpening.Exhausted ? SiteOutcome.Exhausted : SiteOutcome.PassedOn;
-        }
-
-        send = BeginWhole(PlannedHead.WithoutPage(plan), ErrorResponse.TextOf(plan.Status));
-        return SiteOutcome.Begun;
+        ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, body.Length);
+        Body = IncludesBody && body.Length > 0 ? BodySender.Of(retained ?? body.ToArray()) : default;
     }
 
-    private BodySender BeginBody(scoped in ResponsePlan plan, in BodySource source, in AssetPart part)
+    public void WriteError(int status) => ErrorStatus = status;
+
+    private readonly BodySender BeginPart(scoped in ResponsePlan plan, in BodySource source, in AssetPart part)
     {
         ResponseFields.Set(context, plan, threadState.Scratch, part.State, part.Range.Length);
         if (IncludesBody && part.Range.Length > 0)
@@ -92,17 +57,11 @@ internal readonly ref struct ResponseWriter(HttpContext context, PlanThreadState
         return default;
     }
 
-    private BodySender BeginParts(scoped in ResponsePlan plan, in BodySource source)
+    private readonly BodySender BeginParts(scoped in ResponsePlan plan, in BodySource source)
     {
         MultipartRanges parts = PlannedHead.PartsOf(plan, source.Size, threadState.NextBoundary());
         string contentType = Encoding.ASCII.GetString(parts.ContentType);
         ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, parts.Bytes, contentType);
         return BodySender.Of(source, parts);
-    }
-
-    private BodySender BeginWhole(scoped in ResponsePlan plan, byte[] body)
-    {
-        ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, body.Length);
-        return IncludesBody ? BodySender.Of(body) : default;
     }
 }

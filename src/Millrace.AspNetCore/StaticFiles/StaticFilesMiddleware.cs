@@ -2,6 +2,7 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Millrace.AspNetCore.StaticFiles.Bodies;
 using Millrace.Http;
+using Millrace.StaticFiles;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -12,7 +13,7 @@ namespace Millrace.AspNetCore.StaticFiles;
 /// Serves requests from a site: the <see cref="ResponsePlanner"/> decides on the request's thread, in that thread's scratch memory, and
 /// this executes the plan. Files in memory need no await.
 /// </summary>
-internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate next)
+internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
 {
     public Task InvokeAsync(HttpContext context)
     {
@@ -57,7 +58,7 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         request = request with { MayWait = mayWait };
         BodySender send = default;
         SiteOutcome outcome;
-        SnapshotLease lease = site.Lease();
+        SnapshotLease lease = site.Catalog.AcquireForRequest();
         try
         {
             outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out Task? preparation);
@@ -139,7 +140,37 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
             : IsUnknown(plan, request) ? SiteOutcome.PassedOn
             : !isLast && IsForMissingPath(plan, request) ? SiteOutcome.PutLast
             : RefusalOf(context.Request, threadState.Text) is SiteOutcome refusal ? refusal
-            : new ResponseWriter(context, threadState, request.ErrorStatus != 0).Begin(plan, snapshot, out send);
+            : request.ErrorStatus != 0 ? BeginPage(new ResponseWriter(context, threadState), plan, snapshot, out send)
+            : BeginPlanned(new ResponseWriter(context, threadState), plan, snapshot, out send);
+    }
+
+    /// <summary>The page of an error of other code, which may have any status. Without its page the error passes on.</summary>
+    private static SiteOutcome BeginPage(
+        ResponseWriter writer, scoped in ResponsePlan plan, CatalogSnapshot snapshot, out BodySender send)
+    {
+        send = default;
+        if (writer.TryOpen(snapshot, plan.Asset!, out BodySource source) != BodyOpening.Opened)
+        {
+            return SiteOutcome.PassedOn;
+        }
+
+        writer.WriteAsset(plan, source, AssetPart.Of(plan, source));
+        send = writer.Body;
+        return SiteOutcome.Begun;
+    }
+
+    /// <summary>A deleted file passes to the next middleware.</summary>
+    private static SiteOutcome BeginPlanned(
+        ResponseWriter writer, scoped in ResponsePlan plan, CatalogSnapshot snapshot, out BodySender send)
+    {
+        writer.Begin(plan, snapshot);
+        send = writer.Body;
+        return writer.ErrorStatus switch
+        {
+            0 => SiteOutcome.Begun,
+            PlanStatus.ServiceUnavailable => SiteOutcome.Exhausted,
+            _ => SiteOutcome.PassedOn,
+        };
     }
 
     /// <summary>
@@ -190,8 +221,10 @@ internal sealed class StaticFilesMiddleware(HostedSite site, RequestDelegate nex
         await RespondAsync(context, AccessDecision.Unverified);
     }
 
-    private Task RevalidateAsync(HttpContext context) =>
-        PlanThreadState.OfThisThread.TryRead(context.Request, out PlanRequest request) ? site.RevalidateAsync(request) : Task.CompletedTask;
+    /// <summary>Copies the request, as the scratch memory is reused during the wait.</summary>
+    private Task RevalidateAsync(HttpContext context) => PlanThreadState.OfThisThread.TryRead(context.Request, out PlanRequest request)
+        ? site.RevalidateAsync(request.Path.ToArray(), request.Query.ToArray(), request.Accept.ToArray())
+        : Task.CompletedTask;
 
     /// <summary>Verifying new credentials takes tens of milliseconds, on other threads; then the request is planned again.</summary>
     private async Task VerifyAndRespondAsync(HttpContext context, byte[] authorization, bool isLast) =>

@@ -1,5 +1,3 @@
-using Millrace.AspNetCore.Transport;
-
 namespace Millrace.AspNetCore;
 
 /// <summary>Transport options that can differ between endpoints of a server. The defaults are those of the sockets transport.</summary>
@@ -63,12 +61,8 @@ public class MillraceEndPointOptions
         }
     }
 
-    internal EndPointSettings ToSettings()
-    {
-        Validate();
-        return new EndPointSettings(
-            Backlog, NoDelay, MaxReadBufferSize ?? 0, MaxWriteBufferSize ?? 0, Scheduling, UseSynchronizationContext, FinOnError);
-    }
+    /// <summary>A copy that the application does not have.</summary>
+    internal MillraceEndPointOptions Copy() => (MillraceEndPointOptions)MemberwiseClone();
 }
 
 /// <summary>Where application code runs when bytes have arrived for it.</summary>

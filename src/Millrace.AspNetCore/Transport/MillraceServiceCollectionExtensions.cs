@@ -7,7 +7,6 @@ using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using Millrace.AspNetCore;
 using Millrace.AspNetCore.Connecting;
-using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Safety;
 using Millrace.AspNetCore.Transport;
 
@@ -31,11 +30,10 @@ public static class MillraceServiceCollectionExtensions
             services.Configure(configure);
         }
 
-        services.TryAddSingleton<HttpsEndPoints>();
-        services.TryAddSingleton(static all => new BlockingPolicies(
-            TimeProvider.System,
-            new TransportLog(all.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category))));
-        services.TryAddSingleton<ListenConfigurations>();
+        services.TryAddSingleton<EndPointBuilds>();
+        services.TryAddSingleton(static all => new TransportLog(
+            all.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category)));
+        services.TryAddSingleton(static all => new BlockingPolicies(TimeProvider.System, all.GetRequiredService<TransportLog>()));
 
         // Kestrel asks the last registered factory first, and adds the sockets transport only where there is none yet: it must be
         // registered before.

@@ -11,6 +11,7 @@ using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
 using Millrace.Interop;
+using Millrace.Tls.Handshakes;
 
 namespace Millrace.AspNetCore.Transport;
 
@@ -21,25 +22,25 @@ internal sealed class MillraceTransportFactory
     : IConnectionListenerFactory, IConnectionListenerFactorySelector, IAsyncDisposable, IDisposable
 {
     private readonly MillraceTransportOptions _options;
-    private readonly HttpsEndPoints? _https;
+    private readonly ILoggerFactory _logs;
+    private readonly EndPointBuilds? _builds;
     private readonly BlockingPolicies? _policies;
-    private readonly ListenConfigurations? _configurations;
     private readonly HashSet<string> _reportedCauses = [];
 
     public MillraceTransportFactory(
         IOptions<MillraceTransportOptions> options,
         ILoggerFactory logs,
+        TransportLog log,
         IMemoryPoolFactory<byte>? pools = null,
-        HttpsEndPoints? https = null,
+        EndPointBuilds? builds = null,
         BlockingPolicies? policies = null,
-        ListenConfigurations? configurations = null,
         IOptions<SocketTransportOptions>? sockets = null)
     {
         _policies = policies;
         _options = options.Value;
-        _https = https;
-        _configurations = configurations;
-        Log = new TransportLog(logs.CreateLogger(TransportLog.Category));
+        _logs = logs;
+        _builds = builds;
+        Log = log;
         Reactors = new TransportReactors(_options, pools, logs, Log, sockets?.Value);
     }
 
@@ -67,16 +68,15 @@ internal sealed class MillraceTransportFactory
 
     public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
     {
-        ListenersTls? tls = _https?.Take(endpoint);
+        EndPointBuild? build = _builds?.Take(endpoint);
+        ConnectionQuota? quota = _builds?.Quota;
+        ListenerTls? tls = null;
         try
         {
             _options.ValidateOwn();
-            EndPointSettings settings = _options.For(endpoint, _configurations?.Take()).ToSettings() with
-            {
-                Terminator = tls?.Terminator,
-                Quota = _https?.Quota,
-                Policies = _policies,
-            };
+            MillraceEndPointOptions options = _options.For(endpoint, build?.Configure);
+            tls = build?.Https?.Open(_logs, Log, quota);
+            var settings = new EndPointSettings(options, tls?.Terminator, quota, _policies);
             ReactorGroup group = await Reactors.StartedAsync(cancellationToken);
             ConnectionPipes[] pipes = Reactors.PipesFor(settings);
             TransportListener listener = await TransportListener.BindAsync(group, endpoint, settings, pipes, Log, tls);

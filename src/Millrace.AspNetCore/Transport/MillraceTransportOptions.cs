@@ -63,20 +63,13 @@ public sealed class MillraceTransportOptions : MillraceEndPointOptions
     /// <summary>The options of one endpoint: the defaults with the callbacks' changes.</summary>
     /// <param name="endPoint">The endpoint.</param>
     /// <param name="configure">The <c>ConfigureMillrace</c> of its <c>ListenOptions</c>.</param>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range.</exception>
     internal MillraceEndPointOptions For(EndPoint endPoint, Action<MillraceEndPointOptions>? configure)
     {
-        var own = new MillraceEndPointOptions
-        {
-            Backlog = Backlog,
-            NoDelay = NoDelay,
-            MaxReadBufferSize = MaxReadBufferSize,
-            MaxWriteBufferSize = MaxWriteBufferSize,
-            Scheduling = Scheduling,
-            UseSynchronizationContext = UseSynchronizationContext,
-            FinOnError = FinOnError,
-        };
+        MillraceEndPointOptions own = Copy();
         ConfigureEndPoint?.Invoke(endPoint, own);
         configure?.Invoke(own);
-        return own;
+        own.Validate();
+        return own.Copy();
     }
 }

@@ -20,9 +20,6 @@ internal static class PlanHeadWriter
 
     private static ReadOnlySpan<byte> PlainText => "text/plain; charset=utf-8"u8;
 
-    /// <summary>The body of an error, for human readers: "404 Not Found\r\n" from "HTTP/1.1 404 Not Found\r\n".</summary>
-    public static ReadOnlySpan<byte> ErrorBodyOf(int status) => StatusLine.Of(status)["HTTP/1.1 ".Length..];
-
     /// <summary>Writes the head of an error that no plan decides on, such as a refused head or a file that cannot be opened.</summary>
     public static void WriteError<TWriter>(ref TWriter writer, int status)
         where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
@@ -36,7 +33,7 @@ internal static class PlanHeadWriter
         // The error of one request says nothing about the next one.
         writer.Field("Cache-Control"u8, "no-store"u8);
         writer.Field("Content-Type"u8, PlainText);
-        writer.ContentLength(ErrorBodyOf(status).Length);
+        writer.ContentLength(PlannedHead.ErrorTextOf(status).Length);
     }
 
     /// <summary>The room that suffices for the head of a plan.</summary>

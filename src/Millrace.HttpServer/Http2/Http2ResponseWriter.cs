@@ -122,7 +122,7 @@ internal sealed class Http2ResponseWriter(
 
     /// <summary>Refuses a request for lack of memory. A body that would have to wait is left out: the request must hold nothing.</summary>
     public void RespondOverloaded(Http2Stream stream, bool includesBody) =>
-        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlanHeadWriter.ErrorBodyOf(503).Length));
+        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlannedHead.ErrorTextOf(503).Length));
 
     public void RespondError(Http2Stream stream, int status, bool includesBody)
     {
@@ -130,7 +130,7 @@ internal sealed class Http2ResponseWriter(
         PlanHeadWriter.WriteError(ref writer, status);
         stream.Exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
         EndHead(ref writer, room, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
-        EndWith(stream, includesBody ? PlanHeadWriter.ErrorBodyOf(status) : default, retained: null);
+        EndWith(stream, includesBody ? PlannedHead.ErrorTextOf(status) : default, retained: null);
     }
 
     private void EndWith(Http2Stream stream, ReadOnlySpan<byte> body, byte[]? retained)
@@ -226,7 +226,7 @@ internal sealed class Http2ResponseWriter(
     }
 
     /// <summary>The response of one stream.</summary>
-    private readonly struct StreamResponse(Http2ResponseWriter writer, Http2Stream stream, bool includesBody) : IPlanWriter
+    private readonly struct StreamResponse(Http2ResponseWriter writer, Http2Stream stream, bool includesBody) : IPlanWriter<SiteBinding>
     {
         public BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source)
         {

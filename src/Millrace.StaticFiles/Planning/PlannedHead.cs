@@ -32,8 +32,8 @@ internal static class PlannedHead
     public static bool Has(PlanFieldName field, int planned, AssetState state) =>
         field != PlanFieldName.ContentRange || state == AssetState.AsPlanned || planned >= 400;
 
-    /// <summary>An error whose page cannot be opened keeps its status and fields.</summary>
-    public static ResponsePlan WithoutPage(scoped in ResponsePlan plan) => new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields);
+    /// <summary>The body of an error, for human readers: "404 Not Found\r\n" from "HTTP/1.1 404 Not Found\r\n".</summary>
+    public static ReadOnlySpan<byte> ErrorTextOf(int status) => StatusLine.Of(status)["HTTP/1.1 ".Length..];
 
     public static MultipartRanges PartsOf(scoped in ResponsePlan plan, long size, byte[] boundary) =>
         new(plan.Ranges, size, plan.Fields.ContentType is { } ruled ? ruled.ValueBytes : plan.Asset!.ContentType.Bytes, boundary);

@@ -225,20 +225,6 @@ internal sealed record CertificateFacts(
         certificate.NotBefore,
         certificate.NotAfter);
 
-    /// <summary>Logs a warning if it is expired or not yet valid.</summary>
-    public void CheckDates(string source, TlsLog log)
-    {
-        DateTime now = DateTime.Now;
-        if (now > NotAfter)
-        {
-            log.CertificateExpired(source, NotAfter);
-        }
-        else if (now < NotBefore)
-        {
-            log.CertificateNotYetValid(source, NotBefore);
-        }
-    }
-
     /// <summary>
     /// Whether both have the same hosts and different kinds of keys, so that a client gets the one whose signatures it supports.
     /// </summary>

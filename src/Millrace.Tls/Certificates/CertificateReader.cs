@@ -13,11 +13,6 @@ internal static class CertificateReader
     public static IReadOnlyList<byte[]> Read(string path)
     {
         using PemFile file = PemFile.Read(path, What);
-        if (file.Bytes.IsEmpty)
-        {
-            throw new TlsException($"The {What} '{path}' is empty.");
-        }
-
         return file.IsDer ? [ReadDer(file)] : ReadPem(file);
     }
 

@@ -18,11 +18,6 @@ internal static unsafe class KeyReader
     public static nint Read(string path, byte[]? password)
     {
         using PemFile file = PemFile.Read(path, What);
-        if (file.Bytes.IsEmpty)
-        {
-            throw new TlsException($"The {What} '{path}' is empty.");
-        }
-
         if (file.IsDer)
         {
             return ReadDer(file);

@@ -83,12 +83,12 @@ internal sealed class PemFile : IDisposable
     public void Dispose() => CryptographicOperations.ZeroMemory(_bytes);
 
     /// <summary>Reads a file; the exception describes the failure.</summary>
-    /// <exception cref="TlsException">It cannot be read.</exception>
+    /// <exception cref="TlsException">It is empty or cannot be read.</exception>
     private static byte[] ReadFile(string path, string what)
     {
         try
         {
-            return File.ReadAllBytes(path);
+            return File.ReadAllBytes(path) is { Length: > 0 } bytes ? bytes : throw new TlsException($"The {what} '{path}' is empty.");
         }
         catch (Exception refusal) when (refusal is FileNotFoundException or DirectoryNotFoundException)
         {

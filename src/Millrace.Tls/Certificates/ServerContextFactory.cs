@@ -33,8 +33,9 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
             var facts = new List<CertificateFacts[]>();
             foreach (ServerCertificate certificate in options.Certificates)
             {
-                using CertificateKeyPair loaded = certificate.Load(log);
+                using CertificateKeyPair loaded = certificate.Load();
                 CertificateFacts read = loaded.Facts;
+                Report(loaded, certificate.Source);
                 int pair = facts.FindIndex(others => Array.TrueForAll(others, other => other.IsPairedWith(read)));
                 if (pair >= 0)
                 {
@@ -54,6 +55,25 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         {
             made.ForEach(static context => context.Dispose());
             throw;
+        }
+    }
+
+    /// <summary>Warns of what clients may refuse.</summary>
+    private void Report(CertificateKeyPair certificate, string source)
+    {
+        if (certificate.IsReordered)
+        {
+            log.ChainReordered(source);
+        }
+
+        DateTime now = DateTime.Now;
+        if (now > certificate.Facts.NotAfter)
+        {
+            log.CertificateExpired(source, certificate.Facts.NotAfter);
+        }
+        else if (now < certificate.Facts.NotBefore)
+        {
+            log.CertificateNotYetValid(source, certificate.Facts.NotBefore);
         }
     }
 

@@ -1,4 +1,5 @@
 using System.Text;
+using Millrace.Tls.Records;
 
 namespace Millrace.Tls.Handshakes;
 
@@ -14,11 +15,7 @@ internal struct ClientHelloInspector
     /// </summary>
     public const int HelloBytesMax = 32 * 1024;
 
-    private const byte FirstRecordType = 20;
-    private const byte HandshakeRecord = 22;
-    private const byte LastRecordType = 23;
     private const byte ClientHello = 1;
-    private const int RecordHeaderBytes = 5;
     private const int MessageHeaderBytes = 4;
 
     /// <summary>Records that may stand before a hello: OpenSSL refuses about as many.</summary>
@@ -30,10 +27,8 @@ internal struct ClientHelloInspector
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
         + $"Content-Length: {PlainHttpText.Length}\r\nConnection: close\r\n\r\n{PlainHttpText}");
 
-    private byte _recordType;
+    private RecordCounter _records;
     private byte _othersBefore;
-    private int _recordHeader;
-    private int _recordLeft;
     private int _messageHeader;
     private uint _message;
     private int _bodyLeft;
@@ -52,25 +47,30 @@ internal struct ClientHelloInspector
         var result = ClientHelloResult.Undecided;
         while (bytes.Length > 0 && result == ClientHelloResult.Undecided)
         {
-            if (_recordHeader < RecordHeaderBytes)
+            byte next = bytes[0];
+            bool isHeader = _records.IsInHeader;
+            bool isHandshake = !isHeader && _records.Type == RecordCounter.HandshakeType;
+            bool isMessageHeader = isHandshake && _bodyLeft == 0;
+            int taken = _records.Take(bytes, isMessageHeader ? 1 : isHandshake ? _bodyLeft : int.MaxValue);
+            bytes = bytes[taken..];
+            if (isHeader)
             {
-                result = InspectRecordHeader(bytes[0]);
-                bytes = bytes[1..];
+                result = InspectRecordHeader(next);
             }
-            else if (_recordType != HandshakeRecord || _bodyLeft > 0)
+            else if (isMessageHeader)
             {
-                bytes = bytes[Skip(bytes.Length)..];
+                result = InspectMessageHeader(next);
             }
-            else
+            else if (isHandshake)
             {
-                result = InspectMessageHeader(bytes[0]);
-                bytes = bytes[1..];
+                _bodyLeft -= taken;
             }
         }
 
         return result;
     }
 
+    /// <summary>Inspects a byte of a record's header, which was taken.</summary>
     private ClientHelloResult InspectRecordHeader(byte next)
     {
         if (!_hasBegun)
@@ -81,46 +81,24 @@ internal struct ClientHelloInspector
                 return ClientHelloResult.PlainText;
             }
 
-            if (next is < FirstRecordType or > LastRecordType)
+            if (next is < RecordCounter.FirstType or > RecordCounter.LastType)
             {
                 // OpenSSL sends the alert.
                 return ClientHelloResult.Passed;
             }
         }
 
-        if (_recordHeader == 0)
-        {
-            _recordType = next;
-        }
-
-        _recordLeft = (_recordLeft << 8 | next) & 0xFFFF;
-        if (++_recordHeader < RecordHeaderBytes)
+        if (_records.IsInHeader && !_records.IsBetweenRecords)
         {
             return ClientHelloResult.Undecided;
         }
 
-        bool isOfHello = _recordType == HandshakeRecord && _recordLeft > 0;
-        _recordHeader = _recordLeft == 0 ? 0 : _recordHeader;
+        bool isOfHello = _records.Type == RecordCounter.HandshakeType && _records.BodyLeft > 0;
         return !_hasHello && !isOfHello && ++_othersBefore > OthersBeforeMax ? ClientHelloResult.Passed : ClientHelloResult.Undecided;
-    }
-
-    /// <summary>Skips bytes other than headers of messages; returns how many.</summary>
-    private int Skip(int most)
-    {
-        int count = Math.Min(most, _recordLeft);
-        if (_recordType == HandshakeRecord)
-        {
-            count = Math.Min(count, _bodyLeft);
-            _bodyLeft -= count;
-        }
-
-        TakeOfRecord(count);
-        return count;
     }
 
     private ClientHelloResult InspectMessageHeader(byte next)
     {
-        TakeOfRecord(1);
         _message = _message << 8 | next;
         if (++_messageHeader < MessageHeaderBytes)
         {
@@ -137,12 +115,6 @@ internal struct ClientHelloInspector
         _messageHeader = 0;
         _bodyLeft = bytes;
         return bytes > HelloBytesMax ? ClientHelloResult.TooLong : ClientHelloResult.Undecided;
-    }
-
-    private void TakeOfRecord(int count)
-    {
-        _recordLeft -= count;
-        _recordHeader = _recordLeft == 0 ? 0 : _recordHeader;
     }
 }
 

@@ -31,10 +31,7 @@ internal sealed class TlsReactorState(Reactor reactor, TimeSpan handshakeBudget,
 /// </summary>
 internal sealed class RecordBuffers
 {
-    private readonly byte[] _incoming = GC.AllocateUninitializedArray<byte>(RecordSizes.Most, pinned: true);
-    private readonly byte[] _outgoing = GC.AllocateUninitializedArray<byte>(RecordSizes.Most, pinned: true);
+    public byte[] Incoming { get; } = GC.AllocateUninitializedArray<byte>(RecordSizes.Most, pinned: true);
 
-    public Span<byte> Incoming => _incoming;
-
-    public Span<byte> Outgoing => _outgoing;
+    public byte[] Outgoing { get; } = GC.AllocateUninitializedArray<byte>(RecordSizes.Most, pinned: true);
 }

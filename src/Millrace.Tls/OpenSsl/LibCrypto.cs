@@ -8,9 +8,6 @@ internal static unsafe partial class LibCrypto
     private const string Library = OpenSslLibrary.Crypto;
 
     [LibraryImport(Library)]
-    internal static partial ulong OpenSSL_version_num();
-
-    [LibraryImport(Library)]
     internal static partial void ERR_clear_error();
 
     [LibraryImport(Library)]
@@ -61,9 +58,6 @@ internal static unsafe partial class LibCrypto
 
     [LibraryImport(Library)]
     internal static partial int RAND_bytes(byte* bytes, int count);
-
-    [LibraryImport(Library)]
-    internal static partial void OPENSSL_cleanse(void* memory, nuint bytes);
 
     [LibraryImport(Library)]
     internal static partial nint EVP_CIPHER_fetch(nint libraryContext, byte* name, byte* properties);
@@ -148,4 +142,17 @@ internal static unsafe partial class LibCrypto
 
     [LibraryImport(Library)]
     internal static partial void X509_free(nint certificate);
+}
+
+/// <summary><c>OSSL_PARAM</c>: a named argument; a list ends with an all-zero one.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct OsslParameter
+{
+    public const uint Utf8String = 4;
+
+    public byte* Key;
+    public uint DataType;
+    public void* Data;
+    public nuint DataBytes;
+    public nuint ReturnBytes;
 }

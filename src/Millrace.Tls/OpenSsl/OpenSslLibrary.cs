@@ -23,16 +23,6 @@ internal static class OpenSslLibrary
         }
     }
 
-    /// <summary>The version in OpenSSL's numbering, such as 3.0.15.</summary>
-    public static Version LoadedVersion
-    {
-        get
-        {
-            ulong number = LibCrypto.OpenSSL_version_num();
-            return new Version((int)(number >> 28), (int)(number >> 20) & 0xFF, (int)(number >> 4) & 0xFF);
-        }
-    }
-
     /// <summary>Why a library cannot be loaded; null if all can.</summary>
     public static string? RefusalOf(params ReadOnlySpan<string> libraries)
     {

@@ -1,3 +1,4 @@
+using Millrace.Engine;
 using Millrace.Tls.OpenSsl;
 
 namespace Millrace.Tls.Records;
@@ -7,7 +8,7 @@ namespace Millrace.Tls.Records;
 /// bytes and the server as many microseconds of cryptography, and OpenSSL limits only some kinds, and only in a row. The caller
 /// passes the clock.
 /// </summary>
-internal struct EmptyRecordLimiter()
+internal struct EmptyRecordLimiter
 {
     /// <summary>The burst. A client updates its keys after gigabytes, and sends one close_notify.</summary>
     public const int Most = 100;
@@ -15,8 +16,7 @@ internal struct EmptyRecordLimiter()
     /// <summary>The rate beyond the burst.</summary>
     public const int PerSecond = 10;
 
-    private long _left = Most * 1000L;
-    private long _atMs;
+    private TokenBucket? _records;
 
     /// <summary>Why records of an established connection are refused; null if they are not.</summary>
     /// <param name="ssl">The connection, after it has read them.</param>
@@ -27,7 +27,7 @@ internal struct EmptyRecordLimiter()
     {
         // One record may hold thousands of messages, each of which gets a response (RFC 5246, section 6.2.1).
         int count = Math.Max(withoutData, wasEstablished ? ssl.Responses : 0);
-        if (wasEstablished && count > 0 && !TrySpend(count, nowMs))
+        if (wasEstablished && count > 0 && !(_records ??= new TokenBucket(Most, PerSecond)).TrySpend(count, nowMs))
         {
             return "the client sent more records without data than it needs";
         }
@@ -35,18 +35,5 @@ internal struct EmptyRecordLimiter()
         // A key update is five bytes, which no client splits; but a message that starts a renegotiation (RFC 5246, section 7.4.1.2) may
         // announce 128 KiB: OpenSSL allocates all of it, and responds only when it is complete.
         return count > 0 && ssl.IsInMessage ? "the client sent part of a handshake message after the handshake" : null;
-    }
-
-    /// <summary>Counts records; false beyond the limit.</summary>
-    public bool TrySpend(int count, long nowMs)
-    {
-        if (_atMs != 0)
-        {
-            _left = Math.Min(Most * 1000L, _left + ((nowMs - _atMs) * PerSecond));
-        }
-
-        _atMs = nowMs;
-        _left -= count * 1000L;
-        return _left >= 0;
     }
 }

@@ -1,7 +1,7 @@
 namespace Millrace.Tls.Records;
 
 /// <summary>
-/// Counts received records by their headers (RFC 8446, section 5.1): OpenSSL reports only those with data.
+/// Follows received records by their headers (RFC 8446, section 5.1), in pieces of any size: OpenSSL reports only those with data.
 /// </summary>
 internal struct RecordCounter
 {
@@ -9,14 +9,23 @@ internal struct RecordCounter
     private const int LengthOffset = 3;
 
     /// <summary>The record types of TLS (change_cipher_spec, alert, handshake, application_data).</summary>
-    private const byte FirstType = 20;
-    private const byte LastType = 23;
+    public const byte FirstType = 20;
+    public const byte HandshakeType = 22;
+    public const byte LastType = 23;
 
     /// <summary>With the largest expansion that TLS 1.2 allows for encryption (RFC 5246, section 6.2.3).</summary>
     private const int RecordBytesMax = RecordSizes.Most + 2048;
 
     private int _headerBytes;
-    private int _left;
+
+    /// <summary>The type of the record that was begun last.</summary>
+    public byte Type { get; private set; }
+
+    /// <summary>The bytes of its body that have not arrived; valid after its header.</summary>
+    public int BodyLeft { get; private set; }
+
+    /// <summary>Whether the next byte belongs to a header.</summary>
+    public readonly bool IsInHeader => _headerBytes < HeaderBytes;
 
     /// <summary>Whether no partial record was received.</summary>
     public readonly bool IsBetweenRecords => _headerBytes == 0;
@@ -27,27 +36,35 @@ internal struct RecordCounter
         int ended = 0;
         while (bytes.Length > 0)
         {
-            if (_headerBytes < HeaderBytes)
-            {
-                _left = _headerBytes >= LengthOffset ? (_left << 8) | bytes[0] : 0;
-                _headerBytes++;
-                bytes = bytes[1..];
-            }
-            else
-            {
-                int count = Math.Min(_left, bytes.Length);
-                _left -= count;
-                bytes = bytes[count..];
-            }
-
-            if (_headerBytes == HeaderBytes && _left == 0)
-            {
-                _headerBytes = 0;
-                ended++;
-            }
+            bytes = bytes[Take(bytes, int.MaxValue)..];
+            ended += IsBetweenRecords ? 1 : 0;
         }
 
         return ended;
+    }
+
+    /// <summary>Takes one byte of a header, or at most so many of a body; returns how many.</summary>
+    public int Take(ReadOnlySpan<byte> bytes, int bodyBytesMax)
+    {
+        int count = 1;
+        if (IsInHeader)
+        {
+            Type = _headerBytes == 0 ? bytes[0] : Type;
+            BodyLeft = _headerBytes >= LengthOffset ? (BodyLeft << 8) | bytes[0] : 0;
+            _headerBytes++;
+        }
+        else
+        {
+            count = Math.Min(Math.Min(BodyLeft, bodyBytesMax), bytes.Length);
+            BodyLeft -= count;
+        }
+
+        if (!IsInHeader && BodyLeft == 0)
+        {
+            _headerBytes = 0;
+        }
+
+        return count;
     }
 
     /// <summary>

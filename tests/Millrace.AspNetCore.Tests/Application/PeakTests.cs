@@ -55,13 +55,13 @@ public class PeakTests
 
         // Kestrel's part of a connection ends a little later than the reactor's.
         Kept[] after = await PassPeriodsAsync(guarded);
-        for (var watch = Stopwatch.StartNew(); pools.Lent > 0 && watch.Elapsed < Waiting.Patience; after = await PassPeriodsAsync(guarded))
+        for (var watch = Stopwatch.StartNew(); pools.Rented > 0 && watch.Elapsed < Waiting.Patience; after = await PassPeriodsAsync(guarded))
         {
             await Task.Delay(5, TestContext.Current.CancellationToken);
         }
 
         Assert.Multiple(
-            () => Assert.Equal(0, pools.Lent),
+            () => Assert.Equal(0, pools.Rented),
             () => Assert.All(after, static each => Assert.Equal(0, each.Batches)),
             () => Assert.All(after, static each => Assert.Equal(0, each.Bytes)),
             () => Assert.All(after, static each => Assert.InRange(each.Connections, 0, ObjectsKept)));
@@ -117,10 +117,10 @@ public class PeakTests
     /// <summary>All pools of a server, whose blocks are counted together. Any thread.</summary>
     private sealed class CountedPools : IMemoryPoolFactory<byte>
     {
-        private int _lent;
+        private int _rented;
         private int _most;
 
-        public int Lent => Volatile.Read(ref _lent);
+        public int Rented => Volatile.Read(ref _rented);
 
         public int Most => Volatile.Read(ref _most);
 
@@ -132,11 +132,11 @@ public class PeakTests
 
             public override IMemoryOwner<byte> Rent(int minBufferSize = -1)
             {
-                int lent = Interlocked.Increment(ref all._lent);
+                int rented = Interlocked.Increment(ref all._rented);
                 int most;
-                while (lent > (most = all.Most))
+                while (rented > (most = all.Most))
                 {
-                    Interlocked.CompareExchange(ref all._most, lent, most);
+                    Interlocked.CompareExchange(ref all._most, rented, most);
                 }
 
                 return new Owner(all);
@@ -158,7 +158,7 @@ public class PeakTests
             {
                 if (Interlocked.Exchange(ref _isReturned, 1) == 0)
                 {
-                    Interlocked.Decrement(ref all._lent);
+                    Interlocked.Decrement(ref all._rented);
                 }
             }
         }

@@ -29,7 +29,7 @@ public class ReactorFeatureTests
     [Theory]
     [InlineData("1.1")]
     [InlineData("2.0")]
-    public async Task A_request_behind_tls_has_it_too(string version)
+    public async Task A_request_after_tls_has_it_too(string version)
     {
         Reactor? got = null;
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -120,7 +120,7 @@ public class ReactorFeatureTests
             ended.SetResult(await Record.ExceptionAsync(() => wait));
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await waits.Task.Within();
         await application.StopAsync(TimeSpan.FromMilliseconds(50));
         Assert.IsAssignableFrom<OperationCanceledException>(await ended.Task.Within());

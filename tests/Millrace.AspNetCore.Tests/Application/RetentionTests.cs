@@ -13,7 +13,7 @@ namespace Millrace.AspNetCore.Tests.Application;
 public class RetentionTests
 {
     [Theory, EachTransport]
-    public Task A_context_that_a_factory_makes_anew_goes_with_its_request(TransportKind transport) =>
+    public Task A_context_that_a_factory_creates_again_goes_with_its_request(TransportKind transport) =>
         ContextsGoAsync(transport, static services => services.AddSingleton<IHttpContextFactory, EachAnew>());
 
     [Theory, EachTransport]
@@ -55,7 +55,7 @@ public class RetentionTests
             for (int i = 0; i < 2; i++)
             {
                 using RawClient client = await application.ConnectAsync();
-                await client.SendAsync("GET /await HTTP/1.1\r\nHost: mill\r\n\r\nGET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+                await client.SendAsync("GET /await HTTP/1.1\r\nHost: site\r\n\r\nGET / HTTP/1.1\r\nHost: site\r\n\r\n");
                 peer ??= await listener.AcceptAsync().Within();
                 // What had come before would let it go on by itself.
                 Assert.True(await isWaiting.WaitAsync(Waiting.Patience));

@@ -45,7 +45,7 @@ public class ConnectionFactoryTests : TransportTest
     }
 
     [Fact]
-    public async Task The_peers_end_and_our_own_are_told()
+    public async Task The_peers_end_and_our_own_are_reported()
     {
         using Socket listener = Listen("tcp");
         ConnectionContext connection = await Connections.ConnectAsync(listener.LocalEndPoint!).Within();
@@ -106,7 +106,7 @@ public class ConnectionFactoryTests : TransportTest
     }
 
     [Fact]
-    public async Task What_cannot_be_had_is_told_as_a_socket_would()
+    public async Task What_cannot_be_had_is_reported_as_by_a_socket()
     {
         using var silent = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         silent.Bind(AnyPort);
@@ -153,7 +153,7 @@ public class ConnectionFactoryTests : TransportTest
         byte[] buffer = new byte[10];
         Assert.Equal(4, await stream.ReadAtLeastAsync(buffer, 4).Within());
 
-        // One that still waits, as a pool of connections does to see the other's end, is told when the stream is given up.
+        // One that still waits, as a pool of connections does to see the other's end, is ended when the stream is given up.
         Task<int> waits = stream.ReadAsync(buffer).AsTask();
         stream.Dispose();
         Exception? end = await Record.ExceptionAsync(() => waits.Within());
@@ -169,7 +169,7 @@ public class ConnectionFactoryTests : TransportTest
         IConnectionFactory connections = application.Services.GetRequiredService<IConnectionFactory>();
         Assert.IsType<MillraceConnectionFactory>(connections);
         await using ConnectionContext connection = await connections.ConnectAsync(application.EndPoint).Within();
-        await connection.Transport.Output.WriteAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n"u8.ToArray()).Within();
+        await connection.Transport.Output.WriteAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n"u8.ToArray()).Within();
         Assert.StartsWith("HTTP/1.1 200 ", await ReadAsync(connection.Transport.Input, 13), StringComparison.Ordinal);
 
         await using Kit.RunningApplication other = await Kit.RunningApplication.StartAsync(
@@ -184,8 +184,8 @@ public class ConnectionFactoryTests : TransportTest
     public async Task Where_there_are_no_reactors_sockets_connect()
     {
         using Socket listener = Listen("tcp");
-        using var sockets = new SocketConnections(Logs.CreateLogger("sockets"));
-        await using ConnectionContext connection = await sockets.ConnectAsync(listener.LocalEndPoint!, CancellationToken.None).Within();
+        await using ConnectionContext connection =
+            await Connections.ConnectSocketAsync(listener.LocalEndPoint!, CancellationToken.None).Within();
         using var peer = new Peer(await listener.AcceptAsync().Within());
         await connection.Transport.Output.WriteAsync("out"u8.ToArray()).Within();
         Assert.Equal("out", await peer.ReceiveAsync(3));

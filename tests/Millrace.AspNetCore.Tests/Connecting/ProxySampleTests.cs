@@ -61,7 +61,7 @@ public class ProxySampleTests
         await using (proxy)
         {
             using RawClient client = await RawClient.ConnectAsync(new IPEndPoint(IPAddress.Loopback, url.Port));
-            await client.SendAsync($"POST /flow HTTP/1.1\r\nHost: mill\r\nContent-Length: {2 * PieceBytes}\r\n\r\n");
+            await client.SendAsync($"POST /flow HTTP/1.1\r\nHost: site\r\nContent-Length: {2 * PieceBytes}\r\n\r\n");
             await client.SendAsync(new byte[PieceBytes]);
             await arrived.Task.Within();
             await client.SendAsync(new byte[PieceBytes]);

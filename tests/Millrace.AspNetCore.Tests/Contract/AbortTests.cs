@@ -9,7 +9,7 @@ using Millrace.AspNetCore.Tests.Kit;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
-/// <summary>How connections end before their time, by the peer or by the application, and who is told of it how.</summary>
+/// <summary>How connections end before their time, by the peer or by the application, and who is logged it how.</summary>
 public class AbortTests
 {
     [Theory, EachTransport]
@@ -41,7 +41,7 @@ public class AbortTests
     {
         (ReadOutcome outcome, string text) = await ReadOneAsync(transport, Ending.Fin);
 
-        Assert.Equal((ReadOutcome.Completed, "grain"), (outcome, text));
+        Assert.Equal((ReadOutcome.Completed, "bytes"), (outcome, text));
     }
 
     [Theory, EachTransport]
@@ -71,7 +71,7 @@ public class AbortTests
             },
             static limits => limits.MinResponseDataRate = null);
         using RawClient client = await RawClient.ConnectAsync(application.EndPoint, receiveBufferBytes: 16_384);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await client.ReadThroughAsync("\r\n\r\n");
         // By then the handler most likely stands still in a write, as nobody reads.
         await Task.Delay(300);
@@ -91,7 +91,7 @@ public class AbortTests
             return Task.CompletedTask;
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         Assert.Equal(("", Ending.Reset), await client.ReadToEndAsync());
         Assert.Contains("aborted by the application", (await application.Log.ExpectAsync("ConnectionWriteRst")).Text, StringComparison.Ordinal);
@@ -107,7 +107,7 @@ public class AbortTests
             context.Abort();
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         (string text, Ending ending) = await client.ReadToEndAsync();
 
@@ -155,7 +155,7 @@ public class AbortTests
             woken.SetResult((await Record.ExceptionAsync(() => reading))!);
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 10\r\n\r\n");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 10\r\n\r\n");
 
         // Kestrel's request stream says it in this way; what the transport's pipe said is inside.
         Assert.IsType<ConnectionAbortedException>(Assert.IsType<TaskCanceledException>(await woken.Task.Within()).InnerException);
@@ -181,7 +181,7 @@ public class AbortTests
             },
             static limits => limits.MinResponseDataRate = null);
         using RawClient client = await RawClient.ConnectAsync(application.EndPoint, receiveBufferBytes: 16_384);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         await woken.Task.Within();
         Assert.Equal(Ending.Reset, (await client.ReadToEndAsync()).Ending);
@@ -196,7 +196,7 @@ public class AbortTests
                 ? context.Response.WriteAsync("answer")
                 // Its end by RequestAborted is nobody's fault; what a read of the body throws would be reported as the application's.
                 : Task.Delay(Timeout.Infinite, context.RequestAborted));
-        foreach (string sent in (string[])["", "GE", "POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 10\r\n\r\nabc", "GET / HTTP/1.1\r\nHost: mill\r\n\r\n"])
+        foreach (string sent in (string[])["", "GE", "POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 10\r\n\r\nabc", "GET / HTTP/1.1\r\nHost: site\r\n\r\n"])
         {
             foreach (Ending ending in Enum.GetValues<Ending>())
             {
@@ -261,7 +261,7 @@ public class AbortTests
             await aborted.Task;
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await started.Task.Within();
         Assert.False(aborted.Task.IsCompleted);
 
@@ -312,7 +312,7 @@ public class AbortTests
             thrown.SetResult((await Record.ExceptionAsync(async () => await context.Request.Body.ReadExactlyAsync(buffer)))!);
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 100\r\n\r\ngrain");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 100\r\n\r\nbytes");
         await started.Task.Within();
 
         End(client, ending);
@@ -349,7 +349,7 @@ public class AbortTests
                 }
             }));
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("grain");
+        await client.SendAsync("bytes");
         await first.Task.Within();
 
         End(client, ending);

@@ -61,9 +61,9 @@ public class BlockingTests
         });
         using RawClient client = await application.ConnectAsync();
 
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\ngrain");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 5\r\n\r\nbytes");
 
-        Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
+        Assert.Equal("got bytes", (await client.ReadResponseAsync()).Body);
     }
 
     [Theory]
@@ -81,11 +81,11 @@ public class BlockingTests
         });
         using RawClient client = await application.ConnectAsync();
 
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\n");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 5\r\n\r\n");
         await reading.Task.Within();
-        await client.SendAsync("grain");
+        await client.SendAsync("bytes");
 
-        Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
+        Assert.Equal("got bytes", (await client.ReadResponseAsync()).Body);
     }
 
     private static async Task WorkAsync()

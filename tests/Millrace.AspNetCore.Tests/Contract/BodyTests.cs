@@ -93,7 +93,7 @@ public class BodyTests
         });
         using RawClient client = await RawClient.ConnectAsync(application.EndPoint, receiveBufferBytes: 16_384);
 
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
         (string text, Ending ending) = await client.ReadToEndAsync();
 
         Assert.EndsWith(body, text, StringComparison.Ordinal);
@@ -114,7 +114,7 @@ public class BodyTests
             }
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nTransfer-Encoding: chunked\r\n\r\n");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nTransfer-Encoding: chunked\r\n\r\n");
 
         for (int i = 0; i < 20; i++)
         {
@@ -134,7 +134,7 @@ public class BodyTests
             transport, static context => context.Response.WriteAsync(context.Request.Path));
         using RawClient client = await application.ConnectAsync();
 
-        await client.SendAsync($"POST /one HTTP/1.1\r\nHost: mill\r\nContent-Length: 300000\r\n\r\n{new string('x', 300_000)}");
+        await client.SendAsync($"POST /one HTTP/1.1\r\nHost: site\r\nContent-Length: 300000\r\n\r\n{new string('x', 300_000)}");
         Assert.Equal("/one", (await client.ReadResponseAsync()).Body);
         Assert.Equal("/two", (await client.GetAsync("/two")).Body);
     }
@@ -152,7 +152,7 @@ public class BodyTests
             },
             static limits => limits.MaxRequestBodySize = null);
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync($"POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: {HundredMb}\r\nConnection: close\r\n\r\n");
+        await client.SendAsync($"POST / HTTP/1.1\r\nHost: site\r\nContent-Length: {HundredMb}\r\nConnection: close\r\n\r\n");
 
         long sent = 0;
         Task sending = Task.Run(async () =>
@@ -251,7 +251,7 @@ public class BodyTests
             },
             static limits => limits.MinResponseDataRate = null);
         using RawClient client = await RawClient.ConnectAsync(application.EndPoint, receiveBufferBytes: 65_536);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await client.ReadThroughAsync("\r\n\r\n");
 
         await StandsStillAsync(() => Interlocked.Read(ref written));

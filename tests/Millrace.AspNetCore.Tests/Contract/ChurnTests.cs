@@ -77,7 +77,7 @@ public class ChurnTests
                 using RawClient client = await application.ConnectAsync();
                 if (mine % 2 == 0)
                 {
-                    await client.SendAsync("GET /reset HTTP/1.1\r\nHost: mill\r\n\r\n");
+                    await client.SendAsync("GET /reset HTTP/1.1\r\nHost: site\r\n\r\n");
                     await Task.Delay(mine % 3);
                     client.Reset();
                 }
@@ -132,10 +132,10 @@ public class ChurnTests
                 await client.GetAsync();
                 break;
             case 1: // Is asked to leave.
-                await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+                await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
                 Assert.Equal(Ending.Fin, (await client.ReadToEndAsync()).Ending);
                 break;
-            case 2: // Resets behind its answer.
+            case 2: // Resets after its answer.
                 await client.GetAsync();
                 client.Reset();
                 break;

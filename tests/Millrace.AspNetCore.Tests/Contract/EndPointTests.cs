@@ -135,7 +135,7 @@ public class EndPointTests
     public async Task A_unix_socket_is_served_and_its_file_goes_with_it(TransportKind transport)
     {
         DirectoryInfo folder = Directory.CreateTempSubdirectory("millrace-unix-");
-        string path = Path.Combine(folder.FullName, "mill.sock");
+        string path = Path.Combine(folder.FullName, "site.sock");
         await using (RunningApplication application = await RunningApplication.StartAsync(
             transport, static context => context.Response.WriteAsync(context.Request.Path), endpoints: kestrel => kestrel.ListenUnixSocket(path)))
         {
@@ -158,7 +158,7 @@ public class EndPointTests
     public async Task A_unix_socket_in_use_is_an_io_exception(TransportKind transport)
     {
         DirectoryInfo folder = Directory.CreateTempSubdirectory("millrace-unix-");
-        string path = Path.Combine(folder.FullName, "mill.sock");
+        string path = Path.Combine(folder.FullName, "site.sock");
         await using (RunningApplication application = await RunningApplication.StartAsync(
             transport, ResponseLocal, endpoints: kestrel => kestrel.ListenUnixSocket(path)))
         {
@@ -198,7 +198,7 @@ public class EndPointTests
     public async Task Endpoints_of_all_kinds_are_served_by_one_application(TransportKind transport)
     {
         DirectoryInfo folder = Directory.CreateTempSubdirectory("millrace-unix-");
-        string path = Path.Combine(folder.FullName, "mill.sock");
+        string path = Path.Combine(folder.FullName, "site.sock");
         await using (RunningApplication application = await RunningApplication.StartAsync(
             transport,
             static context => context.Response.WriteAsync("answer"),

@@ -60,10 +60,10 @@ public class LimitTests
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
 
-        Assert.Equal(414, await StatusAsync(application, $"GET /{new string('a', 9000)} HTTP/1.1\r\nHost: mill\r\n\r\n"));
-        Assert.Equal(431, await StatusAsync(application, $"GET / HTTP/1.1\r\nHost: mill\r\nX: {new string('a', 40_000)}\r\n\r\n"));
+        Assert.Equal(414, await StatusAsync(application, $"GET /{new string('a', 9000)} HTTP/1.1\r\nHost: site\r\n\r\n"));
+        Assert.Equal(431, await StatusAsync(application, $"GET / HTTP/1.1\r\nHost: site\r\nX: {new string('a', 40_000)}\r\n\r\n"));
         string many = string.Concat(Enumerable.Range(0, 101).Select(static i => $"X{i}: 1\r\n"));
-        Assert.Equal(431, await StatusAsync(application, $"GET / HTTP/1.1\r\nHost: mill\r\n{many}\r\n"));
+        Assert.Equal(431, await StatusAsync(application, $"GET / HTTP/1.1\r\nHost: site\r\n{many}\r\n"));
     }
 
     [Theory, EachTransport(TakesSeconds = true)]
@@ -113,7 +113,7 @@ public class LimitTests
             static context => context.Request.Body.CopyToAsync(Stream.Null),
             static limits => limits.MinRequestBodyDataRate = new MinDataRate(bytesPerSecond: 10_000, TimeSpan.FromSeconds(1.1)));
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 100000\r\n\r\ndrop");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 100000\r\n\r\ndrop");
 
         Assert.StartsWith("HTTP/1.1 408 ", (await client.ReadToEndAsync()).Text, StringComparison.Ordinal);
     }
@@ -136,7 +136,7 @@ public class LimitTests
             },
             static limits => limits.MinResponseDataRate = new MinDataRate(bytesPerSecond: 1_000_000, TimeSpan.FromSeconds(1.1)));
         using RawClient client = await RawClient.ConnectAsync(application.EndPoint, receiveBufferBytes: 16_384);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         await aborted.Task.Within();
         await application.Log.ExpectAsync("ResponseMinimumDataRateNotSatisfied");
@@ -152,7 +152,7 @@ public class LimitTests
             static context => context.Response.WriteAsync(new string('w', BodyBytes)),
             static limits => limits.MinResponseDataRate = new MinDataRate(bytesPerSecond: 100_000, TimeSpan.FromSeconds(1.1)));
         using RawClient client = await RawClient.ConnectAsync(application.EndPoint, receiveBufferBytes: 65_536);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
 
         // Three seconds and more for the whole: longer than the grace, quicker than the rate.
         int taken = 0;

@@ -9,7 +9,7 @@ using Millrace.Tests.Shared;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
-/// <summary>What the transport can be told, seen from outside.</summary>
+/// <summary>The options of the transport, seen from outside.</summary>
 public class OptionTests
 {
     private static Task ResponseThread(HttpContext context) => context.Response.WriteAsync(Thread.CurrentThread.Name ?? "");
@@ -25,7 +25,7 @@ public class OptionTests
             },
             static options => options.FinOnError = true);
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         Assert.Equal(("", Ending.Fin), await client.ReadToEndAsync());
         Assert.Contains("aborted", (await application.Log.ExpectAsync("ConnectionWriteFin")).Text, StringComparison.Ordinal);
@@ -57,7 +57,7 @@ public class OptionTests
     }
 
     [Fact]
-    public async Task One_endpoint_can_be_told_other_things_than_the_rest()
+    public async Task One_endpoint_can_have_other_options_than_the_others()
     {
         await using RunningApplication application = await StartAsync(
             ResponseThread,

@@ -6,7 +6,7 @@ using Millrace.AspNetCore.Tests.Kit;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
-/// <summary>What Millrace promises beyond the contract: requests stay on the reactor, and what is flushed in a turn is one send.</summary>
+/// <summary>What Millrace promises beyond the contract: requests stay on the reactor, and what is flushed in an iteration is one send.</summary>
 public class ReactorTests
 {
     private const int Connections = 64;
@@ -25,7 +25,7 @@ public class ReactorTests
         Assert.Equal(0, await ShareOnReactorsAsync(TransportKind.Sockets));
 
     [Fact]
-    public async Task Pipelined_requests_behind_one_that_left_are_home_again()
+    public async Task Pipelined_requests_after_one_that_left_are_on_the_reactor_again()
     {
         var threads = new ConcurrentQueue<string?>();
         await using RunningApplication application = await RunningApplication.StartAsync(TransportKind.Millrace, async context =>
@@ -42,7 +42,7 @@ public class ReactorTests
         await client.GetAsync();
         threads.Clear();
 
-        await client.SendAsync("GET /leave HTTP/1.1\r\nHost: mill\r\n\r\nGET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET /leave HTTP/1.1\r\nHost: site\r\n\r\nGET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await client.ReadResponseAsync();
         await client.ReadResponseAsync();
         await client.GetAsync();
@@ -52,7 +52,7 @@ public class ReactorTests
     }
 
     [Fact]
-    public async Task Two_flushes_in_one_turn_are_one_send()
+    public async Task Two_flushes_in_one_iteration_are_one_send()
     {
         await using RunningApplication application = await RunningApplication.StartAsync(TransportKind.Millrace, static async context =>
         {
@@ -60,7 +60,7 @@ public class ReactorTests
             await context.Response.Body.FlushAsync();
             if (context.Request.Path == "/apart")
             {
-                // Long enough to be another turn, and another segment.
+                // Long enough to be another iteration, and another segment.
                 await Task.Delay(50);
             }
 
@@ -88,7 +88,7 @@ public class ReactorTests
         await client.GetAsync();
 
         int before = SegmentsReceived(client.Socket);
-        await client.SendAsync(string.Concat(Enumerable.Repeat("GET / HTTP/1.1\r\nHost: mill\r\n\r\n", 16)));
+        await client.SendAsync(string.Concat(Enumerable.Repeat("GET / HTTP/1.1\r\nHost: site\r\n\r\n", 16)));
         for (int i = 0; i < 16; i++)
         {
             await client.ReadResponseAsync();

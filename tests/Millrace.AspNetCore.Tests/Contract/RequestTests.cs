@@ -62,7 +62,7 @@ public class RequestTests
         await using RunningApplication application = await RunningApplication.StartAsync(transport, EchoTarget);
         using RawClient client = await application.ConnectAsync();
 
-        foreach (byte one in Encoding.ASCII.GetBytes("GET /drops HTTP/1.1\r\nHost: mill\r\n\r\n"))
+        foreach (byte one in Encoding.ASCII.GetBytes("GET /drops HTTP/1.1\r\nHost: site\r\n\r\n"))
         {
             await client.SendAsync(new[] { one });
         }
@@ -86,7 +86,7 @@ public class RequestTests
 
         for (int round = 0; round < 20; round++)
         {
-            await client.SendAsync(string.Concat(Enumerable.Range(0, 16).Select(static i => $"GET /{i} HTTP/1.1\r\nHost: mill\r\n\r\n")));
+            await client.SendAsync(string.Concat(Enumerable.Range(0, 16).Select(static i => $"GET /{i} HTTP/1.1\r\nHost: site\r\n\r\n")));
             for (int i = 0; i < 16; i++)
             {
                 Assert.Equal($"/{i}", (await client.ReadResponseAsync()).Body);
@@ -100,7 +100,7 @@ public class RequestTests
         await using RunningApplication application = await RunningApplication.StartAsync(transport, EchoTarget);
         using RawClient client = await application.ConnectAsync();
 
-        await client.SendAsync("GET /a HTTP/1.1\r\nHost: mill\r\n\r\nGET /b HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+        await client.SendAsync("GET /a HTTP/1.1\r\nHost: site\r\n\r\nGET /b HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
 
         Assert.Equal("/a", (await client.ReadResponseAsync()).Body);
         Assert.Equal("/b", (await client.ReadResponseAsync()).Body);
@@ -108,7 +108,7 @@ public class RequestTests
     }
 
     [Theory, EachTransport]
-    public async Task A_client_that_expects_100_is_told_to_continue(TransportKind transport)
+    public async Task A_client_that_expects_100_gets_a_100(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, async context =>
         {
@@ -117,11 +117,11 @@ public class RequestTests
         });
         using RawClient client = await application.ConnectAsync();
 
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
         Assert.Equal(100, (await client.ReadResponseAsync()).Status);
-        await client.SendAsync("grain");
+        await client.SendAsync("bytes");
 
-        Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
+        Assert.Equal("got bytes", (await client.ReadResponseAsync()).Body);
     }
 
     [Theory, EachTransport]
@@ -137,7 +137,7 @@ public class RequestTests
     }
 
     [Theory, EachTransport]
-    public async Task Requests_behind_a_handler_that_went_elsewhere_are_answered(TransportKind transport)
+    public async Task Requests_after_a_handler_that_went_elsewhere_are_answered(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, async context =>
         {
@@ -168,7 +168,7 @@ public class RequestTests
             Assert.Equal(target, (await client.GetAsync(target)).Body);
         }
 
-        await client.SendAsync(string.Concat(targets.Select(static target => $"GET {target} HTTP/1.1\r\nHost: mill\r\n\r\n")));
+        await client.SendAsync(string.Concat(targets.Select(static target => $"GET {target} HTTP/1.1\r\nHost: site\r\n\r\n")));
         foreach (string target in targets)
         {
             Assert.Equal(target, (await client.ReadResponseAsync()).Body);
@@ -210,7 +210,7 @@ public class RequestTests
             await EchoTarget(context);
         });
         using RawClient slow = await application.ConnectAsync();
-        await slow.SendAsync("GET /slow HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await slow.SendAsync("GET /slow HTTP/1.1\r\nHost: site\r\n\r\n");
 
         using HttpClient client = application.NewClient();
         await Task.WhenAll(Enumerable.Range(0, 50).Select(i => client.GetStringAsync($"/{i}"))).Within();
@@ -233,7 +233,7 @@ public class RequestTests
             }
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         // Each piece must be here before the next one is let go: nothing is kept for company.
         for (int i = 0; i < 5; i++)

@@ -42,7 +42,7 @@ public partial class ScarcityTests
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(url.Host, url.Port).Within();
         await using var stream = new NetworkStream(socket);
-        await stream.WriteAsync("GET /plaintext HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n"u8.ToArray()).AsTask().Within();
+        await stream.WriteAsync("GET /plaintext HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n"u8.ToArray()).AsTask().Within();
         using var reader = new StreamReader(stream, Encoding.ASCII);
         return await reader.ReadToEndAsync().Within();
     }

@@ -9,8 +9,8 @@ using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
-using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Tests.Kit;
+using Millrace.AspNetCore.Transport;
 using Millrace.Engine;
 using Millrace.Tests.Shared;
 
@@ -158,7 +158,7 @@ public class SettingsTests
     }
 
     [Fact]
-    public async Task What_UseSockets_was_told_in_vain_is_warned_of()
+    public async Task Ignored_options_of_UseSockets_are_logged()
     {
         await using RunningApplication application = await StartWithSocketsAsync(static sockets =>
         {
@@ -175,7 +175,7 @@ public class SettingsTests
     }
 
     [Fact]
-    public async Task What_UseSockets_was_told_is_not_warned_of_where_it_holds()
+    public async Task Options_of_UseSockets_that_Millrace_has_too_are_not_logged()
     {
         await using RunningApplication application = await StartWithSocketsAsync(static sockets =>
         {
@@ -200,7 +200,7 @@ public class SettingsTests
         await server.StartAsync(new Echo(), TestContext.Current.CancellationToken).Within();
         await server.StopAsync(TestContext.Current.CancellationToken).Within();
 
-        Assert.NotNull(services.GetRequiredService<HttpsEndPoints>().Quota);
+        Assert.NotNull(services.GetRequiredService<EndPointBuilds>().Quota);
     }
 
     private static Task<RunningApplication> StartWithSocketsAsync(Action<SocketTransportOptions> configure) => RunningApplication.StartAsync(

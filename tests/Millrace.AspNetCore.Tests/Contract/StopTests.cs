@@ -26,7 +26,7 @@ public class StopTests
         RawClient[] clients = await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => application.ConnectAsync()));
         foreach (RawClient client in clients)
         {
-            await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+            await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         }
 
         await Waiting.UntilAsync(() => Volatile.Read(ref started) == clients.Length, () => $"{started} have started.");
@@ -118,7 +118,7 @@ public class StopTests
             await Task.Delay(Timeout.Infinite, context.RequestAborted);
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await started.Task.Within();
 
         await application.StopAsync(TimeSpan.FromMilliseconds(200)).Within();
@@ -148,8 +148,8 @@ public class StopTests
             static limits => limits.MinResponseDataRate = null);
         using RawClient uploading = await application.ConnectAsync();
         using RawClient downloading = await RawClient.ConnectAsync(application.EndPoint, receiveBufferBytes: 16_384);
-        await uploading.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 100\r\n\r\nhalf");
-        await downloading.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await uploading.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 100\r\n\r\nhalf");
+        await downloading.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await Waiting.UntilAsync(() => Volatile.Read(ref started) == 2, () => $"{started} have started.");
 
         await application.StopAsync(TimeSpan.FromMilliseconds(200)).Within();
@@ -228,7 +228,7 @@ public class StopTests
             try
             {
                 using RawClient client = await RawClient.ConnectAsync(endPoint);
-                await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+                await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
                 await client.ReadToEndAsync();
             }
             catch (SocketException)

@@ -88,7 +88,7 @@ public class TlsTests
         using HttpClient client = application.NewClient(
             adjust: static handler => handler.SslOptions.ClientCertificates = [Certificates.Client]);
 
-        Assert.Equal("CN=miller", await client.GetStringAsync("/"));
+        Assert.Equal("CN=client", await client.GetStringAsync("/"));
     }
 
     [Theory, EachTransport]
@@ -111,7 +111,7 @@ public class TlsTests
         using HttpClient client = application.NewClient(
             adjust: static handler => handler.SslOptions.ClientCertificates = [Certificates.Client]);
 
-        Assert.Equal("CN=miller", await client.GetStringAsync("/"));
+        Assert.Equal("CN=client", await client.GetStringAsync("/"));
     }
 
     [Theory, EachTransport]
@@ -142,7 +142,7 @@ public class TlsTests
             await using var tls = new SslStream(new NetworkStream(client.Socket), leaveInnerStreamOpen: false, Certificates.IsServer);
             await tls.AuthenticateAsClientAsync(
                 new SslClientAuthenticationOptions { TargetHost = "localhost", EnabledSslProtocols = version }).Within();
-            await tls.WriteAsync("GET /tls HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n"u8.ToArray());
+            await tls.WriteAsync("GET /tls HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n"u8.ToArray());
             using var reader = new StreamReader(tls, Encoding.ASCII);
 
             Assert.EndsWith("https /tls", Chunks(await reader.ReadToEndAsync().Within()), StringComparison.Ordinal);
@@ -157,7 +157,7 @@ public class TlsTests
         for (int i = 0; i < 20; i++)
         {
             using RawClient left = await application.ConnectAsync();
-            await left.SendAsync(i % 2 == 0 ? "GET / HTTP/1.1\r\nHost: mill\r\n\r\n" : "\x16\x03\x01\x02");
+            await left.SendAsync(i % 2 == 0 ? "GET / HTTP/1.1\r\nHost: site\r\n\r\n" : "\x16\x03\x01\x02");
             if (i % 4 == 1)
             {
                 left.Reset();

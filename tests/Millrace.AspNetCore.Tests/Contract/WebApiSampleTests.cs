@@ -61,7 +61,7 @@ public class WebApiSampleTests
     private static async Task EchoAsync(Uri url)
     {
         using ClientWebSocket socket = await OpenAsync(url, "/echo");
-        foreach (string words in (string[])["grain", new string('f', 100_000)])
+        foreach (string words in (string[])["bytes", new string('f', 100_000)])
         {
             await SendAsync(socket, words);
             Assert.Equal(words, await ReceiveAsync(socket));

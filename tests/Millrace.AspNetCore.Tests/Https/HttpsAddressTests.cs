@@ -30,7 +30,7 @@ public class HttpsAddressTests
     {
         await using RunningApplication application = await StartAsync(static kestrel =>
         {
-            // All have the port 0 when they are bound: it is not by their values that they are told apart.
+            // All have the port 0 when they are bound: they are not distinguished by their values.
             kestrel.Listen(IPAddress.Loopback, 0);
             kestrel.Listen(IPAddress.Loopback, 0, static listen => listen.UseMillraceHttps(Certificates.Server));
             kestrel.Listen(IPAddress.Loopback, 0);
@@ -135,7 +135,7 @@ public class HttpsAddressTests
     public async Task A_unix_socket_has_it()
     {
         using var folder = new CertificateFolder();
-        string path = folder.PathOf("mill.sock");
+        string path = folder.PathOf("site.sock");
         await using RunningApplication application = await StartAsync(
             kestrel => kestrel.ListenUnixSocket(path, static listen => listen.UseMillraceHttps(Certificates.Server)));
 

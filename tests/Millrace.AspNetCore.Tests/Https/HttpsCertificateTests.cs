@@ -105,7 +105,7 @@ public class HttpsCertificateTests
     }
 
     [Fact]
-    public async Task Files_that_change_are_read_anew_and_open_connections_stay()
+    public async Task Files_that_change_are_read_again_and_open_connections_stay()
     {
         using var folder = new CertificateFolder();
         CertificateFiles files = folder.WritePem("mill", "old.example");
@@ -126,7 +126,7 @@ public class HttpsCertificateTests
         string shown = "";
         for (int i = 0; shown != "new.example"; i++)
         {
-            // Between the two renames the key is another's: what is refused then is tried again behind the second.
+            // Between the two renames the key is another's: what is refused then is tried again after the second.
             Assert.True(i < 1000, $"{shown} is still shown.");
             shown = await ShownAsync(application, "localhost");
         }

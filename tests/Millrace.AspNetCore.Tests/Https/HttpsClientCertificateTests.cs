@@ -28,14 +28,14 @@ public class HttpsClientCertificateTests
         {
             https.ClientCertificateMode = ClientCertificateMode.RequireCertificate;
             https.ClientCertificateValidation = static (certificate, chain, _) =>
-                certificate.Subject == "CN=miller" && chain is { ChainElements.Count: > 0 };
+                certificate.Subject == "CN=client" && chain is { ChainElements.Count: > 0 };
         });
 
         foreach (Version version in (Version[])[HttpVersion.Version11, HttpVersion.Version20])
         {
             using HttpClient client = ClientWithCertificate(application, version);
-            Assert.Equal("CN=miller", await client.GetStringAsync("/"));
-            Assert.Equal("CN=miller", await client.GetStringAsync("/"));
+            Assert.Equal("CN=client", await client.GetStringAsync("/"));
+            Assert.Equal("CN=client", await client.GetStringAsync("/"));
         }
     }
 
@@ -57,10 +57,10 @@ public class HttpsClientCertificateTests
             https.AllowAnyClientCertificate();
         });
         using HttpClient client = application.NewClient();
-        using HttpClient miller = ClientWithCertificate(application);
+        using HttpClient certified = ClientWithCertificate(application);
 
         Assert.Equal("nobody", await client.GetStringAsync("/"));
-        Assert.Equal("CN=miller", await miller.GetStringAsync("/"));
+        Assert.Equal("CN=client", await certified.GetStringAsync("/"));
     }
 
     [Theory, EachHttps]
@@ -203,7 +203,7 @@ public class HttpsClientCertificateTests
     };
 
     [Theory, EachHttps]
-    public async Task The_application_is_told_what_is_wrong_and_may_refuse(HttpsKind kind)
+    public async Task The_application_learns_what_is_wrong_and_may_refuse(HttpsKind kind)
     {
         SslPolicyErrors seen = SslPolicyErrors.None;
         X509ChainStatusFlags status = X509ChainStatusFlags.NoError;

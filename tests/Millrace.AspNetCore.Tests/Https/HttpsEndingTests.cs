@@ -28,7 +28,7 @@ public class HttpsEndingTests
             await context.Response.WriteAsync(context.RequestAborted.IsCancellationRequested ? "aborted" : "answered");
         });
         await using TlsClient client = await TlsClient.ConnectAsync(application);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await started.Task.Within();
 
         await client.Stream.ShutdownAsync().Within();
@@ -46,7 +46,7 @@ public class HttpsEndingTests
     }
 
     [Theory, EachHttps]
-    public Task A_fin_behind_a_close_notify_cancels_RequestAborted(HttpsKind kind) => AbortedAsync(kind, Leaving.WithBoth);
+    public Task A_fin_after_a_close_notify_cancels_RequestAborted(HttpsKind kind) => AbortedAsync(kind, Leaving.WithBoth);
 
     [Theory, EachHttps]
     public async Task A_body_that_a_close_notify_cuts_short_is_no_whole_one(HttpsKind kind)
@@ -55,7 +55,7 @@ public class HttpsEndingTests
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, async context =>
             seen.SetResult(await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null))));
         await using TlsClient client = await TlsClient.ConnectAsync(application);
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 1000\r\n\r\nhalf");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 1000\r\n\r\nhalf");
 
         await client.Stream.ShutdownAsync().Within();
 
@@ -80,7 +80,7 @@ public class HttpsEndingTests
             seen.SetResult(await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null)));
         });
         await using TlsClient client = await TlsClient.ConnectAsync(application);
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: mill\r\nContent-Length: 1000\r\n\r\nhalf");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 1000\r\n\r\nhalf");
         await started.Task.Within();
 
         client.Socket.Shutdown(SocketShutdown.Send);
@@ -114,7 +114,7 @@ public class HttpsEndingTests
             context.Abort();
         });
         await using TlsClient client = await TlsClient.ConnectAsync(application);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         string? response = await client.ReadToEndAsync();
 
@@ -157,7 +157,7 @@ public class HttpsEndingTests
         {
             TlsClient client = await TlsClient.ConnectAsync(application);
             idle.Add(client);
-            await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+            await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
             await client.ReadThroughAsync("\r\n0\r\n\r\n");
         }
 
@@ -184,7 +184,7 @@ public class HttpsEndingTests
             await aborted.Task;
         });
         await using TlsClient client = await TlsClient.ConnectAsync(application);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await started.Task.Within();
 
         switch (leaving)

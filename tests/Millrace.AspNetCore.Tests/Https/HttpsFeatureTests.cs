@@ -45,9 +45,9 @@ public class HttpsFeatureTests
         using HttpClient client = application.NewClient();
 
         // Kestrel looks at it only where it chooses a certificate by it.
-        using var request = new HttpRequestMessage(HttpMethod.Get, "/") { Headers = { Host = "mill.example" } };
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/") { Headers = { Host = "site.example" } };
         using HttpResponseMessage response = await client.SendAsync(request);
-        Assert.Equal(kind == HttpsKind.Kestrel ? "" : "mill.example", await response.Content.ReadAsStringAsync());
+        Assert.Equal(kind == HttpsKind.Kestrel ? "" : "site.example", await response.Content.ReadAsStringAsync());
     }
 
     [Theory, EachHttps]
@@ -93,7 +93,7 @@ public class HttpsFeatureTests
         });
         using HttpClient client = application.NewClient();
 
-        Assert.Equal("CN=miller", await client.GetStringAsync("/"));
+        Assert.Equal("CN=client", await client.GetStringAsync("/"));
     }
 
     [Theory, EachHttps]

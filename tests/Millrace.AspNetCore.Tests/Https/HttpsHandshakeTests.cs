@@ -17,7 +17,7 @@ public class HttpsHandshakeTests
         foreach ((HttpProtocols protocols, string expected) in ((HttpProtocols, string)[])
             [(HttpProtocols.Http1, "http/1.1"), (HttpProtocols.Http2, "h2"), (HttpProtocols.Http1AndHttp2, "h2")])
         {
-            // Said behind UseHttps, as it may be.
+            // Called after UseHttps, as it may be.
             await using RunningApplication application = await HttpsApplication.StartAsync(
                 kind, EchoProtocol, endpoint: endpoint => endpoint.Protocols = protocols);
             await using TlsClient client = await TlsClient.ConnectAsync(application, static options =>
@@ -64,7 +64,7 @@ public class HttpsHandshakeTests
             static limits => limits.MaxConcurrentConnections = 2,
             listen => listen.UseHttps(kind, static options => options.ServerCertificate = Certificates.Server));
         await using TlsClient first = await TlsClient.ConnectAsync(application);
-        await first.SendAsync("GET /first HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await first.SendAsync("GET /first HTTP/1.1\r\nHost: site\r\n\r\n");
         await first.ReadThroughAsync("\r\n0\r\n\r\n");
         var reached = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using var gate = new SemaphoreSlim(0);
@@ -84,11 +84,11 @@ public class HttpsHandshakeTests
         gate.Release();
         await using (TlsClient late = await second)
         {
-            await late.SendAsync("GET /second HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+            await late.SendAsync("GET /second HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
             Assert.Contains("/second", await late.ReadToEndAsync(), StringComparison.Ordinal);
         }
 
-        // Its place is another's, when the server has seen that it is gone.
+        // Its slot is free for another, when the server has seen that it is gone.
         for (var watch = Stopwatch.StartNew(); !await IsServedAsync(application); await Task.Delay(5))
         {
             Assert.True(watch.Elapsed < Waiting.Patience, application.Log.ToString());
@@ -107,7 +107,7 @@ public class HttpsHandshakeTests
             return EchoProtocol(context);
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         (string text, _) = await client.ReadToEndAsync();
 
@@ -126,7 +126,7 @@ public class HttpsHandshakeTests
             using RawClient left = await application.ConnectAsync();
             await left.SendAsync((i % 4) switch
             {
-                0 => "GET / HTTP/1.1\r\nHost: mill\r\n\r\n",
+                0 => "GET / HTTP/1.1\r\nHost: site\r\n\r\n",
                 1 => "\x16\x03\x01\x02",
                 2 => "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00",
                 _ => "\0\0\0\0",
@@ -143,7 +143,7 @@ public class HttpsHandshakeTests
     }
 
     [Theory, EachHttps]
-    public async Task A_failed_handshake_is_logged_for_who_looks(HttpsKind kind)
+    public async Task A_failed_handshake_is_logged_at_debug_level(HttpsKind kind)
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, EchoProtocol);
         using (RawClient client = await application.ConnectAsync())
@@ -248,7 +248,7 @@ public class HttpsHandshakeTests
         }
 
         await using TlsClient client = await TlsClient.ConnectAsync(application);
-        await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\n" + (way == 1 ? "Connection: close\r\n\r\n" : "\r\n"));
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n" + (way == 1 ? "Connection: close\r\n\r\n" : "\r\n"));
         if (way == 1)
         {
             Assert.Contains("https /", await client.ReadToEndAsync(), StringComparison.Ordinal);

@@ -10,7 +10,7 @@ namespace Millrace.AspNetCore.Tests.Https;
 public class HttpsMiddlewareTests
 {
     [Fact]
-    public async Task An_address_with_middleware_in_front_that_handles_bytes_is_told_of_once()
+    public async Task An_address_with_middleware_in_front_that_handles_bytes_is_logged_once()
     {
         await using RunningApplication application = await StartAsync(static listen =>
         {
@@ -29,7 +29,7 @@ public class HttpsMiddlewareTests
     }
 
     [Fact]
-    public async Task Middleware_that_stands_behind_or_handles_no_bytes_is_no_news()
+    public async Task Middleware_that_stands_after_or_handles_no_bytes_is_no_news()
     {
         await using RunningApplication application = await StartAsync(static listen =>
         {

@@ -32,8 +32,8 @@ public class HttpsRequestTests
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, EchoProtocol);
         await using TlsClient client = await TlsClient.ConnectAsync(application);
 
-        await client.SendAsync(string.Concat(Enumerable.Range(0, 50).Select(static i => $"GET /{i} HTTP/1.1\r\nHost: mill\r\n\r\n"))
-            + "GET /last HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+        await client.SendAsync(string.Concat(Enumerable.Range(0, 50).Select(static i => $"GET /{i} HTTP/1.1\r\nHost: site\r\n\r\n"))
+            + "GET /last HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
         string? responses = await client.ReadToEndAsync();
 
         Assert.NotNull(responses);
@@ -97,7 +97,7 @@ public class HttpsRequestTests
 #pragma warning restore CA5398
         {
             await using TlsClient client = await TlsClient.ConnectAsync(application, options => options.EnabledSslProtocols = version);
-            await client.SendAsync("GET /tls HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+            await client.SendAsync("GET /tls HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
 
             Assert.Contains("https /tls", await client.ReadToEndAsync(), StringComparison.Ordinal);
             Assert.Equal(version, client.Stream.SslProtocol);

@@ -10,7 +10,7 @@ internal static class Certificates
 {
     public static X509Certificate2 Server { get; } = Make("localhost");
 
-    public static X509Certificate2 Client { get; } = Make("miller");
+    public static X509Certificate2 Client { get; } = Make("client");
 
     /// <summary>Trusts the server of these tests, and nobody else.</summary>
     public static bool IsServer(object sender, X509Certificate? certificate, X509Chain? chain, SslPolicyErrors errors) =>

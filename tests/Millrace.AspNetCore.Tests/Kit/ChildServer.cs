@@ -21,7 +21,7 @@ internal sealed class ChildServer : IAsyncDisposable
     public bool HasReactors => ThreadNames.Of(_process.Id)
         .Any(static thread => thread.Name.StartsWith("millrace-", StringComparison.Ordinal));
 
-    /// <summary>Starts it, and waits for a line with the mark; what stands behind it, up to a space, is the address.</summary>
+    /// <summary>Starts it, and waits for a line with the mark; what stands after it, up to a space, is the address.</summary>
     public static async Task<(ChildServer Server, Uri Url)> StartAsync(
         string mark, IReadOnlyDictionary<string, string> environment, string program, params string[] arguments)
     {

@@ -37,7 +37,7 @@ internal static class Ports
             try
             {
                 using RawClient client = await RawClient.ConnectAsync(endPoint);
-                await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+                await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
                 if ((await client.ReadToEndAsync()).Text.StartsWith("HTTP/1.1 200 ", StringComparison.Ordinal))
                 {
                     return;

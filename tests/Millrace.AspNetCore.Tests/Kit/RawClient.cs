@@ -60,7 +60,7 @@ internal sealed class RawClient : IDisposable
     /// <summary>A GET of HTTP/1.1, and its answer.</summary>
     public async Task<Response> GetAsync(string target = "/")
     {
-        await SendAsync($"GET {target} HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await SendAsync($"GET {target} HTTP/1.1\r\nHost: site\r\n\r\n");
         return await ReadResponseAsync();
     }
 
@@ -146,7 +146,7 @@ internal sealed class RawClient : IDisposable
     private async Task ReceiveAsync()
     {
         int received = await Socket.ReceiveAsync(_buffer, SocketFlags.None).Within();
-        Assert.True(received > 0, $"The server closed behind '{_pending}'.");
+        Assert.True(received > 0, $"The server closed after '{_pending}'.");
         _pending += Encoding.Latin1.GetString(_buffer, 0, received);
     }
 

@@ -14,7 +14,7 @@ namespace Millrace.AspNetCore.Tests.Kit;
 
 /// <summary>
 /// An ASP.NET Core application on a transport, from its start to its stop, with all that it logged. It listens on a free port of
-/// 127.0.0.1 unless it is told otherwise.
+/// 127.0.0.1 by default.
 /// </summary>
 internal sealed class RunningApplication : IAsyncDisposable
 {

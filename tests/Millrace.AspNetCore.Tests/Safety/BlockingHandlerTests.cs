@@ -15,7 +15,7 @@ namespace Millrace.AspNetCore.Tests.Safety;
 /// </summary>
 public class BlockingHandlerTests
 {
-    private const string SlowBody = "POST /read HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\n";
+    private const string SlowBody = "POST /read HTTP/1.1\r\nHost: site\r\nContent-Length: 5\r\n\r\n";
 
     [Fact]
     public async Task Others_and_whoever_comes_are_served_while_a_handler_blocks()
@@ -39,7 +39,7 @@ public class BlockingHandlerTests
             guarded.Application.Log.Entries.Clear();
         }
 
-        await blocked.SendAsync("GET /block HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await blocked.SendAsync("GET /block HTTP/1.1\r\nHost: site\r\n\r\n");
         Assert.True(await entered.WaitAsync(Waiting.Patience));
         Assert.Equal("1", (await other.GetAsync("/where")).Body);
         await Task.WhenAll(Enumerable.Range(0, 30).Select(async _ =>
@@ -72,7 +72,7 @@ public class BlockingHandlerTests
         }));
         using RawClient blocked = await guarded.ConnectAsync(reactor: 0);
         using RawClient other = await guarded.ConnectAsync(reactor: 1);
-        await blocked.SendAsync("GET /block HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await blocked.SendAsync("GET /block HTTP/1.1\r\nHost: site\r\n\r\n");
         Assert.True(await entered.WaitAsync(Waiting.Patience));
 
         try
@@ -101,7 +101,7 @@ public class BlockingHandlerTests
     public async Task A_wait_for_a_body_that_only_the_blocked_reactor_can_bring_ends_with_an_exception(string wait)
     {
         var seen = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/read", context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, usesContext: true, routes: routes => routes.MapPost("/read", context =>
         {
             try
             {
@@ -134,7 +134,7 @@ public class BlockingHandlerTests
     [Fact]
     public async Task The_request_of_a_wait_that_is_failed_is_named_before_it_goes_on()
     {
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/read", context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, usesContext: true, routes: routes => routes.MapPost("/read", context =>
         {
             var endpoint = new WaitingEndpoint();
             context.Features.Set<IEndpointFeature>(endpoint);
@@ -161,7 +161,7 @@ public class BlockingHandlerTests
     {
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, routes => routes.MapPost("/read", context =>
         {
-            // The body is there: all that the read needs is to come home, to where its handler blocks.
+            // The body is there: all that the read needs is to return to the reactor that its handler blocks.
             long bytes = Task.Run(async () =>
             {
                 ReadResult body = await context.Request.BodyReader.ReadAtLeastAsync(5);
@@ -173,7 +173,7 @@ public class BlockingHandlerTests
         using RawClient neighbour = await guarded.ConnectAsync(reactor: 0);
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
 
-        await client.SendAsync(SlowBody + "grain");
+        await client.SendAsync(SlowBody + "bytes");
         Assert.Equal("5 bytes", (await client.ReadResponseAsync()).Body);
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
         Assert.Equal("0", (await client.GetAsync("/where")).Body);
@@ -184,7 +184,7 @@ public class BlockingHandlerTests
     public async Task A_handler_that_blocks_for_something_else_keeps_its_connection()
     {
         using var gate = new SemaphoreSlim(0);
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/read", async context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, usesContext: true, routes: routes => routes.MapPost("/read", async context =>
         {
             context.Features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO = true;
             gate.Wait(Waiting.Patience);
@@ -196,9 +196,9 @@ public class BlockingHandlerTests
         {
             await client.SendAsync(SlowBody);
             await Waiting.UntilAsync(() => guarded.Group.Reactors[0].Counters.HoldUps > i, () => "It was not held up.");
-            await client.SendAsync("grain");
+            await client.SendAsync("bytes");
             gate.Release();
-            Assert.Equal("got grain", (await client.ReadResponseAsync()).Body);
+            Assert.Equal("got bytes", (await client.ReadResponseAsync()).Body);
         }
 
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
@@ -207,11 +207,11 @@ public class BlockingHandlerTests
     [Fact]
     public async Task A_handler_that_blocks_for_something_else_while_a_read_is_under_way_keeps_its_connection()
     {
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, usesContext: true, routes: routes =>
             routes.MapPost("/read", async context =>
             {
-                byte[] grain = new byte[5];
-                Task<int> read = context.Request.Body.ReadAsync(grain).AsTask();
+                byte[] bytes = new byte[5];
+                Task<int> read = context.Request.Body.ReadAsync(bytes).AsTask();
                 await Task.Delay(10);
                 Assert.Equal("0", GuardedApplication.Where());
                 // Four times as long as somebody has who is blocked for the read.
@@ -222,7 +222,7 @@ public class BlockingHandlerTests
 
         await client.SendAsync(SlowBody);
         await guarded.Application.Log.ExpectAsync("Released");
-        await client.SendAsync("grain");
+        await client.SendAsync("bytes");
 
         Assert.Equal("got 5", (await client.ReadResponseAsync()).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
@@ -232,7 +232,7 @@ public class BlockingHandlerTests
     public async Task A_wait_for_a_read_that_began_before_ends_with_an_exception_too()
     {
         var seen = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, usesContext: true, routes: routes =>
             routes.MapPost("/read", async context =>
             {
                 Task<int> read = context.Request.Body.ReadAsync(new byte[5]).AsTask();
@@ -323,7 +323,7 @@ public class BlockingHandlerTests
         using RawClient neighbour = await guarded.ConnectAsync(reactor: 0);
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
 
-        await client.SendAsync("GET /write HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET /write HTTP/1.1\r\nHost: site\r\n\r\n");
         await guarded.Application.Log.ExpectAsync("ReactorWaitFailed");
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
         Assert.Equal(Ending.Reset, (await client.ReadToEndAsync()).Ending);

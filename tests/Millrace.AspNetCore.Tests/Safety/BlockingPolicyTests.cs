@@ -87,7 +87,7 @@ public class BlockingPolicyTests
     }
 
     [Fact]
-    public void A_calm_begins_anew_with_each_relapse_and_lasts_twice_as_long_after_each_departure_up_to_an_hour()
+    public void A_calm_begins_again_with_each_relapse_and_lasts_twice_as_long_after_each_departure_up_to_an_hour()
     {
         for (int departures = 1; departures <= 12; departures++)
         {

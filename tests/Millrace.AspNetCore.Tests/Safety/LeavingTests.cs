@@ -32,13 +32,13 @@ public class LeavingTests
     }
 
     [Fact]
-    public async Task Pipelined_requests_behind_a_marked_one_are_at_home()
+    public async Task Pipelined_requests_after_a_marked_one_are_on_the_reactor()
     {
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(
             1, static routes => routes.MapGet("/off", Place).RunOffReactor());
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
-        const string Off = "GET /off HTTP/1.1\r\nHost: mill\r\n\r\n";
-        const string Where = "GET /where HTTP/1.1\r\nHost: mill\r\n\r\n";
+        const string Off = "GET /off HTTP/1.1\r\nHost: site\r\n\r\n";
+        const string Where = "GET /where HTTP/1.1\r\nHost: site\r\n\r\n";
 
         await client.SendAsync(Off + Where + Off + Where);
         foreach (string place in (string[])["-1 pool", "0", "-1 pool", "0"])
@@ -48,7 +48,7 @@ public class LeavingTests
     }
 
     [Fact]
-    public async Task However_late_the_caller_looks_the_leave_of_what_it_called_is_not_over()
+    public async Task However_late_the_caller_checks_the_leave_of_what_it_called_is_not_over()
     {
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static routes => routes.MapGet("/slow", static async context =>
         {
@@ -98,7 +98,7 @@ public class LeavingTests
     public async Task A_handler_that_has_left_is_not_brought_back_by_its_reads_and_writes()
     {
         var body = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, comesHome: true, routes: routes => routes.MapPost("/leave", async context =>
+        await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, usesContext: true, routes: routes => routes.MapPost("/leave", async context =>
         {
             var places = new List<string> { GuardedApplication.Where() };
             await context.LeaveReactor();
@@ -113,9 +113,9 @@ public class LeavingTests
         }));
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
 
-        await client.SendAsync("POST /leave HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\n");
+        await client.SendAsync("POST /leave HTTP/1.1\r\nHost: site\r\nContent-Length: 5\r\n\r\n");
         await body.Task.Within();
-        await client.SendAsync("grain");
+        await client.SendAsync("bytes");
         Assert.EndsWith("0,-1,-1,-1.", (await client.ReadResponseAsync()).Body, StringComparison.Ordinal);
         Assert.Equal("0", (await client.GetAsync("/where")).Body);
     }
@@ -134,10 +134,10 @@ public class LeavingTests
         using RawClient neighbour = await guarded.ConnectAsync(reactor: 0);
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
 
-        await client.SendAsync("POST /off HTTP/1.1\r\nHost: mill\r\nContent-Length: 5\r\n\r\n");
+        await client.SendAsync("POST /off HTTP/1.1\r\nHost: site\r\nContent-Length: 5\r\n\r\n");
         Assert.True(await entered.WaitAsync(Waiting.Patience));
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
-        await client.SendAsync("grain");
+        await client.SendAsync("bytes");
         Assert.Equal("got it", (await client.ReadResponseAsync()).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
     }

@@ -7,7 +7,7 @@ using Millrace.AspNetCore.Tests.Safety.Kit;
 
 namespace Millrace.AspNetCore.Tests.Safety;
 
-/// <summary>What the meter tells of reactors, against what they were made to do.</summary>
+/// <summary>What the meter reports of reactors, against what they were made to do.</summary>
 public class MeterTests
 {
     private const int Requests = 50;
@@ -51,7 +51,7 @@ public class MeterTests
     }
 
     [Fact]
-    public async Task Requests_are_told_by_where_they_began()
+    public async Task Requests_are_counted_by_where_they_began()
     {
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static _ => { });
         var places = new ConcurrentQueue<string?>();

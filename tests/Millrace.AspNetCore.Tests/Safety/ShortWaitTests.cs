@@ -11,7 +11,7 @@ using Millrace.AspNetCore.Transport;
 
 namespace Millrace.AspNetCore.Tests.Safety;
 
-/// <summary>Requests that wait in their threads for short, each too short to be told of, and together too much.</summary>
+/// <summary>Requests that wait in their threads for short, each too short to be logged, and together too much.</summary>
 public class ShortWaitTests
 {
     private readonly ScriptedTime _time = new();
@@ -123,7 +123,7 @@ public class ShortWaitTests
         Assert.Contains(guarded.Application.Log.Entries, static entry => entry.Event.Name == "EndpointReturned");
     }
 
-    /// <summary>Requests come home after each await, so that what follows one blocks the reactor as what comes before.</summary>
+    /// <summary>Requests return to their reactor after each await, so that what follows one blocks the reactor as what comes before.</summary>
     [Fact]
     public async Task An_endpoint_that_blocks_after_an_await_does_not_come_back_until_that_is_over()
     {
@@ -139,7 +139,7 @@ public class ShortWaitTests
 
                 await context.Response.WriteAsync(GuardedApplication.Where());
             }),
-            comesHome: true);
+            usesContext: true);
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
         await AskUntilAsync(client, "/waits", "-1");
 
@@ -203,10 +203,10 @@ public class ShortWaitTests
         Assert.Equal("marked 7", Assert.Single(seen));
     }
 
-    private Task<GuardedApplication> StartAsync(Action<WebApplication> routes, bool comesHome = false) => GuardedApplication.StartAsync(
+    private Task<GuardedApplication> StartAsync(Action<WebApplication> routes, bool usesContext = false) => GuardedApplication.StartAsync(
         1,
         routes,
-        comesHome: comesHome,
+        usesContext: usesContext,
         services: services => services.AddSingleton(all => new BlockingPolicies(
             _time, new TransportLog(all.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category)))));
 

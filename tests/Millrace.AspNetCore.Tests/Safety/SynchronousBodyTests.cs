@@ -52,12 +52,12 @@ public class SynchronousBodyTests
             await client.SendAsync(Head(isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 10"));
             Assert.True(await entered.WaitAsync(Waiting.Patience));
             Assert.Equal(200, (await neighbour.GetAsync("/where")).Status);
-            await client.SendAsync(isChunked ? "5\r\ngrain\r\n" : "grain");
+            await client.SendAsync(isChunked ? "5\r\nbytes\r\n" : "bytes");
             Assert.Equal(200, (await neighbour.GetAsync("/where")).Status);
             await client.SendAsync(isChunked ? "5\r\nflour\r\n0\r\n\r\n" : "flour");
 
             Response response = await client.ReadResponseAsync();
-            Assert.Equal((200, "got grainflour"), (response.Status, response.Body));
+            Assert.Equal((200, "got bytesflour"), (response.Status, response.Body));
         }
 
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
@@ -114,9 +114,9 @@ public class SynchronousBodyTests
     }
 
     [Theory]
-    [InlineData("Content-Length: 5", "grain")]
-    [InlineData("Transfer-Encoding: chunked", "5\r\ngrain\r\n0\r\n\r\n")]
-    [InlineData("Transfer-Encoding: chunked", "5;a=b\r\ngrain\r\n0\r\nTrailer: x\r\n\r\n")]
+    [InlineData("Content-Length: 5", "bytes")]
+    [InlineData("Transfer-Encoding: chunked", "5\r\nbytes\r\n0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: chunked", "5;a=b\r\nbytes\r\n0\r\nTrailer: x\r\n\r\n")]
     public async Task A_request_whose_body_has_arrived_stays_on_its_reactor(string framing, string body)
     {
         await using GuardedApplication guarded = await StartAsync(isAllowedByServer: false, static async context =>
@@ -129,14 +129,14 @@ public class SynchronousBodyTests
         for (int i = 0; i < 3; i++)
         {
             await client.SendAsync(Head(framing) + body);
-            Assert.Equal("0 grain", (await client.ReadResponseAsync()).Body);
+            Assert.Equal("0 bytes", (await client.ReadResponseAsync()).Body);
         }
     }
 
     [Theory]
-    [InlineData("Content-Length: 5", "grai", "n")]
-    [InlineData("Transfer-Encoding: chunked", "5\r\ngrain\r\n0\r\n", "\r\n")]
-    public async Task A_request_whose_body_is_still_to_come_leaves_and_the_next_one_is_at_home(string framing, string body, string rest)
+    [InlineData("Content-Length: 5", "byte", "s")]
+    [InlineData("Transfer-Encoding: chunked", "5\r\nbytes\r\n0\r\n", "\r\n")]
+    public async Task A_request_whose_body_is_still_to_come_leaves_and_the_next_one_is_on_the_reactor(string framing, string body, string rest)
     {
         using var entered = new SemaphoreSlim(0);
         await using GuardedApplication guarded = await StartAsync(isAllowedByServer: false, async context =>
@@ -152,7 +152,7 @@ public class SynchronousBodyTests
             await client.SendAsync(Head(framing) + body);
             Assert.True(await entered.WaitAsync(Waiting.Patience));
             await client.SendAsync(rest);
-            Assert.Equal("-1 grain -1", (await client.ReadResponseAsync()).Body);
+            Assert.Equal("-1 bytes -1", (await client.ReadResponseAsync()).Body);
             Assert.Equal("0", (await client.GetAsync("/where")).Body);
         }
     }
@@ -206,7 +206,7 @@ public class SynchronousBodyTests
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
         long before = guarded.Group.Reactors[0].Counters.HoldUps;
 
-        await client.SendAsync("GET /write HTTP/1.1\r\nHost: mill\r\n\r\n");
+        await client.SendAsync("GET /write HTTP/1.1\r\nHost: site\r\n\r\n");
         await written.Task.Within();
 
         Assert.Equal(before, guarded.Group.Reactors[0].Counters.HoldUps);
@@ -216,13 +216,13 @@ public class SynchronousBodyTests
 
     /// <summary>
     /// It is more than socket and pipe take: on the reactor its write ends because the watch has it end, soon, and elsewhere when it is
-    /// read. Counted in looks of the watch, which last as long as the machine is slow: it took 25, and of several writes one that is not
+    /// read. Counted in checks of the watchdog, which last as long as the machine is slow: it took 25, and of several writes one that is not
     /// disturbed takes a few.
     /// </summary>
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task A_synchronous_write_of_200_KB_keeps_its_reactor_for_a_few_looks_and_others_are_answered(bool isAllowedByServer)
+    public async Task A_synchronous_write_of_200_KB_keeps_its_reactor_for_a_few_checks_and_others_are_answered(bool isAllowedByServer)
     {
         const int Rounds = 6;
         byte[] whole = new byte[200 * 1024];
@@ -251,7 +251,7 @@ public class SynchronousBodyTests
             {
             }
 
-            // Else it would leave the reactor by itself, were the looks long.
+            // Else it would leave the reactor by itself, were the checks far apart.
             time.AdvanceMs(2 * BlockingPolicy.WindowMs);
             long before = counters.BlockedMs;
             await client.SendAsync(Head("Content-Length: 0"));
@@ -304,7 +304,7 @@ public class SynchronousBodyTests
         return client;
     }
 
-    private static string Head(string framing) => $"POST /read HTTP/1.1\r\nHost: mill\r\n{framing}\r\n\r\n";
+    private static string Head(string framing) => $"POST /read HTTP/1.1\r\nHost: site\r\n{framing}\r\n\r\n";
 
     private static byte[] ReadAll(HttpContext context, string way)
     {

@@ -1,7 +1,7 @@
 using System.Net;
 using System.Runtime.InteropServices;
 using Microsoft.AspNetCore.Builder;
-using Millrace.AspNetCore.StaticFiles;
+using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Snapshots;
@@ -55,9 +55,8 @@ public sealed partial class DeploymentTests : IDisposable
     public async Task A_client_that_leaves_in_the_middle_gives_its_file_back()
     {
         _folder.Add("large.bin", 32 * 1024 * 1024);
-        (Site site, HostedSite hosted) = HostedApp.Open(new SiteOptions { Root = _folder.Root, Watch = WatchMode.Off });
-        using HostedSite own = hosted;
-        await using HostedApp app = await HostedApp.StartAsync(app => app.Use(hosted));
+        using Site site = Site.Open(new SiteOptions { Root = _folder.Root, Watch = WatchMode.Off }, NullLoggerFactory.Instance);
+        await using HostedApp app = await HostedApp.StartAsync(app => app.Use(site));
         for (int client = 0; client < 20; client++)
         {
             using HttpResponseMessage response = await app.Client.GetAsync(
@@ -99,9 +98,8 @@ public sealed partial class DeploymentTests : IDisposable
     {
         _folder.Add("file.bin", size);
         var options = new SiteOptions { Root = _folder.Root, Watch = WatchMode.Off, CacheFileBytesMax = 0 };
-        (Site site, HostedSite hosted) = HostedApp.Open(options);
-        using HostedSite own = hosted;
-        await using HostedApp app = await HostedApp.StartAsync(app => app.Use(hosted));
+        using Site site = Site.Open(options, NullLoggerFactory.Instance);
+        await using HostedApp app = await HostedApp.StartAsync(app => app.Use(site));
         await site.Catalog.SettleAsync();
         CatalogSnapshot snapshot = site.Catalog.Acquire();
         Assert.Equal(PathMatch.Asset, snapshot.TryFind("/file.bin"u8, out Asset? asset, out _));

@@ -58,7 +58,7 @@ public sealed class MergedOptionsTests : IDisposable
     }
 
     [Fact]
-    public async Task A_page_for_what_is_missing_answers_behind_the_endpoints()
+    public async Task A_page_for_what_is_missing_answers_after_the_endpoints()
     {
         _folder.Add("404.html", "not here");
         await using HostedApp app = await HostedApp.StartAsync(app =>
@@ -88,7 +88,7 @@ public sealed class MergedOptionsTests : IDisposable
     }
 
     [Fact]
-    public async Task Two_sites_stand_one_behind_the_other()
+    public async Task Two_sites_stand_one_after_the_other()
     {
         _folder.Add("one.txt", "of the first");
         string second = _folder.PathOf("second");

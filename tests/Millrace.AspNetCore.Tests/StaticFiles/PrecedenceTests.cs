@@ -10,7 +10,7 @@ using Millrace.AspNetCore.Tests.StaticFiles.Kit;
 namespace Millrace.AspNetCore.Tests.StaticFiles;
 
 /// <summary>
-/// A page for what is nowhere, and what an application has behind the site: the page comes last, wherever routing stands.
+/// A page for what is nowhere, and what an application has after the site: the page comes last, wherever routing stands.
 /// </summary>
 public sealed class PrecedenceTests : IDisposable
 {
@@ -29,7 +29,7 @@ public sealed class PrecedenceTests : IDisposable
 
     [Theory]
     [MemberData(nameof(Sites))]
-    public async Task Endpoints_of_a_routing_behind_the_site_answer(bool hasFallback)
+    public async Task Endpoints_of_a_routing_after_the_site_answer(bool hasFallback)
     {
         await using HostedApp app = await StartAsync(hasFallback, static app =>
         {
@@ -51,7 +51,7 @@ public sealed class PrecedenceTests : IDisposable
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
-    public async Task A_404_that_a_middleware_keeps_back_has_no_page_behind_its_text(bool isWritten)
+    public async Task A_404_that_a_middleware_keeps_back_has_no_page_after_its_text(bool isWritten)
     {
         await using HostedApp app = await HostedApp.StartAsync(app =>
         {
@@ -102,7 +102,7 @@ public sealed class PrecedenceTests : IDisposable
 
     [Theory]
     [MemberData(nameof(Sites))]
-    public async Task A_middleware_behind_the_site_is_asked_once(bool hasFallback)
+    public async Task A_middleware_after_the_site_is_asked_once(bool hasFallback)
     {
         int asked = 0;
         await using HostedApp app = await StartAsync(hasFallback, app => app.Use((context, next) =>
@@ -161,7 +161,7 @@ public sealed class PrecedenceTests : IDisposable
     {
         await using HostedApp app = await StartAsync(hasFallback, static app => app.Run(static context =>
         {
-            // As one that rewrites paths for itself and whatever stands behind it.
+            // As one that rewrites paths for itself and whatever stands after it.
             context.Request.Path = "/index.html";
             context.Response.StatusCode = StatusCodes.Status404NotFound;
             context.Response.Headers["X-Behind"] = "yes";
@@ -178,7 +178,7 @@ public sealed class PrecedenceTests : IDisposable
     }
 
     [Fact]
-    public async Task A_second_site_has_its_files_behind_the_page_of_the_first()
+    public async Task A_second_site_has_its_files_after_the_page_of_the_first()
     {
         string second = _folder.PathOf("second");
         Directory.CreateDirectory(second);

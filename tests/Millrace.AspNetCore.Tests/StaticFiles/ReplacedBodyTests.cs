@@ -87,7 +87,7 @@ public sealed class ReplacedBodyTests : IDisposable
     [Theory]
     [InlineData("1.1")]
     [InlineData("2.0")]
-    public async Task A_server_s_own_body_is_told_from_another(string version)
+    public async Task A_server_s_own_body_is_distinguished_from_another(string version)
     {
         var reported = new List<bool>();
         void Configure(WebApplication app)

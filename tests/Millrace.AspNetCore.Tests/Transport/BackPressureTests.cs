@@ -34,7 +34,7 @@ public class BackPressureTests : TransportTest
         }
 
         Assert.Equal(upload, received);
-        // The pipe's bound, the engine's, and one turn's receives.
+        // The pipe's bound, the engine's, and one iteration's receives.
         Assert.InRange(most, 64 * 1024, 512 * 1024);
         Assert.Contains("ConnectionResume", Logs.Names);
         await sending.Within();

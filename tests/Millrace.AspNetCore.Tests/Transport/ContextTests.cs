@@ -8,13 +8,13 @@ using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
-/// <summary>Handlers that asked to be brought home behind each await, and those that did not.</summary>
+/// <summary>Handlers that ask to return to their reactor after each await, and those that did not.</summary>
 public class ContextTests
 {
     [Theory]
     [InlineData(true, "0,0,0,0")]
     [InlineData(false, "0,-1,-1,-1")]
-    public async Task A_handler_is_brought_home_behind_each_await_where_that_was_asked_for(bool usesContext, string expected)
+    public async Task A_handler_returns_to_its_reactor_after_each_await_where_that_was_asked_for(bool usesContext, string expected)
     {
         await using RunningApplication application = await StartAsync(usesContext, async context =>
         {
@@ -35,7 +35,7 @@ public class ContextTests
     }
 
     [Fact]
-    public async Task Who_will_not_be_brought_home_is_not()
+    public async Task ConfigureAwait_keeps_a_handler_from_returning()
     {
         await using RunningApplication application = await StartAsync(usesContext: true, static async context =>
         {

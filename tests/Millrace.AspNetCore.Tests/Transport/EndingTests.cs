@@ -48,7 +48,7 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
-    public async Task An_end_whose_line_cannot_be_logged_is_told_all_the_same()
+    public async Task An_end_whose_line_cannot_be_logged_is_reported_all_the_same()
     {
         Logs.Throws = true;
         (Peer peer, ConnectionContext connection) = await PairAsync();
@@ -64,7 +64,7 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
-    public async Task A_reset_in_mid_answer_is_told_by_the_flush()
+    public async Task A_reset_in_mid_answer_is_reported_by_the_flush()
     {
         (Peer peer, ConnectionContext connection) = await PairAsync();
         ValueTask<FlushResult> flush = connection.Transport.Output.WriteAsync(new byte[Large]);
@@ -204,7 +204,7 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
-    public async Task A_connection_whose_receive_was_paused_when_the_server_ended_can_be_disposed_of_and_is_told_to_be_closed()
+    public async Task A_connection_whose_receive_was_paused_when_the_server_ended_can_be_disposed_of_and_is_notified()
     {
         Options.MaxReadBufferSize = 1;
         (Peer peer, ConnectionContext connection) = await PairAsync();

@@ -65,7 +65,7 @@ public class FeatureTests : TransportTest
         features.Set<IConnectionItemsFeature>(null);
         Assert.Null(features.Get<IConnectionItemsFeature>());
         Assert.Equal(27, features.Count());
-        Assert.Equal(revision + 42, features.Revision);
+        Assert.NotEqual(revision, features.Revision);
     }
 
     [Fact]

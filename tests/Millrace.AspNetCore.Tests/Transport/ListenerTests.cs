@@ -20,7 +20,7 @@ public class ListenerTests : TransportTest
     [Theory]
     [InlineData(1)]
     [InlineData(2)]
-    public async Task An_address_in_use_is_told_in_the_way_that_Kestrel_knows(int reactors)
+    public async Task An_address_in_use_is_reported_in_the_way_that_Kestrel_knows(int reactors)
     {
         Options.ReactorCount = reactors;
         IConnectionListener listener = await BindAsync();
@@ -101,7 +101,7 @@ public class ListenerTests : TransportTest
         using var inherited = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         inherited.Bind(AnyPort);
         var endPoint = new FileHandleEndPoint((ulong)inherited.Handle, FileHandleType.Auto);
-        // Twice, as a service that is started anew by its manager.
+        // Twice, as a service that is started again by its manager.
         for (int run = 0; run < 2; run++)
         {
             IConnectionListener listener = await BindAsync(endPoint);

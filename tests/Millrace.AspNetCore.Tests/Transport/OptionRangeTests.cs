@@ -1,4 +1,5 @@
 using System.Net;
+using Microsoft.Extensions.Logging.Abstractions;
 using Microsoft.Extensions.Options;
 using Millrace.AspNetCore.Tests.Transport.Kit;
 using Millrace.AspNetCore.Transport;
@@ -42,7 +43,8 @@ public class OptionRangeTests
                 break;
         }
 
-        await using var factory = new MillraceTransportFactory(Options.Create(options), new Logs(), KestrelPools.Factory);
+        await using var factory = new MillraceTransportFactory(
+            Options.Create(options), new Logs(), new TransportLog(NullLogger.Instance), KestrelPools.Factory);
         ArgumentOutOfRangeException error = await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
             () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).AsTask().Within());
         Assert.Equal(name, error.ParamName);

@@ -9,11 +9,11 @@ using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
-/// <summary>What a reactor lends and takes back by itself, and what goes to Kestrel's pool.</summary>
+/// <summary>What a reactor rents out and takes back itself, and what goes to Kestrel's pool.</summary>
 public class ReactorMemoryPoolTests
 {
     [Fact]
-    public async Task At_home_the_block_that_was_returned_last_is_lent_first() => await AtHomeAsync(static pool =>
+    public async Task On_the_reactor_the_block_that_was_returned_last_is_rented_first() => await OnReactorAsync(static pool =>
     {
         IMemoryOwner<byte> first = pool.Rent();
         IMemoryOwner<byte> second = pool.Rent(4096);
@@ -28,7 +28,7 @@ public class ReactorMemoryPoolTests
     });
 
     [Fact]
-    public async Task A_block_that_is_returned_twice_is_lent_once() => await AtHomeAsync(static pool =>
+    public async Task A_block_that_is_returned_twice_is_rented_once() => await OnReactorAsync(static pool =>
     {
         IMemoryOwner<byte> first = pool.Rent();
         first.Dispose();
@@ -39,7 +39,7 @@ public class ReactorMemoryPoolTests
     });
 
     [Fact]
-    public async Task More_than_a_block_is_refused_as_by_kestrels() => await AtHomeAsync(static pool =>
+    public async Task More_than_a_block_is_refused_as_by_kestrels() => await OnReactorAsync(static pool =>
     {
         Assert.Equal(4096, pool.MaxBufferSize);
         Assert.Throws<ArgumentOutOfRangeException>(() => pool.Rent(4097));
@@ -67,14 +67,14 @@ public class ReactorMemoryPoolTests
         var counted = new CountedPool();
         using var pool = new ReactorMemoryPool(group.Reactors[0], counted);
         IMemoryOwner<byte> mine = pool.Rent();
-        Assert.Equal(1, counted.Lent);
+        Assert.Equal(1, counted.Rented);
         mine.Dispose();
-        Assert.Equal(0, counted.Lent);
+        Assert.Equal(0, counted.Rented);
 
         IMemoryOwner<byte> theirs = await RunAsync(group.Reactors[0], () => pool.Rent());
-        Assert.Equal(1, counted.Lent);
+        Assert.Equal(1, counted.Rented);
         theirs.Dispose();
-        Assert.Equal(0, counted.Lent);
+        Assert.Equal(0, counted.Rented);
     }
 
     [Fact]
@@ -86,13 +86,13 @@ public class ReactorMemoryPoolTests
         await RunAsync(group.Reactors[0], () =>
         {
             IMemoryOwner<byte>[] blocks = [.. Enumerable.Range(0, 2000).Select(_ => pool.Rent())];
-            Assert.Equal(2000, counted.Lent);
+            Assert.Equal(2000, counted.Rented);
             Array.ForEach(blocks, static block => block.Dispose());
             return true;
         });
-        Assert.Equal(1024, counted.Lent);
+        Assert.Equal(1024, counted.Rented);
         pool.Dispose();
-        Assert.Equal(0, counted.Lent);
+        Assert.Equal(0, counted.Rented);
         Assert.True(counted.IsDisposed);
     }
 
@@ -108,16 +108,16 @@ public class ReactorMemoryPoolTests
             Assert.NotEqual(long.MaxValue, group.Reactors[0].MemoryTrimmer.DueMs);
             // They were in use until now.
             pool.Trim(all: false);
-            Assert.Equal(64, counted.Lent);
+            Assert.Equal(64, counted.Rented);
             for (int i = 0; i < 10; i++)
             {
                 Use(8);
                 pool.Trim(all: false);
-                Assert.Equal(8, counted.Lent);
+                Assert.Equal(8, counted.Rented);
             }
 
             pool.Trim(all: true);
-            Assert.Equal(0, counted.Lent);
+            Assert.Equal(0, counted.Rented);
             return true;
         });
 
@@ -129,7 +129,7 @@ public class ReactorMemoryPoolTests
     }
 
     [Fact]
-    public async Task Of_reactors_that_were_given_it_ends_at_home_and_what_comes_back_later_is_given_back()
+    public async Task Of_reactors_that_were_given_it_ends_on_its_reactor_and_what_comes_back_later_is_given_back()
     {
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
         var counted = new CountedPool();
@@ -150,16 +150,16 @@ public class ReactorMemoryPoolTests
 
         Assert.Null(Reactor.Current);
         Assert.Same(group.Reactors[0], counted.DisposedBy);
-        Assert.Equal(1, counted.Lent);
+        Assert.Equal(1, counted.Rented);
         await RunAsync(group.Reactors[0], () =>
         {
             late.Dispose();
             return true;
         });
-        Assert.Equal(0, counted.Lent);
+        Assert.Equal(0, counted.Rented);
     }
 
-    private static async Task AtHomeAsync(Action<MemoryPool<byte>> test)
+    private static async Task OnReactorAsync(Action<MemoryPool<byte>> test)
     {
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
         using var pool = new ReactorMemoryPool(group.Reactors[0], KestrelPools.Factory.Create());
@@ -217,7 +217,7 @@ public class ReactorMemoryPoolTests
 
     private sealed class CountedPool : MemoryPool<byte>
     {
-        public int Lent { get; private set; }
+        public int Rented { get; private set; }
 
         public bool IsDisposed { get; private set; }
 
@@ -225,7 +225,7 @@ public class ReactorMemoryPoolTests
 
         public override IMemoryOwner<byte> Rent(int minBufferSize = -1)
         {
-            Lent++;
+            Rented++;
             return new Owner(this);
         }
 
@@ -238,7 +238,7 @@ public class ReactorMemoryPoolTests
         {
             public Memory<byte> Memory { get; } = new byte[4096];
 
-            public void Dispose() => pool.Lent--;
+            public void Dispose() => pool.Rented--;
         }
     }
 }

@@ -5,7 +5,7 @@ using Millrace.Engine;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
-/// <summary>On which thread the application's code runs, and what a turn makes of what it does.</summary>
+/// <summary>On which thread the application's code runs, and what an iteration makes of what it does.</summary>
 public class SchedulingTests : TransportTest
 {
     [Theory]
@@ -43,7 +43,7 @@ public class SchedulingTests : TransportTest
     }
 
     [Fact]
-    public async Task An_application_that_left_comes_home_with_its_next_read_and_with_a_flush_that_waited()
+    public async Task An_application_that_left_returns_to_its_reactor_with_its_next_read_and_with_a_flush_that_waited()
     {
         (Peer peer, ConnectionContext connection) = await PairAsync(receiveBufferBytes: 4096);
         var places = new List<bool>();
@@ -84,10 +84,10 @@ public class SchedulingTests : TransportTest
     }
 
     [Fact]
-    public async Task Two_flushes_of_one_turn_are_one_send()
+    public async Task Two_flushes_of_one_iteration_are_one_send()
     {
         (Peer peer, ConnectionContext connection) = await PairAsync();
-        // One by one, so that none can hide behind a send that is under way: an exchange is a receive and a send.
+        // One by one, so that none can hide after a send that is under way: an exchange is a receive and a send.
         Task application = Task.Run(async () =>
         {
             for (int i = 0; i < 100; i++)

@@ -21,7 +21,7 @@ public class SendingTests : TransportTest
         Assert.Equal("answer", await peer.ReceiveAsync(6));
     }
 
-    /// <summary>The socket has no room for it, so that the reactor sends what is left, and the next bytes wait behind that.</summary>
+    /// <summary>The socket has no room for it, so that the reactor sends what is left, and the next bytes wait after that.</summary>
     [Theory]
     [InlineData(TransportScheduling.Inline, false)]
     [InlineData(TransportScheduling.Inline, true)]
@@ -80,7 +80,7 @@ public class SendingTests : TransportTest
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task An_end_on_the_pool_is_a_reset_also_right_behind_the_last_bytes(bool isFailedResponse)
+    public async Task An_end_on_the_pool_is_a_reset_also_right_after_the_last_bytes(bool isFailedResponse)
     {
         IConnectionListener listener = await BindAsync();
         Reactor reactor = (await Factory.Reactors.StartedAsync(CancellationToken.None)).Reactors[0];

@@ -24,14 +24,14 @@ public class ThrowingContinuationTests : TransportTest
     {
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1, WatchForStalls = false });
         Reactor reactor = group.Reactors[0];
-        var home = new ReactorScheduler(reactor) { Owner = new Owner() };
-        home.Context = hasContext ? new ReactorSynchronizationContext(home) : null;
+        var scheduler = new ReactorScheduler(reactor) { Owner = new Owner() };
+        scheduler.Context = hasContext ? new ReactorSynchronizationContext(scheduler) : null;
         var seen = new TaskCompletionSource<(Exception?, ICallbackOwner?, SynchronizationContext?)>(
             TaskCreationOptions.RunContinuationsAsynchronously);
         reactor.Post(
             _ =>
             {
-                Exception? error = Record.Exception(() => home.Schedule(static _ => Throw(), null));
+                Exception? error = Record.Exception(() => scheduler.Schedule(static _ => Throw(), null));
                 seen.SetResult((error, reactor.CallbackOwner, SynchronizationContext.Current));
             },
             null);

@@ -11,7 +11,7 @@ public class TransportLogTests
     [Theory]
     [InlineData("Unexpected")]
     [InlineData("ReactorWaitFailed")]
-    public void What_a_client_causes_at_will_is_told_of_a_few_times(string name)
+    public void What_a_client_causes_at_will_is_logged_a_few_times(string name)
     {
         using var lines = new LogCapture();
         var log = new TransportLog(lines.CreateLogger(TransportLog.Category));

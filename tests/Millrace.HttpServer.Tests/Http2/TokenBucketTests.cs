@@ -1,4 +1,4 @@
-using Millrace.HttpServer.Http2;
+using Millrace.Engine;
 
 namespace Millrace.HttpServer.Tests.Http2;
 

@@ -5,7 +5,7 @@ using System.Text;
 namespace Millrace.Tls.Tests.Kit;
 
 /// <summary>
-/// What a client of TLS 1.3 sends behind its handshake, sealed by hand (RFC 8446, section 5.2) for what no library would send. Of
+/// What a client of TLS 1.3 sends after its handshake, sealed by hand (RFC 8446, section 5.2) for what no library would send. Of
 /// TLS_AES_128_GCM_SHA256, with the secret that the server has logged.
 /// </summary>
 internal sealed class HandMadeRecords(byte[] secret) : IDisposable
@@ -57,7 +57,7 @@ internal sealed class HandMadeRecords(byte[] secret) : IDisposable
         return record;
     }
 
-    /// <summary>A KeyUpdate, behind which the next keys hold (section 7.2).</summary>
+    /// <summary>A KeyUpdate, after which the next keys hold (section 7.2).</summary>
     public byte[] UpdateKeys()
     {
         byte[] record = Seal(Handshake, KeyUpdate);

@@ -4,7 +4,7 @@ using System.Security.Cryptography;
 namespace Millrace.Tls.Tests.Kit;
 
 /// <summary>
-/// What a client of TLS 1.2 sends behind its handshake, sealed by hand (RFC 5288) for what no library would send. Of
+/// What a client of TLS 1.2 sends after its handshake, sealed by hand (RFC 5288) for what no library would send. Of
 /// TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, with the secret that the server has logged.
 /// </summary>
 internal sealed class HandMadeTls12Records : IDisposable
@@ -13,7 +13,7 @@ internal sealed class HandMadeTls12Records : IDisposable
     private const int SaltBytes = 4;
     private const int TagBytes = 16;
 
-    /// <summary>Where a ServerHello that comes first has its random bytes: behind a record's head, a message's and the version.</summary>
+    /// <summary>Where a ServerHello that comes first has its random bytes: after a record's head, a message's and the version.</summary>
     private const int ServerRandomAt = 5 + 4 + 2;
     private const int RandomBytes = 32;
 

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Tls.Tests.Kit;
 
-/// <summary>What the C library has lent, which OpenSSL allocates from.</summary>
+/// <summary>What the C library has allocated, which OpenSSL allocates from.</summary>
 internal static partial class Heap
 {
     public static long BytesInUse()

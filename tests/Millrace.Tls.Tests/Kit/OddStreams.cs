@@ -17,7 +17,7 @@ internal sealed class CuttingStream(Socket socket, int bytes, int pieces = int.M
             await base.WriteAsync(buffer[..bytes], cancellationToken);
             buffer = buffer[bytes..];
 
-            // A turn of the server's: what follows is another receive, more often than not.
+            // An iteration of the server's: what follows is another receive, more often than not.
             await Task.Yield();
         }
 
@@ -32,7 +32,7 @@ internal sealed class CuttingStream(Socket socket, int bytes, int pieces = int.M
     }
 }
 
-/// <summary>A socket's stream that keeps what is written until it is told to send it.</summary>
+/// <summary>A socket's stream that keeps what is written until it is released.</summary>
 internal sealed class GatheringStream(Socket socket) : NetworkStream(socket)
 {
     public bool IsGathering { get; set; }

@@ -13,7 +13,7 @@ internal static class Tools
         Environment.GetEnvironmentVariable("PATH")!.Split(':').Any(folder => File.Exists(Path.Combine(folder, name))),
         $"{name} is not installed.");
 
-    /// <summary>Asks with <c>openssl s_client</c>; what it says and what it was told come as one text.</summary>
+    /// <summary>Asks with <c>openssl s_client</c>; its output and its errors come as one text.</summary>
     public static Task<string> AskAsync(Listener listener, string input, params string[] arguments)
     {
         Require("openssl");
@@ -34,7 +34,7 @@ internal static class Tools
         })!;
         try
         {
-            // Of commands it tells on its other output.
+            // It reports commands on its other output.
             var said = Channel.CreateUnbounded<string>();
             void Take(object sender, DataReceivedEventArgs line) =>
                 _ = line.Data is { } text ? said.Writer.TryWrite(text) : said.Writer.TryComplete();
@@ -95,7 +95,7 @@ internal static class Tools
         return await output + await error;
     }
 
-    /// <summary>All that it is told. Who has ended already needs nothing more.</summary>
+    /// <summary>Writes all of its input. A process that has ended needs no more.</summary>
     private static async Task ReportAsync(Process process, string input)
     {
         try

@@ -22,15 +22,15 @@ internal readonly struct BodySender
     public const int BlockBytes = 64 * 1024;
 
     private readonly BodySource _source;
-    private readonly byte[]? _array;
+    private readonly ReadOnlyMemory<byte>? _bytes;
     private readonly MultipartRanges? _parts;
     private readonly ByteRange _range;
     private readonly BodyExtent _extent;
 
-    private BodySender(BodySource source, byte[]? array, MultipartRanges? parts, ByteRange range, BodyExtent extent)
+    private BodySender(BodySource source, ReadOnlyMemory<byte>? bytes, MultipartRanges? parts, ByteRange range, BodyExtent extent)
     {
         _source = source;
-        _array = array;
+        _bytes = bytes;
         _parts = parts;
         _range = range;
         _extent = extent;
@@ -39,12 +39,13 @@ internal readonly struct BodySender
 
     public bool IsPending { get; }
 
-    private bool IsInMemory => _parts is null && (_array is not null || _source.Asset.Strategy == BodyStrategy.InMemory);
+    private bool IsInMemory => _parts is null && (_bytes is not null || _source.Asset.Strategy == BodyStrategy.InMemory);
 
     private ReadOnlySpan<byte> Memory =>
-        _array is not null ? _array : _source.Asset.InMemoryBody.Slice((int)_range.First, (int)_range.Length);
+        _bytes is { } bytes ? bytes.Span : _source.Asset.InMemoryBody.Slice((int)_range.First, (int)_range.Length);
 
-    public static BodySender Of(byte[] array) => new(default, array, null, default, BodyExtent.Whole);
+    /// <summary>Bytes that are not changed until they are sent.</summary>
+    public static BodySender Of(ReadOnlyMemory<byte> bytes) => new(default, bytes, null, default, BodyExtent.Whole);
 
     public static BodySender Of(in BodySource source, ByteRange range, BodyExtent extent) => new(source, null, null, range, extent);
 
@@ -150,7 +151,7 @@ internal readonly struct BodySender
     }
 
     /// <summary>Sends bytes in memory, block by block; the source stays open. False if the reader has completed.</summary>
-    private async Task<bool> SendMemoryAsync(HttpContext context)
+    public async Task<bool> SendMemoryAsync(HttpContext context)
     {
         PipeWriter writer = context.Response.BodyWriter;
         int length = Memory.Length;

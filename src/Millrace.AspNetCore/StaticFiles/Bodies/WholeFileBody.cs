@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Millrace.Http;
 using Millrace.StaticFiles.Planning;
@@ -75,14 +74,6 @@ internal static class WholeFileBody
     private static async ValueTask WriteAsync(HttpContext context, ReadOnlyMemory<byte> body)
     {
         await context.Response.StartAsync(context.RequestAborted);
-        PipeWriter writer = context.Response.BodyWriter;
-        for (int at = 0; at < body.Length; at += BodySender.BlockBytes)
-        {
-            writer.Write(body.Span.Slice(at, Math.Min(BodySender.BlockBytes, body.Length - at)));
-            if ((await writer.FlushAsync(context.RequestAborted)).IsCompleted)
-            {
-                return;
-            }
-        }
+        await BodySender.Of(body).SendMemoryAsync(context);
     }
 }

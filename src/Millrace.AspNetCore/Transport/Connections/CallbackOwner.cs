@@ -17,7 +17,7 @@ internal sealed class CallbackOwner(
     ReactorPipeReader reader,
     NonBlockingFlushPipeWriter writer,
     InputPump input,
-    ConnectionEnding ending,
+    TransportEnding ending,
     RequestPrefetch prefetch,
     BlockingPolicies? policies,
     TransportLog log) : ICallbackOwner

@@ -12,7 +12,7 @@ internal sealed class InputPump(
     Connection connection,
     PipeWriter pipe,
     ReactorPipeReader? reader,
-    ConnectionEnding ending,
+    TransportEnding ending,
     TransportLog log)
 {
     /// <summary>
@@ -21,16 +21,13 @@ internal sealed class InputPump(
     /// </summary>
     private const int PieceBytesMax = 4096;
 
-    /// <summary>The task of the loop, which holds its variables.</summary>
-    private static readonly PrefetchRange Loop = new(After: 120);
-
     /// <summary>Whether received bytes are being copied into the pipe; no application code runs meanwhile.</summary>
     private volatile bool _isCopying;
 
     public async Task RunAsync()
     {
         Task<Exception?> loop = ReceiveToEndAsync();
-        connection.AddToPrefetch(loop, Loop, CompletionKinds.Received);
+        connection.AddToPrefetch(loop, PrefetchRanges.ReceiveLoop, CompletionKinds.Received);
         Exception? error = await ending.GuardAsync(loop, "receiving");
         error = loop.IsCompletedSuccessfully ? await loop : error;
         await ending.GuardAsync(EndAsync(error), "ending the input");

@@ -10,11 +10,8 @@ namespace Millrace.AspNetCore.Transport.Connections;
 /// Sends: passes the application's output to the peer, straight from the pipe's memory. The reactor's thread, or the pool thread that wrote
 /// the output; one at a time.
 /// </summary>
-internal sealed class OutputPump(Connection connection, PipeReader pipe, ConnectionEnding ending)
+internal sealed class OutputPump(Connection connection, PipeReader pipe, TransportEnding ending)
 {
-    /// <summary>The task of the loop, which holds its variables.</summary>
-    private static readonly PrefetchRange Loop = new(After: 240);
-
     /// <summary>
     /// Blocks of the pool are always pinned, and their handles are free; larger pieces are pinned while the kernel reads them.
     /// </summary>
@@ -23,7 +20,7 @@ internal sealed class OutputPump(Connection connection, PipeReader pipe, Connect
     public async Task RunAsync()
     {
         Task loop = SendToEndAsync();
-        connection.AddToPrefetch(loop, Loop, CompletionKinds.Either);
+        connection.AddToPrefetch(loop, PrefetchRanges.SendLoop, CompletionKinds.Either);
         Exception? error = await ending.GuardAsync(loop, "sending");
         Unpin();
         ending.Begin(EndKind.Orderly, new ConnectionAbortedException("The transport's send loop completed gracefully."));

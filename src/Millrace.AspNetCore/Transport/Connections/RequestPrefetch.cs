@@ -9,27 +9,11 @@ namespace Millrace.AspNetCore.Transport.Connections;
 
 /// <summary>
 /// Registers the objects that serve all HTTP/1.1 requests of a connection for the reactor's prefetch (ADR 0009); they are available with
-/// the first request. A wrong size costs some cache lines. Reactor thread; an HTTP/2 request never runs on it.
+/// the first request. Reactor thread; an HTTP/2 request never runs on it.
 /// </summary>
 internal sealed class RequestPrefetch(
-    TransportConnection owner, Connection connection, ReactorPipeReader reader, ConnectionEnding ending)
+    TransportConnection owner, Connection connection, ReactorPipeReader reader, TransportEnding ending)
 {
-    // Sizes of ASP.NET Core's objects on .NET 10.
-    private static readonly PrefetchRange RequestLoop = new(After: 184);
-
-    /// <summary>The connection's context, its timeouts, and the object that serves its requests.</summary>
-    private static readonly PrefetchRange Http1Connection = new(After: 832, Before: 464);
-    private static readonly PrefetchRange RequestHeaders = new(After: 480);
-
-    /// <summary>Includes the object that writes the response.</summary>
-    private static readonly PrefetchRange ResponseHeaders = new(After: 872);
-
-    /// <summary>The host's own context, the HTTP context, the request and the response.</summary>
-    private static readonly PrefetchRange Context = new(After: 288, Before: 72);
-
-    /// <summary>Includes the other streams and pipes of bodies.</summary>
-    private static readonly PrefetchRange ResponseBody = new(After: 32, Before: 336);
-
     /// <summary>Hash of the first request's context, to which no reference is kept; 0 before the first request.</summary>
     private int _firstContextHash;
     private bool _isDone;
@@ -60,7 +44,7 @@ internal sealed class RequestPrefetch(
         // (IHttpContextAccessor).
         if (hash == _firstContextHash)
         {
-            Add(context, Context);
+            Add(context, PrefetchRanges.HttpContext);
         }
 
         _isDone = true;
@@ -74,15 +58,15 @@ internal sealed class RequestPrefetch(
             return;
         }
 
-        Add(features, Http1Connection);
+        Add(features, PrefetchRanges.Http1Connection);
         if (owner.HasOwnTransport && reader.Waiter is { } loop)
         {
-            Add(loop, RequestLoop);
+            Add(loop, PrefetchRanges.RequestLoop);
         }
 
-        Add(request.Headers, RequestHeaders);
-        Add(response.Headers, ResponseHeaders);
-        Add(body.Stream, ResponseBody);
+        Add(request.Headers, PrefetchRanges.RequestHeaders);
+        Add(response.Headers, PrefetchRanges.ResponseHeaders);
+        Add(body.Stream, PrefetchRanges.ResponseBody);
     }
 
     private void Add(object part, PrefetchRange range) => connection.AddToPrefetch(part, range, CompletionKinds.Received);

@@ -4,6 +4,7 @@ using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using Millrace.AspNetCore.Https;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
@@ -29,7 +30,7 @@ namespace Millrace.AspNetCore.Transport.Connections;
 ///
 /// phase                        begins with
 /// open                         Serve
-/// ending                       the first end that anyone requests (ConnectionEnding.Begin), which releases both pumps
+/// ending                       the first end that anyone requests (TransportEnding.Begin), which releases both pumps
 /// over                         the end of both pumps: the engine's connection may belong to another peer
 /// </code>
 /// </remarks>
@@ -43,18 +44,14 @@ internal sealed class TransportConnection : ConnectionContext,
     IConnectionEndPointFeature,
     IMemoryPoolFeature
 {
-    // Memory for the reactor's prefetch (ADR 0009). A wrong size costs some cache lines.
-    private static readonly PrefetchRange Own = new(After: 168);
-    private static readonly PrefetchRange Ending = new(After: 88);
-
-    /// <summary>Both pumps and the callbacks, created one after the other.</summary>
-    private static readonly PrefetchRange Pumps = new(After: 368);
+    /// <summary>The transport's own and Kestrel's.</summary>
+    private const int FeaturesUsual = 16;
 
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
     private readonly IDuplexPipe _application;
     private readonly ConnectionSocket _socket;
-    private readonly ConnectionEnding _ending;
+    private readonly TransportEnding _ending;
     private readonly InputPump _input;
     private readonly OutputPump _output;
     private Task _serving = Task.CompletedTask;
@@ -72,7 +69,7 @@ internal sealed class TransportConnection : ConnectionContext,
         _settings = settings;
         (_application, IDuplexPipe transport, ReactorScheduler? scheduler) = pipes.Make(connection);
         var reader = _application.Input as ReactorPipeReader;
-        _ending = new ConnectionEnding(this, connection, transport, log);
+        _ending = new TransportEnding(this, connection, transport, log);
         _input = new InputPump(this, connection, transport.Output, reader, _ending, log);
         _output = new OutputPump(connection, transport.Input, _ending);
         if (scheduler is not null)
@@ -83,13 +80,13 @@ internal sealed class TransportConnection : ConnectionContext,
             scheduler.Owner = Callbacks;
         }
 
-        connection.AddToPrefetch(this, Own, CompletionKinds.Either);
-        connection.AddToPrefetch(_ending, Ending, CompletionKinds.Either);
-        connection.AddToPrefetch(_input, Pumps, CompletionKinds.Either);
+        connection.AddToPrefetch(this, PrefetchRanges.Connection, CompletionKinds.Either);
+        connection.AddToPrefetch(_ending, PrefetchRanges.Ending, CompletionKinds.Either);
+        connection.AddToPrefetch(_input, PrefetchRanges.Pumps, CompletionKinds.Either);
         connection.Duplicate = _socket = new ConnectionSocket(connection.Descriptor);
         MemoryPool = pipes.Memory;
         Transport = _application;
-        Features = new ConnectionFeatures(this, connection.GetTlsSession() is { } session ? new ConnectionTls(session) : null);
+        Features = CreateFeatures(connection.GetTlsSession() is { } session ? new ConnectionTls(session) : null);
         ConnectionClosed = _ending.Closed;
         LocalEndPoint = connection.LocalEndPoint;
         RemoteEndPoint = connection.RemoteEndPoint;
@@ -138,7 +135,7 @@ internal sealed class TransportConnection : ConnectionContext,
     /// </summary>
     public override void Abort(ConnectionAbortedException abortReason)
     {
-        EndKind kind = abortReason is null || _settings.FinOnError ? EndKind.Finish : EndKind.Reset;
+        EndKind kind = abortReason is null || _settings.Options.FinOnError ? EndKind.Finish : EndKind.Reset;
         _ending.Begin(kind, abortReason ?? new ConnectionAbortedException("Kestrel gave up the connection after its peer finished."));
     }
 
@@ -174,6 +171,24 @@ internal sealed class TransportConnection : ConnectionContext,
             _socket.Refuse();
             await _ending.EndOnReactorAsync();
         }
+    }
+
+    /// <summary>The features of the contract, with TLS those of a completed handshake. Kestrel and the application add theirs.</summary>
+    private FeatureCollection CreateFeatures(ConnectionTls? tls)
+    {
+        var features = new FeatureCollection(FeaturesUsual);
+        features.Set<IReactorFeature>(this);
+        features.Set<IConnectionIdFeature>(this);
+        features.Set<IConnectionTransportFeature>(this);
+        features.Set<IConnectionItemsFeature>(this);
+        features.Set<IConnectionLifetimeFeature>(this);
+        features.Set<IConnectionSocketFeature>(this);
+        features.Set<IConnectionEndPointFeature>(this);
+        features.Set<IMemoryPoolFeature>(this);
+        features.Set<ITlsConnectionFeature>(tls);
+        features.Set<ITlsHandshakeFeature>(tls);
+        features.Set<ITlsApplicationProtocolFeature>(tls);
+        return features;
     }
 
     private void CompleteApplication()

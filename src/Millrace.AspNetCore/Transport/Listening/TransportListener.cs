@@ -26,7 +26,7 @@ internal sealed class TransportListener : IConnectionListener
     private readonly EndPointSettings _settings;
     private readonly TransportLog _log;
     private readonly ConnectionPipes[] _pipes;
-    private readonly ListenersTls? _tls;
+    private readonly ListenerTls? _tls;
     private readonly Channel<TransportConnection> _accepted =
         Channel.CreateUnbounded<TransportConnection>(new UnboundedChannelOptions { SingleReader = true });
 
@@ -35,7 +35,7 @@ internal sealed class TransportListener : IConnectionListener
     private Task? _unbinding;
 
     private TransportListener(
-        ReactorGroup group, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log, ListenersTls? tls)
+        ReactorGroup group, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log, ListenerTls? tls)
     {
         _group = group;
         _settings = settings;
@@ -49,10 +49,10 @@ internal sealed class TransportListener : IConnectionListener
     /// <summary>Takes ownership of <paramref name="tls"/>, unless it throws.</summary>
     /// <exception cref="EngineException">The endpoint cannot be bound; the message says why.</exception>
     public static async Task<TransportListener> BindAsync(
-        ReactorGroup group, EndPoint endPoint, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log, ListenersTls? tls)
+        ReactorGroup group, EndPoint endPoint, EndPointSettings settings, ConnectionPipes[] pipes, TransportLog log, ListenerTls? tls)
     {
         var listener = new TransportListener(group, settings, pipes, log, tls);
-        ListenSettings listen = group.ListenDefaults with { Backlog = settings.Backlog, NoDelay = settings.NoDelay };
+        ListenSettings listen = group.ListenDefaults with { Backlog = settings.Options.Backlog, NoDelay = settings.Options.NoDelay };
         Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = settings.Terminator is { } terminator ? terminator.FiltersOf : null;
         listener._listener = endPoint is FileHandleEndPoint handle
             ? await group.AcquireAsync(checked((int)handle.FileHandle), listener.ServeAsync, filters, listen)

@@ -125,39 +125,16 @@ internal sealed class TransportReactors(
 
         foreach ((Reactor reactor, MemoryPool<byte> memory) in group.Reactors.Zip(_memory))
         {
-            await DisposeOnReactorAsync(reactor, memory);
-        }
-    }
-
-    /// <summary>
-    /// Reactors supplied by the application continue, and connections of this server that end late return their blocks on the reactor's
-    /// thread. The caller must not continue there.
-    /// </summary>
-    private static Task DisposeOnReactorAsync(Reactor reactor, MemoryPool<byte> memory)
-    {
-        if (memory == MemoryPool<byte>.Shared)
-        {
-            return Task.CompletedTask;
-        }
-
-        var disposed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        reactor.PostContinuation(
-            _ =>
+            try
             {
-                try
-                {
-                    memory.Dispose();
-                    disposed.SetResult();
-                }
-#pragma warning disable CA1031 // Passed to the caller: an exception here would end the reactor, and with it the process.
-                catch (Exception error)
-#pragma warning restore CA1031
-                {
-                    disposed.SetException(error);
-                }
-            },
-            null);
-        return disposed.Task;
+                // Reactors supplied by the application continue, and connections of this server that end late return their blocks there.
+                await reactor.PostAsync(memory.Dispose);
+            }
+            catch (ObjectDisposedException) when (reactor.HasEnded)
+            {
+                memory.Dispose();
+            }
+        }
     }
 
     /// <summary>

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using Millrace.AspNetCore.Transport.Connections;
 using Millrace.Engine;
 using Millrace.Engine.Connections;
 
@@ -8,13 +9,6 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// <summary>Creates the pipes between one reactor and the application, for the connections of one endpoint.</summary>
 internal sealed class ConnectionPipes
 {
-    /// <summary>The pipe, the scheduler and options allocated before it, and its two ends.</summary>
-    private static readonly PrefetchRange FirstPipe = new(After: 424, Before: 192);
-    private static readonly PrefetchRange SecondPipe = new(After: 424);
-
-    /// <summary>The application's reader and writer.</summary>
-    private static readonly PrefetchRange Ends = new(After: 320);
-
     private readonly Reactor _reactor;
     private readonly EndPointSettings _settings;
     private readonly IterationEndScheduler _transport;
@@ -37,30 +31,30 @@ internal sealed class ConnectionPipes
     /// <summary>The two ends of a connection's pipes, and the application's scheduler; null for the thread pool.</summary>
     public (IDuplexPipe Application, IDuplexPipe Transport, ReactorScheduler? Scheduler) Make(Connection connection)
     {
-        if (_settings.Scheduling == TransportScheduling.ThreadPool)
+        if (_settings.Options.Scheduling == TransportScheduling.ThreadPool)
         {
             (Pipe input, Pipe output) = (new Pipe(_onPool.Input), new Pipe(_onPool.Output));
             return (new DuplexPipe(input.Reader, output.Writer), new DuplexPipe(output.Reader, input.Writer), null);
         }
 
         var scheduler = new ReactorScheduler(_reactor);
-        scheduler.Context = _settings.UsesSynchronizationContext ? new ReactorSynchronizationContext(scheduler) : null;
+        scheduler.Context = _settings.Options.UseSynchronizationContext ? new ReactorSynchronizationContext(scheduler) : null;
         (PipeOptions inputOptions, PipeOptions outputOptions) = OptionsFor(scheduler);
         var received = new Pipe(inputOptions);
         var toSend = new Pipe(outputOptions);
         var reader = new ReactorPipeReader(received.Reader, scheduler);
         var writer = new NonBlockingFlushPipeWriter(toSend.Writer, scheduler);
-        connection.AddToPrefetch(received, FirstPipe, CompletionKinds.Received);
-        connection.AddToPrefetch(toSend, SecondPipe, CompletionKinds.Either);
-        connection.AddToPrefetch(reader, Ends, CompletionKinds.Received);
+        connection.AddToPrefetch(received, PrefetchRanges.FirstPipe, CompletionKinds.Received);
+        connection.AddToPrefetch(toSend, PrefetchRanges.SecondPipe, CompletionKinds.Either);
+        connection.AddToPrefetch(reader, PrefetchRanges.Ends, CompletionKinds.Received);
         return (new DuplexPipe(reader, writer), new DuplexPipe(toSend.Reader, received.Writer), scheduler);
     }
 
     private (PipeOptions Input, PipeOptions Output) OptionsFor(PipeScheduler application)
     {
         return (
-            Options(application, _transport, _settings.ReadBufferBytesMax),
-            Options(_sender, application, _settings.WriteBufferBytesMax));
+            Options(application, _transport, _settings.Options.MaxReadBufferSize ?? 0),
+            Options(_sender, application, _settings.Options.MaxWriteBufferSize ?? 0));
 
         PipeOptions Options(PipeScheduler reader, PipeScheduler writer, long bytesMax) => new(
             Memory, reader, writer, pauseWriterThreshold: bytesMax, resumeWriterThreshold: bytesMax / 2, useSynchronizationContext: false);

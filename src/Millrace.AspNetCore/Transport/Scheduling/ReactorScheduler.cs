@@ -38,17 +38,13 @@ internal sealed class ReactorScheduler(Reactor reactor) : PipeScheduler
 
     public override void Schedule(Action<object?> action, object? state)
     {
-        if (_isAway)
-        {
-            System.Threading.ThreadPool.UnsafeQueueUserWorkItem(action, state, preferLocal: false);
-        }
-        else if (reactor.IsReactorThread)
+        if (reactor.IsReactorThread && !_isAway)
         {
             RunAsOwner(action, state);
         }
         else
         {
-            // A wait was canceled, or output written on another thread was sent there and a flush waits for that.
+            // Posted unless away: a wait was canceled, or output written on another thread was sent there and a flush waits for that.
             Post(action, state);
         }
     }
@@ -56,13 +52,22 @@ internal sealed class ReactorScheduler(Reactor reactor) : PipeScheduler
     /// <summary>
     /// Runs the action on the reactor in a later iteration, or elsewhere if the application has left or the reactor is stalled. Any thread.
     /// </summary>
-    public void Post(Action<object?> action, object? state) => reactor.PostMovable(
-        static state =>
+    public void Post(Action<object?> action, object? state)
+    {
+        if (_isAway)
         {
-            var (scheduler, action, inner) = ((ReactorScheduler, Action<object?>, object?))state!;
-            scheduler.RunPosted(action, inner);
-        },
-        (this, action, state));
+            System.Threading.ThreadPool.UnsafeQueueUserWorkItem(action, state, preferLocal: false);
+            return;
+        }
+
+        reactor.PostMovable(
+            static state =>
+            {
+                var (scheduler, action, inner) = ((ReactorScheduler, Action<object?>, object?))state!;
+                scheduler.RunPosted(action, inner);
+            },
+            (this, action, state));
+    }
 
     /// <summary>Runs a posted action, on whatever thread it was moved to.</summary>
     public void RunPosted(Action<object?> action, object? state)

@@ -11,14 +11,7 @@ internal sealed class ReactorSynchronizationContext(ReactorScheduler scheduler) 
     public override void Post(SendOrPostCallback d, object? state)
     {
         ArgumentNullException.ThrowIfNull(d);
-        if (scheduler.IsAway)
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(d.Invoke, state, preferLocal: false);
-        }
-        else
-        {
-            scheduler.Post(d.Invoke, state);
-        }
+        scheduler.Post(d.Invoke, state);
     }
 
     /// <exception cref="NotSupportedException">The caller is on another thread, and would block for the reactor.</exception>

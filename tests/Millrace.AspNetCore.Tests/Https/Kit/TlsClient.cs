@@ -53,7 +53,7 @@ internal sealed class TlsClient : IAsyncDisposable
         await Stream.FlushAsync().Within();
     }
 
-    /// <summary>All up to and with the mark; what comes behind it must not have come yet.</summary>
+    /// <summary>All up to and with the mark; what comes after it must not have come yet.</summary>
     public async Task<string> ReadThroughAsync(string mark)
     {
         var text = new StringBuilder();
@@ -61,7 +61,7 @@ internal sealed class TlsClient : IAsyncDisposable
         while (!text.ToString().EndsWith(mark, StringComparison.Ordinal))
         {
             int count = await Stream.ReadAsync(buffer).Within();
-            Assert.True(count > 0, $"The server closed behind '{text}'.");
+            Assert.True(count > 0, $"The server closed after '{text}'.");
             text.Append(Encoding.Latin1.GetString(buffer, 0, count));
         }
 
@@ -90,7 +90,7 @@ internal sealed class TlsClient : IAsyncDisposable
         {
             await using TlsClient client = await ConnectAsync(application, adjust);
             // By TLS 1.3 the client is done first, and hears of it later.
-            await client.SendAsync("GET / HTTP/1.1\r\nHost: mill\r\nConnection: close\r\n\r\n");
+            await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
             string? response = await client.ReadToEndAsync();
             if (string.IsNullOrEmpty(response))
             {

@@ -10,7 +10,7 @@ using Millrace.Engine;
 namespace Millrace.AspNetCore.Tests.Safety.Kit;
 
 /// <summary>
-/// An application whose routes may block. <c>/where</c> tells the reactor's number, or -1 elsewhere.
+/// An application whose routes may block. <c>/where</c> responds with the reactor's number, or -1 elsewhere.
 /// </summary>
 internal sealed class GuardedApplication : IAsyncDisposable
 {
@@ -28,7 +28,7 @@ internal sealed class GuardedApplication : IAsyncDisposable
         int reactors,
         Action<WebApplication> routes,
         bool isWatched = true,
-        bool comesHome = false,
+        bool usesContext = false,
         Action<IServiceCollection>? services = null)
     {
         RunningApplication application = await RunningApplication.StartAsync(
@@ -44,7 +44,7 @@ internal sealed class GuardedApplication : IAsyncDisposable
                 {
                     options.ReactorCount = reactors;
                     options.WatchForStalls = isWatched;
-                    options.UseSynchronizationContext = comesHome;
+                    options.UseSynchronizationContext = usesContext;
                 });
             }),
             routes: each =>
@@ -59,7 +59,7 @@ internal sealed class GuardedApplication : IAsyncDisposable
 
     public static string Where() => (Reactor.Current?.Index ?? -1).ToString(CultureInfo.InvariantCulture);
 
-    /// <summary>One wait on the first reactor was made to fail, and no more. It is counted behind the failure.</summary>
+    /// <summary>One wait on the first reactor was made to fail, and no more. It is counted after the failure.</summary>
     public async Task ExpectWaitFailedAsync()
     {
         await Waiting.UntilAsync(() => Group.Reactors[0].Counters.WaitsFailed > 0, static () => "No wait was failed.");

@@ -6,7 +6,6 @@ using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Logging;
-using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.AspNetCore.StaticFiles;
 using Millrace.StaticFiles;
 
@@ -64,13 +63,6 @@ internal sealed class HostedApp : IAsyncDisposable
             listen.UseHttps(Certificate);
         },
         HttpVersion.Version20);
-
-    /// <summary>The middleware with a site that the test keeps in its hands and disposes.</summary>
-    public static (Site Site, HostedSite Hosted) Open(SiteOptions options)
-    {
-        Site site = Site.Open(options, NullLoggerFactory.Instance);
-        return (site, new HostedSite(site));
-    }
 
     public async Task<(HttpStatusCode Status, byte[] Body)> GetAsync(string target)
     {
@@ -133,8 +125,9 @@ internal sealed class HostedApp : IAsyncDisposable
     }
 }
 
-internal static class HostedSiteExtensions
+/// <summary>The middleware with a site that the test owns.</summary>
+internal static class SiteExtensions
 {
-    public static IApplicationBuilder Use(this IApplicationBuilder app, HostedSite site) =>
+    public static IApplicationBuilder Use(this IApplicationBuilder app, Site site) =>
         app.Use(next => new StaticFilesMiddleware(site, next).InvokeAsync);
 }

@@ -25,7 +25,11 @@ public abstract class TransportTest : IAsyncLifetime
 
     /// <summary>The factory, of the options as they are when it is first used.</summary>
     internal MillraceTransportFactory Factory =>
-        _factory ??= new MillraceTransportFactory(Microsoft.Extensions.Options.Options.Create(Options), Logs, KestrelPools.Factory);
+        _factory ??= new MillraceTransportFactory(
+            Microsoft.Extensions.Options.Options.Create(Options),
+            Logs,
+            new TransportLog(Logs.CreateLogger(TransportLog.Category)),
+            KestrelPools.Factory);
 
     public ValueTask InitializeAsync() => default;
 

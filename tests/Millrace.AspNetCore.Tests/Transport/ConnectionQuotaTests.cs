@@ -9,18 +9,18 @@ using Millrace.Tls.Handshakes;
 
 namespace Millrace.AspNetCore.Tests.Transport;
 
-/// <summary>Where connections are counted, each is for as long as it is, whoever ends it.</summary>
-public class PlaceTests
+/// <summary>A connection takes a slot of the quota for as long as it exists, however it ends.</summary>
+public class ConnectionQuotaTests
 {
     [Fact]
-    public Task Who_comes_when_its_listener_has_stopped_gives_its_place_back() => AssertIsReturnedOnceAsync(static connection =>
+    public Task A_connection_that_its_stopped_listener_refuses_returns_its_slot() => AssertIsReturnedOnceAsync(static connection =>
     {
         connection.Refuse();
         return Task.CompletedTask;
     });
 
     [Fact]
-    public Task Who_is_disposed_of_twice_gives_back_one_place() => AssertIsReturnedOnceAsync(static async connection =>
+    public Task A_connection_that_is_disposed_of_twice_returns_one_slot() => AssertIsReturnedOnceAsync(static async connection =>
     {
         await connection.DisposeAsync();
         await connection.DisposeAsync();
@@ -28,9 +28,8 @@ public class PlaceTests
 
     private static async Task AssertIsReturnedOnceAsync(Func<TransportConnection, Task> end)
     {
-        var places = new ConnectionQuota(2);
-        var settings = new EndPointSettings(
-            Backlog: 16, NoDelay: true, 0, 0, TransportScheduling.Inline, UsesSynchronizationContext: false, FinOnError: false, Quota: places);
+        var quota = new ConnectionQuota(2);
+        var settings = new EndPointSettings(new MillraceEndPointOptions(), Quota: quota);
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 1 });
         using var pool = new ReactorMemoryPool(group.Reactors[0], KestrelPools.Factory.Create());
         var pipes = new ConnectionPipes(group.Reactors[0], pool, settings);
@@ -44,12 +43,12 @@ public class PlaceTests
         });
         using Peer peer = await Peer.ConnectAsync(listener.EndPoint);
         TransportConnection connection = await accepted.Task.Within();
-        Assert.True(places.TryTake());
-        Assert.False(places.TryTake());
+        Assert.True(quota.TryTake());
+        Assert.False(quota.TryTake());
 
         await end(connection).Within();
 
-        Assert.True(places.TryTake());
-        Assert.False(places.TryTake());
+        Assert.True(quota.TryTake());
+        Assert.False(quota.TryTake());
     }
 }

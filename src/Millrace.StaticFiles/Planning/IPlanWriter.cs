@@ -1,37 +1,41 @@
-using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
-namespace Millrace.HttpServer.Heads;
+namespace Millrace.StaticFiles.Planning;
 
-/// <summary>Writes the response to a plan in one protocol.</summary>
+/// <summary>Writes the response to a plan in one protocol, or with another server's objects.</summary>
 internal interface IPlanWriter
 {
-    /// <summary>Opens the file of an asset, unless it is opened later.</summary>
-    BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source);
-
-    /// <summary>Writes a response with an asset. Takes ownership of the source.</summary>
-    void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part);
-
     /// <param name="plan">The planned response.</param>
     /// <param name="body">The whole body.</param>
     /// <param name="retained">The same bytes if they never change; null to copy the body if it has to wait.</param>
     void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained);
 
-    /// <summary>Writes an error that no plan decides on.</summary>
+    /// <summary>Writes an error that no plan decides on: the file of the planned response cannot be opened.</summary>
     void WriteError(int status);
 }
 
-/// <summary>Chooses what the response to a plan consists of, for all protocols.</summary>
+/// <inheritdoc cref="IPlanWriter"/>
+/// <typeparam name="TSnapshot">What the files are opened of: a binding, or a snapshot that the caller has leased.</typeparam>
+internal interface IPlanWriter<in TSnapshot> : IPlanWriter
+{
+    /// <summary>Opens the file of an asset, unless it is opened later.</summary>
+    BodyOpening TryOpen(TSnapshot snapshot, Asset asset, out BodySource source);
+
+    /// <summary>Writes a response with an asset. Takes ownership of the source.</summary>
+    void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part);
+}
+
+/// <summary>Chooses what the response to a plan consists of, for all writers.</summary>
 internal static class PlanWriterExtensions
 {
-    public static void Begin<TWriter>(this ref TWriter writer, scoped in ResponsePlan plan, SiteBinding binding)
-        where TWriter : struct, IPlanWriter, allows ref struct
+    public static void Begin<TWriter, TSnapshot>(this ref TWriter writer, scoped in ResponsePlan plan, TSnapshot snapshot)
+        where TWriter : struct, IPlanWriter<TSnapshot>, allows ref struct
     {
         switch (plan.Body)
         {
             case PlanBody.Asset:
             case PlanBody.Ranges:
-                BodyOpening opening = writer.TryOpen(binding, plan.Asset!, out BodySource source);
+                BodyOpening opening = writer.TryOpen(snapshot, plan.Asset!, out BodySource source);
                 if (opening == BodyOpening.Opened)
                 {
                     writer.WriteAsset(plan, source, AssetPart.Of(plan, source));
@@ -46,7 +50,7 @@ internal static class PlanWriterExtensions
                 writer.WriteBytes(plan, plan.Document!.Bytes, plan.Document.Bytes);
                 break;
             default:
-                ReadOnlySpan<byte> text = plan.Body == PlanBody.StatusText ? PlanHeadWriter.ErrorBodyOf(plan.Status) : default;
+                ReadOnlySpan<byte> text = plan.Body == PlanBody.StatusText ? PlannedHead.ErrorTextOf(plan.Status) : default;
                 writer.WriteBytes(plan, text, retained: null);
                 break;
         }
@@ -62,6 +66,6 @@ internal static class PlanWriterExtensions
             return;
         }
 
-        writer.WriteBytes(PlannedHead.WithoutPage(plan), PlanHeadWriter.ErrorBodyOf(plan.Status), retained: null);
+        writer.WriteBytes(new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields), PlannedHead.ErrorTextOf(plan.Status), retained: null);
     }
 }

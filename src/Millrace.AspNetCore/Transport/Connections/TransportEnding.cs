@@ -21,10 +21,10 @@ internal enum EndKind
 /// The end of a connection: the first that is requested counts, from any thread. It is carried out on the reactor's thread, and reported to
 /// the application on the thread pool.
 /// </summary>
-internal sealed class ConnectionEnding(TransportConnection owner, Connection connection, IDuplexPipe transport, TransportLog log)
+internal sealed class TransportEnding(TransportConnection owner, Connection connection, IDuplexPipe transport, TransportLog log)
     : IAsyncDisposable
 {
-    private static readonly Action<object?> EndCallback = static ending => ((ConnectionEnding)ending!).End();
+    private static readonly Action<object?> EndCallback = static ending => ((TransportEnding)ending!).End();
 
     private readonly Reactor _reactor = connection.Reactor;
     private readonly CancellationTokenSource _closed = new();

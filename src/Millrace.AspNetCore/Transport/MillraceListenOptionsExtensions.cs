@@ -11,13 +11,35 @@ using Millrace.Tls;
 namespace Microsoft.AspNetCore.Hosting;
 
 /// <summary>
-/// HTTPS by Millrace: the transport itself encrypts and decrypts, and Kestrel receives connections whose TLS handshake is complete. All
-/// connection middleware of the endpoint sees decrypted bytes, also middleware registered before <c>UseMillraceHttps</c>, unlike with
-/// <c>UseHttps</c>; a warning is logged once if such middleware processes bytes. Middleware that must read before TLS, such as the PROXY
-/// protocol, needs <c>UseHttps</c>.
+/// What one endpoint asks of the Millrace transport: options, and HTTPS by Millrace. There the transport itself encrypts and decrypts, and
+/// Kestrel receives connections whose TLS handshake is complete. All connection middleware of the endpoint sees decrypted bytes, also
+/// middleware registered before <c>UseMillraceHttps</c>, unlike with <c>UseHttps</c>; a warning is logged once if such middleware processes
+/// bytes. Middleware that must read before TLS, such as the PROXY protocol, needs <c>UseHttps</c>.
 /// </summary>
 public static class MillraceListenOptionsExtensions
 {
+    /// <summary>
+    /// Changes the transport's options for this endpoint, overriding all other sources. No effect where Millrace does not serve it.
+    /// <code>
+    /// kestrel.ListenAnyIP(5001, listen => listen.ConfigureMillrace(own => own.Scheduling = TransportScheduling.ThreadPool));
+    /// </code>
+    /// </summary>
+    public static ListenOptions ConfigureMillrace(this ListenOptions listenOptions, Action<MillraceEndPointOptions> configure)
+    {
+        ArgumentNullException.ThrowIfNull(listenOptions);
+        ArgumentNullException.ThrowIfNull(configure);
+        if (listenOptions.ApplicationServices.GetService<EndPointBuilds>() is { } builds)
+        {
+            listenOptions.Use(next =>
+            {
+                builds.Note(listenOptions, configure);
+                return next;
+            });
+        }
+
+        return listenOptions;
+    }
+
     /// <summary>
     /// Like <c>UseHttps()</c>: uses the certificate of the configuration, or else the development certificate. Middleware registered before
     /// it does not see the encrypted bytes (<see cref="MillraceListenOptionsExtensions"/>). Where Millrace does not serve the endpoint, or
@@ -86,12 +108,12 @@ public static class MillraceListenOptionsExtensions
         IServiceProvider services = listenOptions.ApplicationServices;
         var log = new TransportLog(services.GetRequiredService<ILoggerFactory>().CreateLogger(TransportLog.Category));
         var own = new MillraceHttpsOptions();
-        HttpsEndPoints? endPoints = services.GetService<HttpsEndPoints>();
-        endPoints?.NoteServer(listenOptions.KestrelServerOptions);
+        EndPointBuilds? builds = services.GetService<EndPointBuilds>();
+        builds?.NoteServer(listenOptions.KestrelServerOptions);
         var endPoint = new HttpsEndPoint(listenOptions, own);
         listenOptions.Use(next =>
         {
-            endPoints?.NoteBuilt(endPoint);
+            builds?.Note(listenOptions, endPoint);
             return new DecryptedConnections(next, own, log).OnConnectionAsync;
         });
 
@@ -109,7 +131,7 @@ public static class MillraceListenOptionsExtensions
 
         // The certificate of the configuration, or the development certificate.
         own.ServerCertificate ??= kestrels.ServerCertificate;
-        if (endPoints is null)
+        if (builds is null)
         {
             log.TlsLeft(listenOptions.EndPoint, "Kestrel does not use the Millrace transport; call UseMillrace()");
         }

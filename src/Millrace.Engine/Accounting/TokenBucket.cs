@@ -1,7 +1,8 @@
-namespace Millrace.HttpServer.Http2;
+namespace Millrace.Engine;
 
 /// <summary>
-/// Limits an activity of a client: a burst, a refill each second, and tokens earned by useful activity. The caller supplies the time.
+/// Limits an activity of a client: a burst, a refill each second, and tokens earned by useful activity. The caller supplies the time. One
+/// thread.
 /// </summary>
 /// <param name="capacity">The size of a burst, and the initial number of tokens.</param>
 /// <param name="perSecond">The refill rate.</param>
