@@ -70,7 +70,7 @@ internal sealed record HttpServerLimits
 
 /// <summary>
 /// The limits of a client on one HTTP/2 connection, with the reason for each default. For frames that the other limits do not cover, a
-/// client earns tokens by receiving responses: see <see cref="TokenBucket"/>.
+/// client earns tokens by receiving responses: see <see cref="Millrace.Engine.TokenBucket"/>.
 /// </summary>
 internal sealed record Http2Limits
 {

@@ -58,8 +58,9 @@ public sealed record TlsOptions
     internal int HalfOpenHandshakesMax { get; init; } = 1_024;
 
     /// <summary>
-    /// Whether the handler sees an end without close_notify as an ordinary end and not as a reset. An attacker may have truncated the stream
-    /// (RFC 8446, section 6.1): for protocols whose messages carry their length; as <see cref="System.Net.Security.SslStream"/> does.
+    /// Whether the handler sees an end without close_notify as an ordinary end and not as a reset, as with
+    /// <see cref="System.Net.Security.SslStream"/>. An attacker may have truncated the stream (RFC 8446, section 6.1): only for protocols
+    /// whose messages carry their length.
     /// </summary>
     internal bool AcceptsTruncation { get; init; }
 

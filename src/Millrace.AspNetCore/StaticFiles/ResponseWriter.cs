@@ -10,14 +10,10 @@ namespace Millrace.AspNetCore.StaticFiles;
 /// <summary>Executes a plan: sets the response head and opens the body.</summary>
 /// <param name="context">The request.</param>
 /// <param name="threadState">The state it was planned with.</param>
-/// <param name="isOthersError">Whether the plan is for the page of an error that other code decided on.</param>
-internal ref struct ResponseWriter(HttpContext context, PlanThreadState threadState, bool isOthersError) : IPlanWriter<CatalogSnapshot>
+internal ref struct ResponseWriter(HttpContext context, PlanThreadState threadState) : IPlanWriter<CatalogSnapshot>
 {
     /// <summary>The body that is to be sent after the head.</summary>
     public BodySender Body { get; private set; }
-
-    /// <summary>Whether an error of other code has no page, and nothing was written.</summary>
-    public bool LacksPage { get; private set; }
 
     private readonly bool IncludesBody => !HttpMethods.IsHead(context.Request.Method);
 
@@ -40,12 +36,6 @@ internal ref struct ResponseWriter(HttpContext context, PlanThreadState threadSt
 
     public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained)
     {
-        if (isOthersError)
-        {
-            LacksPage = true;
-            return;
-        }
-
         ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, body.Length);
         Body = IncludesBody && body.Length > 0 ? BodySender.Of(retained ?? body.ToArray()) : default;
     }

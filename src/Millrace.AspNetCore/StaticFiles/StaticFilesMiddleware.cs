@@ -140,17 +140,32 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
             : IsUnknown(plan, request) ? SiteOutcome.PassedOn
             : !isLast && IsForMissingPath(plan, request) ? SiteOutcome.PutLast
             : RefusalOf(context.Request, threadState.Text) is SiteOutcome refusal ? refusal
-            : Execute(new ResponseWriter(context, threadState, request.ErrorStatus != 0), plan, snapshot, out send);
+            : request.ErrorStatus != 0 ? BeginPage(new ResponseWriter(context, threadState), plan, snapshot, out send)
+            : BeginPlanned(new ResponseWriter(context, threadState), plan, snapshot, out send);
     }
 
-    /// <summary>A deleted file passes to the next middleware, and so does an error of other code without its page.</summary>
-    private static SiteOutcome Execute(
+    /// <summary>The page of an error of other code, which may have any status. Without its page the error passes on.</summary>
+    private static SiteOutcome BeginPage(
+        ResponseWriter writer, scoped in ResponsePlan plan, CatalogSnapshot snapshot, out BodySender send)
+    {
+        send = default;
+        if (writer.TryOpen(snapshot, plan.Asset!, out BodySource source) != BodyOpening.Opened)
+        {
+            return SiteOutcome.PassedOn;
+        }
+
+        writer.WriteAsset(plan, source, AssetPart.Of(plan, source));
+        send = writer.Body;
+        return SiteOutcome.Begun;
+    }
+
+    /// <summary>A deleted file passes to the next middleware.</summary>
+    private static SiteOutcome BeginPlanned(
         ResponseWriter writer, scoped in ResponsePlan plan, CatalogSnapshot snapshot, out BodySender send)
     {
         int status = writer.Begin(plan, snapshot);
         send = writer.Body;
-        return writer.LacksPage ? SiteOutcome.PassedOn
-            : status == plan.Status ? SiteOutcome.Begun
+        return status == plan.Status ? SiteOutcome.Begun
             : status == PlanStatus.ServiceUnavailable ? SiteOutcome.Exhausted
             : SiteOutcome.PassedOn;
     }

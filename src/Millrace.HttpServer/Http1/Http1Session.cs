@@ -1,7 +1,6 @@
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
-using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;

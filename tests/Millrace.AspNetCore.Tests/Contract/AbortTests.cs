@@ -312,7 +312,7 @@ public class AbortTests
             thrown.SetResult((await Record.ExceptionAsync(async () => await context.Request.Body.ReadExactlyAsync(buffer)))!);
         });
         using RawClient client = await application.ConnectAsync();
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 100\r\n\r\ngrain");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 100\r\n\r\nbytes");
         await started.Task.Within();
 
         End(client, ending);

@@ -61,7 +61,7 @@ public class BlockingTests
         });
         using RawClient client = await application.ConnectAsync();
 
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 5\r\n\r\ngrain");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 5\r\n\r\nbytes");
 
         Assert.Equal("got bytes", (await client.ReadResponseAsync()).Body);
     }

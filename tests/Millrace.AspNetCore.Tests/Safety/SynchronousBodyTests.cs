@@ -52,12 +52,12 @@ public class SynchronousBodyTests
             await client.SendAsync(Head(isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 10"));
             Assert.True(await entered.WaitAsync(Waiting.Patience));
             Assert.Equal(200, (await neighbour.GetAsync("/where")).Status);
-            await client.SendAsync(isChunked ? "5\r\ngrain\r\n" : "bytes");
+            await client.SendAsync(isChunked ? "5\r\nbytes\r\n" : "bytes");
             Assert.Equal(200, (await neighbour.GetAsync("/where")).Status);
             await client.SendAsync(isChunked ? "5\r\nflour\r\n0\r\n\r\n" : "flour");
 
             Response response = await client.ReadResponseAsync();
-            Assert.Equal((200, "got grainflour"), (response.Status, response.Body));
+            Assert.Equal((200, "got bytesflour"), (response.Status, response.Body));
         }
 
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
@@ -115,8 +115,8 @@ public class SynchronousBodyTests
 
     [Theory]
     [InlineData("Content-Length: 5", "bytes")]
-    [InlineData("Transfer-Encoding: chunked", "5\r\ngrain\r\n0\r\n\r\n")]
-    [InlineData("Transfer-Encoding: chunked", "5;a=b\r\ngrain\r\n0\r\nTrailer: x\r\n\r\n")]
+    [InlineData("Transfer-Encoding: chunked", "5\r\nbytes\r\n0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: chunked", "5;a=b\r\nbytes\r\n0\r\nTrailer: x\r\n\r\n")]
     public async Task A_request_whose_body_has_arrived_stays_on_its_reactor(string framing, string body)
     {
         await using GuardedApplication guarded = await StartAsync(isAllowedByServer: false, static async context =>
@@ -134,8 +134,8 @@ public class SynchronousBodyTests
     }
 
     [Theory]
-    [InlineData("Content-Length: 5", "grai", "n")]
-    [InlineData("Transfer-Encoding: chunked", "5\r\ngrain\r\n0\r\n", "\r\n")]
+    [InlineData("Content-Length: 5", "byte", "s")]
+    [InlineData("Transfer-Encoding: chunked", "5\r\nbytes\r\n0\r\n", "\r\n")]
     public async Task A_request_whose_body_is_still_to_come_leaves_and_the_next_one_is_on_the_reactor(string framing, string body, string rest)
     {
         using var entered = new SemaphoreSlim(0);
