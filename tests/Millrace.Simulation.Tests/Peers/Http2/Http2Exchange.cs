@@ -49,6 +49,8 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     /// <summary>It has been reset by the peer: what still comes crossed that.</summary>
     public bool IsCancelled { get; set; }
 
+    public bool HasRequestContent => exchange.Request.AsSpan().StartsWith("POST "u8);
+
     public bool HasHead => _response is not null;
 
     private bool IsWhole => !_response!.BringsContent || _piece == _response.Content.Count;

@@ -21,9 +21,9 @@ internal sealed partial class Http2Peer
         }
 
         int index = (frame.StreamId - 1) / 2;
-        if (frame.Error == Http2Error.NoError && !HasSentAll && index < _streams.Count && _streams[index].IsOver)
+        if (frame.Error == Http2Error.NoError && index < _streams.Count && _streams[index] is { IsOver: true, HasRequestContent: true })
         {
-            // The response is whole, and the clock has jumped: the server does not wait for the rest of the request (RFC 9113, section 8.1).
+            // The response is whole, and the server did not wait longer for the rest of the request (RFC 9113, section 8.1).
             return;
         }
 
