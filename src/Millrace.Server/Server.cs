@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Console;
@@ -28,6 +29,7 @@ internal static class Server
     {
         using ILoggerFactory logging = CreateLogging(LogLevel.Information);
         ILogger log = logging.CreateLogger("Millrace.Server");
+        var serverLog = new ServerLog(log);
         using NotifySocket manager = NotifySocket.Open(log);
 
         // First: until then the signals' default would end the process, and opening a large site takes seconds.
@@ -57,10 +59,10 @@ internal static class Server
             EngineOptions engine = options.Engine with { LoggerFactory = logging, OnIdle = memory.OnIdle };
             await using ReactorGroup group = await ReactorGroup.StartAsync(engine);
             memory.Attach(group);
-            using var telemetry = Telemetry.Open(options.Admin, group, hosted, accessLog, logging);
+            using var telemetry = Telemetry.Open(options.Admin, group, hosted, httpsEndpoints, accessLog, logging);
             if (telemetry is not null)
             {
-                admin?.State.Attach(group, telemetry.Requests, hosted);
+                admin?.State.Attach(group, telemetry.Requests, hosted, httpsEndpoints);
             }
 
             Func<Reactor, IExchangeObserver>? observe =
@@ -72,14 +74,15 @@ internal static class Server
             var listenEndpoints = new ListenEndpoints(group, sites, bound);
             await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
 
+            using var expiry = new ExpiryWatch(() => httpsEndpoints.Certificates, serverLog, TimeProvider.System);
             using var stop = new StopSignal();
             admin?.State.Readiness = Readiness.Ready;
-            StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https?.Local, admin?.EndPoint));
+            StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https, admin?.EndPoint));
             manager.Ready(listenEndpoints.Status);
             await using ServiceWatchdog? watchdog =
                 manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
             var reloading = new ConfigurationReload(
-                configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, new ServerLog(log));
+                configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, serverLog);
             using (reload.Attach(() =>
             {
                 manager.Reloading();
@@ -93,7 +96,7 @@ internal static class Server
 
             manager.Stopping();
             watchdog?.Drain();
-            await group.StopAsync(reloading.Current.Drain);
+            await DrainAsync(group, reloading.Current.Drain, serverLog);
             return ExitCode.Done;
         }
         catch (Exception refusal) when (refusal is SiteException or TlsException)
@@ -105,6 +108,17 @@ internal static class Server
         {
             return ErrorLine.Print(refusal.Message, ExitCode.Refused);
         }
+    }
+
+    private static async Task DrainAsync(ReactorGroup group, TimeSpan drain, ServerLog log)
+    {
+        long begun = Stopwatch.GetTimestamp();
+        string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
+        double seconds = drain.TotalSeconds;
+        log.Draining(connections, seconds);
+        await group.StopAsync(drain);
+        seconds = Stopwatch.GetElapsedTime(begun).TotalSeconds;
+        log.Stopped(seconds);
     }
 
     private static void OpenSites(HostedSites hosted, ServeOptions options)

@@ -179,7 +179,7 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
         string mismatch = $"The key in '{keySource}' does not match the certificate in '{certificateSource}'";
         string kind = KindOf(_key);
         string wanted = KindOf(LibCrypto.X509_get0_pubkey(_certificates[0]));
-        return kind == wanted ? $"{mismatch}."
+        return kind == wanted ? $"{mismatch}: give the key that the certificate was made for."
             : $"{mismatch}: it is a key of the kind {kind}, and the certificate has one of the kind {wanted}.";
     }
 
@@ -231,13 +231,15 @@ internal sealed record CertificateFacts(
         DateTime now = DateTime.Now;
         if (now > NotAfter)
         {
-            log.CertificateExpired(source, NotAfter);
+            log.CertificateExpired(source, IsoDate(NotAfter));
         }
         else if (now < NotBefore)
         {
-            log.CertificateNotYetValid(source, NotBefore);
+            log.CertificateNotYetValid(source, IsoDate(NotBefore));
         }
     }
+
+    private static string IsoDate(DateTime time) => time.ToUniversalTime().ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
 
     /// <summary>
     /// Whether both have the same hosts and different kinds of keys, so that a client gets the one whose signatures it supports.

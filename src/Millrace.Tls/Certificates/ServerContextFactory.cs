@@ -31,10 +31,12 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         try
         {
             var facts = new List<CertificateFacts[]>();
+            var all = new List<(string Source, CertificateFacts Facts)>();
             foreach (ServerCertificate certificate in options.Certificates)
             {
                 using CertificateKeyPair loaded = certificate.Load(log);
                 CertificateFacts read = loaded.Facts;
+                all.Add((certificate.Source, read));
                 int pair = facts.FindIndex(others => Array.TrueForAll(others, other => other.IsPairedWith(read)));
                 if (pair >= 0)
                 {
@@ -48,7 +50,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
                 }
             }
 
-            return new CertificateSet(made, (context, name) => log.NameTaken(context.Source, name));
+            return new CertificateSet(made, all, (context, name) => log.NameTaken(context.Source, name));
         }
         catch
         {
