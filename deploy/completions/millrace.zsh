@@ -3,6 +3,7 @@
 
 _millrace_commands() {
   local -a commands=(
+    'serve:Serves a folder, as without this word'
     'check:Checks a configuration without serving: prints what would be served, or what is wrong (exit status 2)'
     'init:Writes a commented starter configuration'
     'schema:Prints the JSON Schema of configuration files, for completion and checks in editors'
@@ -11,6 +12,8 @@ _millrace_commands() {
     'probe:Sends one request to a server: exit status 0 if it responds, 1 if it does not or with a status of 500 and above'
     'completions:Prints completions for a shell: '\''source <(millrace completions bash)'\'' enables them'
     'man:Prints the manual page: '\''millrace man | man -l -'\'' displays it'
+    'help:Shows the most common options, or what a command takes'
+    'version:Prints the version'
   )
   _describe -t commands command commands
 }
@@ -20,7 +23,7 @@ _millrace() {
   local -a specs
   if (( CURRENT > 2 )); then
     case "${words[2]}" in
-      'check'|'init'|'schema'|'precompress'|'doctor'|'probe'|'completions'|'man')
+      'serve'|'check'|'init'|'schema'|'precompress'|'doctor'|'probe'|'completions'|'man'|'help'|'version')
         command="${words[2]}"
         curcontext="${curcontext%:*}-$command:"
         shift words
@@ -29,21 +32,12 @@ _millrace() {
     esac
   fi
   case "$command" in
-    ''|'check'|'init'|'schema'|'precompress'|'doctor'|'probe'|'completions'|'man') specs+=(
-      '(-h --help)-h[Show help and usage information]'
-      '(-h --help)--help[Show help and usage information]'
-    ) ;;
-  esac
-  case "$command" in
-    '') specs+=(
-      '--version[Show version information]'
-    ) ;;
-  esac
-  case "$command" in
-    ''|'check'|'doctor') specs+=(
+    ''|'serve'|'check'|'doctor') specs+=(
       '--config=[Read options from a JSON file]:FILE:_files'
-      '*-l=[Address to serve HTTP on\: 8080 (all interfaces), 127.0.0.1\:8080, \[\:\:1\]\:8080 or unix\:/run/x.sock]:ADDR: '
-      '*--listen=[Address to serve HTTP on\: 8080 (all interfaces), 127.0.0.1\:8080, \[\:\:1\]\:8080 or unix\:/run/x.sock]:ADDR: '
+      '(-p --port)-p=[Serve HTTP on this port, for this machine only\: --listen localhost\:N]:N: '
+      '(-p --port)--port=[Serve HTTP on this port, for this machine only\: --listen localhost\:N]:N: '
+      '*-l=[Address to serve HTTP on\: 8080 (all interfaces), localhost\:8080, 127.0.0.1\:8080, \[\:\:1\]\:8080 or unix\:/run/x.sock]:ADDR: '
+      '*--listen=[Address to serve HTTP on\: 8080 (all interfaces), localhost\:8080, 127.0.0.1\:8080, \[\:\:1\]\:8080 or unix\:/run/x.sock]:ADDR: '
       '*--host=[Serve another folder for a host name, with the same options; ROOT serves all other hosts]:NAME=ROOT:_millrace_named_folder'
       '--reactors=[Number of reactor threads; 0\: one per core that this process may use]:N: '
       '--backend=[I/O backend\: io_uring, epoll, or auto, which uses io_uring if a self-test succeeds, else epoll]:auto|io_uring|epoll:(auto io_uring epoll)'
@@ -124,6 +118,18 @@ _millrace() {
     ) ;;
   esac
   case "$command" in
+    ''|'serve'|'check'|'init'|'schema'|'precompress'|'doctor'|'probe'|'completions'|'man'|'help'|'version') specs+=(
+      '(-h --help)-h[Show the most common options, or what a command takes]'
+      '(-h --help)--help[Show the most common options, or what a command takes]'
+    ) ;;
+  esac
+  case "$command" in
+    '') specs+=(
+      '--help-all[Show all options]'
+      '--version[Print the version]'
+    ) ;;
+  esac
+  case "$command" in
     'precompress') specs+=(
       '--prune[Remove compressed files whose original no longer exists\: a .br of a compressible type, and a .gz next to such a .br]'
     ) ;;
@@ -141,6 +147,11 @@ _millrace() {
   case "$command" in
     '') specs+=(
       '1:ROOT:_millrace_first'
+    ) ;;
+  esac
+  case "$command" in
+    'serve') specs+=(
+      '1:ROOT:_files -/'
     ) ;;
   esac
   case "$command" in
@@ -171,6 +182,11 @@ _millrace() {
   case "$command" in
     'completions') specs+=(
       '1:SHELL:(bash fish zsh)'
+    ) ;;
+  esac
+  case "$command" in
+    'help') specs+=(
+      '1:COMMAND:(check completions doctor help init man precompress probe schema serve version)'
     ) ;;
   esac
   _arguments -S : "${specs[@]}"

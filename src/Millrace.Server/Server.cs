@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Console;
@@ -28,6 +29,7 @@ internal static class Server
     {
         using ILoggerFactory logging = CreateLogging(LogLevel.Information);
         ILogger log = logging.CreateLogger("Millrace.Server");
+        var serverLog = new ServerLog(log);
         using NotifySocket manager = NotifySocket.Open(log);
 
         // First: until then the signals' default would end the process, and opening a large site takes seconds.
@@ -57,30 +59,30 @@ internal static class Server
             EngineOptions engine = options.Engine with { LoggerFactory = logging, OnIdle = memory.OnIdle };
             await using ReactorGroup group = await ReactorGroup.StartAsync(engine);
             memory.Attach(group);
-            using var telemetry = Telemetry.Open(options.Admin, group, hosted, accessLog, logging);
+            using var telemetry = Telemetry.Open(options.Admin, group, hosted, httpsEndpoints, accessLog, logging);
             if (telemetry is not null)
             {
-                admin?.State.Attach(group, telemetry.Requests, hosted);
+                admin?.State.Attach(group, telemetry.Requests, hosted, httpsEndpoints);
             }
 
             Func<Reactor, Action<HttpExchange>>? logged = accessLog?.Start(group.Reactors.Count);
-            Func<Reactor, Action<HttpExchange>>? observe =
-                telemetry is null ? logged : reactor => logged?.Invoke(reactor) + telemetry.Requests.For(reactor);
             using IDisposable? rotating = accessLog is null ? null : rotate.Attach(accessLog.Reopen);
             await using var sites = new StaticSiteServer(
-                HostedSites.TableOf(hosted.All), options.Web, group, observe, new TrustedPeers(options.Proxies).CarriesHttps);
+                HostedSites.TableOf(hosted.All), options.Web, group, ObserverOf(logged, telemetry),
+                new TrustedPeers(options.Proxies).CarriesHttps);
             Sandbox.FilterCalls(options.Service, log);
             var listenEndpoints = new ListenEndpoints(group, sites, bound);
             await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
 
+            using var expiry = new ExpiryWatch(() => httpsEndpoints.Certificates, serverLog, TimeProvider.System);
             using var stop = new StopSignal();
             admin?.State.Readiness = Readiness.Ready;
-            StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https?.Local, admin?.EndPoint));
+            StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https, admin?.EndPoint));
             manager.Ready(listenEndpoints.Status);
             await using ServiceWatchdog? watchdog =
                 manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
             var reloading = new ConfigurationReload(
-                configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, new ServerLog(log));
+                configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, serverLog);
             using (reload.Attach(() =>
             {
                 manager.Reloading();
@@ -94,7 +96,7 @@ internal static class Server
 
             manager.Stopping();
             watchdog?.Drain();
-            await group.StopAsync(reloading.Current.Drain);
+            await DrainAsync(group, reloading.Current.Drain, serverLog);
             return ExitCode.Done;
         }
         catch (Exception refusal) when (refusal is SiteException or TlsException)
@@ -106,6 +108,20 @@ internal static class Server
         {
             return ErrorLine.Print(refusal.Message, ExitCode.Refused);
         }
+    }
+
+    private static Func<Reactor, Action<HttpExchange>>? ObserverOf(Func<Reactor, Action<HttpExchange>>? logged, Telemetry? telemetry) =>
+        telemetry is null ? logged : reactor => logged?.Invoke(reactor) + telemetry.Requests.For(reactor);
+
+    private static async Task DrainAsync(ReactorGroup group, TimeSpan drain, ServerLog log)
+    {
+        long begun = Stopwatch.GetTimestamp();
+        string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
+        double seconds = drain.TotalSeconds;
+        log.Draining(connections, seconds);
+        await group.StopAsync(drain);
+        seconds = Stopwatch.GetElapsedTime(begun).TotalSeconds;
+        log.Stopped(seconds);
     }
 
     private static void OpenSites(HostedSites hosted, ServeOptions options)

@@ -1,3 +1,5 @@
+using Millrace.Interop.Files;
+
 namespace Millrace.Tls;
 
 /// <summary>The file of TLS secrets for debugging (SSLKEYLOGFILE). Only its owner may read it. Any thread.</summary>
@@ -26,7 +28,7 @@ internal sealed class KeyLog : IDisposable
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"The file for TLS secrets cannot be written: {refusal.Message}", refusal);
+            throw new TlsException($"The file for TLS secrets '{path}' cannot be written: {FileProblem.Of(path, refusal)}.", refusal);
         }
 
         log.KeysLogged(path);

@@ -128,7 +128,7 @@ public sealed partial class OperatorStoryTests
         string certificate = Path.Combine(place, "fullchain.pem");
         await Tool.RunToSuccessAsync(
             Deadline,
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-subj",
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "90", "-subj",
             "/CN=mill.test", "-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate, "-keyout", Path.Combine(place, "privkey.pem"));
         using X509Certificate2 made = X509CertificateLoader.LoadCertificateFromFile(certificate);
         return made.SerialNumber;

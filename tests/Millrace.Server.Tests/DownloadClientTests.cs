@@ -97,15 +97,15 @@ public class DownloadClientTests
 
     private static void AssertResumed(Observer observer, long from)
     {
-        Exchange rest = observer.Exchanges[^1];
-        Assert.Equal($"bytes={from}-", rest.Asked("Range"));
-        Assert.Equal(206, rest.Status);
-        Assert.Equal($"bytes {from}-{LargeBytes - 1}/{LargeBytes}", rest.Reported("Content-Range"));
+        Exchange resumed = observer.Exchanges[^1];
+        Assert.Equal($"bytes={from}-", resumed.Asked("Range"));
+        Assert.Equal(206, resumed.Status);
+        Assert.Equal($"bytes {from}-{LargeBytes - 1}/{LargeBytes}", resumed.Reported("Content-Range"));
     }
 
     private static IEnumerable<int> Statuses(Observer observer) => observer.Exchanges.Select(static exchange => exchange.Status);
 
-    /// <summary>A server of one file, with a witness before it, and a folder elsewhere for what clients make.</summary>
+    /// <summary>A server of one file, with an observer in front of it, and another folder for the clients' files.</summary>
     private sealed class Setting : IAsyncDisposable
     {
         private readonly TempFolder _root;
@@ -127,7 +127,7 @@ public class DownloadClientTests
 
         public string Url => new Uri(Observer.Url, Name).ToString();
 
-        /// <summary>The file is two hours old: a date is a strong validator only when it lies behind.</summary>
+        /// <summary>The file is two hours old: a date is a strong validator only when it is old enough.</summary>
         public static async Task<Setting> CreateAsync(int bytes)
         {
             var root = new TempFolder();
@@ -144,7 +144,7 @@ public class DownloadClientTests
             return body;
         }
 
-        /// <summary>Without the witness, who counts what the clients under test ask.</summary>
+        /// <summary>Without the observer, which counts the requests of the clients under test.</summary>
         public Task AwaitServedAsync(int bytes) => Wire.AwaitAsync(
             _server.Url, $"/{Name}", response => response.Status == 200 && response.Body.Length == bytes);
 

@@ -15,7 +15,7 @@ public class FairnessTests(ITestOutputHelper output)
 
     /// <summary>
     /// In processor time of a reactor, of nine waits in ten: the client may be kept from the processor itself after its answer has come,
-    /// which looks like a longer wait.
+    /// which appears as a longer wait.
     /// </summary>
     private const double ReactorMsMax = 20;
 

@@ -98,7 +98,7 @@ public class GeneratedSiteTests
 
     private static Task ExpectAsync(IPage page, string title) => page.Locator(Title).GetByText(title, new() { Exact = true }).WaitForAsync();
 
-    /// <summary>The built site behind a witness, and a browser with one profile.</summary>
+    /// <summary>The built site with an observer in front of it, and a browser with one profile.</summary>
     private sealed class Setting : IAsyncDisposable
     {
         private readonly ServerProcess _server;

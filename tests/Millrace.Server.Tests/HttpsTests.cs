@@ -24,9 +24,11 @@ public class HttpsTests
         {
             await using ServerProcess server = await StartAtHomeAsync(folder, Places.SampleSite, "--https", "127.0.0.1:0");
             Assert.StartsWith("Listening on https://127.0.0.1:", server.Lines[0], StringComparison.Ordinal);
-            Assert.StartsWith("The certificate is self-signed, and browsers warn about it until it is trusted: ", server.Lines[1], StringComparison.Ordinal);
+            Assert.Matches(@"^Certificate for localhost, .* is valid until 20\d\d-\d\d-\d\d \(36[45] days\), self-signed$", server.Lines[1]);
+            Assert.Equal(
+                $"Certificate file, of which browsers warn until it is trusted: {folder.PathOf("millrace/localhost.pem")}", server.Lines[2]);
             using X509Certificate2 certificate = await CertificateOfAsync(server.Url, "localhost");
-            shown[i] = server.Lines[2]["Its SHA-256 fingerprint is ".Length..].Replace(":", "", StringComparison.Ordinal);
+            shown[i] = server.Lines[3]["Certificate fingerprint (SHA-256): ".Length..].Replace(":", "", StringComparison.Ordinal);
             Assert.Equal(Convert.ToHexString(SHA256.HashData(certificate.RawData)), shown[i]);
             Assert.True(certificate.MatchesHostname("localhost"));
             Assert.True(certificate.MatchesHostname("127.0.0.1"));
@@ -149,7 +151,7 @@ public class HttpsTests
         site.Add("new.txt", 5);
         server.Signal(PosixSignal.SIGHUP);
 
-        // The site is read anew first, then the certificates; the end waits for both.
+        // The site is reloaded first, then the certificates; the shutdown waits for both.
         await AwaitFileAsync(new Uri(server.Url, "new.txt"));
         await AwaitSubjectAsync(server, "CN=old.example");
         server.Signal(PosixSignal.SIGTERM);

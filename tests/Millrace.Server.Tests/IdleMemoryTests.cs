@@ -2,12 +2,12 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
 
-/// <summary>Memory behind a peak, and what a flood may take with an access log.</summary>
+/// <summary>Memory after a peak, and what a flood may take with an access log.</summary>
 public class IdleMemoryTests(ITestOutputHelper output)
 {
     private static readonly TimeSpan Peak = TimeSpan.FromSeconds(2);
 
-    /// <summary>What stays is compiled code, and what the collector begins anew with.</summary>
+    /// <summary>What stays is compiled code, and what the collector starts with.</summary>
     private const int LeftKibMost = 20 * 1024;
 
     private const int PeakKibLeast = 24 * 1024;
@@ -39,7 +39,7 @@ public class IdleMemoryTests(ITestOutputHelper output)
             await Task.Delay(100, deadline.Token);
         }
 
-        output.WriteLine($"RSS {before:N0} KiB before, {peak:N0} KiB behind the peak, {server.ResidentKib():N0} KiB when it was over");
+        output.WriteLine($"RSS {before:N0} KiB before, {peak:N0} KiB after the peak, {server.ResidentKib():N0} KiB when it was over");
         WireResponse response = Wire.Get(server.Url, "/small.bin");
         Assert.Equal((200, 1_000), (response.Status, response.Body.Length));
     }

@@ -3,7 +3,7 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
 
-/// <summary>What clients can cause at will fills no log: a line tells of it once, or of many at once.</summary>
+/// <summary>Events that clients can cause at will do not fill the log: they are logged once, or summed up.</summary>
 public sealed class LogFloodTests : IDisposable
 {
     private readonly TempFolder _folder = new();

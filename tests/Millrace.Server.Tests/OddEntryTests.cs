@@ -11,7 +11,7 @@ public class OddEntryTests
 
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
-    /// <summary>Nobody opens the other end of the FIFOs: who waits for it waits for ever.</summary>
+    /// <summary>Nothing opens the other end of the FIFOs: waiting for it would never end.</summary>
     [Theory]
     [InlineData("fifo")]
     [InlineData("socket")]

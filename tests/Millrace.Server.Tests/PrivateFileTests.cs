@@ -5,7 +5,7 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
 
-/// <summary>What the server was told to keep is never served, whatever name in the root leads to it.</summary>
+/// <summary>Private files are never served, whatever name in the root leads to them.</summary>
 public class PrivateFileTests
 {
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(30);
@@ -118,7 +118,7 @@ public class PrivateFileTests
         Directory.CreateDirectory(folder.PathOf("sub"));
         folder.WriteText("word.txt", "sesame\n");
         folder.WriteText("index.html", "index");
-        folder.WriteText("other.key", "no key that anybody was told of");
+        folder.WriteText("other.key", "a key that is not configured");
         folder.WriteText("sub/plain.txt", "plain");
         folder.WriteText("a.key.gz", "a copy");
         folder.WriteText("a.key.br", "a copy");

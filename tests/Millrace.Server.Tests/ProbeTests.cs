@@ -25,7 +25,7 @@ public class ProbeTests
     [InlineData("HTTP/1.1 503 Service Unavailable\r\n\r\n", "responded with status 503.")]
     [InlineData("SSH-2.0-OpenSSH_9.2\r\n", "did not respond with HTTP.")]
     [InlineData("HTTP/1.1", "did not respond with HTTP.")]
-    public async Task A_server_that_cannot_answer_or_is_another_one_is_not(string response, string complaint)
+    public async Task A_server_that_cannot_answer_or_is_another_one_is_not(string response, string words)
     {
         using var listener = new TcpListener(IPAddress.Loopback, 0);
         listener.Start();
@@ -35,7 +35,7 @@ public class ProbeTests
 
         await answering.WaitAsync(TimeSpan.FromSeconds(30));
         Assert.Equal(1, result.ExitCode);
-        Assert.Contains(complaint, result.Error, StringComparison.Ordinal);
+        Assert.Contains(words, result.Error, StringComparison.Ordinal);
     }
 
     [Fact]

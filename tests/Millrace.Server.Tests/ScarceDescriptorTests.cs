@@ -48,7 +48,7 @@ public class ScarceDescriptorTests
         List<Socket> clients = await ConnectMoreThanDescriptorsAsync(server.Url);
         clients.ForEach(static socket => socket.Dispose());
 
-        // Until the server has met their ends it may turn away who comes from their address.
+        // Until the server has met their ends it may refuse connections from their address.
         await AwaitServiceAsync(server.Url, "/a.bin", response => response.Status == 200 && response.Body.AsSpan().SequenceEqual(body));
     }
 
@@ -148,7 +148,7 @@ public class ScarceDescriptorTests
         }
     }
 
-    /// <summary>Asks until somebody is served who may be turned away at first.</summary>
+    /// <summary>Sends requests until one is served; the first ones may be refused.</summary>
     /// <summary>Twice as many connections as the server has descriptors; it resets some of them, maybe before the client knows of it.</summary>
     private static async Task<List<Socket>> ConnectMoreThanDescriptorsAsync(Uri server)
     {

@@ -33,7 +33,7 @@ public class SignalTests
 
         Assert.Equal(0, await server.ExitCodeAsync().WaitAsync(Promptly));
         Assert.False(File.Exists(socket));
-        Assert.Equal("", await server.ErrorAsync());
+        LogText.AssertOrderlyEnd(await server.ErrorAsync());
     }
 
     [Theory]
@@ -57,7 +57,9 @@ public class SignalTests
         download.Dispose();
         Assert.Equal(0, await server.ExitCodeAsync().WaitAsync(Promptly));
         Assert.True(Stopwatch.GetElapsedTime(startedAt) < Promptly);
-        Assert.Equal("", await server.ErrorAsync());
+        string log = await server.ErrorAsync();
+        LogText.AssertOrderlyEnd(log);
+        Assert.Contains($"Draining: 2 open connections; requests in flight get {DrainSeconds} s to finish.", log, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -13,7 +13,7 @@ public class StartupBannerTests
         Assert.Equal(2, server.Lines.Count);
         Assert.Matches(@"^Listening on http://127\.0\.0\.1:[1-9]\d*/$", server.Lines[0]);
         int files = Places.SampleTargets.Count();
-        Assert.Equal($"Serving {Places.SampleSite} ({files} assets) on {Backend} with 2 reactors", server.Lines[1]);
+        Assert.Equal($"Serving {Places.SampleSite} ({files} files) on {Backend} with 2 reactors", server.Lines[1]);
     }
 
     [Fact]
@@ -38,22 +38,6 @@ public class StartupBannerTests
         }
     }
 
-    [Theory]
-    [InlineData("--help")]
-    [InlineData("-h")]
-    [InlineData("-?")]
-    public async Task Help_names_every_option(string option)
-    {
-        ToolResult result = await Tool.RunAsync(Publication.Program, option);
-
-        Assert.Equal(0, result.ExitCode);
-        Assert.Equal("", result.Error);
-        foreach (string name in (string[])["ROOT", "--listen", "--reactors", "--backend", "--help", "--version", "unix:/run/x.sock"])
-        {
-            Assert.Contains(name, result.Output, StringComparison.Ordinal);
-        }
-    }
-
     [Fact]
     public async Task Version_is_that_of_a_release_or_of_what_comes_before_one()
     {
@@ -64,7 +48,7 @@ public class StartupBannerTests
         Assert.Matches(new Regex(@"^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?\n$"), result.Output);
     }
 
-    /// <summary>What a run is about serves; where it was not told, the best there is.</summary>
+    /// <summary>The configured backend; otherwise the best available.</summary>
     private static string Backend => Publication.BackendFlags is [_, not "auto" and string asked] ? asked : "io_uring";
 
     private static async Task AskForAsync(string backend)

@@ -5,7 +5,7 @@ namespace Millrace.Server.Tests;
 /// <summary>The storm of bench/storm, for some seconds.</summary>
 public class StormTests
 {
-    /// <summary>Behind the three in which it warms up.</summary>
+    /// <summary>After the three in which it warms up.</summary>
     private const int Seconds = 5;
 
     /// <summary>Many times what a machine that does nothing else needs: others may be at work on this one.</summary>

@@ -111,7 +111,7 @@ public class SymlinkEscapeTests
         return folder.PathOf("secret.txt");
     }
 
-    /// <summary>Returns the paths of URLs behind which a secret would be.</summary>
+    /// <summary>Returns the paths of URLs that would lead to a secret.</summary>
     private static string[] MakeEscapes(TempFolder folder, string secret)
     {
         (string Name, string Target, string Below)[] links =

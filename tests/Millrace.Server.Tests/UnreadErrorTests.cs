@@ -43,7 +43,7 @@ public class UnreadErrorTests
 
             Assert.Equal(0, ServerProcess.Send(process.Id, PosixSignal.SIGTERM));
             await Task.WhenAny(process.WaitForExitAsync(TestContext.Current.CancellationToken), Task.Delay(15_000, TestContext.Current.CancellationToken));
-            Assert.True(process.HasExited, "It waits for who reads its log.");
+            Assert.True(process.HasExited, "It waits for the reader of its log.");
         }
         finally
         {

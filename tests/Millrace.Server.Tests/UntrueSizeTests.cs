@@ -81,7 +81,7 @@ public sealed class UntrueSizeTests
         Assert.Equal(5, texts.Distinct().Count());
     }
 
-    /// <summary>By reads until there is no more: who goes by the size, as File.ReadAllBytes does, fails here.</summary>
+    /// <summary>Reads to the end: a reader that relies on the size, as File.ReadAllBytes does, fails here.</summary>
     private static byte[] Read(string path)
     {
         using SafeFileHandle file = File.OpenHandle(path);

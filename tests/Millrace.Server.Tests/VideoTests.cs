@@ -15,7 +15,7 @@ public class VideoTests
         <video id="video" preload="metadata" muted src="/wheel.webm"></video>
         """;
 
-    // Seeks and waits for the picture to be there; the sum of its pixels tells two pictures apart.
+    // Seeks and waits for the picture to be there; the sum of its pixels distinguishes two pictures.
     private const string Seek = """
         async seconds => {
             const video = document.getElementById("video");

@@ -5,7 +5,7 @@ using Millrace.Server.Tests.Kit;
 namespace Millrace.Server.Tests;
 
 /// <summary>
-/// A build deletes its output folder and makes it anew, while a server was started in it: relative paths are those of the folder's name at
+/// A build deletes its output folder and creates it again, with a server started in it: relative paths are those of the folder's name at
 /// the start, not of the folder that is gone.
 /// </summary>
 public sealed class WorkingDirectoryTests : IDisposable

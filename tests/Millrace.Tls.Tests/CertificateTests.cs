@@ -99,9 +99,9 @@ public class CertificateTests : TlsTest
     }
 
     [Theory]
-    [InlineData("missing certificate", "The certificate '*' does not exist.")]
-    [InlineData("missing key", "The key '*' does not exist.")]
-    [InlineData("foreign key", "The key in '*' does not match the certificate in '*'.")]
+    [InlineData("missing certificate", "The certificate '*' does not exist: check its path.")]
+    [InlineData("missing key", "The key '*' does not exist: check its path.")]
+    [InlineData("foreign key", "The key in '*' does not match the certificate in '*': give the key that the certificate was made for.")]
     [InlineData("no certificate", "'*' holds no certificate in PEM*")]
     [InlineData("no key", "'*' holds no private key, but a certificate: give the file of its key.")]
     [InlineData("encrypted", "The key in '*' is encrypted: give its password, or decrypt it with 'openssl pkey *")]

@@ -12,7 +12,7 @@ namespace Millrace.DocGenerator;
 internal sealed record GeneratedFile(string Path, string Text)
 {
     /// <summary>The command line of millrace.</summary>
-    public static CommandModel CommandLine { get; } = CommandModel.Of(ServeCommand.Create());
+    public static CommandModel CommandLine { get; } = CommandModel.Of(MillraceCommand.Create());
 
     public static IReadOnlyList<GeneratedFile> All { get; } =
     [

@@ -2,6 +2,7 @@ using System.Buffers.Binary;
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
@@ -36,6 +37,11 @@ internal static class SocketEndPoint
     /// </summary>
     public static string? FilePathOf(EndPoint endPoint) =>
         endPoint is UnixDomainSocketEndPoint && Encode(endPoint) is [_, _, not 0, ..] ? endPoint.ToString() : null;
+
+    /// <summary>Whether the path of a unix socket is another kind of file, which is never removed.</summary>
+    public static bool IsOtherFile(EndPoint endPoint) => FilePathOf(endPoint) is { } path
+        && FileCalls.StatPath(FileCalls.WorkingDirectory, CString.Of(path), StatxMask.Type, out Statx there) >= 0
+        && there.Type != FileType.Socket;
 
     /// <summary>
     /// The address that a socket is bound to; null for an unnamed unix socket or an unsupported family, with -errno for a failure.
@@ -76,11 +82,14 @@ internal static class SocketEndPoint
     /// <summary>The exception for a failed bind or listen.</summary>
     public static EngineException Refusal(EndPoint endPoint, int errno) => new(errno switch
     {
+        Errno.EADDRINUSE when IsOtherFile(endPoint) => $"'{endPoint}' exists and is not a socket: remove it, or choose another path.",
         Errno.EADDRINUSE => $"{endPoint} is in use by another process: stop it or choose another address.",
         Errno.EACCES when endPoint is IPEndPoint =>
-            $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE.",
-        Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine.",
+            $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE. Choose a higher port, or grant it: "
+                + $"'sudo setcap cap_net_bind_service=+ep {Environment.ProcessPath}', or AmbientCapabilities=CAP_NET_BIND_SERVICE in a systemd unit.",
+        Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine: use one of its addresses, or a port alone for all.",
         Errno.EAFNOSUPPORT => $"{endPoint} has an address family that this machine does not support.",
+        _ when FilePathOf(endPoint) is { } path => $"The socket '{path}' cannot be created: {FileProblem.Of(path, errno)}.",
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
     })
     {

@@ -52,7 +52,7 @@ internal sealed class AccessLogger(AccessLogFormat format, ClientFinder clients,
         if (result < 0)
         {
             opened.Dispose();
-            throw new AccessLogException($"The access log cannot be opened at {opened.Name}: {Errno.Describe(result)}.");
+            throw new AccessLogException(LogDestination.Describe(opened.Name, options.Destination, result));
         }
 
         return new AccessLogger(

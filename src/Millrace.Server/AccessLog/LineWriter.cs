@@ -255,13 +255,13 @@ internal sealed class LineWriter : IDisposable
 internal sealed partial class AccessLogEvents(ILogger logger)
 {
     [LoggerMessage(700, LogLevel.Warning,
-        "{Count} access log lines dropped ({Total} in total): {Name} is slower than requests arrive.")]
+        "Access log lines dropped: {Count}, {Total} in total. {Name} is slower than requests arrive.")]
     public partial void Dropped(long count, long total, string name);
 
     [LoggerMessage(701, LogLevel.Error, "Writing the access log to {Name} failed: {Reason}. Retrying every second.")]
     public partial void Failed(string name, string reason);
 
-    [LoggerMessage(702, LogLevel.Information, "Writing the access log to {Name} works again after {Faults} failed attempts.")]
+    [LoggerMessage(702, LogLevel.Information, "Writing the access log to {Name} works again (failed attempts: {Faults}).")]
     public partial void Recovered(string name, long faults);
 
     [LoggerMessage(703, LogLevel.Error,

@@ -45,6 +45,14 @@ internal static class LogDestination
         _ => 0,
     };
 
+    /// <summary>The message on a destination that cannot be opened.</summary>
+    public static string Describe(string name, string text, int errno)
+    {
+        int at = PathAt(text);
+        string reason = at < 0 ? Errno.Describe(errno) : FileProblem.Of(text[at..], errno);
+        return $"The access log cannot be opened at {name}: {reason}. Use a file in an existing folder, '-' or 'syslog'.";
+    }
+
     /// <summary>
     /// <c>-</c>, <c>syslog</c> or <c>syslog:SOCKET</c>; any other text is a file's path. The owner gets a file that root creates.
     /// </summary>

@@ -3,6 +3,7 @@ using System.Globalization;
 using System.Text.Json;
 using Millrace.Engine;
 using Millrace.Engine.Diagnostics;
+using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 using Millrace.Server.Serving;
 
@@ -40,9 +41,9 @@ internal sealed class AdminState : IDisposable
         : null;
 
     /// <summary>Called when the reactors run and their sites are open.</summary>
-    public void Attach(ReactorGroup group, RequestMeter requests, HostedSites hosted) =>
+    public void Attach(ReactorGroup group, RequestMeter requests, HostedSites hosted, HttpsEndpoints https) =>
         _watched = new Watched(
-            group, requests, hosted, new ReactorHealth(group.Reactors.Count), new StatsSampler(group, requests, TakeLag));
+            group, requests, hosted, https, new ReactorHealth(group.Reactors.Count), new StatsSampler(group, requests, TakeLag));
 
     public void Check()
     {
@@ -71,6 +72,8 @@ internal sealed class AdminState : IDisposable
             ServerMeter.StartedAtMs,
             totals?.Requests ?? 0,
             totals?.BodyBytes ?? 0,
+            [.. (_watched?.Https.Certificates ?? []).Select(static one =>
+                new StatsCertificate(one.Hosts, one.File, one.Expiry.ToUnixTimeMilliseconds()))],
             _watched?.Sampler.After(after) ?? []);
         return JsonSerializer.SerializeToUtf8Bytes(stats, StatsJson.Default.Stats);
     }
@@ -88,7 +91,12 @@ internal sealed class AdminState : IDisposable
     }
 
     private sealed record Watched(
-        ReactorGroup Group, RequestMeter Requests, HostedSites Hosted, ReactorHealth Health, StatsSampler Sampler);
+        ReactorGroup Group,
+        RequestMeter Requests,
+        HostedSites Hosted,
+        HttpsEndpoints Https,
+        ReactorHealth Health,
+        StatsSampler Sampler);
 }
 
 /// <summary>Whether the server should receive requests.</summary>

@@ -123,7 +123,11 @@ internal sealed record Stats(
     long StartedAtMs,
     long Requests,
     long BodyBytes,
+    IReadOnlyList<StatsCertificate> Certificates,
     IReadOnlyList<StatsSample> Samples);
+
+/// <summary>A certificate in use: its hosts in one text, its file, and its expiry in milliseconds since 1970.</summary>
+internal sealed record StatsCertificate(string Hosts, string File, long ExpiresMs);
 
 [JsonSourceGenerationOptions(
     PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, GenerationMode = JsonSourceGenerationMode.Serialization)]

@@ -21,18 +21,17 @@ namespace Millrace.Server.Commands;
 /// </summary>
 internal static class CheckCommand
 {
-    public static Command Create()
+    public static Command Create(OptionFlags flags)
     {
         var target = new Argument<string?>("FILE")
         {
             Description = "The configuration file, or the folder that would be served.",
             Arity = ArgumentArity.ZeroOrOne,
         };
-        target.Validators.Add(ServeCommand.RefuseOption);
         const string Help = "Checks a configuration without serving: prints what would be served, or what is wrong (exit status 2). Takes "
             + "the same flags, environment variables and file as the server.";
         var command = new Command("check", Help) { target };
-        var flags = new OptionFlags(command);
+        flags.AddTo(command);
         command.SetAction(parsed =>
         {
             string? configured = parsed.GetValue(target);
@@ -55,7 +54,9 @@ internal static class CheckCommand
         }
 
         // Lines of _headers and _redirects that cannot be used are logged.
-        using ILoggerFactory logging = Server.CreateLogging(LogLevel.Warning);
+        using var lines = new ErrorLineLogger();
+        using ILoggerFactory logging =
+            LoggerFactory.Create(builder => builder.SetMinimumLevel(LogLevel.Warning).AddProvider(lines));
         bool isGood = CheckHttps(options, logging);
         isGood &= CheckPlaces(options);
         isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
@@ -117,30 +118,43 @@ internal static class CheckCommand
 
     private static bool CheckHttps(ServeOptions options, ILoggerFactory logging)
     {
-        string certificates = "a local certificate";
+        IReadOnlyList<ServedCertificate> read;
         try
         {
-            // Only a server creates the local certificate and the key log file.
-            if (options.Https.Certificates.Count > 0)
-            {
-                using HttpsEndpoint? https = HttpsEndpoint.Open(options.Https with { KeyLog = null }, logging);
-                certificates = $"certificates for {string.Join(", ", https?.Names ?? [])}";
-            }
+            read = HttpsEndpoint.Check(options.Https, logging);
         }
         catch (TlsException refusal)
         {
             return Fail(refusal.Message);
         }
 
+        string local = read.Count == 0 ? " with a local certificate" : "";
         foreach (string address in options.Https.Addresses.Select(static address => ListenAddress.ToUrl(address, "https")))
         {
-            Console.WriteLine($"Would listen on {address} with {certificates}");
+            Console.WriteLine($"Would listen on {address}{local}");
         }
 
         string redirects = options.Https.Redirects ? " (redirects to HTTPS)" : "";
         foreach (string address in options.Addresses.Select(static address => ListenAddress.ToUrl(address)))
         {
             Console.WriteLine($"Would listen on {address}{redirects}");
+        }
+
+        return read.Aggregate(true, static (isGood, one) => CheckExpiry(one, DateTimeOffset.UtcNow) && isGood);
+    }
+
+    private static bool CheckExpiry(ServedCertificate certificate, DateTimeOffset now)
+    {
+        if (certificate.IsExpired(now))
+        {
+            // Its loading has logged that.
+            return false;
+        }
+
+        Console.WriteLine($"Certificate for {certificate.Hosts} {certificate.Validity(now)}");
+        if (certificate.IsDue(now))
+        {
+            ErrorLine.Print($"warning: the certificate {certificate.File} ({certificate.Hosts}) {certificate.Validity(now)}: renew it.");
         }
 
         return true;
@@ -153,7 +167,7 @@ internal static class CheckCommand
             using Site site = Site.Open(configured.Site with { Watch = WatchMode.Off, Compression = false }, logging);
             string forHost = configured.Name.Length == 0 ? "" : $" for {configured.Name}";
             string root = Server.DisplayPath(configured.Site.Root);
-            Console.WriteLine($"Would serve {root} ({site.Catalog.Current.AssetCount:N0} assets){forHost}");
+            Console.WriteLine($"Would serve {root} ({Counted.Of(site.Catalog.Current.AssetCount, "file")}){forHost}");
             return true;
         }
         catch (SiteException refusal)
@@ -166,6 +180,25 @@ internal static class CheckCommand
     {
         ErrorLine.Print(message);
         return false;
+    }
+}
+
+/// <summary>Prints log messages as lines of errors. Any thread.</summary>
+internal sealed class ErrorLineLogger : ILoggerProvider, ILogger
+{
+    public ILogger CreateLogger(string categoryName) => this;
+
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => null;
+
+    public bool IsEnabled(LogLevel logLevel) => true;
+
+    public void Log<TState>(
+        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) =>
+        ErrorLine.Print(formatter(state, exception));
+
+    public void Dispose()
+    {
     }
 }
 
@@ -182,7 +215,7 @@ internal static class OutputPathCheck
             using ILogSink sink = LogDestination.Of(destination);
             if (sink.Try() is < 0 and int error)
             {
-                yield return $"The access log cannot be opened at {sink.Name}: {Errno.Describe(error)}.";
+                yield return LogDestination.Describe(sink.Name, destination, error);
             }
         }
 
@@ -191,7 +224,7 @@ internal static class OutputPathCheck
             using var file = new FileSink(secrets);
             if (file.Try() is < 0 and int error)
             {
-                yield return $"The file for TLS secrets '{secrets}' cannot be written: {Errno.Describe(error)}.";
+                yield return $"The file for TLS secrets '{secrets}' cannot be written: {FileProblem.Of(secrets, error)}.";
             }
         }
 
@@ -223,13 +256,10 @@ internal static class OutputPathCheck
 
         if (ParentDirectory.MayMake(path) is < 0 and int error)
         {
-            return $"No socket can be created in '{ParentDirectory.Of(path)}': {Errno.Describe(error)}.";
+            return $"The socket '{path}' cannot be created: {FileProblem.Of(path, error)}.";
         }
 
         // An existing socket may belong to a running server or be stale: the engine distinguishes them when it binds.
-        return FileCalls.StatPath(FileCalls.WorkingDirectory, CString.Of(path), StatxMask.Type, out Statx there) >= 0
-            && there.Type != FileType.Socket
-                ? $"'{path}' exists and is not a socket: remove it, or choose another path."
-                : null;
+        return SocketEndPoint.IsOtherFile(socket) ? SocketEndPoint.Refusal(socket, Errno.EADDRINUSE).Message : null;
     }
 }

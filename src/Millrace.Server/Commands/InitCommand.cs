@@ -1,4 +1,5 @@
 using System.CommandLine;
+using Millrace.Interop.Files;
 using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
@@ -16,7 +17,6 @@ internal static class InitCommand
             Description = "The file to write.",
             DefaultValueFactory = static _ => "millrace.json",
         };
-        file.Validators.Add(ServeCommand.RefuseOption);
         var command = new Command("init", "Writes a commented starter configuration. Never overwrites a file.") { file };
         command.SetAction(parsed => Write(parsed.GetValue(file)!));
         return command;
@@ -40,7 +40,7 @@ internal static class InitCommand
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {
-            return ErrorLine.Print($"'{path}' cannot be written: {refusal.Message}", ExitCode.Refused);
+            return ErrorLine.Print($"'{path}' cannot be written: {FileProblem.Of(path, refusal)}. Choose another place.", ExitCode.Refused);
         }
     }
 }

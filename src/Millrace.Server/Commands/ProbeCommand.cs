@@ -25,14 +25,8 @@ internal static class ProbeCommand
             Description = $"Timeout in seconds. [default: {SecondsDefault}]",
             HelpName = "SECONDS",
             DefaultValueFactory = static _ => SecondsDefault,
+            CustomParser = ParseSeconds,
         };
-        timeout.Validators.Add(static result =>
-        {
-            if (result.GetValueOrDefault<int>() is < 1 or > SecondsMax)
-            {
-                result.AddError($"--timeout must be 1 to {SecondsMax} seconds.");
-            }
-        });
         const string Help =
             "Sends one request to a server: exit status 0 if it responds, 1 if it does not or with a status of 500 and above.";
         var command = new Command("probe", Help) { url, timeout };
@@ -46,6 +40,17 @@ internal static class ProbeCommand
         return command;
     }
 
+    private static int ParseSeconds(ArgumentResult result)
+    {
+        string text = result.Tokens[0].Value;
+        if (!int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int seconds) || seconds is < 1 or > SecondsMax)
+        {
+            result.AddError($"--timeout: '{text}' is not valid: use a number of seconds from 1 to {SecondsMax}.");
+        }
+
+        return seconds;
+    }
+
     private static Uri? ParseUrl(ArgumentResult result)
     {
         string text = result.Tokens is [{ } token] ? token.Value : "";
@@ -54,7 +59,7 @@ internal static class ProbeCommand
             return url;
         }
 
-        result.AddError($"'{text}' is not a URL that can be probed: use the form http://127.0.0.1:8080/.");
+        result.AddError($"'{text}' cannot be probed: use a URL such as http://127.0.0.1:8080/ (not https).");
         return null;
     }
 }

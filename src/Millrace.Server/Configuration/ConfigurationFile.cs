@@ -1,4 +1,5 @@
 using System.Text.Json;
+using Millrace.Interop.Files;
 using Millrace.StaticFiles;
 
 namespace Millrace.Server.Configuration;
@@ -30,7 +31,7 @@ internal static class ConfigurationFile
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {
-            AddError($"The configuration file '{path}' cannot be read: {refusal.Message}");
+            AddError($"The configuration file '{path}' cannot be read: {FileProblem.Of(path, refusal)}.");
         }
 
         return FileSettings.Empty;
@@ -57,7 +58,7 @@ internal static class ConfigurationFile
             catch (JsonException broken)
             {
                 FilePosition position = file.At(broken.LineNumber ?? 0, broken.BytePositionInLine ?? 0);
-                errors.Add(new OptionError(new SettingOrigin(SettingSource.File, position), WithoutPosition(broken.Message)));
+                errors.Add(new OptionError(new SettingOrigin(SettingSource.File, position), file.DescribeBroken(position)));
             }
         }
 
@@ -65,11 +66,5 @@ internal static class ConfigurationFile
 
         void AddError(int offset, string text) =>
             errors.Add(new OptionError(new SettingOrigin(SettingSource.File, file.At(offset)), text));
-    }
-
-    private static string WithoutPosition(string message)
-    {
-        int position = message.IndexOf(" LineNumber:", StringComparison.Ordinal);
-        return position < 0 ? message : message[..position];
     }
 }

@@ -73,6 +73,23 @@ internal sealed class FileText(string path, byte[] bytes)
         return At(lineStart + byteInLine);
     }
 
+    /// <summary>Says what is wrong where the text stops being JSON.</summary>
+    public string DescribeBroken(FilePosition position)
+    {
+        string[] lines = Encoding.UTF8.GetString(bytes.AsSpan(_start)).Split('\n');
+        string line = lines.ElementAtOrDefault(position.Line - 1) ?? "";
+        string rest = line[Math.Min(position.Column - 1, line.Length)..].TrimEnd('\r');
+        string word = string.Concat(rest.TakeWhile(static letter => char.IsLetterOrDigit(letter) || letter is '_' or '-'));
+        return rest switch
+        {
+            "" when lines.All(string.IsNullOrWhiteSpace) => "The file is empty: write { ... }, or see 'millrace init'.",
+            "" => "The text ends here, within a value: a quote, '}' or ']' is missing at or before this place.",
+            ['\'', ..] => "JSON has no single quotes: write keys and texts in double quotes.",
+            _ when char.IsLetter(rest[0]) => $"'{word}' is not valid here: write keys and texts in double quotes, and a comma between them.",
+            _ => $"'{rest[0]}' is not valid here: check for a missing or superfluous comma, quote or bracket at or before this place.",
+        };
+    }
+
     private FileValue Parse(ref Utf8JsonReader reader, ICollection<OptionError> errors)
     {
         var value = new FileValue(reader.TokenType, reader.TokenStartIndex, TextOf(ref reader));

@@ -1,11 +1,12 @@
 using System.CommandLine;
+using Millrace.Server.Configuration.Rows;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 
 /// <summary>
-/// The flags of a command that takes a configuration: all of <see cref="OptionTable"/>, and the file. Values are checked later, together
-/// with those of all sources.
+/// The flags of the commands that take a configuration, which share them: all of <see cref="OptionTable"/>, the file and the port. Values
+/// are checked later, together with those of all sources.
 /// </summary>
 internal sealed class OptionFlags
 {
@@ -19,9 +20,25 @@ internal sealed class OptionFlags
         HelpName = "FILE",
     };
 
-    public OptionFlags(Command command)
+    private readonly Option<string?> _port = new("--port", "-p")
+    {
+        Description = "Serve HTTP on this port, for this machine only: --listen localhost:N.",
+        HelpName = "N",
+    };
+
+    public OptionFlags() =>
+        _port.Validators.Add(static result =>
+        {
+            if (result.Tokens is [{ Value: var text }] && !ListenAddress.TryParsePort(text, out _))
+            {
+                result.AddError($"--port: '{text}' is not a port. Use a number from 0 to 65535, or --listen for an address.");
+            }
+        });
+
+    public void AddTo(Command command)
     {
         command.Options.Add(_file);
+        command.Options.Add(_port);
         _flags.ForEach(flag => command.Options.Add(flag.Flag));
     }
 
@@ -29,10 +46,16 @@ internal sealed class OptionFlags
 
     public ServerConfiguration Read(ParseResult parsed, string? file, params IEnumerable<string> roots)
     {
-        IEnumerable<Setting> settings = _flags.Select(flag => SettingOf(flag.Row, parsed.GetValue(flag.Flag) ?? []))
+        IEnumerable<Setting> settings = _flags.Select(flag => SettingOf(flag.Row, TextsOf(flag.Row, flag.Flag)))
             .Append(SettingOf(OptionTable.Get("root"), roots));
         return new ServerConfiguration(
             new SettingSet(settings.Where(static setting => setting.Values.Count > 0)), parsed.GetValue(_file) ?? file);
+
+        IEnumerable<string> TextsOf(ServerOption row, Option<string[]> flag)
+        {
+            string[] texts = parsed.GetValue(flag) ?? [];
+            return row.Key == ListenRows.Listen && parsed.GetValue(_port) is { } port ? texts.Append($"localhost:{port}") : texts;
+        }
     }
 
     /// <summary>The setting of one option on the command line.</summary>
@@ -42,7 +65,7 @@ internal sealed class OptionFlags
     /// <summary>
     /// Adds the value to each flag that stands alone and has an optional one. The parser would take the next argument as the value, so that
     /// <c>--spa ./public</c> took the folder: a value follows after '=' (<c>--spa=/app.html</c>), or after a space if it cannot be a folder
-    /// (<c>--compress off</c>).
+    /// (<c>--compress off</c>, <c>--spa /app.html</c>).
     /// </summary>
     public static string[] Complete(string[] arguments)
     {
@@ -64,10 +87,6 @@ internal sealed class OptionFlags
         return [.. completed, .. arguments[end..]];
     }
 
-    /// <summary>Whether the optional value of a flag can follow after a space.</summary>
-    public static bool MayFollow(OptionValueKind kind) =>
-        kind is OptionValueKind.Switch or OptionValueKind.List or OptionValueKind.Address or OptionValueKind.Seconds;
-
     /// <summary>Whether the argument after a flag with an optional value is that value, not a folder.</summary>
     private static bool IsSurelyValue(OptionValueKind kind, string text) => kind switch
     {
@@ -75,26 +94,16 @@ internal sealed class OptionFlags
         OptionValueKind.List => text == "*" || text.Contains("://", StringComparison.Ordinal),
         OptionValueKind.Address => ListenAddress.TryParse(text, out _),
         OptionValueKind.Seconds => text.Length > 0 && text.All(char.IsAsciiDigit),
+        OptionValueKind.UrlPath => text.StartsWith('/') && Path.GetExtension(text) is ".html" or ".htm",
         _ => false,
     };
 
     private static Option<string[]> FlagOf(ServerOption row) => new(row.Flag, row.ShortFlag is null ? [] : [row.ShortFlag])
     {
-        Description = DescriptionOf(row),
-        HelpName = row.ValueForm,
         Arity = row.Occurrence == OptionOccurrence.Repeatable ? ArgumentArity.OneOrMore : ArgumentArity.ExactlyOne,
         AllowMultipleArgumentsPerToken = false,
 
         // A single value is a list of one.
         CustomParser = static result => [.. result.Tokens.Select(static token => token.Value)],
     };
-
-    private static string DescriptionOf(ServerOption row)
-    {
-        string help = row.Help;
-        help += row.BareValue is not string bare || row.Kind == OptionValueKind.Switch || row.ExplainsBareValue ? ""
-            : $" {row.Flag} alone means {row.Flag}={bare}; write another value after '='.";
-        help += row.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "";
-        return help + (row.Default.Length == 0 ? "" : $" [default: {row.Default}]");
-    }
 }

@@ -68,6 +68,13 @@ internal sealed record ServerOption
     /// <summary>The name on the command line: <c>--keep-alive-timeout</c>.</summary>
     public string Flag => Argument ?? $"--{Key}";
 
+    /// <summary>Where the value of the flag stands.</summary>
+    public ValuePlace ValuePlace =>
+        BareValue is null ? ValuePlace.Needed
+        : Kind is OptionValueKind.Switch or OptionValueKind.List or OptionValueKind.Address or OptionValueKind.Seconds
+            ? ValuePlace.MayFollow
+        : ValuePlace.Attached;
+
     /// <summary>The environment variable: <c>MILLRACE_KEEP_ALIVE_TIMEOUT</c>.</summary>
     public string Variable => VariablePrefix + Key.Replace('-', '_').ToUpperInvariant();
 
@@ -166,4 +173,17 @@ internal enum OptionScope
 
     /// <summary>A site: each virtual host of a file can set its own.</summary>
     Site,
+}
+
+/// <summary>Where the value of a flag stands.</summary>
+internal enum ValuePlace
+{
+    /// <summary>After a space or '=': the flag does not stand alone.</summary>
+    Needed,
+
+    /// <summary>After a space or '='; the flag may stand alone.</summary>
+    MayFollow,
+
+    /// <summary>After '=' only: what follows a space is normally another word.</summary>
+    Attached,
 }

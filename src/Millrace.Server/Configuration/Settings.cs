@@ -59,6 +59,5 @@ internal sealed record OptionError(SettingOrigin Origin, string Text)
     public static OptionError About(ServerOption option, SettingOrigin origin, SiteException refusal) =>
         new(origin, $"{origin.NameOf(option)}: {refusal.Cause} {refusal.Remedy}".TrimEnd());
 
-    public override string ToString() => (Origin.Position is { } position ? $"{position}: {Text}" : Text)
-        + (Origin.Source == SettingSource.Flag ? " Try 'millrace --help'." : "");
+    public override string ToString() => Origin.Position is { } position ? $"{position}: {Text}" : Text;
 }

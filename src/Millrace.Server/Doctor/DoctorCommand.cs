@@ -11,19 +11,18 @@ namespace Millrace.Server.Doctor;
 /// </summary>
 internal static class DoctorCommand
 {
-    public static Command Create()
+    public static Command Create(OptionFlags flags)
     {
         var root = new Argument<string>("ROOT")
         {
             Description = "The folder that would be served.",
             DefaultValueFactory = static _ => ".",
         };
-        root.Validators.Add(ServeCommand.RefuseOption);
         var json = new Option<bool>("--json") { Description = "Print the findings as JSON." };
         const string Help =
             "Checks this host for settings that make serving slower (exit status 1) or impossible (2), and prints the remedies.";
         var command = new Command("doctor", Help) { root, json };
-        var flags = new OptionFlags(command);
+        flags.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);
@@ -89,11 +88,10 @@ internal static class DoctorReport
     private static string Verdict(IReadOnlyList<Finding> findings)
     {
         int remedies = findings.Count(static finding => finding.Judgement == HostCheckResult.Slower);
-        string better = remedies == 1 ? "1 setting can be improved" : $"{remedies} settings can be improved";
         return HostChecks.Worst(findings) switch
         {
             HostCheckResult.Ok => "Everything is fine.",
-            HostCheckResult.Slower => $"Serving works; {better}.",
+            HostCheckResult.Slower => $"Serving works; {Counted.Of(remedies, "setting")} can be improved.",
             _ => "Serving is not possible.",
         };
     }

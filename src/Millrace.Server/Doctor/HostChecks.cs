@@ -1,6 +1,8 @@
 using System.Globalization;
 using Millrace.Engine;
 using Millrace.Server.Host;
+using Millrace.Server.Https;
+using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Doctor;
 
@@ -40,6 +42,7 @@ internal static class HostChecks
         ("processors", static host => [Processors(host)]),
         ("congestion control", static host => [CongestionControl(host)]),
         ("accept queue", static host => [Backlog(host)]),
+        ("certificate", Certificates),
         ("kernel TLS", KernelTls),
     ];
 
@@ -84,7 +87,8 @@ internal static class HostChecks
         return host.LockedBytesMax is not long limit ? Finding.Ok("There is no limit")
             : limit >= needed ? Finding.Ok($"{Size(limit)} may be locked; the rings need at most {Size(needed)}")
             : Finding.Slower(
-                $"{Size(limit)} may be locked (RLIMIT_MEMLOCK); the rings of {host.Reactors} reactors may need {Size(needed)}",
+                $"{Size(limit)} may be locked (RLIMIT_MEMLOCK); the rings of {Counted.Of(host.Reactors, "reactor")} may need "
+                    + Size(needed),
                 "Raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file), or use fewer reactors.");
     }
 
@@ -174,9 +178,10 @@ internal static class HostChecks
             CultureInfo.InvariantCulture,
             $"fs.inotify.max_user_watches={Math.Max(2 * directories, 8192)} fs.inotify.max_user_instances={Math.Max(instances, 128)}");
         return instances > 0 && watches >= directories
-            ? Finding.Ok($"{directories:N0} directories, {watches:N0} watches")
+            ? Finding.Ok($"{Counted.Of(directories, "directory", "directories")}, {Counted.Of(watches, "watch", "watches")}")
             : Finding.Slower(
-                $"{directories:N0} directories need one watch each; the limits are {watches:N0} watches and {instances:N0} instances: "
+                $"{Counted.Of(directories, "directory needs a watch", "directories need a watch each")}; the limits are "
+                    + $"{Counted.Of(watches, "watch", "watches")} and {Counted.Of(instances, "instance")}: "
                 + "each request checks its file",
                 $"sysctl -w {settings}.");
     }
@@ -223,6 +228,24 @@ internal static class HostChecks
             : Finding.Slower(
                 $"{limit:N0} connections may wait to be accepted; bursts need more",
                 string.Create(CultureInfo.InvariantCulture, $"sysctl -w net.core.somaxconn={wanted}."));
+    }
+
+    /// <summary>Empty if none is configured.</summary>
+    private static IEnumerable<Finding> Certificates(HostFacts host)
+    {
+        if (host.CertificateProblem is { } problem)
+        {
+            (string cause, string remedy) = Split(problem);
+            yield return Finding.Broken(cause, remedy);
+        }
+
+        foreach (ServedCertificate certificate in host.Certificates)
+        {
+            string text = $"{certificate.File} ({certificate.Hosts}) {certificate.Validity(host.Now)}";
+            yield return certificate.IsExpired(host.Now) ? Finding.Broken($"{text}: clients refuse it", "Renew it.")
+                : certificate.IsDue(host.Now) ? Finding.Slower(text, "Renew it.")
+                : Finding.Ok(text);
+        }
     }
 
     /// <summary>Never a problem: informs users who could measure a gain.</summary>

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using Microsoft.Extensions.Logging.Abstractions;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Engine;
 using Millrace.Engine.Listening;
@@ -10,6 +11,8 @@ using Millrace.Interop.Files;
 using Millrace.Interop.Sockets;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
+using Millrace.Server.Https;
+using Millrace.Tls;
 
 namespace Millrace.Server.Doctor;
 
@@ -24,6 +27,7 @@ internal static class HostReader
     public static async Task<HostFacts> ReadAsync(ServeOptions options, string? configuration)
     {
         (RootFacts root, UserFacts? user) = ReadAsUser(options, configuration);
+        (IReadOnlyList<ServedCertificate> certificates, string? certificateProblem) = ReadCertificates(options.Https);
         string limits = KernelFile.TryRead("/proc/self/limits") ?? "";
         return new HostFacts
         {
@@ -46,8 +50,23 @@ internal static class HostReader
             CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ConfiguredCongestionControl = options.Engine.CongestionControl,
             CongestionControlRefusal = options.Engine.CongestionControl is { } configured ? CongestionControl.RefusalOf(configured) : null,
+            Now = DateTimeOffset.UtcNow,
+            Certificates = certificates,
+            CertificateProblem = certificateProblem,
             HasKernelTls = options.Https.Addresses.Count > 0 ? KernelTlsProbe.Run() : null,
         };
+    }
+
+    private static (IReadOnlyList<ServedCertificate> Certificates, string? Problem) ReadCertificates(HttpsOptions options)
+    {
+        try
+        {
+            return (HttpsEndpoint.Check(options, NullLoggerFactory.Instance), null);
+        }
+        catch (TlsException refusal)
+        {
+            return ([], refusal.Message);
+        }
     }
 
     private static (RootFacts Root, UserFacts? User) ReadAsUser(ServeOptions options, string? configuration)
@@ -115,7 +134,7 @@ internal static class RootReader
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {
-            return Unreadable(root, $"cannot be read ({refusal.Message})");
+            return Unreadable(root, $"cannot be read: {FileProblem.Of(root, refusal)}");
         }
     }
 

@@ -24,7 +24,7 @@ internal sealed record InaccessibleFile(string File, string Again, string Reason
             catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
             {
                 found.Add(new InaccessibleFile(
-                    file, "read again on SIGHUP", refusal.Message, "Make it readable for the user or its group."));
+                    file, "read again on SIGHUP", FileProblem.Of(file, refusal), "Make it readable for the user or its group."));
             }
         }
 
@@ -38,7 +38,7 @@ internal sealed record InaccessibleFile(string File, string Again, string Reason
                     ? $"Make {ParentDirectory.Of(log)} writable for the user or its group, so that a new log can be created there after "
                         + "rotation."
                     : "Make the file and its folder writable for the user or its group.";
-                found.Add(new InaccessibleFile(log, "reopened on SIGUSR1", Errno.Describe(error), remedy));
+                found.Add(new InaccessibleFile(log, "reopened on SIGUSR1", FileProblem.Of(log, error), remedy));
             }
         }
 

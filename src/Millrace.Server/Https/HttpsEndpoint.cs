@@ -19,27 +19,15 @@ internal sealed class HttpsEndpoint(
         ("http/1.1", static (sites, connection, isCovered) => sites.ServeAsync(connection, isCovered)),
     ];
 
+    private IReadOnlyList<ServedCertificate> _certificates = ReadCertificates(terminator);
+
     public TlsTerminator Terminator => terminator;
 
     /// <summary>The generated certificate, if none is configured.</summary>
     public LocalCertificate? Local => local;
 
-    /// <summary>The hosts that the current certificates cover.</summary>
-    public IReadOnlyList<string> Names
-    {
-        get
-        {
-            CertificateSet current = terminator.Certificates.Acquire();
-            try
-            {
-                return [.. current.Names];
-            }
-            finally
-            {
-                current.Release();
-            }
-        }
-    }
+    /// <summary>The certificates in use. Replaced as a whole; any thread.</summary>
+    public IReadOnlyList<ServedCertificate> Certificates => Volatile.Read(ref _certificates);
 
     /// <summary>Reads the certificates; null if HTTPS is not configured.</summary>
     /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
@@ -64,6 +52,16 @@ internal sealed class HttpsEndpoint(
     }
 
     /// <summary>
+    /// Loads the configured certificates as a server would. Only a server creates the local certificate, and the file of TLS secrets.
+    /// </summary>
+    /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
+    public static IReadOnlyList<ServedCertificate> Check(HttpsOptions options, ILoggerFactory logging)
+    {
+        using HttpsEndpoint? endpoint = options.Certificates.Count == 0 ? null : Open(options with { KeyLog = null }, logging);
+        return endpoint?.Certificates ?? [];
+    }
+
+    /// <summary>
     /// Whether the password files still have the passwords in use. True if they cannot be read, for example by the current user: that must
     /// not prevent the remaining reload.
     /// </summary>
@@ -80,7 +78,13 @@ internal sealed class HttpsEndpoint(
     }
 
     /// <summary>Reloads the certificates; on failure the current ones stay.</summary>
-    public void Reload() => _ = terminator.TryReload();
+    public void Reload()
+    {
+        if (terminator.TryReload())
+        {
+            Volatile.Write(ref _certificates, ReadCertificates(terminator));
+        }
+    }
 
     public void Dispose() => terminator.Dispose();
 
@@ -99,15 +103,28 @@ internal sealed class HttpsEndpoint(
 
         return Protocols[^1].Serve(sites, connection, isCovered);
     }
+
+    private static IReadOnlyList<ServedCertificate> ReadCertificates(TlsTerminator terminator)
+    {
+        CertificateSet current = terminator.Certificates.Acquire();
+        IReadOnlyList<ServedCertificate> read =
+            [.. current.Loaded.Select(static loaded => ServedCertificate.Of(loaded.Source, loaded.Facts))];
+        current.Release();
+        return read;
+    }
 }
 
 /// <summary>The current TLS configuration. A replaced one is freed with the last connection that uses it. Not thread-safe.</summary>
 internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
 {
     private HttpsOptions _configured = new();
+    private volatile HttpsEndpoint? _current;
 
-    /// <summary>TLS of new connections; null without HTTPS.</summary>
-    public HttpsEndpoint? Current { get; private set; }
+    /// <summary>TLS of new connections; null without HTTPS. Any thread.</summary>
+    public HttpsEndpoint? Current => _current;
+
+    /// <summary>The certificates in use. Any thread.</summary>
+    public IReadOnlyList<ServedCertificate> Certificates => _current?.Certificates ?? [];
 
     /// <summary>Returns TLS for these options, which may be the current one; null without HTTPS.</summary>
     /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
@@ -123,7 +140,7 @@ internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
     public void Replace(HttpsEndpoint? next, HttpsOptions configured)
     {
         HttpsEndpoint? before = Current;
-        Current = next;
+        _current = next;
         _configured = configured;
         Close(before, next);
     }

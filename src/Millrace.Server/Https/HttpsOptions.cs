@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Net;
+using Millrace.Interop.Files;
 using Millrace.StaticFiles;
 using Millrace.Tls;
 
@@ -82,7 +83,7 @@ internal sealed record HttpsOptions
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"The password in '{path}' cannot be read: {refusal.Message}", refusal);
+            throw new TlsException($"The password in '{path}' cannot be read: {FileProblem.Of(path, refusal)}.", refusal);
         }
     }
 }

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using Millrace.Interop.Files;
 using Millrace.Tls;
 
 namespace Millrace.Server.Https;
@@ -22,14 +23,13 @@ internal sealed class LocalCertificate
     private LocalCertificate(string path, X509Certificate2 certificate)
     {
         Files = new CertificateFiles(path, path);
-        string fingerprint = string.Join(':', SHA256.HashData(certificate.RawData).Select(static one => one.ToString("X2")));
-        Announcement = $"The certificate is self-signed, and browsers warn about it until it is trusted: {path}\n"
-            + $"Its SHA-256 fingerprint is {fingerprint}";
+        Fingerprint = string.Join(':', SHA256.HashData(certificate.RawData).Select(static one => one.ToString("X2")));
     }
 
     public CertificateFiles Files { get; }
 
-    public string Announcement { get; }
+    /// <summary>Its SHA-256 hash, as browsers show it.</summary>
+    public string Fingerprint { get; }
 
     /// <summary>Returns the user's existing certificate if it is valid, or else creates one.</summary>
     /// <exception cref="TlsException">The certificate can be neither read nor written.</exception>
@@ -49,7 +49,8 @@ internal sealed class LocalCertificate
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"The local certificate cannot be stored: {refusal.Message} Use --cert and --key.", refusal);
+            throw new TlsException(
+                $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. Use --cert and --key.", refusal);
         }
     }
 

@@ -5,6 +5,7 @@ using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
+using Millrace.Server.Https;
 using Millrace.Server.Serving;
 using Millrace.StaticFiles;
 
@@ -14,18 +15,24 @@ namespace Millrace.Server.Metrics;
 /// Metrics beyond the engine's own counters, and their export: active only if admin pages or a collector are configured; otherwise requests
 /// are not observed.
 /// </summary>
-internal sealed class Telemetry(ReactorGroup group, HostedSites hosted, AccessLogger? accessLog, IDisposable? export) : IDisposable
+internal sealed class Telemetry(
+    ReactorGroup group, HostedSites hosted, HttpsEndpoints https, AccessLogger? accessLog, IDisposable? export) : IDisposable
 {
-    private readonly ServerMeter _server = new(group, hosted, accessLog);
+    private readonly ServerMeter _server = new(group, hosted, https, accessLog);
 
     public RequestMeter Requests { get; } = new(group.Reactors.Count);
 
     public static Telemetry? Open(
-        AdminOptions options, ReactorGroup group, HostedSites hosted, AccessLogger? accessLog, ILoggerFactory logging)
+        AdminOptions options,
+        ReactorGroup group,
+        HostedSites hosted,
+        HttpsEndpoints https,
+        AccessLogger? accessLog,
+        ILoggerFactory logging)
     {
         bool isSent = options.Collector is not null || OtlpVariables.RequestMetrics;
         return isSent || options.Address is not null
-            ? new Telemetry(group, hosted, accessLog, isSent ? OtlpExport.Start(options.Collector, logging) : null)
+            ? new Telemetry(group, hosted, https, accessLog, isSent ? OtlpExport.Start(options.Collector, logging) : null)
             : null;
     }
 
@@ -43,7 +50,7 @@ internal sealed class ServerMeter : IDisposable
 {
     private readonly Meter _meter;
 
-    public ServerMeter(ReactorGroup group, HostedSites hosted, AccessLogger? accessLog)
+    public ServerMeter(ReactorGroup group, HostedSites hosted, HttpsEndpoints https, AccessLogger? accessLog)
     {
         _meter = new Meter(new MeterOptions(RequestMeter.MeterName) { Scope = this });
         _meter.CreateObservableGauge(
@@ -53,6 +60,14 @@ internal sealed class ServerMeter : IDisposable
             () => new Measurement<int>(1, new("version", Version), new("backend", group.BackendName)),
             unit: null,
             "Version and backend of this server.");
+
+        _meter.CreateObservableGauge(
+            "millrace.certificate.expiry",
+            () => from certificate in https.Certificates
+                  from host in certificate.Names
+                  select new Measurement<long>(certificate.Expiry.ToUnixTimeSeconds(), TagOf(host), new("file", certificate.File)),
+            "s",
+            "When the certificate of a host expires, in seconds since 1970.");
 
         if (accessLog is not null)
         {

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.Text;
+using Millrace.Interop.Files;
 using Millrace.Server.Host;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
@@ -14,7 +15,6 @@ internal static class PrecompressCommand
     public static Command Create()
     {
         var directory = new Argument<string>("DIR") { Description = "The folder, including all its subfolders." };
-        directory.Validators.Add(ServeCommand.RefuseOption);
         var prune = new Option<bool>("--prune")
         {
             Description =
@@ -69,7 +69,7 @@ internal static class PrecompressCommand
             }
             catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
             {
-                failure = $"'{orphan}' cannot be removed: {refusal.Message}";
+                failure = $"'{orphan}' cannot be removed: {FileProblem.Of(orphan, refusal)}.";
             }
 
             if (failure is not null)
@@ -127,7 +127,7 @@ internal sealed class CodedTree
             }
             catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
             {
-                tree._failures.Add($"'{next}' cannot be read: {refusal.Message}");
+                tree._failures.Add($"'{next}' cannot be read: {FileProblem.Of(next, refusal)}.");
             }
         }
 

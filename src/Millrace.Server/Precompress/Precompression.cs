@@ -74,7 +74,7 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            _totals.AddFailure($"'{original}' was not compressed: {refusal.Message}");
+            _totals.AddFailure($"'{original}' was not compressed: {FileProblem.Of(original, refusal)}.");
         }
     }
 

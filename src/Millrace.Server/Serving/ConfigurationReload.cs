@@ -3,6 +3,7 @@ using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.Server.Configuration;
 using Millrace.Server.Https;
+using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
 using Millrace.Tls;
 
@@ -102,7 +103,7 @@ internal sealed class ConfigurationReload(
 
         if (configuration.Path is string path)
         {
-            log.ConfigurationApplied(path, next.Sites.Count, string.Join(", ", listenEndpoints.Served));
+            log.ConfigurationApplied(path, Counted.Of(next.Sites.Count, "site"), string.Join(", ", listenEndpoints.Served));
         }
     }
 
@@ -110,10 +111,11 @@ internal sealed class ConfigurationReload(
         configured.TextsOf(option).DefaultIfEmpty(option.Default);
 }
 
+/// <summary>The log lines of the server. Event ids are stable.</summary>
 internal sealed partial class ServerLog(ILogger logger)
 {
-    [LoggerMessage(1, LogLevel.Information, "Configuration {Path} applied: {Sites} sites on {Addresses}.")]
-    public partial void ConfigurationApplied(string path, int sites, string addresses);
+    [LoggerMessage(1, LogLevel.Information, "Configuration {Path} applied: {Sites} on {Addresses}.")]
+    public partial void ConfigurationApplied(string path, string sites, string addresses);
 
     [LoggerMessage(2, LogLevel.Error, "Reload failed; keeping the current configuration: {Reason}")]
     public partial void ConfigurationKept(string reason);
@@ -123,4 +125,18 @@ internal sealed partial class ServerLog(ILogger logger)
 
     [LoggerMessage(4, LogLevel.Error, "Reload failed unexpectedly; keeping the current state.")]
     public partial void ReloadFailed(Exception fault);
+
+    [LoggerMessage(5, LogLevel.Information, "Draining: {Connections}; requests in flight get {Seconds} s to finish.")]
+    public partial void Draining(string connections, double seconds);
+
+    [LoggerMessage(6, LogLevel.Information, "Stopped after {Seconds:F1} s.")]
+    public partial void Stopped(double seconds);
+
+    [LoggerMessage(7, LogLevel.Warning,
+        "The certificate {File} ({Hosts}) expires in {Days}, on {Date}. Renew it, then send SIGHUP.")]
+    public partial void CertificateDue(string file, string hosts, string days, string date);
+
+    [LoggerMessage(8, LogLevel.Error,
+        "The certificate {File} ({Hosts}) expired on {Date}: clients refuse it. Renew it, then send SIGHUP.")]
+    public partial void CertificateExpired(string file, string hosts, string date);
 }

@@ -11,37 +11,45 @@ using Millrace.StaticFiles;
 
 namespace Millrace.Server.Terminal;
 
-/// <summary>The output on stdout when the server is ready: stable lines for programs, aligned ones for terminals.</summary>
+/// <summary>
+/// The output on stdout when the server is ready: one fact per line, the same for people and programs. Scripts wait for the last one, which
+/// begins with "Serving". A terminal gets the first words in bold, and hints after it.
+/// </summary>
 internal sealed record StartupBanner(
-    IReadOnlyList<OpenSite> Sites,
-    ReactorGroup Group,
-    IReadOnlyList<ServedAddress> Addresses,
-    LocalCertificate? Local,
-    EndPoint? Admin)
+    IReadOnlyList<OpenSite> Sites, ReactorGroup Group, IReadOnlyList<ServedAddress> Addresses, HttpsEndpoint? Https, EndPoint? Admin)
 {
     private const string Bold = "\x1b[1m";
     private const string Plain = "\x1b[0m";
 
+    private static readonly string[] Subjects = ["Listening on", "Certificate", "Admin pages on", "Serving"];
+
     public static void Print(StartupBanner banner)
     {
-        bool isForPeople = TerminalFacts.IsInteractive(Console.IsOutputRedirected);
-        IEnumerable<string> lines = isForPeople
-            ? Aligned(banner.ForPeople(LanAddress()), TerminalFacts.WantsColours)
-            : banner.ForPrograms();
+        IEnumerable<string> lines = banner.Facts(DateTimeOffset.UtcNow);
+        if (TerminalFacts.IsInteractive(Console.IsOutputRedirected))
+        {
+            lines = (TerminalFacts.WantsColours ? lines.Select(Highlighted) : lines).Concat(banner.Hints(LanAddress()));
+        }
+
         Console.WriteLine(string.Join('\n', lines));
     }
 
-    /// <summary>One fact per line. Scripts wait for the last one.</summary>
-    public IEnumerable<string> ForPrograms()
+    public IEnumerable<string> Facts(DateTimeOffset now)
     {
         foreach (ServedAddress address in Addresses)
         {
             yield return $"Listening on {address}";
         }
 
-        if (Local is not null)
+        foreach (ServedCertificate certificate in Https?.Certificates ?? [])
         {
-            yield return Local.Announcement;
+            yield return $"Certificate for {certificate.Hosts} {certificate.Validity(now)}{(Https?.Local is null ? "" : ", self-signed")}";
+        }
+
+        if (Https?.Local is { } local)
+        {
+            yield return $"Certificate file, of which browsers warn until it is trusted: {local.Files.Certificate}";
+            yield return $"Certificate fingerprint (SHA-256): {local.Fingerprint}";
         }
 
         if (Admin is not null)
@@ -51,67 +59,38 @@ internal sealed record StartupBanner(
 
         foreach ((HostedSite configured, Site site) in Sites)
         {
-            yield return string.Create(
-                CultureInfo.CurrentCulture,
-                $"Serving {Server.DisplayPath(configured.Site.Root)} ({site.Catalog.Current.AssetCount:N0} assets)"
-                    + $"{ForHost(configured)} on {Mode}");
+            string host = configured.Name.Length == 0 ? "" : $" for {configured.Name}";
+            yield return $"Serving {Server.DisplayPath(configured.Site.Root)} ({Counted.Of(site.Catalog.Current.AssetCount, "file")})"
+                + $"{host} on {Group.BackendName} with {Counted.Of(Group.Reactors.Count, "reactor")}";
         }
     }
 
-    /// <summary>The subject and text of each line.</summary>
     /// <param name="lan">This machine's address in its network, if it has one.</param>
-    public IEnumerable<(string Subject, string Text)> ForPeople(IPAddress? lan)
+    public IEnumerable<string> Hints(IPAddress? lan)
     {
-        foreach ((HostedSite configured, Site site) in Sites)
+        ServedAddress? open = Addresses.FirstOrDefault(static address => SocketEndPoint.IsAny(address.EndPoint));
+        if (open is not null && lan is not null)
         {
-            yield return ("Serving", string.Create(
+            yield return string.Create(
                 CultureInfo.InvariantCulture,
-                $"{Server.DisplayPath(configured.Site.Root)}{ForHost(configured)}, {site.Catalog.Current.AssetCount:N0} files"));
+                $"Other machines reach it at {open.Scheme}://{lan}:{((IPEndPoint)open.EndPoint).Port}/. Ctrl+C stops.");
         }
-
-        foreach (ServedAddress address in Addresses)
+        else if (Addresses is [{ EndPoint: IPEndPoint only }, ..] && IPAddress.IsLoopback(only.Address))
         {
-            string redirects = address.Redirects ? " (redirects to HTTPS)" : "";
-            bool isAny = SocketEndPoint.IsAny(address.EndPoint);
-            yield return (isAny || address.EndPoint is UnixDomainSocketEndPoint ? "Here" : "Address", UrlOf(address) + redirects);
-            if (isAny && lan is not null)
-            {
-                yield return ("Network", $"{address.Scheme}://{lan}:{((IPEndPoint)address.EndPoint).Port}/{redirects}");
-            }
+            yield return string.Create(
+                CultureInfo.InvariantCulture, $"Only this machine can connect; '--listen {only.Port}' allows others. Ctrl+C stops.");
         }
-
-        if (Local is not null)
+        else
         {
-            yield return ("Secured", $"by a self-signed certificate, which browsers warn about: {Local.Files.Certificate}");
+            yield return "Ctrl+C stops.";
         }
-
-        if (Admin is not null)
-        {
-            yield return ("Admin", ListenAddress.ToUrl(Admin));
-        }
-
-        yield return ("Mode", Mode);
-        yield return ("Hint", Addresses.Any(static address => SocketEndPoint.IsAny(address.EndPoint) || address.EndPoint is not IPEndPoint)
-            ? "Ctrl+C stops."
-            : "Ctrl+C stops. Only this machine can connect; '--listen 8080' allows other machines.");
     }
 
-    public static IEnumerable<string> Aligned(IEnumerable<(string Subject, string Text)> facts, bool inColour)
-    {
-        (string Subject, string Text)[] all = [.. facts];
-        int width = all.Max(static fact => fact.Subject.Length);
-        return all.Select(fact => inColour
-            ? $"{Bold}{fact.Subject.PadRight(width)}{Plain}  {fact.Text}"
-            : $"{fact.Subject.PadRight(width)}  {fact.Text}");
-    }
-
-    private string Mode => $"{Group.BackendName} with {Group.Reactors.Count} reactor{(Group.Reactors.Count == 1 ? "" : "s")}";
-
-    private static string ForHost(HostedSite configured) => configured.Name.Length == 0 ? "" : $" for {configured.Name}";
-
-    private static string UrlOf(ServedAddress address) => SocketEndPoint.IsAny(address.EndPoint)
-        ? $"{address.Scheme}://localhost:{((IPEndPoint)address.EndPoint).Port}/"
-        : ListenAddress.ToUrl(address.EndPoint, address.Scheme);
+    /// <summary>The line with its first words in bold.</summary>
+    public static string Highlighted(string line) =>
+        Subjects.FirstOrDefault(subject => line.StartsWith(subject, StringComparison.Ordinal)) is { } subject
+            ? $"{Bold}{subject}{Plain}{line[subject.Length..]}"
+            : line;
 
     /// <summary>
     /// The address of the interface with a gateway, by which other machines in the network reach this one; null if there is none.

@@ -263,7 +263,9 @@ internal static class OptionText
     public static (int Status, string Path) ErrorPage(string text)
     {
         (string status, string path) = Pair(text, "STATUS=PATH, as 404=/missing.html");
-        return (Count(status), path);
+        return IsDigits(status) && int.TryParse(status, NumberStyles.None, CultureInfo.InvariantCulture, out int number)
+            ? (number, path)
+            : throw Refuse(text, "not a page of a status", "Write STATUS=PATH, as 404=/missing.html.");
     }
 
     /// <summary>The runtime also accepts zero characters after a number.</summary>

@@ -179,7 +179,7 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
         string mismatch = $"The key in '{keySource}' does not match the certificate in '{certificateSource}'";
         string kind = KindOf(_key);
         string wanted = KindOf(LibCrypto.X509_get0_pubkey(_certificates[0]));
-        return kind == wanted ? $"{mismatch}."
+        return kind == wanted ? $"{mismatch}: give the key that the certificate was made for."
             : $"{mismatch}: it is a key of the kind {kind}, and the certificate has one of the kind {wanted}.";
     }
 

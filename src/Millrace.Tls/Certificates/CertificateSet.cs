@@ -12,10 +12,15 @@ internal sealed class CertificateSet
     private ReferenceCount _holders = new();
 
     /// <param name="contexts">The first is the default.</param>
+    /// <param name="loaded">The certificates of the contexts, each with its source.</param>
     /// <param name="onNameTaken">Called for a name that an earlier certificate has.</param>
-    public CertificateSet(IReadOnlyList<ServerContext> contexts, Action<ServerContext, string> onNameTaken)
+    public CertificateSet(
+        IReadOnlyList<ServerContext> contexts,
+        IReadOnlyList<(string Source, CertificateFacts Facts)> loaded,
+        Action<ServerContext, string> onNameTaken)
     {
         _contexts = contexts;
+        Loaded = loaded;
         foreach (ServerContext context in contexts)
         {
             foreach (string name in context.Names)
@@ -28,6 +33,9 @@ internal sealed class CertificateSet
             }
         }
     }
+
+    /// <summary>All certificates, each with its source.</summary>
+    public IReadOnlyList<(string Source, CertificateFacts Facts)> Loaded { get; }
 
     public ServerContext Default => _contexts[0];
 

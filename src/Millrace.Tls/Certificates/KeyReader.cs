@@ -111,7 +111,7 @@ internal static unsafe class KeyReader
                 $"'{path}' holds a public key, and the certificate needs the private one.",
             "CERTIFICATE" or "X509 CERTIFICATE" or "TRUSTED CERTIFICATE" =>
                 $"'{path}' holds no private key, but a certificate: give the file of its key.",
-            null => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----').",
+            null => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'): give the file of the certificate's key.",
             { } label => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'), but '{label}'.",
         };
     }

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Buffers.Text;
 using System.Security.Cryptography;
 using System.Text;
+using Millrace.Interop.Files;
 
 namespace Millrace.Tls.Certificates;
 
@@ -88,15 +89,15 @@ internal sealed class PemFile : IDisposable
     {
         try
         {
-            return File.ReadAllBytes(path) is { Length: > 0 } bytes ? bytes : throw new TlsException($"The {what} '{path}' is empty.");
+            return File.ReadAllBytes(path) is { Length: > 0 } bytes ? bytes : throw new TlsException($"The {what} '{path}' is empty: copy the file again.");
         }
         catch (Exception refusal) when (refusal is FileNotFoundException or DirectoryNotFoundException)
         {
-            throw new TlsException($"The {what} '{path}' does not exist.", refusal);
+            throw new TlsException($"The {what} '{path}' does not exist: check its path.", refusal);
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"The {what} '{path}' cannot be read: {refusal.Message}", refusal);
+            throw new TlsException($"The {what} '{path}' cannot be read: {FileProblem.Of(path, refusal)}.", refusal);
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Security.Cryptography;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
@@ -31,10 +32,12 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         try
         {
             var facts = new List<CertificateFacts[]>();
+            var all = new List<(string Source, CertificateFacts Facts)>();
             foreach (ServerCertificate certificate in options.Certificates)
             {
                 using CertificateKeyPair loaded = certificate.Load();
                 CertificateFacts read = loaded.Facts;
+                all.Add((certificate.Source, read));
                 Report(loaded, certificate.Source);
                 int pair = facts.FindIndex(others => Array.TrueForAll(others, other => other.IsPairedWith(read)));
                 if (pair >= 0)
@@ -49,7 +52,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
                 }
             }
 
-            return new CertificateSet(made, (context, name) => log.NameTaken(context.Source, name));
+            return new CertificateSet(made, all, (context, name) => log.NameTaken(context.Source, name));
         }
         catch
         {
@@ -69,13 +72,15 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         DateTime now = DateTime.Now;
         if (now > certificate.Facts.NotAfter)
         {
-            log.CertificateExpired(source, certificate.Facts.NotAfter);
+            log.CertificateExpired(source, IsoDate(certificate.Facts.NotAfter));
         }
         else if (now < certificate.Facts.NotBefore)
         {
-            log.CertificateNotYetValid(source, certificate.Facts.NotBefore);
+            log.CertificateNotYetValid(source, IsoDate(certificate.Facts.NotBefore));
         }
     }
+
+    private static string IsoDate(DateTime time) => time.ToUniversalTime().ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
 
     private ServerContext Make(CertificateKeyPair certificate, string source)
     {

@@ -59,7 +59,7 @@ public sealed class LineWriterTests : IDisposable
         Assert.Equal(2, writer.Faults);
         Assert.Equal(2, _notices.Lines.Count);
         Assert.Contains("No space left on device", _notices.Lines[0], StringComparison.Ordinal);
-        Assert.Contains("after 2 failed attempts", _notices.Lines[1], StringComparison.Ordinal);
+        Assert.Contains("failed attempts: 2", _notices.Lines[1], StringComparison.Ordinal);
     }
 
     [Fact]
@@ -175,7 +175,7 @@ public sealed class LineWriterTests : IDisposable
         writer.Notify();
     }
 
-    /// <summary>Takes what it is told to take, and shows openings as bars.</summary>
+    /// <summary>Accepts as many bytes as configured, and shows openings as bars.</summary>
     private sealed class ScriptedSink : ILogSink
     {
         private readonly Lock _lock = new();

@@ -59,7 +59,7 @@ public sealed class OwnedLogTests : IDisposable
         ToolResult check = await CheckAsync(LogPath);
         Assert.Equal(0, check.ExitCode);
         Assert.Contains($"{LogPath} cannot be reopened on SIGUSR1", check.Error, StringComparison.Ordinal);
-        Assert.EndsWith($": Permission denied. {remedy}\n", check.Error, StringComparison.Ordinal);
+        Assert.EndsWith($": this user has no permission. {remedy}\n", check.Error, StringComparison.Ordinal);
 
         await using ServerProcess server = await StartAsync(LogPath);
         await server.AwaitErrorAsync($"{LogPath} cannot be reopened on SIGUSR1");

@@ -3,6 +3,7 @@ using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Engine;
 using Millrace.Server.Admin;
 using Millrace.Server.Configuration;
+using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 using Millrace.Server.Serving;
 using Millrace.Server.Tests.Kit;
@@ -22,8 +23,9 @@ public class AdminStateTests
         hosted.Replace(hosted.OpenNext([new HostedSite("", new SiteOptions { Root = Places.SampleSite, Compression = false })]));
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 2 });
         using var requests = new RequestMeter(group.Reactors.Count);
+        using var https = new HttpsEndpoints(NullLoggerFactory.Instance);
         using var state = new AdminState();
-        state.Attach(group, requests, hosted);
+        state.Attach(group, requests, hosted, https);
         using var isHeld = new ManualResetEventSlim();
         using var mayGo = new ManualResetEventSlim();
         var hasGone = new TaskCompletionSource();

@@ -5,7 +5,7 @@ using Millrace.Server.Tests.Kit;
 namespace Millrace.Server.Tests.Admin;
 
 /// <summary>
-/// The pictures of the live page in the documents. MILLRACE_ACCEPT_PICTURES=1 takes them anew, which needs five minutes of load.
+/// The pictures of the live page in the documents. MILLRACE_ACCEPT_PICTURES=1 takes them again, which needs five minutes of load.
 /// </summary>
 public class DashboardPictureTests
 {

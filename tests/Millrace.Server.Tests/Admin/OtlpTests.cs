@@ -49,7 +49,7 @@ public class OtlpTests
         OtlpMetrics metrics = await collector.AwaitAsync(static metrics => metrics.Sums.GetValueOrDefault("millrace.requests") == 1);
         Assert.Contains("aldermere", metrics.Resource, StringComparison.Ordinal);
         Assert.Equal(0, await server.ExitCodeAsync());
-        Assert.Equal("", await server.ErrorAsync());
+        LogText.AssertOrderlyEnd(await server.ErrorAsync());
     }
 
     [Theory]
@@ -81,7 +81,7 @@ public class OtlpTests
         server.Signal(PosixSignal.SIGTERM);
 
         Assert.Equal(0, await server.ExitCodeAsync());
-        string line = Assert.Single((await server.ErrorAsync()).Split('\n', StringSplitOptions.RemoveEmptyEntries));
+        string line = Assert.Single(LogText.WithoutEnd(await server.ErrorAsync()).Split('\n', StringSplitOptions.RemoveEmptyEntries));
         Assert.Contains("Metrics export failed", line, StringComparison.Ordinal);
     }
 

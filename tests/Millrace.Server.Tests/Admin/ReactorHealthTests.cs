@@ -2,7 +2,7 @@ using Millrace.Server.Admin;
 
 namespace Millrace.Server.Tests.Admin;
 
-/// <summary>A pulse is odd while its reactor rests in the kernel.</summary>
+/// <summary>A heartbeat is odd while its reactor waits in the kernel.</summary>
 public class ReactorHealthTests
 {
     private readonly ReactorHealth _health = new(reactors: 2);

@@ -19,7 +19,7 @@ public class CompletionsCommandTests
 
     [Theory]
     [InlineData("'csh' is not a supported shell: use bash, zsh, fish.", "csh")]
-    [InlineData("Required argument missing")]
+    [InlineData("millrace completions needs SHELL")]
     public async Task Another_shell_is_answered_in_one_line(string words, params string[] arguments)
     {
         ToolResult result = await Tool.RunAsync(Publication.Program, ["completions", .. arguments]);
@@ -52,8 +52,8 @@ public class CompletionsCommandTests
     [InlineData("--trusted-proxy", true, "None", "Needed", "unix")]
     [InlineData("--host", true, "FoldersBehindName", "Needed")]
     [InlineData("--backend", false, "None", "Needed", "auto", "io_uring", "epoll")]
-    [InlineData("--compress", false, "None", "BehindOrAttached", "on", "off")]
-    [InlineData("--https", true, "None", "BehindOrAttached")]
+    [InlineData("--compress", false, "None", "MayFollow", "on", "off")]
+    [InlineData("--https", true, "None", "MayFollow")]
     [InlineData("--spa", false, "None", "Attached")]
     public void A_value_is_known_by_its_row(string name, bool isRepeatable, string paths, string place, params string[] choices)
     {

@@ -9,7 +9,7 @@ internal sealed class FishShell : Shell
 
     public FishShell() => Folder.WriteText(".millrace.fish", Script("fish"));
 
-    /// <summary>For each line what is offered, with what is said of it behind a tab.</summary>
+    /// <summary>For each line the offers, each with its description after a tab.</summary>
     public async Task<string[][]> DescribedAsync(IReadOnlyList<string> lines)
     {
         Folder.WriteText(".lines", string.Concat(lines.Select(static line => line + "\n")));

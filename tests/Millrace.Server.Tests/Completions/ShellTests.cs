@@ -1,4 +1,5 @@
 using Millrace.DocGenerator.CommandLine;
+using Millrace.Server.Configuration;
 
 namespace Millrace.Server.Tests.Completions;
 
@@ -49,22 +50,22 @@ public abstract class ShellTests
         Assert.Equal(["b c.json"], offers[^1]);
     }
 
-    /// <summary>Its choices, paths where it is one, and nothing where it is free text; behind '=' and behind a space.</summary>
+    /// <summary>Its choices, paths where it is one, and nothing where it is free text; after '=' and after a space.</summary>
     [Fact]
     public async Task The_value_of_every_flag_is_completed()
     {
         using Shell shell = Open();
         string[][] attached = await shell.OffersAsync([.. Valued.Select(static flag => $"{LineOf(flag)} {flag.Name}=")]);
         Assert.All(Valued.Zip(attached), static asked => AssertSame(Expected(asked.First.Value!), asked.Second, asked.First.Name));
-        string[][] behind = await shell.OffersAsync([.. Valued.Select(static flag => $"{LineOf(flag)} {flag.Name} ")]);
-        Assert.All(Valued.Zip(behind), static asked =>
+        string[][] spaced = await shell.OffersAsync([.. Valued.Select(static flag => $"{LineOf(flag)} {flag.Name} ")]);
+        Assert.All(Valued.Zip(spaced), static asked =>
         {
             // One that may stand alone may be followed by the folder to serve.
             ValueModel value = asked.First.Value!;
             string[] expected = value.Place switch
             {
                 ValuePlace.Needed => Expected(value),
-                ValuePlace.BehindOrAttached => [.. Expected(value), .. Shell.Folders],
+                ValuePlace.MayFollow => [.. Expected(value), .. Shell.Folders],
                 _ => Shell.Folders,
             };
             AssertSame(expected, asked.Second, asked.First.Name);
@@ -89,8 +90,8 @@ public abstract class ShellTests
         FlagModel[] flags = [.. Shell.Outline.Flags];
         string[][] attached = await shell.OffersAsync([.. flags.Select(static flag => $"{Reported(flag, '=')} {flag.Name}")]);
         Assert.All(flags.Zip(attached), static asked => Assert.True(asked.Second.Contains(asked.First.Name) == asked.First.IsRepeatable, asked.First.Name));
-        string[][] behind = await shell.OffersAsync([.. flags.Select(static flag => $"{Reported(flag, ' ')} {flag.Name}")]);
-        Assert.All(flags.Zip(behind), static asked => Assert.True(asked.Second.Contains(asked.First.Name) == asked.First.IsRepeatable, asked.First.Name));
+        string[][] spaced = await shell.OffersAsync([.. flags.Select(static flag => $"{Reported(flag, ' ')} {flag.Name}")]);
+        Assert.All(flags.Zip(spaced), static asked => Assert.True(asked.Second.Contains(asked.First.Name) == asked.First.IsRepeatable, asked.First.Name));
     }
 
     [Fact]

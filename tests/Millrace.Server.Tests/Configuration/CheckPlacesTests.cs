@@ -35,11 +35,11 @@ public sealed class CheckPlacesTests : IDisposable
     }
 
     [Theory]
-    [InlineData("The access log cannot be opened at FOLDER/no/a.log: No such file or directory", "--access-log", "FOLDER/no/a.log")]
-    [InlineData("The access log cannot be opened at FOLDER: Is a directory", "--access-log", "FOLDER")]
-    [InlineData("The access log cannot be opened at syslog (FOLDER/no): No such file or directory", "--access-log", "syslog:FOLDER/no")]
-    [InlineData("No socket can be created in 'FOLDER/no': No such file or directory", "--listen", "unix:FOLDER/no/a.sock")]
-    [InlineData("No socket can be created in 'FOLDER/no': No such file or directory", "--admin", "unix:FOLDER/no/a.sock")]
+    [InlineData("The access log cannot be opened at FOLDER/no/a.log: the folder 'FOLDER/no' does not exist", "--access-log", "FOLDER/no/a.log")]
+    [InlineData("The access log cannot be opened at FOLDER: it is a directory", "--access-log", "FOLDER")]
+    [InlineData("The access log cannot be opened at syslog (FOLDER/no): it does not exist", "--access-log", "syslog:FOLDER/no")]
+    [InlineData("The socket 'FOLDER/no/a.sock' cannot be created: the folder 'FOLDER/no' does not exist", "--listen", "unix:FOLDER/no/a.sock")]
+    [InlineData("The socket 'FOLDER/no/a.sock' cannot be created: the folder 'FOLDER/no' does not exist", "--admin", "unix:FOLDER/no/a.sock")]
     [InlineData("'FOLDER/site/a.txt' exists and is not a socket", "--listen", "unix:FOLDER/site/a.txt")]
     [InlineData("127.0.0.1:9180 is configured twice", "--listen", "127.0.0.1:9180", "--admin", "9180")]
     [InlineData("'no-such-user' is not a known user", "--user", "no-such-user")]

@@ -75,14 +75,14 @@ public sealed class CheckUserTests : IDisposable
         Assert.StartsWith(
             $"millrace: {_folder.PathOf("a.log")} cannot be reopened", withheld.Error, StringComparison.Ordinal);
 
-        // Who may write a folder and not search it makes nothing there.
+        // A user who may write to a folder but not search it cannot create files there.
         File.SetUnixFileMode(_folder.Root, Nobody.ForAll | UnixFileMode.OtherWrite);
         Assert.Equal("", (await CheckAsync(flags)).Error);
         string unsearched = Directory.CreateDirectory(_folder.PathOf("unsearched"), Nobody.ForAll).FullName;
         File.SetUnixFileMode(unsearched, UnixFileMode.OtherRead | UnixFileMode.OtherWrite);
         ToolResult refused = await AsNobodyAsync("check", _folder.PathOf("parent/site"), "--listen", $"unix:{unsearched}/a.sock");
         Assert.Equal(2, refused.ExitCode);
-        Assert.Contains($"No socket can be created in '{unsearched}': Permission denied", refused.Error, StringComparison.Ordinal);
+        Assert.Contains($"The socket '{unsearched}/a.sock' cannot be created: this user has no permission", refused.Error, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -25,7 +25,7 @@ public class ConfigurationCommandTests
 
         ToolResult check = await Tool.RunAsync(Publication.Program, "check", file);
         Assert.Equal((0, ""), (check.ExitCode, check.Error));
-        Assert.Equal($"Would listen on http://127.0.0.1:8080/\nWould serve {folder.PathOf("public")} (1 assets)\n", check.Output);
+        Assert.Equal($"Would listen on http://127.0.0.1:8080/\nWould serve {folder.PathOf("public")} (1 file)\n", check.Output);
         await using ServerProcess server = await ServerProcess.StartAsync("--config", file, "--listen", "127.0.0.1:0");
         Assert.Contains("Aldermere Mill", Encoding.UTF8.GetString(Wire.Get(server.Url, "/").Body), StringComparison.Ordinal);
     }
@@ -101,10 +101,11 @@ public class ConfigurationCommandTests
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
         Assert.Equal(
             [
-                "Would listen on https://[::1]:8443/ with certificates for a.example, *.a.example",
+                "Would listen on https://[::1]:8443/",
                 "Would listen on http://localhost:8080/ (all interfaces) (redirects to HTTPS)",
-                $"Would serve {Places.SampleSite} ({Places.SampleTargets.Count()} assets)",
-                $"Would serve {folder.Root} (2 assets) for b.example",
+                $"Certificate for a.example, *.a.example is valid until {DateTime.UtcNow.AddDays(89.9):yyyy-MM-dd} (89 days)",
+                $"Would serve {Places.SampleSite} ({Places.SampleTargets.Count()} files)",
+                $"Would serve {folder.Root} (2 files) for b.example",
                 "",
             ],
             result.Output.Split('\n'));

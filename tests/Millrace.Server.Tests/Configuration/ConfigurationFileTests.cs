@@ -107,15 +107,15 @@ public class ConfigurationFileTests
     public void Flags_go_before_the_environment_and_that_before_the_file()
     {
         FileSettings file = ReadFile("""{ "listen": [1, 2], "charset": "c", "realm": "r", "hosts": { "a.example": { "root": "a", "realm": "own" } } }""", []);
-        var complaints = new List<OptionError>();
+        var errors = new List<OptionError>();
         SettingSet variables = VariableSettings.Read(
             new Dictionary<string, string> { ["MILLRACE_LISTEN"] = "127.0.0.1:3\n127.0.0.1:4\n", ["MILLRACE_CHARSET"] = "b", ["MILLRACE_REALM"] = "" },
-            complaints);
+            errors);
         var flags = new SettingSet([OptionFlags.SettingOf(OptionTable.Get("charset"), "a")]);
 
-        ServeOptions options = ServerConfiguration.Merge(flags, variables, file, complaints);
+        ServeOptions options = ServerConfiguration.Merge(flags, variables, file, errors);
 
-        Assert.Empty(complaints);
+        Assert.Empty(errors);
         Assert.Equal([3, 4], options.Addresses.Cast<IPEndPoint>().Select(address => address.Port));
         Assert.Equal(("a", "r"), (options.Site.Charset, options.Site.Realm));
         Assert.Equal(("a", "own"), (options.Hosts[0].Site.Charset, options.Hosts[0].Site.Realm));
@@ -136,7 +136,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"limits\": { \"connections\": 0 } }", "1:30: limits.connections: '0' is not valid: use a number from 1 to 16000000.")]
     [InlineData("{ \"limits\": { \"connections\": 1.5 } }", "1:30: limits.connections: '1.5' is not valid: use a number from 1 to 16000000.")]
     [InlineData("{ \"listen\": [8080, true] }", "1:20: listen must be a port, or an address as a string, or a list of these, not true or false.")]
-    [InlineData("{ \"listen\": [\n8080,\n\"x\" ] }", "3:1: listen: 'x' is not a valid address: use 8080 (all interfaces), 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock.")]
+    [InlineData("{ \"listen\": [\n8080,\n\"x\" ] }", "3:1: listen: 'x' is not a valid address: its port must be a number from 0 to 65535. Use 8080 (all interfaces), localhost:8080, 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock.")]
     [InlineData("{ \"watch\": \"never\" }", "1:12: watch: 'never' is not a valid choice. Write auto, inotify, revalidate or off.")]
     [InlineData("{ \"listing\": true,\n \"listing\": true }", "2:2: 'listing' is set twice, first in line 1: remove one.")]
     [InlineData("{ \"redirect\": [{ \"from\": \"/a\" }] }", "1:16: redirect: 'to' is missing.")]
@@ -167,41 +167,44 @@ public class ConfigurationFileTests
     [InlineData("\uFEFF{ \"lisen\": 1 }", "1:3: 'lisen' is not an option. Did you mean 'listen'?")]
     public void A_mistake_is_told_with_its_place_and_a_remedy(string text, params string[] expected)
     {
-        var complaints = new List<OptionError>();
-        FileSettings file = ReadFile(text, complaints);
-        ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
+        var errors = new List<OptionError>();
+        FileSettings file = ReadFile(text, errors);
+        ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, errors);
 
-        Assert.Equal(expected.Select(one => $"{Path}:{one}").Order(), complaints.Select(complaint => complaint.ToString()).Distinct().Order());
+        Assert.Equal(expected.Select(one => $"{Path}:{one}").Order(), errors.Select(error => error.ToString()).Distinct().Order());
     }
 
     [Theory]
-    [InlineData("", "1:1")]
-    [InlineData("{", "1:2")]
-    [InlineData("{\n  \"root\": 'a'\n}", "2:11")]
-    [InlineData("{\n  \"root\": \"ü\"\n  \"listen\": 1\n}", "3:3")]
-    [InlineData("{ \"root\": \"a\" } x", "1:17")]
-    [InlineData("{ root: 1 }", "1:3")]
-    public void What_is_no_json_is_told_with_its_place(string text, string place)
+    [InlineData("", "1:1: The file is empty: write { ... }, or see 'millrace init'.")]
+    [InlineData("{", "1:2: The text ends here, within a value: a quote, '}' or ']' is missing at or before this place.")]
+    [InlineData("{\n  \"root\": 'a'\n}", "2:11: JSON has no single quotes: write keys and texts in double quotes.")]
+    [InlineData(
+        "{\n  \"root\": \"ü\"\n  \"listen\": 1\n}",
+        "3:3: '\"' is not valid here: check for a missing or superfluous comma, quote or bracket at or before this place.")]
+    [InlineData("{ \"root\": \"a\" } x", "1:17: 'x' is not valid here: write keys and texts in double quotes, and a comma between them.")]
+    [InlineData("{ root: 1 }", "1:3: 'root' is not valid here: write keys and texts in double quotes, and a comma between them.")]
+    [InlineData("{ \"root\": a-b }", "1:11: 'a-b' is not valid here: write keys and texts in double quotes, and a comma between them.")]
+    [InlineData(
+        "{ \"root\": \"a\", , }", "1:16: ',' is not valid here: check for a missing or superfluous comma, quote or bracket at or before this place.")]
+    public void Text_that_is_not_json_is_reported_with_position_and_remedy(string text, string expected)
     {
-        var complaints = new List<OptionError>();
-        ReadFile(text, complaints);
+        var errors = new List<OptionError>();
+        ReadFile(text, errors);
 
-        string complaint = Assert.Single(complaints).ToString();
-        Assert.StartsWith($"{Path}:{place}: ", complaint, StringComparison.Ordinal);
-        Assert.DoesNotContain("LineNumber", complaint, StringComparison.Ordinal);
+        Assert.Equal($"{Path}:{expected}", Assert.Single(errors).ToString());
     }
 
     [Fact]
     public void Bytes_that_are_no_text_are_told_with_their_place()
     {
-        var complaints = new List<OptionError>();
-        ConfigurationFile.Read(new FileText(Path, [.. "{\n\"root\": \""u8, 0xE9, .. "\"}"u8]), complaints);
+        var errors = new List<OptionError>();
+        ConfigurationFile.Read(new FileText(Path, [.. "{\n\"root\": \""u8, 0xE9, .. "\"}"u8]), errors);
 
-        Assert.Equal($"{Path}:2:10: The file is not UTF-8: save it in that encoding.", Assert.Single(complaints).ToString());
+        Assert.Equal($"{Path}:2:10: The file is not UTF-8: save it in that encoding.", Assert.Single(errors).ToString());
     }
 
     [Fact]
-    public void Whatever_a_file_holds_is_read_or_complained_of()
+    public void Whatever_a_file_holds_is_read_or_refused()
     {
         byte[] starter = Encoding.UTF8.GetBytes(InitCommand.StarterFile.Replace("  // \"", "  \"", StringComparison.Ordinal));
 #pragma warning disable CA5394 // Not for secrets: the bytes have to be the same in every run.
@@ -215,11 +218,11 @@ public class ConfigurationFileTests
             }
 #pragma warning restore CA5394
 
-            var complaints = new List<OptionError>();
-            FileSettings file = ConfigurationFile.Read(new FileText(Path, bytes), complaints);
-            ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
+            var errors = new List<OptionError>();
+            FileSettings file = ConfigurationFile.Read(new FileText(Path, bytes), errors);
+            ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, errors);
             int lines = bytes.Count(one => one == '\n') + 1;
-            Assert.All(complaints, complaint => Assert.InRange(complaint.Origin.Position!.Line, 1, lines));
+            Assert.All(errors, error => Assert.InRange(error.Origin.Position!.Line, 1, lines));
         }
     }
 
@@ -236,11 +239,11 @@ public class ConfigurationFileTests
     [InlineData("MILLRACE_ARTIFACTS", null)]
     public void A_variable_that_is_nearly_an_option_s_is_a_mistake_and_others_are_not(string name, string? expected)
     {
-        var complaints = new List<OptionError>();
-        SettingSet variables = VariableSettings.Read(new Dictionary<string, string> { [name] = "tcp://10.0.0.1" }, complaints);
-        ServerConfiguration.Merge(SettingSet.Empty, variables, FileSettings.Empty, complaints);
+        var errors = new List<OptionError>();
+        SettingSet variables = VariableSettings.Read(new Dictionary<string, string> { [name] = "tcp://10.0.0.1" }, errors);
+        ServerConfiguration.Merge(SettingSet.Empty, variables, FileSettings.Empty, errors);
 
-        Assert.Equal(expected, complaints.SingleOrDefault()?.ToString());
+        Assert.Equal(expected, errors.SingleOrDefault()?.ToString());
     }
 
     [Fact]
@@ -258,14 +261,14 @@ public class ConfigurationFileTests
         Assert.Equal((1024 * 1024, 7), (options.Hosts[1].Site.CacheBytesMax, options.Hosts[1].Site.DescriptorsMax));
     }
 
-    private static FileSettings ReadFile(string text, ICollection<OptionError> complaints) =>
-        ConfigurationFile.Read(new FileText(Path, Encoding.UTF8.GetBytes(text)), complaints);
+    private static FileSettings ReadFile(string text, ICollection<OptionError> errors) =>
+        ConfigurationFile.Read(new FileText(Path, Encoding.UTF8.GetBytes(text)), errors);
 
     private static ServeOptions Read(string text)
     {
-        var complaints = new List<OptionError>();
-        ServeOptions options = ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, ReadFile(text, complaints), complaints);
-        Assert.Empty(complaints);
+        var errors = new List<OptionError>();
+        ServeOptions options = ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, ReadFile(text, errors), errors);
+        Assert.Empty(errors);
         return options;
     }
 }

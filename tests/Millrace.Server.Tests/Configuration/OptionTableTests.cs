@@ -41,7 +41,7 @@ public class OptionTableTests
         }
     }
 
-    /// <summary>Words that are no value say who decides: then the text is refused, and no default that is none goes unseen.</summary>
+    /// <summary>A default in words is not a valid value, and is refused as one.</summary>
     [Theory]
     [MemberData(nameof(Keys))]
     public void Each_default_is_what_holds_without_it(string key)

@@ -78,7 +78,7 @@ internal sealed record RandomFile(int Seed, string Text, string? Spoilt)
                 var host = new JsonObject { ["root"] = "." };
                 SampleValues.Put(host, option, SampleValues.Of(option));
                 file["hosts"] = new JsonObject { ["c.example"] = host };
-                return $"{option.Path} is told of a host";
+                return $"{option.Path} is set for a host";
             default:
                 JsonNode wrong = new JsonObject { ["a"] = new JsonObject() };
                 SampleValues.Put(file, option, random.Next(2) == 0 ? wrong : new JsonArray(wrong));

@@ -36,11 +36,11 @@ public class ReferenceTests
     public void What_init_writes_is_a_configuration(bool isUncommented)
     {
         string text = isUncommented ? Regex.Replace(InitCommand.StarterFile, "^  // (?=[\" {}\\]])", "  ", RegexOptions.Multiline) : InitCommand.StarterFile;
-        var complaints = new List<OptionError>();
-        FileSettings file = ConfigurationFile.Read(new FileText("/srv/a.json", Encoding.UTF8.GetBytes(text)), complaints);
-        ServeOptions options = ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, complaints);
+        var errors = new List<OptionError>();
+        FileSettings file = ConfigurationFile.Read(new FileText("/srv/a.json", Encoding.UTF8.GetBytes(text)), errors);
+        ServeOptions options = ServerConfiguration.Merge(SettingSet.Empty, SettingSet.Empty, file, errors);
 
-        Assert.Empty(complaints);
+        Assert.Empty(errors);
         Assert.Equal(isUncommented ? 2 : 0, options.Hosts.Count);
         Assert.Equal(isUncommented ? 20_000 : 65_536, options.Engine.Limits.Connections);
     }

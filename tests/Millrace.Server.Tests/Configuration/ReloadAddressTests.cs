@@ -56,8 +56,8 @@ public sealed class ReloadAddressTests : IDisposable
         Assert.Equal(200, first.Ask("/a.txt").Status);
         Assert.Equal(200, Wire.Get(plain, "/a.txt").Status);
         string error = await server.StopAsync();
-        Assert.Contains($" applied: 1 sites on https://127.0.0.1:{plain.Port}/", error, StringComparison.Ordinal);
-        Assert.Contains($" applied: 1 sites on http://127.0.0.1:{plain.Port}/", error, StringComparison.Ordinal);
+        Assert.Contains($" applied: 1 site on https://127.0.0.1:{plain.Port}/", error, StringComparison.Ordinal);
+        Assert.Contains($" applied: 1 site on http://127.0.0.1:{plain.Port}/", error, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -176,7 +176,7 @@ public sealed class ReloadAddressTests : IDisposable
         await using ConfiguredServer server = await ConfiguredServer.StartAsync(Both("127.0.0.1:0", "127.0.0.1:0"));
         (int secure, int plain) = (new Uri(server.Process.Addresses[0]).Port, new Uri(server.Process.Addresses[1]).Port);
 
-        // Its handshake is still to come: a redirect is for those who came without TLS, whatever the address speaks by then.
+        // Its handshake has not begun: only connections accepted without TLS are redirected, whatever the address is now.
         using var late = new TcpClient("127.0.0.1", secure);
         using (Wire after = Wire.Open(new Uri($"https://127.0.0.1:{secure}/")))
         {

@@ -31,7 +31,7 @@ public class ReloadTests
         Assert.Equal("two", Wire.Get(server.Url, "/a.txt").Field("X-A"));
         await server.AwaitErrorAsync(" applied: ");
         open.Dispose();
-        await AssertEndAsync(server, " applied: 1 sites on http://127.0.0.1:");
+        await AssertEndAsync(server, " applied: 1 site on http://127.0.0.1:");
     }
 
     [Fact]
@@ -91,7 +91,7 @@ public class ReloadTests
         Assert.True((await download.ReadToEndAsync()).AsSpan().EndsWith(large), "The download was cut off.");
         open.Dispose();
         Assert.Equal(0, await server.ExitCodeAsync());
-        Assert.Contains($" applied: 1 sites on unix:{second}", await server.ErrorAsync(), StringComparison.Ordinal);
+        Assert.Contains($" applied: 1 site on unix:{second}", await server.ErrorAsync(), StringComparison.Ordinal);
     }
 
     [Theory]
@@ -187,7 +187,7 @@ public class ReloadTests
         Assert.Equal(10, (await client.GetByteArrayAsync(new Uri($"https://127.0.0.1:{port}/a.txt"), TestContext.Current.CancellationToken)).Length);
         await server.AwaitErrorAsync(" applied: ");
         client.Dispose();
-        await AssertEndAsync(server, " applied: 1 sites on https://127.0.0.1:");
+        await AssertEndAsync(server, " applied: 1 site on https://127.0.0.1:");
     }
 
     private static void Write(TempFolder folder, string text) => File.WriteAllText(folder.PathOf("m.json"), text);

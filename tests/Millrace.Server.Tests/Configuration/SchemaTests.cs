@@ -37,7 +37,7 @@ public partial class SchemaTests
         Assert.All(await JudgeAsync([.. files.Select(Plain)]), static verdict => Assert.Equal(Valid, verdict));
     }
 
-    /// <summary>As an operator sees it: by the program, which looks at nothing else than the file.</summary>
+    /// <summary>As an operator sees it: by the program, from the file alone.</summary>
     [Theory]
     [InlineData("""[]""")]
     [InlineData("""{ "lisen": 8080 }""")]
@@ -92,7 +92,7 @@ public partial class SchemaTests
     public async Task What_is_right_is_taken_by_both(string file)
     {
         Assert.Equal(Valid, Assert.Single(await JudgeAsync([file])));
-        Assert.Empty(ComplaintsOf(file));
+        Assert.Empty(ErrorsOf(file));
     }
 
     [Fact]
@@ -103,18 +103,18 @@ public partial class SchemaTests
         string[] verdicts = await JudgeAsync([.. files.Select(static file => file.Text)]);
         foreach ((RandomFile file, string verdict) in files.Zip(verdicts))
         {
-            List<OptionError> complaints = ComplaintsOf(file.Text);
-            string reported = $"seed {file.Seed}, {file.Spoilt}: {file.Text}\nschema: {verdict}\nserver: {string.Join("; ", complaints)}";
-            Assert.True((verdict == Valid) == (complaints.Count == 0), reported);
+            List<OptionError> errors = ErrorsOf(file.Text);
+            string reported = $"seed {file.Seed}, {file.Spoilt}: {file.Text}\nschema: {verdict}\nserver: {string.Join("; ", errors)}";
+            Assert.True((verdict == Valid) == (errors.Count == 0), reported);
             Assert.True((file.Spoilt is null) == (verdict == Valid), reported);
         }
     }
 
     /// <summary>What the server says of the file's form and of each value. What has to fit together no schema says.</summary>
-    private static List<OptionError> ComplaintsOf(string text)
+    private static List<OptionError> ErrorsOf(string text)
     {
-        var complaints = new List<OptionError>();
-        FileSettings file = ConfigurationFile.Read(new FileText("/srv/m.json", Encoding.UTF8.GetBytes(text)), complaints);
+        var errors = new List<OptionError>();
+        FileSettings file = ConfigurationFile.Read(new FileText("/srv/m.json", Encoding.UTF8.GetBytes(text)), errors);
         foreach (Setting setting in file.Hosts.Values.Prepend(file.Shared).SelectMany(static set => set.All))
         {
             foreach (SettingValue value in setting.Values)
@@ -125,12 +125,12 @@ public partial class SchemaTests
                 }
                 catch (SiteException refusal)
                 {
-                    complaints.Add(OptionError.About(setting.Option, value.Origin, refusal));
+                    errors.Add(OptionError.About(setting.Option, value.Origin, refusal));
                 }
             }
         }
 
-        return complaints;
+        return errors;
     }
 
     private static async Task<string[]> JudgeAsync(string[] files)

@@ -21,7 +21,7 @@ public class DoctorTests
         string[] lines = result.Output.Split('\n');
         Assert.All(Subjects, subject => Assert.Single(lines, line => line.StartsWith($"ok      {subject} ", StringComparison.Ordinal)
             || line.StartsWith($"slower  {subject} ", StringComparison.Ordinal)));
-        Assert.Contains(result.ExitCode == 0 ? "Everything is fine." : "would make it better.", result.Output, StringComparison.Ordinal);
+        Assert.Contains(result.ExitCode == 0 ? "Everything is fine." : "can be improved.", result.Output, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -101,7 +101,7 @@ public class DoctorTests
 
     [Theory]
     [InlineData("is not an option", "doctor", "--jsn")]
-    [InlineData("Unrecognized", "doctor", "one", "two")]
+    [InlineData("one argument too many", "doctor", "one", "two")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 }

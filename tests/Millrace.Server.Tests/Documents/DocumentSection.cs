@@ -49,7 +49,7 @@ internal sealed record DocumentSection(string Document, string Title, IReadOnlyL
     }
 
     /// <summary>
-    /// The section as a script behind section.sh. Where it begins with another server's snippet, what is asked is asked of that server
+    /// The section as a script that follows section.sh. Where it begins with another server's snippet, its requests go to that server
     /// first, and then of ours.
     /// </summary>
     public string Script()
@@ -74,7 +74,7 @@ internal sealed record DocumentSection(string Document, string Title, IReadOnlyL
         return script.Append("stop server\n").ToString();
     }
 
-    /// <summary>Lines that begin with a prompt are commands, and those behind them what they say.</summary>
+    /// <summary>Lines that begin with a prompt are commands, and those after them their output.</summary>
     private static string Expectations(string text)
     {
         var script = new StringBuilder();

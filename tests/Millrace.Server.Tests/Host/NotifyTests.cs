@@ -7,7 +7,7 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Host;
 
-/// <summary>What a service manager is told.</summary>
+/// <summary>Notifications to a service manager.</summary>
 public class NotifyTests
 {
     [Theory]
@@ -61,7 +61,7 @@ public class NotifyTests
         Assert.Equal(200, Wire.Get(server.Url, "/").Status);
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
-        Assert.Single((await server.ErrorAsync()).TrimEnd('\n').Split('\n'));
+        Assert.Single(LogText.WithoutEnd(await server.ErrorAsync()).TrimEnd('\n').Split('\n'));
     }
 
     [Theory]

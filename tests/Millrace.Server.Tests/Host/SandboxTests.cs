@@ -24,7 +24,7 @@ public class SandboxTests
             Assert.True(thread.HasNoNewPrivileges);
         });
 
-        // What comes later is seen and read as that user too; what he may not read is not there.
+        // Later files are read as that user too; those that the user may not read are not served.
         File.WriteAllText(folder.PathOf("later.txt"), "later");
         await Wire.AwaitAsync(server.Url, "/later.txt", static response => response.Status == 200);
         server.Signal(PosixSignal.SIGTERM);

@@ -110,7 +110,7 @@ public class SocketActivationTests
         Assert.Matches(@"^millrace: Descriptor 3 \(odd\)[^\n]*ListenStream=[^\n]*\n$", await server.ErrorAsync());
     }
 
-    /// <summary>A deployment: one process ends, the next one starts, and those who come meanwhile wait in the socket's queue.</summary>
+    /// <summary>A deployment: one process ends, the next one starts, and connections wait in the socket's queue meanwhile.</summary>
     [Fact]
     public async Task No_request_fails_while_the_server_is_restarted_under_load()
     {

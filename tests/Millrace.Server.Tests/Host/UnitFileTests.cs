@@ -17,7 +17,7 @@ public partial class UnitFileTests
         Tool.Require("systemd-analyze");
         using var folder = new TempFolder();
 
-        // The program and its manual need not be installed to look at the rest.
+        // The program and its manual need not be installed to check the rest.
         string[] units = ["millrace.service", "millrace.socket", "millrace-https.socket"];
         foreach (string name in units)
         {

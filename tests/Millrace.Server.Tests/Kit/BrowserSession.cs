@@ -26,7 +26,7 @@ internal sealed class BrowserSession : IAsyncDisposable
         _browser = browser;
     }
 
-    /// <summary>Failed requests, exceptions of scripts, and what the console complains of.</summary>
+    /// <summary>Failed requests, exceptions of scripts, and errors on the console.</summary>
     public ConcurrentQueue<string> Troubles { get; } = new();
 
     /// <summary>A browser drops a request when it needs no more of it, or its page is closed, and Playwright calls that a failure.</summary>
@@ -59,7 +59,7 @@ internal sealed class BrowserSession : IAsyncDisposable
         return profile;
     }
 
-    /// <summary>A new page of a profile, loaded with its fonts. What scripts fetch is waited for by who needs it.</summary>
+    /// <summary>A new page of a profile, loaded with its fonts. The caller waits for what scripts fetch.</summary>
     public async Task<IPage> OpenAsync(IBrowserContext profile, Uri url)
     {
         IPage page = await profile.NewPageAsync();
@@ -82,7 +82,7 @@ internal sealed class BrowserSession : IAsyncDisposable
     public static Task<int> LoadPicturesAsync(IPage page) => page.EvaluateAsync<int>(
         "() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); })).then(all => all.length)");
 
-    /// <summary>Keeps a picture of a page with what tests leave behind.</summary>
+    /// <summary>Stores a picture of a page with the artifacts of the tests.</summary>
     public static async Task PhotographAsync(IPage page, string name)
     {
         string path = Path.Combine(Places.Artifacts, $"{name}.png");

@@ -2,10 +2,10 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Server.Tests.Kit;
 
-/// <summary>A server with a configuration file, which is told another one by SIGHUP.</summary>
+/// <summary>A server with a configuration file, which SIGHUP makes it read again.</summary>
 internal sealed class ConfiguredServer : IAsyncDisposable
 {
-    private const string Adopted = " applied: ";
+    private const string Applied = " applied: ";
     private const string Kept = "Reload failed; keeping the current configuration";
 
     private readonly TempFolder _folder;
@@ -35,10 +35,10 @@ internal sealed class ConfiguredServer : IAsyncDisposable
         }
     }
 
-    /// <summary>Tells it another one, and waits until that is in use.</summary>
-    public Task ReloadAsync(string text) => ReportAsync(text, Adopted);
+    /// <summary>Writes another file, reloads, and waits until it is applied.</summary>
+    public Task ReloadAsync(string text) => ReportAsync(text, Applied);
 
-    /// <summary>Tells it another one, and waits until that is refused.</summary>
+    /// <summary>Writes another file, reloads, and waits until it is refused.</summary>
     public Task RefuseAsync(string text) => ReportAsync(text, Kept);
 
     /// <summary>Has it end in order, and gives all that it said on stderr.</summary>

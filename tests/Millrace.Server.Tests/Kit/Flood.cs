@@ -24,7 +24,7 @@ internal sealed class Flood : IAsyncDisposable
     public static Flood OfHeads(Uri url, int connections, int inFlight, string path) =>
         Begin(url, connections, (flood, socket) => new HeadStream(flood, path).RunAsync(socket, inFlight));
 
-    /// <summary>HTTP/1.1, requests one behind the other without waiting for answers.</summary>
+    /// <summary>HTTP/1.1, pipelined requests.</summary>
     public static Flood OfPipelines(Uri url, int connections, string path) => Begin(url, connections, async (flood, socket) =>
     {
         byte[] requests = Encoding.ASCII.GetBytes(string.Concat(Enumerable.Repeat($"GET {path} HTTP/1.1\r\nHost: flood\r\n\r\n", 100)));

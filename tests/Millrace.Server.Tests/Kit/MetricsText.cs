@@ -52,7 +52,7 @@ internal sealed partial class MetricsText
             string name = comment.Groups["name"].Value;
             bool isHelp = comment.Groups["kind"].Value == "HELP";
             Assert.True(isHelp ? _helps.Add(name) : _types.TryAdd(name, comment.Groups["text"].Value), $"Twice: {line}");
-            Assert.True(!isHelp || !_types.ContainsKey(name), $"Help behind the type: {line}");
+            Assert.True(!isHelp || !_types.ContainsKey(name), $"Help after the type: {line}");
             Assert.True(isHelp || comment.Groups["text"].Value is "counter" or "gauge" or "histogram" or "summary" or "untyped", line);
             _family = name;
             return;

@@ -7,14 +7,21 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>A certificate for one test, and clients that take it.</summary>
 internal static class OwnCertificate
 {
+    /// <summary>So long that no warning is due.</summary>
+    private const double Days = 90;
+
     /// <summary>The flags for a certificate that signs itself.</summary>
-    public static string[] Make(TempFolder folder, string file, params string[] names) => Make(folder, file, password: null, names);
+    public static string[] Make(TempFolder folder, string file, params string[] names) => Make(folder, file, Days, password: null, names);
+
+    /// <summary>The same, valid for so many days; less than 0: expired since.</summary>
+    public static string[] Make(TempFolder folder, string file, double days, params string[] names) =>
+        Make(folder, file, days, password: null, names);
 
     /// <summary>The same with a key that a password opens.</summary>
     public static string[] MakeEncrypted(TempFolder folder, string file, string password, params string[] names) =>
-        Make(folder, file, password, names);
+        Make(folder, file, Days, password, names);
 
-    private static string[] Make(TempFolder folder, string file, string? password, string[] names)
+    private static string[] Make(TempFolder folder, string file, double days, string? password, string[] names)
     {
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         var how = new PbeParameters(PbeEncryptionAlgorithm.Aes256Cbc, HashAlgorithmName.SHA256, 1_000);
@@ -22,7 +29,7 @@ internal static class OwnCertificate
         var alternatives = new SubjectAlternativeNameBuilder();
         Array.ForEach(names, alternatives.AddDnsName);
         request.CertificateExtensions.Add(alternatives.Build());
-        using X509Certificate2 certificate = request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(9));
+        using X509Certificate2 certificate = request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-2), DateTimeOffset.UtcNow.AddDays(days));
         File.WriteAllText(folder.PathOf(file + ".crt"), certificate.ExportCertificatePem());
         File.WriteAllText(
             folder.PathOf(file + ".key"),

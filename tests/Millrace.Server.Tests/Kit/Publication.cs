@@ -21,7 +21,7 @@ public sealed class Publication : IAsyncLifetime
 
     internal static bool IsOrdinary => Given is null;
 
-    /// <summary>The backend that the run is about, told by MILLRACE_BACKEND; the server's choice without it.</summary>
+    /// <summary>The backend of the run, from MILLRACE_BACKEND; without it the server chooses.</summary>
     internal static string[] BackendFlags { get; } =
         Environment.GetEnvironmentVariable("MILLRACE_BACKEND") is { Length: > 0 } asked ? ["--backend", asked] : [];
 

@@ -20,7 +20,7 @@ internal static class ServedFolder
     public static void AssertServed(ServerProcess server, TempFolder folder) => Assert.All((string[])["text.txt", "large.bin"], name =>
         Assert.Equal(File.ReadAllBytes(folder.PathOf(name)), Wire.Get(server.Url, $"/{name}").Body));
 
-    /// <summary>Ends the server, which has to have had nothing to complain of.</summary>
+    /// <summary>Stops the server, which must have logged no warning.</summary>
     public static async Task AssertEndsWellAsync(ServerProcess server)
     {
         server.Signal(PosixSignal.SIGTERM);

@@ -3,7 +3,7 @@ using System.Text;
 
 namespace Millrace.Server.Tests.Kit;
 
-/// <summary>A client that asks for a file and reads only when it is told to.</summary>
+/// <summary>A client that asks for a file and reads only on request.</summary>
 internal sealed class SlowDownload : IDisposable
 {
     private readonly Socket _socket = new(SocketType.Stream, ProtocolType.Tcp) { ReceiveBufferSize = 4096 };

@@ -25,7 +25,7 @@ internal static class Tool
     public static void Require(string name) => Assert.SkipUnless(
         Environment.GetEnvironmentVariable("PATH")!.Split(':').Any(folder => File.Exists(Path.Combine(folder, name))), $"{name} is not installed.");
 
-    /// <summary>The server would take what tells the run about its backend for its own: tests tell it by flags, or not.</summary>
+    /// <summary>Removes the variable that configures the run's backend, which the server would read too: tests pass flags instead.</summary>
     public static ProcessStartInfo WithoutBackend(ProcessStartInfo start)
     {
         start.Environment.Remove("MILLRACE_BACKEND");

@@ -15,7 +15,7 @@ internal sealed record WireResponse(string Head, byte[] Body)
 }
 
 /// <summary>
-/// A connection that sends whatever it is told to, byte by byte: no client library tidies it first. To an https URL it speaks TLS, and
+/// A connection that sends given bytes unchanged: no client library tidies them first. To an https URL it speaks TLS, and
 /// offers no protocol.
 /// </summary>
 internal sealed class Wire : IDisposable

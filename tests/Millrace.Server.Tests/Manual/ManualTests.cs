@@ -77,7 +77,7 @@ public class ManualTests
         Assert.Matches(@"(?m)^ +\.nx\n +'bp$", shown);
     }
 
-    /// <summary>Lines of source that tools do not complain of, and none that ends in white space.</summary>
+    /// <summary>Lines of source that tools accept, none of which ends in white space.</summary>
     [Fact]
     public void Lines_are_cut_between_words()
     {

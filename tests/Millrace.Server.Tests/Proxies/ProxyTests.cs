@@ -8,7 +8,7 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Proxies;
 
-/// <summary>The program as it ships, behind proxies and at several addresses.</summary>
+/// <summary>The published program with proxies in front of it, and at several addresses.</summary>
 public sealed class ProxyTests : IDisposable
 {
     private const string Line = "PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n";
@@ -103,14 +103,14 @@ public sealed class ProxyTests : IDisposable
         File.Delete(LogPath);
 
         // By the PROXY protocol the client is a stranger, and the gateway is not.
-        await using ServerProcess behind = await StartAsync(
+        await using ServerProcess proxied = await StartAsync(
             "--listen", "127.0.0.1:0", "--proxy-protocol", "--trusted-proxy", "127.0.0.1");
-        using (Wire wire = Wire.Open(behind.Url))
+        using (Wire wire = Wire.Open(proxied.Url))
         {
             Assert.Equal(200, wire.Send(Encoding.ASCII.GetBytes($"{Line}GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n")).Status);
         }
 
-        _ = await StopAsync(behind);
+        _ = await StopAsync(proxied);
     }
 
     [Fact]

@@ -77,7 +77,7 @@ internal sealed record FlagModel(
         ServerOption? row = OptionTable.All.FirstOrDefault(row => row.Flag == option.Name);
         bool takesNothing = option.Arity.MaximumNumberOfValues == 0 || option.ValueType == typeof(bool);
 
-        // The other short forms of help, /h and -?, are those of other systems, and a pattern to shells.
+        // -? is a pattern to shells.
         return new FlagModel(
             option.Name,
             [.. option.Aliases.Where(static alias => alias is ['-', >= 'a' and <= 'z'])],
@@ -102,7 +102,7 @@ internal sealed record ValueModel(string Form, IReadOnlyList<string> Choices, Va
         row.ValueForm,
         [.. row.Choices.Union(WordsOf(row.ValueForm))],
         PathsOf(row),
-        row.BareValue is null ? ValuePlace.Needed : OptionFlags.MayFollow(row.Kind) ? ValuePlace.BehindOrAttached : ValuePlace.Attached);
+        row.ValuePlace);
 
     /// <summary>Of what is not in the table: its form says whether it is a path, and the parser what else.</summary>
     public static ValueModel Of(string form, Symbol symbol) => new(
@@ -136,17 +136,4 @@ internal enum ValuePaths
 
     /// <summary><c>NAME=FOLDER</c>.</summary>
     FoldersBehindName,
-}
-
-/// <summary>Where the value of a flag stands.</summary>
-internal enum ValuePlace
-{
-    /// <summary>Behind a space or '=': the flag does not stand alone.</summary>
-    Needed,
-
-    /// <summary>The same, but the flag may stand alone.</summary>
-    BehindOrAttached,
-
-    /// <summary>Behind '=' only: what follows a space is another word.</summary>
-    Attached,
 }

@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.DocGenerator.CommandLine;
+using Millrace.Server.Configuration;
 using static Millrace.DocGenerator.Completions.CompletionScript;
 
 namespace Millrace.DocGenerator.Completions;
@@ -218,7 +219,7 @@ internal static class BashScript
 
     private static string PlaceOf(ValueModel value) => value.Place switch
     {
-        ValuePlace.BehindOrAttached => "behind",
+        ValuePlace.MayFollow => "behind",
         ValuePlace.Attached => "attached",
         _ => "needed",
     };

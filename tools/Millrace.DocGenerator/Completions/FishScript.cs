@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.DocGenerator.CommandLine;
+using Millrace.Server.Configuration;
 using static Millrace.DocGenerator.Completions.CompletionScript;
 
 namespace Millrace.DocGenerator.Completions;
@@ -99,7 +100,7 @@ internal static class FishScript
         var script = new StringBuilder(Introduction);
         script.Append($"\nset -g __millrace_commands {FishQuoted(outline.Commands.Select(static command => command.Name))}\n");
         script.Append($"set -g __millrace_with_value {FishQuoted(NamesOf(outline, ValuePlace.Needed))}\n");
-        script.Append($"set -g __millrace_with_word {FishQuoted(NamesOf(outline, ValuePlace.BehindOrAttached))}\n");
+        script.Append($"set -g __millrace_with_word {FishQuoted(NamesOf(outline, ValuePlace.MayFollow))}\n");
         script.Append(Functions);
         foreach (CommandModel command in outline.Commands)
         {
@@ -150,7 +151,7 @@ internal static class FishScript
         }
 
         script.Append($" -d {FishQuoted(Summary(flag.Help))}\n");
-        if (flag.Value is { Place: ValuePlace.BehindOrAttached, Choices.Count: > 0 } behind)
+        if (flag.Value is { Place: ValuePlace.MayFollow, Choices.Count: > 0 } behind)
         {
             script.Append($"complete -c millrace -n {FishQuoted($"{where}; and __millrace_behind {names}")} {ValueOf(behind)}\n");
         }

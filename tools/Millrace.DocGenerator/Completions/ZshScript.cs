@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.DocGenerator.CommandLine;
+using Millrace.Server.Configuration;
 using static Millrace.DocGenerator.Completions.CompletionScript;
 
 namespace Millrace.DocGenerator.Completions;
@@ -101,7 +102,7 @@ internal static class ZshScript
         string summary = $"[{Escaped(Summary(flag.Help))}]";
         return flag.Value is not { } value ? summary : value.Place switch
         {
-            ValuePlace.BehindOrAttached => $"={summary}::{Escaped(value.Form)}:{ActionOf(value)}",
+            ValuePlace.MayFollow => $"={summary}::{Escaped(value.Form)}:{ActionOf(value)}",
             ValuePlace.Attached => $"=-{summary}::{Escaped(value.Form)}:{ActionOf(value)}",
             _ => $"={summary}:{Escaped(value.Form)}:{ActionOf(value)}",
         };

@@ -192,7 +192,7 @@ internal static class ManualPage
         return value.Place switch
         {
             ValuePlace.Attached => $"{names}[={form}]",
-            ValuePlace.BehindOrAttached => $"{names} [{form}]",
+            ValuePlace.MayFollow => $"{names} [{form}]",
             _ => $"{names} {form}",
         };
     }

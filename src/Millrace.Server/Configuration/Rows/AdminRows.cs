@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Net;
 using Millrace.Server.AccessLog;
 using Millrace.StaticFiles;
@@ -25,7 +24,7 @@ internal static class AdminRows
             "Write an access log to a file (reopened on SIGUSR1), to standard output or to syslog.",
             static (options, text) => text.Length > 0
                 ? options with { AccessLog = options.AccessLog with { Destination = text } }
-                : throw new SiteException("--access-log needs a destination: a file, '-' or 'syslog'."),
+                : throw new SiteException("The destination is missing.", "Use a file, '-' or 'syslog'."),
             path: "access") with { PathAt = LogDestination.PathAt },
         Log.Choice("access-log-format", "an access log format", "Format of the access log.", Formats,
             static options => options.AccessLog.Format,
@@ -48,9 +47,10 @@ internal static class AdminRows
 
     /// <summary>A port alone means this machine only, unlike a site's address: the pages are not public.</summary>
     private static EndPoint ParseAddress(string text) =>
-        ushort.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out ushort port) ? new IPEndPoint(IPAddress.Loopback, port)
+        ListenAddress.TryParsePort(text, out ushort port) ? new IPEndPoint(IPAddress.Loopback, port)
         : ListenAddress.TryParse(text, out EndPoint? endPoint) ? endPoint
-        : throw new SiteException($"'{text}' is not a valid address: use 9180 (this machine only), 0.0.0.0:9180 or unix:/run/x.sock.");
+        : throw new SiteException(
+            $"'{text}' is not a valid address.", "Use 9180 (this machine only), 0.0.0.0:9180, [::]:9180 or unix:/run/x.sock.");
 
     private static string CheckedHost(string text) => Uri.CheckHostName(text) == UriHostNameType.Unknown
         ? throw new SiteException($"'{text}' is not a valid host name: omit scheme and port.")

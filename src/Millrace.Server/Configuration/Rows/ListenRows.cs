@@ -8,6 +8,7 @@ namespace Millrace.Server.Configuration.Rows;
 internal static class ListenRows
 {
     public const string Host = "host";
+    public const string Listen = "listen";
 
     /// <summary>Only this machine by default, so that no folder is published by accident.</summary>
     private const string DefaultAddress = "127.0.0.1:8080";
@@ -24,7 +25,7 @@ internal static class ListenRows
             Argument = "ROOT",
             Default = ".",
         },
-        General.Texts("listen", OptionValueKind.Address, "ADDR", $"Address to serve HTTP on: {ListenAddress.Forms}.",
+        General.Texts(Listen, OptionValueKind.Address, "ADDR", $"Address to serve HTTP on: {ListenAddress.Forms}.",
             static (options, text) => options with { Addresses = [.. options.Addresses, ListenAddress.Parse(text)] }) with
         {
             ShortFlag = "-l",

@@ -49,17 +49,23 @@ internal static class ProxyRows
 
     private static IPNetwork ParseNetwork(string text)
     {
-        if (text.Contains('/', StringComparison.Ordinal))
+        int slash = text.IndexOf('/', StringComparison.Ordinal);
+        if (ListenAddress.TryParseIp(slash < 0 ? text : text[..slash], out IPAddress? address))
         {
-            return IPNetwork.TryParse(text, out IPNetwork network)
-                ? network
-                : throw new SiteException(
-                    $"'{text}' is not a network: use its first address and prefix length, as in 10.0.0.0/8, or 'unix'.");
+            if (slash < 0)
+            {
+                return new IPNetwork(address, address.AddressFamily == AddressFamily.InterNetwork ? 32 : 128);
+            }
+
+            if (IPNetwork.TryParse(text, out IPNetwork network))
+            {
+                return network;
+            }
         }
 
-        return IPAddress.TryParse(text, out IPAddress? address)
-            ? new IPNetwork(address, address.AddressFamily == AddressFamily.InterNetwork ? 32 : 128)
-            : throw new SiteException($"'{text}' is not a network: use the form 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.");
+        throw new SiteException(
+            $"'{text}' is not a network.",
+            "Use an address and a prefix length, as in 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.");
     }
 
     /// <summary>Three octal digits, or four that begin with a zero: neither setuid nor sticky bits.</summary>

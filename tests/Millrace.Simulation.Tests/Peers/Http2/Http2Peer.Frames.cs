@@ -151,7 +151,8 @@ internal sealed partial class Http2Peer
 
     private Response Expected(Http2Exchange stream, byte[] head)
     {
-        if (head.AsSpan().StartsWith("HTTP/1.1 500 "u8) && (World.Disk.HasFailedSince(stream.BeganAtMs) || Socket.MayBreak))
+        if (head.AsSpan().StartsWith("HTTP/1.1 500 "u8) && (World.Disk.HasFailedSince(stream.BeganAtMs) || World.Disk.HasRefusedSince(stream.BeganAtMs)
+            || World.Disk.ShrunkSizes.Count > 0 || Socket.MayBreak))
         {
             // The disk failed before anything of the answer had gone out.
             return ExchangeGenerator.Unreadable;

@@ -1,0 +1,44 @@
+namespace Millrace.Interop.Files;
+
+/// <summary>
+/// Says in a clause why a file or folder cannot be used. The runtime's messages repeat the path, and call a directory a lack of access.
+/// </summary>
+internal static class FileProblem
+{
+    /// <param name="path">The file or folder.</param>
+    /// <param name="refusal">What the runtime threw: an <see cref="IOException"/> or <see cref="UnauthorizedAccessException"/>.</param>
+    public static string Of(string path, Exception refusal) => refusal switch
+    {
+        FileNotFoundException or DirectoryNotFoundException => Of(path, Errno.ENOENT),
+        UnauthorizedAccessException => Of(path, IsReadableDirectory(path) ? Errno.EISDIR : Errno.EACCES),
+        PathTooLongException => Of(path, Errno.ENAMETOOLONG),
+        IOException { HResult: > 0 and < 256 and int errno } => Of(path, errno),
+        _ => refusal.Message.TrimEnd('.'),
+    };
+
+    /// <param name="path">The file or folder.</param>
+    /// <param name="errno">The kernel's error, negated or not.</param>
+    public static string Of(string path, int errno) => Math.Abs(errno) switch
+    {
+        Errno.ENOENT => Path.GetDirectoryName(Path.GetFullPath(path)) is { } folder && !Directory.Exists(folder)
+            ? $"the folder '{folder}' does not exist"
+            : "it does not exist",
+        Errno.EISDIR => "it is a directory",
+        Errno.EACCES or Errno.EPERM => "this user has no permission",
+        Errno.ENAMETOOLONG => "its name is too long",
+        Errno.ENXIO => "no program reads from it",
+        _ => Errno.Describe(errno),
+    };
+
+    private static bool IsReadableDirectory(string path)
+    {
+        try
+        {
+            return Directory.Exists(path) && Directory.EnumerateFileSystemEntries(path).Any() is var _;
+        }
+        catch (UnauthorizedAccessException)
+        {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,32 @@
+using System.Globalization;
+using Millrace.Server.Terminal;
+using Millrace.Tls.Certificates;
+
+namespace Millrace.Server.Https;
+
+/// <summary>A certificate in use: where it is from, for which hosts, and until when. Immutable.</summary>
+/// <param name="File">The file.</param>
+/// <param name="Names">The hosts and addresses that it covers.</param>
+/// <param name="Expiry">The end of its validity, in UTC.</param>
+internal sealed record ServedCertificate(string File, IReadOnlyList<string> Names, DateTimeOffset Expiry)
+{
+    /// <summary>Renewals are due 30 days before the expiry of a certificate of 90 days: with fewer than this, one has failed.</summary>
+    public const int RenewDays = 14;
+
+    /// <summary>The hosts in one text.</summary>
+    public string Hosts => Names.Count == 0 ? "no host" : string.Join(", ", Names);
+
+    public string Date => Expiry.ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
+
+    public static ServedCertificate Of(string file, CertificateFacts facts) => new(
+        file, [.. facts.Names, .. facts.Addresses.Select(static address => address.ToString())], new DateTimeOffset(facts.NotAfter).ToUniversalTime());
+
+    public bool IsExpired(DateTimeOffset now) => Expiry <= now;
+
+    public bool IsDue(DateTimeOffset now) => Expiry - now < TimeSpan.FromDays(RenewDays);
+
+    /// <summary>The validity in a clause: "is valid until 2026-03-01 (94 days)".</summary>
+    public string Validity(DateTimeOffset now) => IsExpired(now)
+        ? $"expired on {Date}"
+        : $"is valid until {Date} ({Counted.Of((long)(Expiry - now).TotalDays, "day")})";
+}

@@ -1,0 +1,104 @@
+using System.CommandLine;
+using Millrace.Server.Commands;
+using Millrace.Server.Configuration;
+using Millrace.Server.Doctor;
+using Millrace.Server.Metrics;
+using Millrace.Server.Precompress;
+using Millrace.Server.Terminal;
+
+namespace Millrace.Server;
+
+/// <summary>
+/// The command line: <c>millrace [ROOT] [--listen ADDR]... [--config FILE]</c>, all other flags of the table, and commands.
+/// </summary>
+internal static class MillraceCommand
+{
+    private static readonly Option<bool> VersionFlag = new("--version") { Description = "Print the version.", Arity = ArgumentArity.Zero };
+
+    /// <summary>Parses and runs a command line; returns the exit code.</summary>
+    public static async Task<int> RunAsync(string[] arguments)
+    {
+        ParseResult parsed = Parse(arguments);
+        bool isFull = parsed.GetResult(HelpPage.FullFlag) is { Implicit: false };
+        if (isFull || parsed.GetResult(HelpPage.ShortFlag) is { Implicit: false })
+        {
+            return HelpPage.Print(parsed.CommandResult.Command, isFull);
+        }
+
+        if (CommandLineError.Describe(parsed, arguments) is { } error)
+        {
+            return ErrorLine.Print(error, ExitCode.Usage);
+        }
+
+        // The server handles its own signals: it drains.
+        return await parsed.InvokeAsync(
+            new InvocationConfiguration { ProcessTerminationTimeout = null, EnableDefaultExceptionHandler = false });
+    }
+
+    /// <summary>Parses a command line, which may be wrong.</summary>
+    public static ParseResult Parse(string[] arguments)
+    {
+        // The parser treats a first argument that ends in the program's name as that name: the name is added, so that '/srv/millrace' is a
+        // folder. '@name' is a folder, not a response file.
+        RootCommand command = Create();
+        return command.Parse(
+            [command.Name, .. OptionFlags.Complete(arguments)], new ParserConfiguration { ResponseFileTokenReplacer = null });
+    }
+
+    public static RootCommand Create()
+    {
+        var command = new RootCommand("Serves a folder over HTTP and HTTPS.");
+        command.Options.Clear();
+        command.Directives.Clear();
+        var flags = new OptionFlags();
+        Func<ParseResult, CancellationToken, Task<int>> serve = Serve(command, flags);
+        command.Options.Add(HelpPage.ShortFlag);
+        command.Options.Add(HelpPage.FullFlag);
+        command.Options.Add(VersionFlag);
+        command.SetAction((parsed, stop) => parsed.GetValue(VersionFlag) ? Task.FromResult(PrintVersion()) : serve(parsed, stop));
+
+        var server = new Command("serve", "Serves a folder, as without this word.");
+        server.SetAction(Serve(server, flags));
+        command.Subcommands.Add(server);
+        command.Subcommands.Add(CheckCommand.Create(flags));
+        command.Subcommands.Add(InitCommand.Create());
+        command.Subcommands.Add(PrintCommands.Schema());
+        command.Subcommands.Add(PrecompressCommand.Create());
+        command.Subcommands.Add(DoctorCommand.Create(flags));
+        command.Subcommands.Add(ProbeCommand.Create());
+        command.Subcommands.Add(PrintCommands.Completions());
+        command.Subcommands.Add(PrintCommands.Manual());
+        command.Subcommands.Add(HelpPage.CreateCommand(command));
+        var version = new Command("version", "Prints the version.");
+        version.SetAction(static _ => PrintVersion());
+        command.Subcommands.Add(version);
+        return command;
+    }
+
+    /// <summary>Adds the folder and the flags, and returns what serves with them.</summary>
+    private static Func<ParseResult, CancellationToken, Task<int>> Serve(Command command, OptionFlags flags)
+    {
+        ServerOption rootOption = OptionTable.Get("root");
+        var root = new Argument<string>(rootOption.Argument!)
+        {
+            Description = rootOption.Help,
+            DefaultValueFactory = _ => rootOption.Default,
+        };
+        command.Arguments.Add(root);
+        flags.AddTo(command);
+        return (parsed, _) =>
+        {
+            IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);
+            ServerConfiguration configuration = flags.Read(parsed, file: null, roots);
+            return configuration.ReadOrPrintErrors() is { } options
+                ? Server.RunAsync(configuration, options)
+                : Task.FromResult(ExitCode.Usage);
+        };
+    }
+
+    private static int PrintVersion()
+    {
+        Console.WriteLine(ServerMeter.Version);
+        return ExitCode.Done;
+    }
+}

@@ -1,0 +1,120 @@
+using System.CommandLine;
+using System.CommandLine.Parsing;
+using Millrace.Server.Configuration;
+
+namespace Millrace.Server.Terminal;
+
+/// <summary>
+/// Says what is wrong with a command line and what to write instead. The parser takes a mistyped flag for the folder, and reports the word
+/// after it: here the flag is named. Pure, but for the question whether a folder exists.
+/// </summary>
+internal static class CommandLineError
+{
+    /// <summary>Flags of other servers.</summary>
+    private static readonly Dictionary<string, string> Foreign = new(StringComparer.Ordinal)
+    {
+        ["address"] = "--listen",
+        ["addr"] = "--listen",
+        ["bind"] = "--listen",
+        ["tls"] = "--https",
+        ["ssl"] = "--https",
+        ["tlscert"] = "--cert",
+        ["sslcert"] = "--cert",
+        ["certificate"] = "--cert",
+        ["tlskey"] = "--key",
+        ["sslkey"] = "--key",
+        ["gzip"] = "--compress",
+        ["threads"] = "--reactors",
+        ["workers"] = "--reactors",
+        ["browse"] = "--listing",
+        ["autoindex"] = "--listing",
+        ["single"] = "--spa",
+    };
+
+    private static readonly string[] FolderFlags = ["root", "dir", "directory", "folder", "d"];
+
+    /// <summary>The first error in words for people; null if there is none.</summary>
+    public static string? Describe(ParseResult parsed, string[] arguments)
+    {
+        Command command = parsed.CommandResult.Command;
+        IEnumerable<string> before = arguments.TakeWhile(static argument => argument != "--");
+        string[] words =
+        [
+            .. parsed.CommandResult.Children.OfType<ArgumentResult>().SelectMany(static argument => argument.Tokens)
+                .Select(static token => token.Value),
+            .. parsed.UnmatchedTokens,
+        ];
+        return before.Select(argument => DescribeOneDash(argument, command)).FirstOrDefault(static error => error is not null)
+            ?? before.Where(argument => argument is ['-', _, ..] && words.Contains(argument))
+                .Select(argument => DescribeUnknown(argument, command)).FirstOrDefault()
+            ?? words.Select(word => DescribeValue(word, arguments)).FirstOrDefault(static error => error is not null)
+            ?? DescribeCommand(words.FirstOrDefault(), command)
+            ?? (parsed.UnmatchedTokens is [var extra, ..]
+                ? $"'{extra}' is one argument too many. Quote a path with spaces; {HelpHint(command)}"
+                : null)
+            ?? parsed.Errors.Select(error => Describe(error, command)).FirstOrDefault();
+    }
+
+    /// <summary>-port 80, which the parser takes for -p with the value 'ort'.</summary>
+    private static string? DescribeOneDash(string argument, Command command)
+    {
+        string name = NameOf(argument);
+        return name is ['-', not '-', _, ..] && command.Options.Any(option => option.Name == $"-{name}")
+            ? $"'{name}' needs two dashes: write -{argument}."
+            : null;
+    }
+
+    private static string DescribeUnknown(string argument, Command command)
+    {
+        string name = NameOf(argument);
+        string plain = string.Concat(name.Where(char.IsAsciiLetterOrDigit)).ToLowerInvariant();
+        bool takesFolder = command.Arguments.Count > 0;
+        string hint = takesFolder && FolderFlags.Contains(plain) ? $"Write the folder without a flag: {UsageOf(command)} DIR."
+            : NearestFlag(name, plain, [.. command.Options.Select(static option => option.Name)]) is { } near ? $"Did you mean '{near}'?"
+            : File.Exists(argument) || Directory.Exists(argument) ? $"For the path of this name write './{argument}'."
+            : char.ToUpperInvariant(HelpHint(command)[0]) + HelpHint(command)[1..];
+        return $"'{name}' is not an option. {hint}";
+    }
+
+    /// <summary>One letter is near to every other.</summary>
+    private static string? NearestFlag(string name, string plain, string[] flags) =>
+        Foreign.TryGetValue(plain, out string? ours) && flags.Contains(ours) ? ours
+        : plain.Length > 1 ? SpellingSuggestion.Nearest(name, flags)
+        : null;
+
+    /// <summary>The value of a flag that needs '=', which the parser takes for the folder.</summary>
+    private static string? DescribeValue(string word, string[] arguments)
+    {
+        int at = Array.IndexOf(arguments, word);
+        string flag = at > 0 ? arguments[at - 1] : "";
+        return word.Length > 0 && !Path.Exists(word) && OptionTable.All.Any(row => row.BareValue is not null && row.Flag == flag)
+            ? $"There is no folder '{word}'. If it is the value of {flag}, write {flag}={word}."
+            : null;
+    }
+
+    private static string? DescribeCommand(string? word, Command command) =>
+        command is RootCommand && word is { Length: > 0 } && !Path.Exists(word)
+        && SpellingSuggestion.Nearest(word, command.Subcommands.Select(static below => below.Name)) is { } near
+            ? $"'{word}' is neither a folder nor a command. Did you mean 'millrace {near}'?"
+            : null;
+
+    private static string Describe(ParseError error, Command command) => error.SymbolResult switch
+    {
+        OptionResult { Tokens.Count: 0, Option: var option } =>
+            $"{option.Name} needs a value: write {HelpPage.UsageOf(option)}.",
+        OptionResult { IdentifierTokenCount: > 1, Option: { Arity.MaximumNumberOfValues: 1 } option } =>
+            $"{option.Name} is given twice: write it once.",
+        ArgumentResult { Tokens.Count: 0, Argument: var missing } =>
+            $"{UsageOf(command)} needs {missing.Name}: {missing.Description}",
+        CommandResult when command.Arguments.FirstOrDefault() is { } missing =>
+            $"{UsageOf(command)} needs {missing.Name}: {missing.Description}",
+        _ => error.Message,
+    };
+
+    private static string NameOf(string argument) => argument.Split('=')[0];
+
+    private static string UsageOf(Command command) => command is RootCommand ? "millrace" : $"millrace {command.Name}";
+
+    private static string HelpHint(Command command) =>
+        command is RootCommand ? "'millrace --help-all' lists all options." : $"'{UsageOf(command)} --help' shows what it takes.";
+}

@@ -1,0 +1,136 @@
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests;
+
+/// <summary>
+/// The mistakes of a new user, each with the whole message: cause and remedy, in plain words. FOLDER is a folder with good and bad files.
+/// </summary>
+public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<MistakeTests.Files>
+{
+    private const string Addresses = "Use 8080 (all interfaces), localhost:8080, 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock.";
+    private const string Quotes = "write keys and texts in double quotes";
+
+    [Theory]
+    [InlineData("'--lisen' is not an option. Did you mean '--listen'?", "FOLDER", "--lisen", "8080")]
+    [InlineData("'chek' is neither a folder nor a command. Did you mean 'millrace check'?", "chek")]
+    [InlineData("'two' is one argument too many. Quote a path with spaces; 'millrace --help-all' lists all options.", "FOLDER", "two")]
+    [InlineData("There is no folder '/no/app'. If it is the value of --spa, write --spa=/no/app.", "--spa", "/no/app")]
+    [InlineData("The root 'FOLDER/none' does not exist. Create it or name another directory.", "FOLDER/none", "-p", "0")]
+    [InlineData("The root 'FOLDER/page.html' is not a directory. Name the directory that holds the files.", "FOLDER/page.html", "-p", "0")]
+    [InlineData("The configuration file 'FOLDER/none.json' does not exist. 'millrace init FOLDER/none.json' writes a starter file.", "--config", "FOLDER/none.json")]
+    [InlineData("The configuration file 'FOLDER' cannot be read: it is a directory.", "--config", "FOLDER")]
+    [InlineData("FOLDER/empty:1:1: The file is empty: write { ... }, or see 'millrace init'.", "--config", "FOLDER/empty")]
+    [InlineData($"FOLDER/quotes.json:1:3: JSON has no single quotes: {Quotes}.", "--config", "FOLDER/quotes.json")]
+    [InlineData($"FOLDER/bare.json:1:3: 'root' is not valid here: {Quotes}, and a comma between them.", "--config", "FOLDER/bare.json")]
+    [InlineData("FOLDER/type.json:1:14: listing must be true or false, not a string.", "--config", "FOLDER/type.json")]
+    [InlineData($"--listen: '127.1:80' is not a valid address: '127.1' is not a complete IP address, and names other than localhost are not looked up. {Addresses}", "FOLDER", "--listen", "127.1:80")]
+    [InlineData($"--listen: '127.0.0.1' is not a valid address: its port is missing. {Addresses}", "FOLDER", "--listen", "127.0.0.1")]
+    [InlineData($"--listen: '::1:80' is not a valid address: an IPv6 address needs brackets. {Addresses}", "FOLDER", "--listen", "::1:80")]
+    [InlineData("--port: '80800' is not a port. Use a number from 0 to 65535, or --listen for an address.", "FOLDER", "-p", "80800")]
+    [InlineData("The certificate 'FOLDER/none.pem' does not exist: check its path.", "FOLDER", "--https", "--cert", "FOLDER/none.pem")]
+    [InlineData("The certificate 'FOLDER' cannot be read: it is a directory.", "FOLDER", "--https", "--cert", "FOLDER")]
+    [InlineData("The certificate 'FOLDER/empty' is empty: copy the file again.", "FOLDER", "--https", "--cert", "FOLDER/empty")]
+    [InlineData("'FOLDER/page.html' holds no certificate in PEM ('-----BEGIN CERTIFICATE-----'): give the file with the certificate and its chain.", "FOLDER", "--https", "--cert", "FOLDER/page.html")]
+    [InlineData("The certificate 'FOLDER/cut.crt' is damaged: the block that begins in line 1 has no end ('-----END CERTIFICATE-----'). Copy the file again.", "FOLDER", "--https", "--cert", "FOLDER/cut.crt", "--key", "FOLDER/a.key")]
+    [InlineData("'FOLDER/a.crt' holds no private key, but a certificate: give the file of its key.", "FOLDER", "--https", "--cert", "FOLDER/a.crt")]
+    [InlineData("'FOLDER/a.key' holds no certificate in PEM, but a private key: the certificate and its key may have been swapped.", "FOLDER", "--https", "--cert", "FOLDER/a.key", "--key", "FOLDER/a.crt")]
+    [InlineData("The key in 'FOLDER/b.key' does not match the certificate in 'FOLDER/a.crt': give the key that the certificate was made for.", "FOLDER", "--https", "--cert", "FOLDER/a.crt", "--key", "FOLDER/b.key")]
+    [InlineData("The key in 'FOLDER/c.key' is encrypted: give its password, or decrypt it with 'openssl pkey -in FOLDER/c.key -out FILE'.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key")]
+    [InlineData("The password in 'FOLDER/none' cannot be read: it does not exist.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key", "--key-password", "FOLDER/none")]
+    [InlineData("The file for TLS secrets 'FOLDER/none/k' cannot be written: the folder 'FOLDER/none' does not exist.", "FOLDER", "--https=localhost:0", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--tls-key-log", "FOLDER/none/k")]
+    [InlineData("--cert has no effect without HTTPS: add --https, with an address.", "FOLDER", "--cert", "FOLDER/a.crt")]
+    [InlineData("--https-redirect needs an HTTP address to redirect from: add --listen, for example --listen 80.", "FOLDER", "--https", "--https-redirect")]
+    [InlineData("--reactors: 'two' is not valid: use a number from 0 to 1024.", "FOLDER", "--reactors", "two")]
+    [InlineData("--drain: '-1' is not valid: use a number from 0 to 86400.", "FOLDER", "--drain", "-1")]
+    [InlineData("--cache-memory: 'lots' is not a size. Write bytes, as 4096, or 64k, 256m, 1g.", "FOLDER", "--cache-memory", "lots")]
+    [InlineData("--listing: 'maybe' is neither on nor off. Write on or off.", "FOLDER", "--listing=maybe")]
+    [InlineData("--backend: 'epool' is not a backend: use auto, io_uring, epoll.", "FOLDER", "--backend", "epool")]
+    [InlineData("--spa: 'app' is not a path of the site. Write it from the root, as /index.html.", "FOLDER", "--spa=app")]
+    [InlineData("--header: 'nocolon' is not a field. Write 'Name: value', or 'GLOB=Name: value' for some paths.", "FOLDER", "--header", "nocolon")]
+    [InlineData("--redirect: The rule for '/a' has no target. Write where it leads to, as /new.", "FOLDER", "--redirect", "/a")]
+    [InlineData("--mime: 'wasm' is incomplete. Write EXT=TYPE, as 'wasm=application/wasm'.", "FOLDER", "--mime", "wasm")]
+    [InlineData("--error-page: 'x=/y' is not a page of a status. Write STATUS=PATH, as 404=/missing.html.", "FOLDER", "--error-page", "x=/y")]
+    [InlineData("--host: 'a.example' is not a host with a folder: use example.org=./folder or '*.example.org=./folder'.", "FOLDER", "--host", "a.example")]
+    [InlineData("The password file 'FOLDER/none' does not exist. Create it with 'htpasswd -B -c FILE USER'.", "FOLDER", "--auth", "FOLDER/none", "-p", "0")]
+    [InlineData("FOLDER/users:1 has a plain password or a DES hash. Make a new one with 'htpasswd -B FILE USER', or with 'mkpasswd' and an editor.", "FOLDER", "--auth", "FOLDER/users", "-p", "0")]
+    [InlineData("--user: 'a:b:c' is not a valid user: use NAME or NAME:GROUP.", "FOLDER", "--user", "a:b:c")]
+    [InlineData("--trusted-proxy: '10.1/8' is not a network. Use an address and a prefix length, as in 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.", "FOLDER", "--trusted-proxy", "10.1/8")]
+    [InlineData("--unix-mode: '999' is not a file mode: use 0660, for example.", "FOLDER", "--unix-mode", "999")]
+    [InlineData("--access-log: The destination is missing. Use a file, '-' or 'syslog'.", "FOLDER", "--access-log", "")]
+    [InlineData("--admin-host: 'http://x' is not a valid host name: omit scheme and port.", "FOLDER", "--admin", "0", "--admin-host", "http://x")]
+    [InlineData("'nope' is not a command: use serve, check, init, schema, precompress, doctor, probe, completions, man, help, version.", "help", "nope")]
+    public async Task A_mistake_has_cause_and_remedy(string message, params string[] arguments) =>
+        await AssertSaidAsync(2, message, arguments);
+
+    [Theory]
+    [InlineData("192.0.2.1:80 is not an address of this machine: use one of its addresses, or a port alone for all.", "FOLDER", "--listen", "192.0.2.1:80")]
+    [InlineData("The socket 'FOLDER/none/m.sock' cannot be created: the folder 'FOLDER/none' does not exist.", "FOLDER", "--listen", "unix:FOLDER/none/m.sock")]
+    [InlineData("'FOLDER/page.html' exists and is not a socket: remove it, or choose another path.", "FOLDER", "--listen", "unix:FOLDER/page.html")]
+    [InlineData("The access log cannot be opened at FOLDER/none/a.log: the folder 'FOLDER/none' does not exist. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER", "-p", "0", "--access-log", "FOLDER/none/a.log")]
+    [InlineData("The access log cannot be opened at FOLDER: it is a directory. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER", "-p", "0", "--access-log", "FOLDER")]
+    [InlineData("'no-such-user' is not a known user: use --user NAME[:GROUP].", "FOLDER", "-p", "0", "--user", "no-such-user")]
+    [InlineData("'FOLDER/none/m.json' cannot be written: the folder 'FOLDER/none' does not exist. Choose another place.", "init", "FOLDER/none/m.json")]
+    public async Task What_the_host_refuses_has_cause_and_remedy(string message, params string[] arguments) =>
+        await AssertSaidAsync(1, message, arguments);
+
+    [Theory]
+    [InlineData("MILLRACE_LISTN=1", "MILLRACE_LISTN is not an option. Did you mean MILLRACE_LISTEN?")]
+    [InlineData("MILLRACE_REACTORS=two", "MILLRACE_REACTORS: 'two' is not valid: use a number from 0 to 1024.")]
+    public async Task A_mistake_in_the_environment_is_named(string variable, string message)
+    {
+        ToolResult result = await Tool.RunAsync("/usr/bin/env", variable, Publication.Program, files.Root);
+        Assert.Equal(new ToolResult(2, "", $"millrace: {message}\n"), result);
+    }
+
+    [Fact]
+    public async Task A_missing_capability_has_the_next_step()
+    {
+        Tool.Require("setpriv");
+        Nobody.RequireRoot();
+        Assert.SkipUnless(
+            int.Parse(await File.ReadAllTextAsync("/proc/sys/net/ipv4/ip_unprivileged_port_start", TestContext.Current.CancellationToken)) > 80,
+            "Every user may bind port 80 here.");
+        ToolResult result = await Tool.RunAsync(
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
+            Publication.Program, Places.SampleSite, "--listen", "127.0.0.1:80");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Equal(
+            "millrace: 127.0.0.1:80 may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE. Choose a higher port, or grant "
+                + $"it: 'sudo setcap cap_net_bind_service=+ep {Publication.Program}', or AmbientCapabilities=CAP_NET_BIND_SERVICE in a systemd "
+                + "unit.\n",
+            result.Error);
+    }
+
+    private async Task AssertSaidAsync(int exitCode, string message, string[] arguments)
+    {
+        ToolResult result = await Tool.RunAsync(Publication.Program, [.. arguments.Select(files.Filled)]);
+        Assert.Equal(new ToolResult(exitCode, "", $"millrace: {files.Filled(message)}\n"), result);
+    }
+
+    /// <summary>A folder with a page, certificates and files that cannot be used.</summary>
+    public sealed class Files : IDisposable
+    {
+        private readonly TempFolder _folder = new();
+
+        public Files()
+        {
+            _folder.WriteText("page.html", "hello");
+            _folder.WriteText("empty", "");
+            _folder.WriteText("users", "user:plain\n");
+            _folder.WriteText("quotes.json", "{ 'root': 1 }");
+            _folder.WriteText("bare.json", "{ root: 1 }");
+            _folder.WriteText("type.json", "{ \"listing\": \"yes\" }");
+            OwnCertificate.Make(_folder, "a", "a.example");
+            OwnCertificate.Make(_folder, "b", "b.example");
+            OwnCertificate.MakeEncrypted(_folder, "c", "secret", "c.example");
+            _folder.WriteText("cut.crt", File.ReadAllText(_folder.PathOf("a.crt"))[..300]);
+        }
+
+        public string Root => _folder.Root;
+
+        public string Filled(string text) => text.Replace("FOLDER", _folder.Root, StringComparison.Ordinal);
+
+        public void Dispose() => _folder.Dispose();
+    }
+}
