@@ -31,7 +31,8 @@ public sealed class ExhaustionTests
             files.File($"{i}/f.txt", "");
         }
 
-        await TempSite.UntilAsync(() => site.Watch.Mode == WatchMode.Revalidate);
+        await TempSite.UntilAsync(() => site.Log.Lines(401).Any());
+        Assert.Equal(WatchMode.Revalidate, site.Watch.Mode);
         Assert.Contains("fs.inotify.max_user_watches", Assert.Single(site.Log.Lines(401)), StringComparison.Ordinal);
         // What it held is free again for others.
         using TempSite more = TempSite.InMemory();
