@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Console;
@@ -25,78 +24,16 @@ namespace Millrace.Server;
 /// </summary>
 internal static class Server
 {
+    private const string LogCategory = "Millrace.Server";
+
     public static async Task<int> RunAsync(ServerConfiguration configuration, ServeOptions options)
     {
         using ILoggerFactory logging = CreateLogging(LogLevel.Information);
-        ILogger log = logging.CreateLogger("Millrace.Server");
-        var serverLog = new ServerLog(log);
-        using NotifySocket manager = NotifySocket.Open(log);
-
-        // First: until then the signals' default would end the process, and opening a large site takes seconds.
-        using var reload = new QueuedSignal(PosixSignal.SIGHUP);
-        using var rotate = new QueuedSignal(QueuedSignal.User1);
+        var log = new ServerLog(logging.CreateLogger(LogCategory));
         try
         {
-            // Before the others, and therefore disposed of last: it reports their state.
-            await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
-            using AccessLogger? accessLog = AccessLogger.Open(options.AccessLog, options.Proxies, options.Service, logging);
-            using var httpsEndpoints = new HttpsEndpoints(logging);
-            HttpsEndpoint? https = httpsEndpoints.OpenNext(options.Https);
-            httpsEndpoints.Replace(https, options.Https);
-            using BoundAddresses bound = BoundAddresses.Bind(options);
-
-            // Before the change of user, while all files are accessible.
-            using var hosted = new HostedSites(logging);
-            hosted.PrivateFiles.Add(ServerFiles.Of(options, configuration.Path, https));
-
-            // From here on as the configured user: files that this user may not read are not served.
-            Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
-            OpenSites(hosted, options);
-
-            // Scanning a large site leaves several times as much garbage as live data, and nothing later would collect it soon.
-            GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
-            var memory = new IdleMemoryRelease();
-            EngineOptions engine = options.Engine with { LoggerFactory = logging, OnIdle = memory.OnIdle };
-            await using ReactorGroup group = await ReactorGroup.StartAsync(engine);
-            memory.Attach(group);
-            using var telemetry = Telemetry.Open(options.Admin, group, hosted, httpsEndpoints, accessLog, logging);
-            if (telemetry is not null)
-            {
-                admin?.State.Attach(group, telemetry.Requests, hosted, httpsEndpoints);
-            }
-
-            Func<Reactor, Action<HttpExchange>>? logged = accessLog?.Start(group.Reactors.Count);
-            using IDisposable? rotating = accessLog is null ? null : rotate.Attach(accessLog.Reopen);
-            await using var sites = new StaticSiteServer(
-                HostedSites.TableOf(hosted.All), options.Web, group, ObserverOf(logged, telemetry),
-                new TrustedPeers(options.Proxies).CarriesHttps);
-            Sandbox.FilterCalls(options.Service, log);
-            var listenEndpoints = new ListenEndpoints(group, sites, bound);
-            await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
-
-            using var expiry = new ExpiryWatch(() => httpsEndpoints.Certificates, serverLog, TimeProvider.System);
-            using var stop = new StopSignal();
-            admin?.State.Readiness = Readiness.Ready;
-            StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https, admin?.EndPoint));
-            manager.Ready(listenEndpoints.Status);
-            await using ServiceWatchdog? watchdog =
-                manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
-            var reloading = new ConfigurationReload(
-                configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, serverLog);
-            using (reload.Attach(() =>
-            {
-                manager.Reloading();
-                reloading.RunAsync().GetAwaiter().GetResult();
-                manager.Ready(listenEndpoints.Status);
-            }))
-            {
-                await stop.Requested;
-                admin?.State.Readiness = Readiness.Draining;
-            }
-
-            manager.Stopping();
-            watchdog?.Drain();
-            await DrainAsync(group, reloading.Current.Drain, serverLog);
+            await ServeAsync(configuration, options, logging, log);
+            log.Stopped();
             return ExitCode.Done;
         }
         catch (Exception refusal) when (refusal is SiteException or TlsException)
@@ -110,18 +47,80 @@ internal static class Server
         }
     }
 
-    private static Func<Reactor, Action<HttpExchange>>? ObserverOf(Func<Reactor, Action<HttpExchange>>? logged, Telemetry? telemetry) =>
-        telemetry is null ? logged : reactor => logged?.Invoke(reactor) + telemetry.Requests.For(reactor);
-
-    private static async Task DrainAsync(ReactorGroup group, TimeSpan drain, ServerLog log)
+    private static async Task ServeAsync(
+        ServerConfiguration configuration, ServeOptions options, ILoggerFactory logging, ServerLog serverLog)
     {
-        long begun = Stopwatch.GetTimestamp();
+        ILogger log = logging.CreateLogger(LogCategory);
+        using NotifySocket manager = NotifySocket.Open(log);
+
+        // First: until then the signals' default would end the process, and opening a large site takes seconds.
+        using var reload = new QueuedSignal(PosixSignal.SIGHUP);
+        using var rotate = new QueuedSignal(QueuedSignal.User1);
+
+        // Before the others, and therefore disposed of last: it reports their state.
+        await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
+        using AccessLogger? accessLog = AccessLogger.Open(options.AccessLog, options.Proxies, options.Service, logging);
+        using var httpsEndpoints = new HttpsEndpoints(logging);
+        HttpsEndpoint? https = httpsEndpoints.OpenNext(options.Https);
+        httpsEndpoints.Replace(https, options.Https);
+        using BoundAddresses bound = BoundAddresses.Bind(options);
+
+        // Before the change of user, while all files are accessible.
+        using var hosted = new HostedSites(logging);
+        hosted.PrivateFiles.Add(ServerFiles.Of(options, configuration.Path, https));
+
+        // From here on as the configured user: files that this user may not read are not served.
+        Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
+        OpenSites(hosted, options);
+
+        // Scanning a large site leaves several times as much garbage as live data, and nothing later would collect it soon.
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        var memory = new IdleMemoryRelease();
+        EngineOptions engine = options.Engine with { LoggerFactory = logging, OnIdle = memory.OnIdle };
+        await using ReactorGroup group = await ReactorGroup.StartAsync(engine);
+        memory.Attach(group);
+        using var telemetry = Telemetry.Open(options.Admin, group, hosted, httpsEndpoints, accessLog, logging);
+        if (telemetry is not null)
+        {
+            admin?.State.Attach(group, telemetry.Requests, hosted, httpsEndpoints);
+        }
+
+        Func<Reactor, Action<HttpExchange>>? logged = accessLog?.Start(group.Reactors.Count);
+        Func<Reactor, Action<HttpExchange>>? observe =
+            telemetry is null ? logged : reactor => logged?.Invoke(reactor) + telemetry.Requests.For(reactor);
+        using IDisposable? rotating = accessLog is null ? null : rotate.Attach(accessLog.Reopen);
+        await using var sites = new StaticSiteServer(
+            HostedSites.TableOf(hosted.All), options.Web, group, observe, new TrustedPeers(options.Proxies).CarriesHttps);
+        Sandbox.FilterCalls(options.Service, log);
+        var listenEndpoints = new ListenEndpoints(group, sites, bound);
+        await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
+
+        using var expiry = new ExpiryWatch(() => httpsEndpoints.Certificates, serverLog, TimeProvider.System);
+        using var stop = new StopSignal();
+        admin?.State.Readiness = Readiness.Ready;
+        StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https, admin?.EndPoint));
+        manager.Ready(listenEndpoints.Status);
+        await using ServiceWatchdog? watchdog =
+            manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
+        var reloading = new ConfigurationReload(
+            configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, serverLog);
+        using (reload.Attach(() =>
+        {
+            manager.Reloading();
+            reloading.RunAsync().GetAwaiter().GetResult();
+            manager.Ready(listenEndpoints.Status);
+        }))
+        {
+            await stop.Requested;
+            admin?.State.Readiness = Readiness.Draining;
+        }
+
+        manager.Stopping();
+        watchdog?.Drain();
+        TimeSpan drain = reloading.Current.Drain;
         string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
-        double seconds = drain.TotalSeconds;
-        log.Draining(connections, seconds);
+        serverLog.Draining(connections, drain.TotalSeconds);
         await group.StopAsync(drain);
-        seconds = Stopwatch.GetElapsedTime(begun).TotalSeconds;
-        log.Stopped(seconds);
     }
 
     private static void OpenSites(HostedSites hosted, ServeOptions options)

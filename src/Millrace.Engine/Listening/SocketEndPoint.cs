@@ -86,7 +86,8 @@ internal static class SocketEndPoint
         Errno.EADDRINUSE => $"{endPoint} is in use by another process: stop it or choose another address.",
         Errno.EACCES when endPoint is IPEndPoint =>
             $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE. Choose a higher port, or grant it: "
-                + $"'sudo setcap cap_net_bind_service=+ep {Environment.ProcessPath}', or AmbientCapabilities=CAP_NET_BIND_SERVICE in a systemd unit.",
+                + $"'sudo setcap cap_net_bind_service=+ep {Environment.ProcessPath}', or AmbientCapabilities=CAP_NET_BIND_SERVICE in a "
+                + "systemd unit.",
         Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine: use one of its addresses, or a port alone for all.",
         Errno.EAFNOSUPPORT => $"{endPoint} has an address family that this machine does not support.",
         _ when FilePathOf(endPoint) is { } path => $"The socket '{path}' cannot be created: {FileProblem.Of(path, errno)}.",

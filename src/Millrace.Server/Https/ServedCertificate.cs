@@ -19,7 +19,9 @@ internal sealed record ServedCertificate(string File, IReadOnlyList<string> Name
     public string Date => Expiry.ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
 
     public static ServedCertificate Of(string file, CertificateFacts facts) => new(
-        file, [.. facts.Names, .. facts.Addresses.Select(static address => address.ToString())], new DateTimeOffset(facts.NotAfter).ToUniversalTime());
+        file,
+        [.. facts.Names, .. facts.Addresses.Select(static address => address.ToString())],
+        new DateTimeOffset(facts.NotAfter).ToUniversalTime());
 
     public bool IsExpired(DateTimeOffset now) => Expiry <= now;
 

@@ -129,8 +129,8 @@ internal sealed partial class ServerLog(ILogger logger)
     [LoggerMessage(5, LogLevel.Information, "Draining: {Connections}; requests in flight get {Seconds} s to finish.")]
     public partial void Draining(string connections, double seconds);
 
-    [LoggerMessage(6, LogLevel.Information, "Stopped after {Seconds:F1} s.")]
-    public partial void Stopped(double seconds);
+    [LoggerMessage(6, LogLevel.Information, "Stopped.")]
+    public partial void Stopped();
 
     [LoggerMessage(7, LogLevel.Warning,
         "The certificate {File} ({Hosts}) expires in {Days}, on {Date}. Renew it, then send SIGHUP.")]

@@ -78,7 +78,8 @@ internal static class CertificateReader
                 + $"'openssl pkcs7 -in {path} -print_certs -out {path}.pem'.",
             "CERTIFICATE REQUEST" or "NEW CERTIFICATE REQUEST" => $"The {What} '{path}' is a request for a certificate: give the file "
                 + "that the authority has returned for it.",
-            null => $"'{path}' holds no certificate in PEM ('-----BEGIN CERTIFICATE-----'): give the file with the certificate and its chain.",
+            null => $"'{path}' holds no certificate in PEM ('-----BEGIN CERTIFICATE-----'): give the file with the certificate and its "
+                + "chain.",
             var label when label.EndsWith("PRIVATE KEY", StringComparison.Ordinal) =>
                 $"'{path}' holds no certificate in PEM, but a private key: the certificate and its key may have been swapped.",
             var label => $"'{path}' holds no certificate in PEM ('-----BEGIN CERTIFICATE-----'), but '{label}'.",
