@@ -70,7 +70,11 @@ internal static class ListenAddress
         string host = text[..Math.Max(0, colon)];
         bool isBracketed = host is ['[', .., ']'];
         problem = "";
-        if (!TryParsePort(text[(colon + 1)..], out ushort port))
+        if (!isBracketed && TryParseIp(text, out IPAddress? bare) && bare.AddressFamily == AddressFamily.InterNetworkV6)
+        {
+            problem = "an IPv6 address needs brackets and a port";
+        }
+        else if (!TryParsePort(text[(colon + 1)..], out ushort port))
         {
             problem = TryParseIp(text, out _) ? "its port is missing" : $"its port must be a number from 0 to {ushort.MaxValue}";
         }

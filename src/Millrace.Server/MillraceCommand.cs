@@ -13,6 +13,8 @@ namespace Millrace.Server;
 /// </summary>
 internal static class MillraceCommand
 {
+    private const string ServeName = "serve";
+
     private static readonly Option<bool> VersionFlag = new("--version") { Description = "Print the version.", Arity = ArgumentArity.Zero };
 
     /// <summary>Parses and runs a command line; returns the exit code.</summary>
@@ -22,7 +24,8 @@ internal static class MillraceCommand
         bool isFull = parsed.GetResult(HelpPage.FullFlag) is { Implicit: false };
         if (isFull || parsed.GetResult(HelpPage.ShortFlag) is { Implicit: false })
         {
-            return HelpPage.Print(parsed.CommandResult.Command, isFull);
+            Command command = parsed.CommandResult.Command;
+            return HelpPage.Print(command.Name == ServeName ? parsed.RootCommandResult.Command : command, isFull);
         }
 
         if (CommandLineError.Describe(parsed, arguments) is { } error)
@@ -57,7 +60,8 @@ internal static class MillraceCommand
         command.Options.Add(VersionFlag);
         command.SetAction((parsed, stop) => parsed.GetValue(VersionFlag) ? Task.FromResult(PrintVersion()) : serve(parsed, stop));
 
-        var server = new Command("serve", "Serves a folder, as without this word.");
+        var server = new Command(ServeName, "Serves a folder, as without this word.");
+        server.Options.Add(HelpPage.FullFlag);
         server.SetAction(Serve(server, flags));
         command.Subcommands.Add(server);
         command.Subcommands.Add(CheckCommand.Create(flags));

@@ -138,10 +138,10 @@ internal sealed partial class SiteLog(ILogger logger)
         + "rescanning the whole site.")]
     public partial void QueueOverflowed(string root);
 
-    [LoggerMessage(411, LogLevel.Error, "Rescan of {Root} failed; keeping the previous snapshot and retrying. {Cause}")]
+    [LoggerMessage(411, LogLevel.Error, "Rescan of {Root} failed; keeping the previous snapshot until one succeeds. {Cause}")]
     public partial void RescanRefused(string root, string cause);
 
-    [LoggerMessage(412, LogLevel.Error, "Rescan of {Root} failed unexpectedly; keeping the previous snapshot and retrying.")]
+    [LoggerMessage(412, LogLevel.Error, "Rescan of {Root} failed unexpectedly; keeping the previous snapshot until one succeeds.")]
     public partial void RescanFailed(string root, Exception error);
 
     [LoggerMessage(413, LogLevel.Information, "Rescan of {Root} succeeded again.")]

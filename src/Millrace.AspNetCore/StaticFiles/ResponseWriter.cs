@@ -15,7 +15,9 @@ internal ref struct ResponseWriter(HttpContext context, PlanThreadState threadSt
     /// <summary>The body that is to be sent after the head.</summary>
     public BodySender Body { get; private set; }
 
-    /// <summary>The status if the file cannot be opened, and nothing was written: later middleware may have a response. 0 otherwise.</summary>
+    /// <summary>
+    /// The status if the file cannot be opened and nothing was written, as later middleware may have a response; 0 otherwise.
+    /// </summary>
     public int ErrorStatus { get; private set; }
 
     private readonly bool IncludesBody => !HttpMethods.IsHead(context.Request.Method);

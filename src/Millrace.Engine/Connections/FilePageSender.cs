@@ -167,9 +167,8 @@ internal sealed class FilePageSender(Connection connection)
         else
         {
             _writableIsUntried = false;
-            // In a later iteration, so that other connections are not delayed.
             _result = (int)result;
-            connection.Reactor.Loop.Postpone(_takeResult ??= TakeResult);
+            connection.Reactor.Loop.PostponeResult(_takeResult ??= TakeResult);
         }
     }
 
@@ -207,14 +206,9 @@ internal sealed class FilePageSender(Connection connection)
         return result;
     }
 
-    /// <summary>Takes the result of a call as if it were a completion; not if the reactor has ended.</summary>
-    private void TakeResult()
-    {
-        if (connection.Reactor.IsReactorThread)
-        {
-            connection.Sender.OnSent(new Completion { Token = connection.Token(OperationKind.Send), Result = _result });
-        }
-    }
+    /// <summary>Takes the result of a call as if it were a completion.</summary>
+    private void TakeResult() =>
+        connection.Sender.OnSent(new Completion { Token = connection.Token(OperationKind.Send), Result = _result });
 
     private nint SendFirstPages(OutputBatch batch)
     {

@@ -28,7 +28,15 @@ internal sealed class ProxyPolicy(IReadOnlyList<IPNetwork> trusted, int prefaceM
     public bool Trusts(IPAddress peer)
     {
         IPAddress address = peer.IsIPv4MappedToIPv6 ? peer.MapToIPv4() : peer;
-        return Array.Exists(_trusted, network => network.Contains(address));
+        foreach (IPNetwork network in _trusted)
+        {
+            if (network.Contains(address))
+            {
+                return true;
+            }
+        }
+
+        return false;
     }
 
     /// <summary>

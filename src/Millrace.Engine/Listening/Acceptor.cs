@@ -61,12 +61,7 @@ internal sealed class Acceptor : ReactorOperation
     }
 
     /// <summary>The reactor ends while the kernel still uses the socket, which stays open. Completes <see cref="Stopped"/>.</summary>
-    public override void Abandon()
-    {
-        Reactor.Acceptors = Reactor.Acceptors.Remove(this);
-        Leave();
-        _stopped.TrySetResult();
-    }
+    public override void Abandon() => Remove();
 
     /// <summary>
     /// Distributes the connections in the kernel's queue while the reactor is blocked: the kernel selects the queue by a hash of the
@@ -147,7 +142,14 @@ internal sealed class Acceptor : ReactorOperation
         }
 
         Reactor.Backend.CloseSocket(_socket);
-        Abandon();
+        Remove();
+    }
+
+    private void Remove()
+    {
+        Reactor.Acceptors = Reactor.Acceptors.Remove(this);
+        Leave();
+        _stopped.TrySetResult();
     }
 
     /// <summary>Whether an error is that of one incoming connection, not of the listener (accept(2), "Error handling").</summary>

@@ -79,6 +79,11 @@ internal static class SocketEndPoint
         ? new IPEndPoint(mapped.Address.MapToIPv4(), mapped.Port)
         : endPoint;
 
+    /// <summary>Not for the host of all .NET programs, which would all be given it.</summary>
+    private static string SetCapability() => Path.GetFileName(Environment.ProcessPath) is null or "dotnet"
+        ? ""
+        : $"'sudo setcap cap_net_bind_service=+ep {Environment.ProcessPath}', or ";
+
     /// <summary>The exception for a failed bind or listen.</summary>
     public static EngineException Refusal(EndPoint endPoint, int errno) => new(errno switch
     {
@@ -86,8 +91,7 @@ internal static class SocketEndPoint
         Errno.EADDRINUSE => $"{endPoint} is in use by another process: stop it or choose another address.",
         Errno.EACCES when endPoint is IPEndPoint =>
             $"{endPoint} may not be bound by this user: ports below 1024 need CAP_NET_BIND_SERVICE. Choose a higher port, or grant it: "
-                + $"'sudo setcap cap_net_bind_service=+ep {Environment.ProcessPath}', or AmbientCapabilities=CAP_NET_BIND_SERVICE in a "
-                + "systemd unit.",
+                + $"{SetCapability()}AmbientCapabilities=CAP_NET_BIND_SERVICE in a systemd unit.",
         Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine: use one of its addresses, or a port alone for all.",
         Errno.EAFNOSUPPORT => $"{endPoint} has an address family that this machine does not support.",
         _ when FilePathOf(endPoint) is { } path => $"The socket '{path}' cannot be created: {FileProblem.Of(path, errno)}.",

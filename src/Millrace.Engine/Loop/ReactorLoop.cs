@@ -20,6 +20,9 @@ internal sealed class ReactorLoop
 
     /// <summary>Continuations of handlers that yielded, in order.</summary>
     private readonly Queue<Action> _yielded = new();
+
+    /// <summary>Results of calls that have returned in an earlier iteration, in order: taken as completions are.</summary>
+    private readonly Queue<Action> _results = new();
     private readonly Queue<Connection> _awaitingBuffer = new();
     private readonly List<int> _expired = [];
 
@@ -40,6 +43,9 @@ internal sealed class ReactorLoop
 
     /// <summary>Runs a continuation in a later iteration, after those postponed before.</summary>
     public void Postpone(Action continuation) => _yielded.Enqueue(continuation);
+
+    /// <summary>Has the result of a call taken in the next iteration, so that other connections are not delayed.</summary>
+    public void PostponeResult(Action take) => _results.Enqueue(take);
 
     /// <summary>Sends what a connection has flushed at the end of the iteration.</summary>
     public void QueueFlush(Connection connection) => _flushes.Add(connection);
@@ -98,23 +104,25 @@ internal sealed class ReactorLoop
         // queue. One of them sees the other.
         Interlocked.MemoryBarrier();
         int yielded = _yielded.Count;
-        bool isBusy = Mailbox.IsAnnounced || _deferred.Count > 0 || HasStarved || yielded > 0 || _flushes.Count > 0;
+        int results = _results.Count;
+        bool isBusy = Mailbox.IsAnnounced || _deferred.Count > 0 || HasStarved || yielded + results > 0 || _flushes.Count > 0;
         ReadOnlySpan<Completion> completions = _reactor.Backend.Poll(isBusy ? 0 : WaitMs());
         _reactor.Heartbeat.EndWait();
         _reactor.NowMs = _reactor.Backend.NowMs;
         _reactor.Counters.Iterations++;
-        _reactor.Counters.Completions += completions.Length;
+        _reactor.Counters.Completions += completions.Length + results;
         _reactor.Budget.BeginPhase(IterationBudget.PhaseTicks);
         for (int i = 0; i < completions.Length; i++)
         {
             _reactor.Connections.Prefetch(completions, i);
             _reactor.Heartbeat.Beat();
-            _reactor.Budget.BeginSlice(waiting: _yielded.Count + completions.Length - i - 1);
+            _reactor.Budget.BeginSlice(waiting: _yielded.Count + results + completions.Length - i - 1);
             Dispatch(completions[i]);
             _reactor.Admission.RelieveMemory();
         }
 
-        if (completions.Length > 0)
+        TakeResults(results);
+        if (completions.Length + results > 0)
         {
             _reactor.MemoryTrimmer.Arm(_reactor.NowMs);
         }
@@ -156,6 +164,17 @@ internal sealed class ReactorLoop
         if (completion.HasBuffer)
         {
             _reactor.Backend.ReturnBuffer(completion.BufferId);
+        }
+    }
+
+    private void TakeResults(int count)
+    {
+        for (; count > 0; count--)
+        {
+            _reactor.Heartbeat.Beat();
+            _reactor.Budget.BeginSlice(waiting: _yielded.Count + count - 1);
+            _results.Dequeue()();
+            _reactor.Admission.RelieveMemory();
         }
     }
 

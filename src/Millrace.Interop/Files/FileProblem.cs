@@ -34,9 +34,17 @@ internal static class FileProblem
     {
         try
         {
-            return Directory.Exists(path) && Directory.EnumerateFileSystemEntries(path).Any() is var _;
+            if (!Directory.Exists(path))
+            {
+                return false;
+            }
+
+            // Throws if the user may not read it.
+            using IEnumerator<string> entries = Directory.EnumerateFileSystemEntries(path).GetEnumerator();
+            _ = entries.MoveNext();
+            return true;
         }
-        catch (UnauthorizedAccessException)
+        catch (Exception refusal) when (refusal is UnauthorizedAccessException or IOException)
         {
             return false;
         }

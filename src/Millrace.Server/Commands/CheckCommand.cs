@@ -145,7 +145,7 @@ internal static class CheckCommand
 
     private static bool CheckExpiry(ServedCertificate certificate, DateTimeOffset now)
     {
-        if (certificate.IsExpired(now))
+        if (certificate.IsExpired(now) || certificate.IsEarly(now))
         {
             // Its loading has logged that.
             return false;

@@ -243,6 +243,7 @@ internal static class HostChecks
         {
             string text = $"{certificate.File} ({certificate.Hosts}) {certificate.Validity(host.Now)}";
             yield return certificate.IsExpired(host.Now) ? Finding.Broken($"{text}: clients refuse it", "Renew it.")
+                : certificate.IsEarly(host.Now) ? Finding.Broken($"{text}: clients refuse it", "Check the clock of this machine.")
                 : certificate.IsDue(host.Now) ? Finding.Slower(text, "Renew it.")
                 : Finding.Ok(text);
         }

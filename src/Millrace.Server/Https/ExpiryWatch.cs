@@ -52,12 +52,12 @@ internal sealed class ExpiryWatch : IDisposable
                 if (reached > 0)
                 {
                     string days = Counted.Of((long)Math.Ceiling(left.TotalDays), "day");
-                    _log.CertificateDue(certificate.File, certificate.Hosts, days, certificate.Date);
+                    _log.CertificateDue(certificate.File, certificate.Hosts, days, certificate.Date, certificate.Remedy);
                 }
                 else if (isKnown)
                 {
                     // One that had expired before it was loaded was logged then.
-                    _log.CertificateExpired(certificate.File, certificate.Hosts, certificate.Date);
+                    _log.CertificateExpired(certificate.File, certificate.Hosts, certificate.Date, certificate.Remedy);
                 }
             }
 

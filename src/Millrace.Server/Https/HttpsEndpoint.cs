@@ -19,12 +19,16 @@ internal sealed class HttpsEndpoint(
         ("http/1.1", static (sites, connection, isCovered) => sites.ServeAsync(connection, isCovered)),
     ];
 
-    private IReadOnlyList<ServedCertificate> _certificates = ReadCertificates(terminator);
+    private IReadOnlyList<ServedCertificate> _certificates = ReadCertificates(terminator, local is not null);
 
     public TlsTerminator Terminator => terminator;
 
     /// <summary>The generated certificate, if none is configured.</summary>
     public LocalCertificate? Local => local;
+
+    /// <summary>Whether the generated certificate is to be replaced by another.</summary>
+    public bool IsLocalDue => local is not null
+        && Certificates.Any(static one => one.Expiry < DateTimeOffset.UtcNow.AddDays(LocalCertificate.RenewDays));
 
     /// <summary>The certificates in use. Replaced as a whole; any thread.</summary>
     public IReadOnlyList<ServedCertificate> Certificates => Volatile.Read(ref _certificates);
@@ -82,7 +86,7 @@ internal sealed class HttpsEndpoint(
     {
         if (terminator.TryReload())
         {
-            Volatile.Write(ref _certificates, ReadCertificates(terminator));
+            Volatile.Write(ref _certificates, ReadCertificates(terminator, local is not null));
         }
     }
 
@@ -104,13 +108,17 @@ internal sealed class HttpsEndpoint(
         return Protocols[^1].Serve(sites, connection, isCovered);
     }
 
-    private static IReadOnlyList<ServedCertificate> ReadCertificates(TlsTerminator terminator)
+    private static IReadOnlyList<ServedCertificate> ReadCertificates(TlsTerminator terminator, bool isLocal)
     {
         CertificateSet current = terminator.Certificates.Acquire();
-        IReadOnlyList<ServedCertificate> read =
-            [.. current.Loaded.Select(static loaded => ServedCertificate.Of(loaded.Source, loaded.Facts))];
-        current.Release();
-        return read;
+        try
+        {
+            return [.. current.Loaded.Select(loaded => ServedCertificate.Of(loaded.Source, loaded.Facts, isLocal))];
+        }
+        finally
+        {
+            current.Release();
+        }
     }
 }
 
@@ -129,7 +137,8 @@ internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
     /// <summary>Returns TLS for these options, which may be the current one; null without HTTPS.</summary>
     /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
     public HttpsEndpoint? OpenNext(HttpsOptions configured) =>
-        Current is not null && configured.Addresses.Count > 0 && _configured.HasSameTls(configured) && Current.HasPasswordsOf(configured)
+        Current is { IsLocalDue: false } && configured.Addresses.Count > 0 && _configured.HasSameTls(configured)
+            && Current.HasPasswordsOf(configured)
             ? Current
             : HttpsEndpoint.Open(configured, logging);
 

@@ -18,7 +18,7 @@ internal sealed class LocalCertificate
     private const int ValidDays = 365;
 
     /// <summary>A certificate that expires within this time is replaced.</summary>
-    private const int RenewDays = 30;
+    public const int RenewDays = 30;
 
     private LocalCertificate(string path, X509Certificate2 certificate)
     {

@@ -8,7 +8,10 @@ namespace Millrace.Server.Https;
 /// <param name="File">The file.</param>
 /// <param name="Names">The hosts and addresses that it covers.</param>
 /// <param name="Expiry">The end of its validity, in UTC.</param>
-internal sealed record ServedCertificate(string File, IReadOnlyList<string> Names, DateTimeOffset Expiry)
+/// <param name="Start">The begin of its validity, in UTC.</param>
+/// <param name="IsLocal">Whether this program made it, and makes the next one.</param>
+internal sealed record ServedCertificate(
+    string File, IReadOnlyList<string> Names, DateTimeOffset Expiry, DateTimeOffset Start = default, bool IsLocal = false)
 {
     /// <summary>Renewals are due 30 days before the expiry of a certificate of 90 days: with fewer than this, one has failed.</summary>
     public const int RenewDays = 14;
@@ -16,19 +19,29 @@ internal sealed record ServedCertificate(string File, IReadOnlyList<string> Name
     /// <summary>The hosts in one text.</summary>
     public string Hosts => Names.Count == 0 ? "no host" : string.Join(", ", Names);
 
-    public string Date => Expiry.ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
+    public string Date => IsoDate(Expiry);
 
-    public static ServedCertificate Of(string file, CertificateFacts facts) => new(
+    /// <summary>What an operator does when it is due.</summary>
+    public string Remedy => IsLocal ? "Send SIGHUP to make a new one." : "Renew it, then send SIGHUP.";
+
+    public static ServedCertificate Of(string file, CertificateFacts facts, bool isLocal) => new(
         file,
-        [.. facts.Names, .. facts.Addresses.Select(static address => address.ToString())],
-        new DateTimeOffset(facts.NotAfter).ToUniversalTime());
+        [.. facts.Names.Distinct(), .. facts.Addresses.Select(static address => address.ToString())],
+        new DateTimeOffset(facts.NotAfter).ToUniversalTime(),
+        new DateTimeOffset(facts.NotBefore).ToUniversalTime(),
+        isLocal);
+
+    public bool IsEarly(DateTimeOffset now) => now < Start;
 
     public bool IsExpired(DateTimeOffset now) => Expiry <= now;
 
     public bool IsDue(DateTimeOffset now) => Expiry - now < TimeSpan.FromDays(RenewDays);
 
     /// <summary>The validity in a clause: "is valid until 2026-03-01 (94 days)".</summary>
-    public string Validity(DateTimeOffset now) => IsExpired(now)
-        ? $"expired on {Date}"
+    public string Validity(DateTimeOffset now) =>
+        IsExpired(now) ? $"expired on {Date}"
+        : IsEarly(now) ? $"is not valid before {IsoDate(Start)}"
         : $"is valid until {Date} ({Counted.Of((long)(Expiry - now).TotalDays, "day")})";
+
+    private static string IsoDate(DateTimeOffset time) => time.ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
 }

@@ -133,10 +133,10 @@ internal sealed partial class ServerLog(ILogger logger)
     public partial void Stopped();
 
     [LoggerMessage(7, LogLevel.Warning,
-        "The certificate {File} ({Hosts}) expires in {Days}, on {Date}. Renew it, then send SIGHUP.")]
-    public partial void CertificateDue(string file, string hosts, string days, string date);
+        "The certificate {File} ({Hosts}) expires in {Days}, on {Date}. {Remedy}")]
+    public partial void CertificateDue(string file, string hosts, string days, string date, string remedy);
 
     [LoggerMessage(8, LogLevel.Error,
-        "The certificate {File} ({Hosts}) expired on {Date}: clients refuse it. Renew it, then send SIGHUP.")]
-    public partial void CertificateExpired(string file, string hosts, string date);
+        "The certificate {File} ({Hosts}) expired on {Date}: clients refuse it. {Remedy}")]
+    public partial void CertificateExpired(string file, string hosts, string date, string remedy);
 }

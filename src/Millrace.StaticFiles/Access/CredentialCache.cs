@@ -18,7 +18,7 @@ internal sealed class CredentialCache(TimeProvider time)
     /// </summary>
     public static readonly TimeSpan Lifetime = TimeSpan.FromMinutes(5);
 
-    /// <summary>So many active users within five minutes, in about half a MiB.</summary>
+    /// <summary>In about half a MiB. Expired entries are dropped when it is reached, then the older half.</summary>
     public const int EntriesMax = 4096;
 
     private readonly byte[] _key = RandomNumberGenerator.GetBytes(HMACSHA256.HashSizeInBytes);
@@ -38,17 +38,31 @@ internal sealed class CredentialCache(TimeProvider time)
     /// <summary>Adds an entry. Entries that others drop meanwhile are verified again.</summary>
     public void Add(in UserCredentials credentials)
     {
-        if (_addedAt.Count >= EntriesMax)
-        {
-            foreach ((byte[] oldest, _) in _addedAt.OrderBy(static entry => entry.Value).Take(EntriesMax / 2))
-            {
-                _ = _addedAt.TryRemove(oldest, out _);
-            }
-        }
-
         byte[] digest = new byte[HMACSHA256.HashSizeInBytes];
         credentials.Digest(_key, digest);
+        if (_addedAt.Count >= EntriesMax && !_addedAt.ContainsKey(digest))
+        {
+            MakeRoom();
+        }
+
         _addedAt[digest] = time.GetTimestamp();
+    }
+
+    private void MakeRoom()
+    {
+        // ToArray of the dictionary is atomic; LINQ would copy while other threads add.
+        KeyValuePair<byte[], long>[] entries = _addedAt.ToArray();
+        KeyValuePair<byte[], long>[] dropped = Array.FindAll(entries, entry => time.GetElapsedTime(entry.Value) >= Lifetime);
+        if (dropped.Length == 0)
+        {
+            Array.Sort(entries, static (one, other) => one.Value.CompareTo(other.Value));
+            dropped = entries[..(entries.Length / 2)];
+        }
+
+        foreach ((byte[] digest, _) in dropped)
+        {
+            _ = _addedAt.TryRemove(digest, out _);
+        }
     }
 }
 

@@ -102,6 +102,8 @@ internal static class DirectoryDocument
 /// </summary>
 internal sealed class ListingCache(long bytesMax)
 {
+    private const int SweptMin = 64;
+
     /// <summary>The documents that are held, or still in use.</summary>
     private readonly ConcurrentDictionary<ListingKey, WeakReference<GeneratedDocument>> _documents = new();
     private readonly Lock _lock = new();
@@ -110,6 +112,8 @@ internal sealed class ListingCache(long bytesMax)
     private readonly Dictionary<ListingKey, Task<GeneratedDocument>> _making = [];
     private readonly List<GeneratedDocument> _held = [];
     private long _heldBytes;
+    private int _added;
+    private int _sweptAt = SweptMin;
 
     public GeneratedDocument? Find(ListingKey key) =>
         _documents.TryGetValue(key, out WeakReference<GeneratedDocument>? known) && known.TryGetTarget(out GeneratedDocument? document)
@@ -143,14 +147,7 @@ internal sealed class ListingCache(long bytesMax)
                 return present;
             }
 
-            foreach ((ListingKey collected, WeakReference<GeneratedDocument> weak) in _documents)
-            {
-                if (!weak.TryGetTarget(out _))
-                {
-                    _ = _documents.TryRemove(collected, out _);
-                }
-            }
-
+            Sweep();
             if (document.Bytes.Length <= bytesMax)
             {
                 Hold(document);
@@ -159,6 +156,31 @@ internal sealed class ListingCache(long bytesMax)
             _documents[key] = new WeakReference<GeneratedDocument>(document);
             return document;
         }
+    }
+
+    /// <summary>Removes what was collected, each time that the number has doubled: a constant cost for each document.</summary>
+    private void Sweep()
+    {
+        if (++_added < _sweptAt)
+        {
+            return;
+        }
+
+        int left = 0;
+        foreach ((ListingKey key, WeakReference<GeneratedDocument> weak) in _documents)
+        {
+            if (weak.TryGetTarget(out _))
+            {
+                left++;
+            }
+            else
+            {
+                _ = _documents.TryRemove(key, out _);
+            }
+        }
+
+        _added = left;
+        _sweptAt = Math.Max(SweptMin, 2 * left);
     }
 
     private void Hold(GeneratedDocument document)

@@ -12,7 +12,7 @@ internal static class FirstRead
     private const int AttemptsMax = 5;
 
     /// <param name="extent">What the head promises of the file.</param>
-    /// <param name="isAsLong">Whether the read found as many bytes as promised: of a whole file neither fewer nor more.</param>
+    /// <param name="isAsLong">Whether the read found what the head promises, or can promise if it is written anew.</param>
     /// <param name="change">How the file changed until after the read.</param>
     /// <param name="attempts">How often the file was read before, in vain.</param>
     public static FirstReadOutcome Decide(BodyExtent extent, bool isAsLong, BodyChange change, int attempts)

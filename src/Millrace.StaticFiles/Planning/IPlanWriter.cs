@@ -66,6 +66,7 @@ internal static class PlanWriterExtensions
             return;
         }
 
-        writer.WriteBytes(new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields), PlannedHead.ErrorTextOf(plan.Status), retained: null);
+        var withoutPage = new ResponsePlan(plan.Status, PlanBody.StatusText, plan.Fields);
+        writer.WriteBytes(withoutPage, PlannedHead.ErrorTextOf(plan.Status), retained: null);
     }
 }

@@ -89,7 +89,9 @@ internal sealed class PemFile : IDisposable
     {
         try
         {
-            return File.ReadAllBytes(path) is { Length: > 0 } bytes ? bytes : throw new TlsException($"The {what} '{path}' is empty: copy the file again.");
+            return File.ReadAllBytes(path) is { Length: > 0 } bytes
+                ? bytes
+                : throw new TlsException($"The {what} '{path}' is empty: copy the file again.");
         }
         catch (Exception refusal) when (refusal is FileNotFoundException or DirectoryNotFoundException)
         {

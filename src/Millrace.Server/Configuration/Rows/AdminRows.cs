@@ -48,7 +48,7 @@ internal static class AdminRows
     /// <summary>A port alone means this machine only, unlike a site's address: the pages are not public.</summary>
     private static EndPoint ParseAddress(string text) =>
         ListenAddress.TryParsePort(text, out ushort port) ? new IPEndPoint(IPAddress.Loopback, port)
-        : ListenAddress.TryParse(text, out EndPoint? endPoint) ? endPoint
+        : text is not [':', ..] && ListenAddress.TryParse(text, out EndPoint? endPoint) ? endPoint
         : throw new SiteException(
             $"'{text}' is not a valid address.", "Use 9180 (this machine only), 0.0.0.0:9180, [::]:9180 or unix:/run/x.sock.");
 

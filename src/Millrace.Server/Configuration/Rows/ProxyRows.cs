@@ -65,7 +65,7 @@ internal static class ProxyRows
 
         throw new SiteException(
             $"'{text}' is not a network.",
-            "Use an address and a prefix length, as in 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.");
+            "Use the first address of the network and its prefix length, as in 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.");
     }
 
     /// <summary>Three octal digits, or four that begin with a zero: neither setuid nor sticky bits.</summary>
