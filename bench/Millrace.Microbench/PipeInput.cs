@@ -41,7 +41,12 @@ public class PipeInput
             left = left[piece..];
         }
 
-        _pipe.Writer.FlushAsync().GetAwaiter().GetResult();
+        ValueTask<FlushResult> flush = _pipe.Writer.FlushAsync();
+        if (!flush.IsCompletedSuccessfully)
+        {
+            throw new InvalidOperationException("The pipe has room for all of it.");
+        }
+
         _pipe.Reader.TryRead(out ReadResult read);
         long bytes = read.Buffer.Length;
         _pipe.Reader.AdvanceTo(read.Buffer.End);
