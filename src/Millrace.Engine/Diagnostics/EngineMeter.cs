@@ -36,7 +36,7 @@ internal sealed class EngineMeter : IDisposable
 
     public void Observe(IReadOnlyList<Reactor> reactors)
     {
-        Count("reactor.turns", "{turn}", "Iterations of a reactor's loop.", static counters => counters.Iterations);
+        Count("reactor.iterations", "{iteration}", "Iterations of a reactor's loop.", static counters => counters.Iterations);
         Count("reactor.completions", "{completion}", "Operations that the kernel has completed.", static counters => counters.Completions);
         Count("reactor.posts", "{post}", "Callbacks posted to a reactor by other threads.", static counters => counters.Posts);
         Count("reactor.stalls", "{stall}", "Callbacks that kept a reactor for 10 ms and more.", static counters => counters.Stalls);

@@ -30,7 +30,7 @@ public class MeterTests
         }
 
         listener.RecordObservableInstruments();
-        Assert.InRange(values[("millrace.reactor.turns", 1)], Requests, double.MaxValue);
+        Assert.InRange(values[("millrace.reactor.iterations", 1)], Requests, double.MaxValue);
         Assert.InRange(values[("millrace.reactor.completions", 1)], 2 * Requests, double.MaxValue);
         Assert.InRange(values[("millrace.network.received", 1)], Requests * "GET /where HTTP/1.1\r\n".Length, Requests * 1_000);
         Assert.InRange(values[("millrace.network.sent", 1)], Requests * "HTTP/1.1 200 OK\r\n".Length, Requests * 1_000);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Millrace.Engine.Loop;
 using Millrace.Engine.Tests.Kit;
 
@@ -14,6 +15,27 @@ public class SwitchToTests : EngineTest
         await group.StopAsync(TimeSpan.Zero).Within();
         Assert.True(reactor.HasEnded);
         await Assert.ThrowsAsync<ObjectDisposedException>(() => ComeHomeAsync(reactor).Within());
+    }
+
+    [Fact]
+    public async Task A_result_is_taken_in_the_next_iteration_however_many_have_yielded()
+    {
+        Reactor reactor = (await StartAsync()).Reactors[0];
+        var taken = new TaskCompletionSource<long>();
+        reactor.PostContinuation(
+            _ =>
+            {
+                for (int i = 0; i < 200; i++)
+                {
+                    _ = YieldAsync(reactor, times: 20);
+                }
+
+                long before = reactor.Counters.Iterations;
+                reactor.Loop.PostponeResult(() => taken.SetResult(reactor.Counters.Iterations - before));
+            },
+            null);
+
+        Assert.Equal(1, await taken.Task.Within());
     }
 
     [Fact]
@@ -124,5 +146,19 @@ public class SwitchToTests : EngineTest
     {
         await reactor.SwitchTo();
         Assert.True(reactor.IsReactorThread);
+    }
+
+    /// <summary>Works for 50 us between yields, so that 200 need ten iterations.</summary>
+    private static async Task YieldAsync(Reactor reactor, int times)
+    {
+        for (int i = 0; i < times; i++)
+        {
+            await reactor.Yield();
+            long began = Stopwatch.GetTimestamp();
+            while (Stopwatch.GetElapsedTime(began).TotalMicroseconds < 50)
+            {
+                Thread.SpinWait(10);
+            }
+        }
     }
 }

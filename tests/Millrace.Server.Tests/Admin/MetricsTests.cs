@@ -102,7 +102,7 @@ public class MetricsTests
 
         Assert.Equal(1, metrics.Sum("millrace_connections_active"));
         Assert.Equal(1, metrics.Sum("millrace_connections_accepted_total"));
-        Assert.Equal(2, metrics.Samples.Count(static sample => sample.Name == "millrace_reactor_turns_total"));
+        Assert.Equal(2, metrics.Samples.Count(static sample => sample.Name == "millrace_reactor_iterations_total"));
         Assert.True(metrics.Sum("millrace_reactor_completions_total") > 0);
         Assert.True(metrics.Sum("millrace_reactor_lag_seconds_count") > 0);
         Assert.Equal(2 * Places.SampleTargets.Count(), metrics.Sum("millrace_site_assets"));

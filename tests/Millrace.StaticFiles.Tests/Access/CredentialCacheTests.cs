@@ -69,6 +69,21 @@ public class CredentialCacheTests
     }
 
     [Fact]
+    public void Threads_that_add_at_the_limit_do_not_disturb_each_other()
+    {
+        Parallel.For(0, 4, new ParallelOptions { MaxDegreeOfParallelism = 4 }, thread =>
+        {
+            for (int i = 0; i < CredentialCache.EntriesMax * 2; i++)
+            {
+                Add((thread * 1_000_000) + i);
+            }
+        });
+
+        Add(-1);
+        Assert.True(Holds(-1));
+    }
+
+    [Fact]
     public void Looking_up_allocates_nothing()
     {
         _cache.Add(new UserCredentials("ann"u8, "secret"u8, "hash"u8));
