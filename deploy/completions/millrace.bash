@@ -94,8 +94,12 @@ _millrace_flags() {
     ) ;;
   esac
   case "$1" in
-    '') flags+=(
+    ''|'serve') flags+=(
       '--help-all'
+    ) ;;
+  esac
+  case "$1" in
+    '') flags+=(
       '--version'
     ) ;;
   esac

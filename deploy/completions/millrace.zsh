@@ -124,8 +124,12 @@ _millrace() {
     ) ;;
   esac
   case "$command" in
-    '') specs+=(
+    ''|'serve') specs+=(
       '--help-all[Show all options]'
+    ) ;;
+  esac
+  case "$command" in
+    '') specs+=(
       '--version[Print the version]'
     ) ;;
   esac

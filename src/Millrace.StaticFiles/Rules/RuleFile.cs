@@ -24,7 +24,7 @@ internal static class RuleFile
         {
             if (omitted == RuleLimits.RefusedLinesMax)
             {
-                warnings.Add($"{name}:{lines.Number}: Too many lines before this one are not understood: this and the following are not read.");
+                warnings.Add($"{name}:{lines.Number}: Too many lines are not understood: this one and the following are not read.");
                 break;
             }
 
