@@ -70,9 +70,9 @@ internal static class ListenAddress
         string host = text[..Math.Max(0, colon)];
         bool isBracketed = host is ['[', .., ']'];
         problem = "";
-        if (!isBracketed && TryParseIp(text, out IPAddress? bare) && bare.AddressFamily == AddressFamily.InterNetworkV6)
+        if (text is not ['[', ..] && TryParseIp(text, out IPAddress? bare) && bare.AddressFamily == AddressFamily.InterNetworkV6)
         {
-            problem = "an IPv6 address needs brackets and a port";
+            problem = "an IPv6 address needs brackets";
         }
         else if (!TryParsePort(text[(colon + 1)..], out ushort port))
         {

@@ -54,7 +54,7 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("The password file 'FOLDER/none' does not exist. Create it with 'htpasswd -B -c FILE USER'.", "FOLDER", "--auth", "FOLDER/none", "-p", "0")]
     [InlineData("FOLDER/users:1 has a plain password or a DES hash. Make a new one with 'htpasswd -B FILE USER', or with 'mkpasswd' and an editor.", "FOLDER", "--auth", "FOLDER/users", "-p", "0")]
     [InlineData("--user: 'a:b:c' is not a valid user: use NAME or NAME:GROUP.", "FOLDER", "--user", "a:b:c")]
-    [InlineData("--trusted-proxy: '10.1/8' is not a network. Use an address and a prefix length, as in 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.", "FOLDER", "--trusted-proxy", "10.1/8")]
+    [InlineData("--trusted-proxy: '10.1/8' is not a network. Use the first address of the network and its prefix length, as in 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.", "FOLDER", "--trusted-proxy", "10.1/8")]
     [InlineData("--unix-mode: '999' is not a file mode: use 0660, for example.", "FOLDER", "--unix-mode", "999")]
     [InlineData("--access-log: The destination is missing. Use a file, '-' or 'syslog'.", "FOLDER", "--access-log", "")]
     [InlineData("--admin-host: 'http://x' is not a valid host name: omit scheme and port.", "FOLDER", "--admin", "0", "--admin-host", "http://x")]

@@ -24,8 +24,7 @@ internal static class RuleFile
         {
             if (omitted == RuleLimits.RefusedLinesMax)
             {
-                warnings.Add($"{name}:{lines.Number}: Too many lines are not understood: this one and the following are not read.");
-                break;
+                return [.. warnings, $"{name}:{lines.Number}: Too many lines are not understood: this one and the following are not read."];
             }
 
             try

@@ -91,7 +91,7 @@ public partial class HelpTests
         ToolResult result = await Tool.RunAsync(Publication.Program, argument);
 
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
-        Assert.Matches(@"^\d+\.\d+\.\d+\n$", result.Output);
+        Assert.Matches(@"^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?\n$", result.Output);
     }
 
     [Fact]
