@@ -8,6 +8,7 @@ public class ChaosTests : EngineTest
     [Theory]
     [InlineData(1, 64)]
     [InlineData(2, 8)]
+    [Trait("Duration", "Full")]
     public async Task Clients_that_die_disturb_nobody_else(int seed, int receiveBuffers)
     {
         Listener listener = await ServeAsync(

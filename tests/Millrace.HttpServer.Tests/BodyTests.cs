@@ -113,6 +113,7 @@ public class BodyTests : SiteFixture
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
+    [Trait("Duration", "Full")]
     public async Task Readers_of_a_long_listing_who_take_nothing_of_it_hold_little_and_get_everything(bool isStaged)
     {
         const int Clients = 8;

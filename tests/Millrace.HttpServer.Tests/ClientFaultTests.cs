@@ -18,6 +18,7 @@ public class ClientFaultTests : SiteFixture
     [InlineData(1)]
     [InlineData(2)]
     [InlineData(3)]
+    [Trait("Duration", "Full")]
     public async Task Clients_that_fail_in_every_way_harm_no_other(int seed)
     {
         Folder.AddSizes();

@@ -66,6 +66,7 @@ public class DeadlineTests : SiteFixture
     [InlineData("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")]
     [InlineData("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\r\n")]
     [InlineData("GET /f300000.bin HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\n")]
+    [Trait("Duration", "Full")]
     public async Task An_idle_connection_ends_silently(string request)
     {
         Folder.AddSized(1);

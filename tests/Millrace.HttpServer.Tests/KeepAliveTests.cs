@@ -112,6 +112,7 @@ public class KeepAliveTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_client_that_pauses_for_longer_than_its_session_is_served_as_before()
     {
         Folder.AddSizes();

@@ -15,6 +15,7 @@ public class RepeatedResponseTests : SiteFixture
     [InlineData(Size)]
     [InlineData(16_384)]
     [InlineData(16_385)]
+    [Trait("Duration", "Full")]
     public async Task Every_response_is_as_the_first_over_seconds(int size)
     {
         byte[] content = Folder.AddSized(size);

@@ -101,6 +101,7 @@ public class CertificateFileTests : TlsTest
     [InlineData("key is encrypted in DER", "is encrypted.*openssl pkey -inform DER")]
     [InlineData("key is encrypted by DES", "encrypted.*DES.*legacy")]
     [InlineData("certificate is of a short key", "too short.*2048")]
+    [Trait("Duration", "Full")]
     public async Task What_will_not_do_is_refused_with_file_cause_and_remedy(string what, string expected)
     {
         Tools.Require("openssl");

@@ -32,6 +32,7 @@ public class MappingTests
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public void An_epoll_backend_whose_buffers_are_refused_leaves_no_room_for_events()
     {
         var options = new EngineOptions { ReceiveBuffers = Buffers, ReceiveBufferBytes = BufferBytes };

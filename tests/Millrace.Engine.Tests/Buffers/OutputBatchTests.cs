@@ -12,6 +12,7 @@ public unsafe class OutputBatchTests
     [InlineData(2, 200, 5_000)]
     [InlineData(3, 3_000, 40)]
     [InlineData(4, 50, 100_000)]
+    [Trait("Duration", "Full")]
     public void What_is_sent_is_what_was_written_in_order(int seed, int writes, int most)
     {
         using var pools = new BlockPools();

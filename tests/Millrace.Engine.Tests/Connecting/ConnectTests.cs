@@ -119,6 +119,7 @@ public class ConnectTests : EngineTest
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_handler_may_connect_until_the_time_for_finishing_is_over()
     {
         using var hole = BlackHole.Open();

@@ -267,6 +267,7 @@ public class StallTests : EngineTest
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task An_owner_that_possibly_waits_is_failed_after_seconds()
     {
         await StartAsync(Options());

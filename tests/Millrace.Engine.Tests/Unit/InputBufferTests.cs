@@ -7,6 +7,7 @@ namespace Millrace.Engine.Tests.Unit;
 public unsafe class InputBufferTests
 {
     [Fact]
+    [Trait("Duration", "Full")]
     public void It_is_a_queue_of_bytes_whatever_is_done_to_it() => Seeds.ForEach(60, random =>
     {
         using var watched = new WatchedInput(random);

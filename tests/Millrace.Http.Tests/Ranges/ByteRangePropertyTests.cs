@@ -7,6 +7,7 @@ public class ByteRangePropertyTests
         => Compare(Specs(14).Append("").Append("x").Append("-"), sizesMax: 12);
 
     [Fact]
+    [Trait("Duration", "Full")]
     public void Every_set_of_two_small_ranges_agrees_with_the_reference()
     {
         string[] specs = [.. Specs(13), "x", ""];
@@ -14,6 +15,7 @@ public class ByteRangePropertyTests
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public void Every_set_of_three_tiny_ranges_agrees_with_the_reference()
     {
         string[] specs = [.. Specs(5)];

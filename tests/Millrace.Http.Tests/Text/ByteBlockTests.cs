@@ -3,6 +3,7 @@ namespace Millrace.Http.Tests;
 public class ByteBlockTests
 {
     [Fact]
+    [Trait("Duration", "Full")]
     public void A_block_agrees_with_the_byte_classes_at_every_place() => Cases.Run(2_000, random =>
     {
         byte[] text = new byte[random.Next(ByteBlock.Bytes, 3 * ByteBlock.Bytes)];

@@ -192,6 +192,7 @@ public class EndTests : Http2Test
 
     /// <summary>It is opened when its data has come, which waits after more than a client of this speed takes in that time.</summary>
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_streams_window_may_stay_closed_while_its_data_is_on_its_way()
     {
         Http2Wire client = await OpenSlowAsync(opensWindows: true, window: 400);
@@ -205,6 +206,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task So_may_the_connections()
     {
         Http2Wire client = await OpenSlowAsync(opensWindows: false, window: LargeBytes);

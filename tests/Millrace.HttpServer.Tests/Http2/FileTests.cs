@@ -237,6 +237,7 @@ public class FileTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_hundred_clients_have_their_own_bytes_each()
     {
         Folder.AddSizes();

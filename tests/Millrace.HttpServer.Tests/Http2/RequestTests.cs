@@ -255,6 +255,7 @@ public class RequestTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_request_that_was_given_up_is_not_checked_by_what_still_comes()
     {
         // The window of the response is shut, so that it is on its way when its request's body is not waited for any more.

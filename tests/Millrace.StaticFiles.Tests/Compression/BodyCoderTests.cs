@@ -10,6 +10,7 @@ public class BodyCoderTests
 
     [Theory]
     [MemberData(nameof(Sizes))]
+    [Trait("Duration", "Full")]
     public void A_coded_body_is_smaller_and_decodes_to_the_body(int size)
     {
         byte[] body = TestText.Of(size);
@@ -34,6 +35,7 @@ public class BodyCoderTests
     [InlineData(256)]
     [InlineData(65_536)]
     [InlineData(3_000_000)]
+    [Trait("Duration", "Full")]
     public void What_does_not_get_smaller_is_not_kept(int size) => AssertNotKept(TestText.Noise(size));
 
     [Fact]

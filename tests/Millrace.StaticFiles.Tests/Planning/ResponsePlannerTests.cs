@@ -393,6 +393,7 @@ public sealed class ResponsePlannerTests : IDisposable
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public void Listings_under_the_addresses_of_rules_make_room_for_each_other_and_leave_the_directories_own()
     {
         for (int i = 0; i < 2000; i++)

@@ -13,6 +13,7 @@ public class LargeSiteTests(ITestOutputHelper output)
     private const int FileCount = 200_000;
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task Two_hundred_thousand_files_are_read_in_seconds_and_take_few_bytes_each()
     {
         using var site = TempSite.InMemory();

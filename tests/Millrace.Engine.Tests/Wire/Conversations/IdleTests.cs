@@ -36,6 +36,7 @@ public class IdleTests : EngineTest
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task It_ends_in_order_when_its_time_is_over_and_not_before()
     {
         var watch = System.Diagnostics.Stopwatch.StartNew();

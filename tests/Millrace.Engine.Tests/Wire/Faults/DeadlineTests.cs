@@ -82,6 +82,7 @@ public class DeadlineTests : EngineTest
     [Theory]
     [InlineData(AddressFamily.InterNetwork)]
     [InlineData(AddressFamily.Unix)]
+    [Trait("Duration", "Full")]
     public async Task A_peer_that_takes_little_at_a_time_is_not(AddressFamily family)
     {
         const int Bytes = 4_000_000;
