@@ -36,6 +36,7 @@ public class BlockingTests
     }
 
     [Theory, EachTransport(TakesSeconds = true)]
+    [Trait("Duration", "Full")]
     public async Task Handlers_that_block_on_every_connection_are_all_answered(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, static context =>

@@ -19,9 +19,11 @@ public class BodyTests
         await context.Response.WriteAsync(await PatternContent.HashAsync(context.Request.Body));
 
     [Theory, EachTransport]
+    [Trait("Duration", "Full")]
     public Task A_sized_upload_of_100_MB_arrives_whole(TransportKind transport) => UploadAsync(transport, Framing.Sized);
 
     [Theory, EachTransport]
+    [Trait("Duration", "Full")]
     public Task A_chunked_upload_of_100_MB_arrives_whole(TransportKind transport) => UploadAsync(transport, Framing.Chunked);
 
     [Theory, EachTransport]
@@ -140,6 +142,7 @@ public class BodyTests
     }
 
     [Theory, EachTransport]
+    [Trait("Duration", "Full")]
     public async Task A_reader_that_lags_stops_the_sender(TransportKind transport)
     {
         var gate = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -60,6 +60,7 @@ public class BlockingHandlerTests
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_stop_ends_what_it_can_while_a_handler_blocks()
     {
         using var gate = new ManualResetEventSlim();
@@ -132,6 +133,7 @@ public class BlockingHandlerTests
 
     /// <summary>Once it goes on, its handler ends and nothing is known of it any more.</summary>
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task The_request_of_a_wait_that_is_failed_is_named_before_it_goes_on()
     {
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, usesContext: true, routes: routes => routes.MapPost("/read", context =>
@@ -229,6 +231,7 @@ public class BlockingHandlerTests
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_wait_for_a_read_that_began_before_ends_with_an_exception_too()
     {
         var seen = new TaskCompletionSource<Exception>(TaskCreationOptions.RunContinuationsAsynchronously);

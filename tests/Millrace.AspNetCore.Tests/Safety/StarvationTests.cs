@@ -16,6 +16,7 @@ public class StarvationTests(ITestOutputHelper output)
     [Theory]
     [InlineData("7 % sleep for 20 ms")]
     [InlineData("7 % wait for a task of 20 ms")]
+    [Trait("Duration", "Full")]
     public Task An_application_whose_requests_wait_here_and_there_is_not_slower_than_half_of_sockets(string manner) =>
         CompareAsync(manner, rounds: 2, seconds: 2);
 
