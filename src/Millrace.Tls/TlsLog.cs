@@ -31,11 +31,12 @@ internal sealed partial class TlsLog(ILogger logger)
     [LoggerMessage(603, LogLevel.Error, "Reload of the certificates failed; keeping the previous: {Reason}")]
     public partial void CertificatesKept(string reason);
 
-    [LoggerMessage(604, LogLevel.Warning, "The certificate of {File} expired on {Date}: clients will refuse it. Renew it.")]
-    public partial void CertificateExpired(string file, string date);
+    [LoggerMessage(604, LogLevel.Warning, "The certificate of {File} expired on {Date:yyyy-MM-dd}: clients will refuse it. Renew it.")]
+    public partial void CertificateExpired(string file, DateTime date);
 
-    [LoggerMessage(605, LogLevel.Warning, "The certificate of {File} is not valid before {Date}: clients will refuse it until then.")]
-    public partial void CertificateNotYetValid(string file, string date);
+    [LoggerMessage(605, LogLevel.Warning,
+        "The certificate of {File} is not valid before {Date:yyyy-MM-dd}: clients will refuse it until then.")]
+    public partial void CertificateNotYetValid(string file, DateTime date);
 
     [LoggerMessage(606, LogLevel.Warning, "The certificate of {File} is not used for {Name}: an earlier one has the same name.")]
     public partial void NameTaken(string file, string name);

@@ -44,7 +44,7 @@ internal sealed class FilePageSender(Connection connection)
 
     /// <summary>Of a call, until it is taken; and what takes it, created on first use.</summary>
     private int _result;
-    private Action? _takeResult;
+    private Action? _complete;
 
     /// <summary>Whether the socket takes pages. A unix socket copies in any case, and its sends are limited.</summary>
     public bool IsSupported => connection.Listener.TakesPages && !_areRefused;
@@ -168,7 +168,7 @@ internal sealed class FilePageSender(Connection connection)
         {
             _writableIsUntried = false;
             _result = (int)result;
-            connection.Reactor.Loop.PostponeResult(_takeResult ??= TakeResult);
+            connection.Reactor.Loop.PostponeResult(_complete ??= Complete);
         }
     }
 
@@ -207,7 +207,7 @@ internal sealed class FilePageSender(Connection connection)
     }
 
     /// <summary>Takes the result of a call as if it were a completion.</summary>
-    private void TakeResult() =>
+    private void Complete() =>
         connection.Sender.OnSent(new Completion { Token = connection.Token(OperationKind.Send), Result = _result });
 
     private nint SendFirstPages(OutputBatch batch)

@@ -27,8 +27,7 @@ internal sealed class HttpsEndpoint(
     public LocalCertificate? Local => local;
 
     /// <summary>Whether the generated certificate is to be replaced by another.</summary>
-    public bool IsLocalDue => local is not null
-        && Certificates.Any(static one => one.Expiry < DateTimeOffset.UtcNow.AddDays(LocalCertificate.RenewDays));
+    public bool IsLocalDue => Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry));
 
     /// <summary>The certificates in use. Replaced as a whole; any thread.</summary>
     public IReadOnlyList<ServedCertificate> Certificates => Volatile.Read(ref _certificates);

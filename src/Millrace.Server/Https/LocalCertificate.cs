@@ -18,7 +18,7 @@ internal sealed class LocalCertificate
     private const int ValidDays = 365;
 
     /// <summary>A certificate that expires within this time is replaced.</summary>
-    public const int RenewDays = 30;
+    private const int RenewDays = 30;
 
     private LocalCertificate(string path, X509Certificate2 certificate)
     {
@@ -30,6 +30,9 @@ internal sealed class LocalCertificate
 
     /// <summary>Its SHA-256 hash, as browsers show it.</summary>
     public string Fingerprint { get; }
+
+    /// <summary>Whether a local certificate with this expiry is to be replaced.</summary>
+    public static bool IsDue(DateTimeOffset expiry) => expiry <= DateTimeOffset.UtcNow.AddDays(RenewDays);
 
     /// <summary>Returns the user's existing certificate if it is valid, or else creates one.</summary>
     /// <exception cref="TlsException">The certificate can be neither read nor written.</exception>
@@ -64,7 +67,7 @@ internal sealed class LocalCertificate
         try
         {
             using X509Certificate2 certificate = X509Certificate2.CreateFromPemFile(path, path);
-            bool isGood = certificate.NotAfter > DateTime.Now.AddDays(RenewDays) && certificate.MatchesHostname(Environment.MachineName);
+            bool isGood = !IsDue(new DateTimeOffset(certificate.NotAfter)) && certificate.MatchesHostname(Environment.MachineName);
             return isGood ? new LocalCertificate(path, certificate) : null;
         }
         catch (CryptographicException)

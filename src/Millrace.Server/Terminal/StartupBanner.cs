@@ -43,7 +43,7 @@ internal sealed record StartupBanner(
 
         foreach (ServedCertificate certificate in Https?.Certificates ?? [])
         {
-            yield return $"Certificate for {certificate.Hosts} {certificate.Validity(now)}{(Https?.Local is null ? "" : ", self-signed")}";
+            yield return $"Certificate for {certificate.Hosts} {certificate.Validity(now)}{(certificate.IsLocal ? ", self-signed" : "")}";
         }
 
         if (Https?.Local is { } local)

@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Security.Cryptography;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
@@ -72,15 +71,13 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         DateTime now = DateTime.Now;
         if (now > certificate.Facts.NotAfter)
         {
-            log.CertificateExpired(source, IsoDate(certificate.Facts.NotAfter));
+            log.CertificateExpired(source, certificate.Facts.NotAfter.ToUniversalTime());
         }
         else if (now < certificate.Facts.NotBefore)
         {
-            log.CertificateNotYetValid(source, IsoDate(certificate.Facts.NotBefore));
+            log.CertificateNotYetValid(source, certificate.Facts.NotBefore.ToUniversalTime());
         }
     }
-
-    private static string IsoDate(DateTime time) => time.ToUniversalTime().ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
 
     private ServerContext Make(CertificateKeyPair certificate, string source)
     {

@@ -9,7 +9,7 @@ using Millrace.AspNetCore.Tests.Kit;
 
 namespace Millrace.AspNetCore.Tests.Contract;
 
-/// <summary>How connections end before their time, by the peer or by the application, and who is logged it how.</summary>
+/// <summary>How connections end before their time, by the peer or by the application, and how that is logged.</summary>
 public class AbortTests
 {
     [Theory, EachTransport]

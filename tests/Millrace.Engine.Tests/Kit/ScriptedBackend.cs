@@ -10,7 +10,7 @@ namespace Millrace.Engine.Tests.Kit;
 
 /// <summary>
 /// A kernel that does what the test says: submissions are told to the test one by one, completions and the clock are its own.
-/// Everything asked in one iteration is told at the iteration's end, as the kernel would see it.
+/// What is submitted in one iteration is reported at its end, as the kernel would see it.
 /// </summary>
 internal sealed class ScriptedBackend : Backend
 {

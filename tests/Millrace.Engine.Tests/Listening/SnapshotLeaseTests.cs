@@ -6,7 +6,7 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Listening;
 
-/// <summary>Sockets that another has bound, and what a listener is told of its own.</summary>
+/// <summary>Sockets that another has bound, and what a listener knows of its own.</summary>
 public class SnapshotLeaseTests : EngineTest
 {
     [Theory]

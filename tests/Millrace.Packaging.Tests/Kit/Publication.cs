@@ -6,14 +6,11 @@ internal static class Publication
     // Compiling takes a minute of both processors, and others may be using them.
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(8);
 
-    private static readonly string? Given = Environment.GetEnvironmentVariable("MILLRACE_PROGRAM") is { Length: > 0 } path ? path : null;
-
-    private static readonly string Folder =
-        Given is null ? Path.Combine(Places.Artifacts, "native") : Path.GetDirectoryName(Path.GetFullPath(Given, Places.Repository))!;
+    private static readonly string Folder = Path.Combine(Places.Artifacts, "native");
 
     private static readonly Lazy<Task> Publishing = new(PublishAsync);
 
-    internal static string Program { get; } = Path.Combine(Folder, "millrace");
+    internal static string Program { get; } = Places.GivenProgram ?? Path.Combine(Folder, "millrace");
 
     /// <summary>The server chooses: what is packed is asked to work where it is put.</summary>
     internal static string[] BackendFlags => [];
@@ -23,7 +20,7 @@ internal static class Publication
 
     private static async Task PublishAsync()
     {
-        if (Given is not null)
+        if (Places.GivenProgram is not null)
         {
             return;
         }

@@ -11,6 +11,11 @@ internal static class Places
             ? reported
             : Path.Combine(Repository, "artifacts", "test")).FullName;
 
+    /// <summary>The program that a run is about, told by MILLRACE_PROGRAM; null for one that the tests build.</summary>
+    public static string? GivenProgram { get; } = Environment.GetEnvironmentVariable("MILLRACE_PROGRAM") is { Length: > 0 } path
+        ? Path.GetFullPath(path, Repository)
+        : null;
+
     public static string SampleSite { get; } = Path.Combine(Repository, "samples", "site");
 
     /// <summary>The sample site's files as paths of URLs.</summary>

@@ -7,8 +7,6 @@ public sealed class Publication : IAsyncLifetime
 
     private static readonly string Folder = Path.Combine(Places.Artifacts, "millrace");
 
-    private static readonly string? Given = Environment.GetEnvironmentVariable("MILLRACE_PROGRAM") is { Length: > 0 } path ? path : null;
-
     private static readonly Lazy<Task<string>> Publishing = new(static () => Tool.RunToSuccessAsync(
         Deadline,
         "dotnet", "publish", Path.Combine(Places.Repository, "src", "Millrace.Server"), "-c", "Release", "-o", Folder,
@@ -17,9 +15,9 @@ public sealed class Publication : IAsyncLifetime
     /// <summary>The ordinary build, which runs on .NET and loads its assemblies and startup hooks.</summary>
     internal static string Ordinary { get; } = Path.Combine(Folder, "millrace");
 
-    internal static string Program { get; } = Given is null ? Ordinary : Path.GetFullPath(Given, Places.Repository);
+    internal static string Program { get; } = Places.GivenProgram ?? Ordinary;
 
-    internal static bool IsOrdinary => Given is null;
+    internal static bool IsOrdinary => Places.GivenProgram is null;
 
     /// <summary>The backend of the run, from MILLRACE_BACKEND; without it the server chooses.</summary>
     internal static string[] BackendFlags { get; } =

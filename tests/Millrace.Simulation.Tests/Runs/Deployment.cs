@@ -5,7 +5,7 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.Simulation.Tests.Runs;
 
 /// <summary>
-/// A site that is deployed again while it is served: a link that leads to one release and then to another, and a catalogue that is told. One
+/// A site that is deployed again while it is served: a link that leads to one release and then to another, and a catalog that is notified. One
 /// of a run's own. Which release a request may be answered from follows from when.
 /// </summary>
 internal sealed class Deployment
