@@ -30,6 +30,7 @@ public partial class BenchmarkDocumentTests
 
     [Theory]
     [MemberData(nameof(Commands))]
+    [Trait("Duration", "Full")]
     public void A_program_knows_the_flags_that_a_document_gives_it(string command, string program)
     {
         Assert.True(File.Exists(Path.Combine(Repository.Root, "bench", program)), $"bench/{program} does not exist");

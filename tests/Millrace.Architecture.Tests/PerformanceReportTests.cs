@@ -26,6 +26,7 @@ public sealed class PerformanceReportTests : IDisposable
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public void The_page_says_what_the_kept_results_say()
     {
         string page = Path.Combine(Repository.Root, "docs", "performance.md");

@@ -49,5 +49,18 @@ public class SourceTests
     public void An_empty_catch_is_found(string text, int findings) =>
         Assert.Equal(findings, SourceRules.EmptyCatches(Sample(text)).Count());
 
+    [Fact]
+    public void A_test_that_sleeps_says_why() => Finding.AssertNone(Repository.SourcesUnder("tests/").SelectMany(SourceRules.Sleeps));
+
+    [Theory]
+    [InlineData("a();\n    await Task.Delay(200);\n", 1)]
+    [InlineData("    Thread.Sleep(1_000);\n", 1)]
+    [InlineData("    await Task.Delay(TimeSpan.FromSeconds(2), cancellation);\n", 1)]
+    [InlineData("    // Sleeps: it.\n    Thread.Sleep(1_000);\n", 1)]
+    [InlineData("    // Sleeps: the kernel's clock measures it.\n    Thread.Sleep(1_000);\n", 0)]
+    [InlineData("    await Task.Delay(150);\n    await Task.Delay(5);\n", 0)]
+    public void A_sleep_without_a_reason_is_found(string text, int findings) =>
+        Assert.Equal(findings, SourceRules.Sleeps(new SourceFile("tests/SampleTests.cs", text)).Count());
+
     private static SourceFile Sample(string text) => new("src/Millrace.Engine/Sample.cs", text);
 }

@@ -139,6 +139,7 @@ public class ClientFaultTests : SiteFixture
                 default:
                     // Reads nothing for a while.
                     await wire.SendAsync(string.Concat(Enumerable.Repeat(request, 5)));
+                    // Sleeps: a client that stands still among others that do not.
                     await Task.Delay(Stall, done).ContinueWith(static _ => { }, TaskScheduler.Default);
                     break;
             }

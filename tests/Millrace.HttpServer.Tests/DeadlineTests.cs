@@ -154,6 +154,7 @@ public class DeadlineTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_response_that_takes_longer_than_the_pause_between_requests_does_not_cost_the_next_one()
     {
         // The first fills what the kernel takes for a reader with a small window (TCP_NOTSENT_LOWAT), so that the second waits here,
@@ -163,6 +164,7 @@ public class DeadlineTests : SiteFixture
         RunningSite site = await StartAsync(limits: Limits with { KeepAlive = TimeSpan.FromSeconds(1) });
         Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
         await wire.SendAsync("GET /f250000.bin HTTP/1.1\r\nHost: a\r\n\r\nGET /f120000.bin HTTP/1.1\r\nHost: a\r\n\r\n");
+        // Sleeps: the kernel's window is what holds the response.
         await Task.Delay(TimeSpan.FromSeconds(2));
 
         (await wire.ReadResponseAsync()).AssertIsWhole(first);

@@ -95,6 +95,7 @@ public class KeepAliveTests : SiteFixture
 
     /// <summary>Some clients send one after a body (RFC 9112, section 2.2): before, within and after the pause that ends a session.</summary>
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task Empty_lines_before_a_request_are_passed_over_whenever_they_come()
     {
         Folder.AddSized(1000);
@@ -105,6 +106,7 @@ public class KeepAliveTests : SiteFixture
         await wire.SendAsync("\n");
         (await wire.GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
         await wire.SendAsync("\r\n");
+        // Sleeps: a real reactor's clock measures the rest.
         await Task.Delay(TimeSpan.FromSeconds(2.5));
         await wire.SendAsync("\r\n\r\n");
 
@@ -118,6 +120,7 @@ public class KeepAliveTests : SiteFixture
         Folder.AddSizes();
         Wire wire = await (await StartAsync()).ConnectAsync();
         await wire.GetAsync(SiteFolder.Target(SiteFolder.Sizes[0]));
+        // Sleeps: a real reactor's clock measures the rest.
         await Task.Delay(TimeSpan.FromSeconds(2.5));
 
         foreach (int size in SiteFolder.Sizes)

@@ -66,12 +66,14 @@ public class LargeFileTests : SiteFixture
     [InlineData(20_000_000)]
     [InlineData(Size - 20_000_000)]
     [InlineData(Size - 3_000_000)]
+    [Trait("Duration", "Full")]
     public async Task Written_over_while_its_pages_are_on_the_way_it_does_not_look_whole(int readBefore)
     {
         Wire wire = await ServeAsync(receiveBufferBytes: 4 * 1024 * 1024);
         await wire.SendAsync($"GET {SiteFolder.Target(Size)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
         _ = await wire.ReadHeadAsync();
         byte[] before = await wire.ReadBytesAsync(readBefore);
+        // Sleeps: the pages are in the kernel's socket by then.
         await Task.Delay(200);
         Folder.Overwrite(SiteFolder.Target(Size), Other);
 

@@ -24,6 +24,7 @@ public class RevalidationTests : SiteFixture
             Folder.Add(name, Encoding.ASCII.GetBytes($"{name} at first"));
         }
 
+        // Sleeps: the file system's clock decides when a version is settled.
         await Task.Delay(UntilSettled);
         Wire wire = await (await StartAsync(Revalidating)).ConnectAsync();
         Assert.Equal($"{file} at first", (await wire.GetAsync(target)).Text);
@@ -46,6 +47,7 @@ public class RevalidationTests : SiteFixture
             Folder.Add(name, SiteFolder.Bytes(10));
         }
 
+        // Sleeps: the file system's clock decides when a version is settled.
         await Task.Delay(UntilSettled);
         Wire wire = await (await StartAsync(Revalidating)).ConnectAsync();
         Assert.Equal(404, (await wire.GetAsync(target)).Status);

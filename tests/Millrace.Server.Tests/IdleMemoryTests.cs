@@ -24,6 +24,7 @@ public class IdleMemoryTests(ITestOutputHelper output)
         await using (Flood.OfPipelines(server.Url, 50, "/small.bin"))
         await using (Flood.OfHeads(server.Url, 50, 1_000, "/small.bin"))
         {
+            // Sleeps: the peak lasts for as long.
             await Task.Delay(Peak, TestContext.Current.CancellationToken);
             using var patience = new CancellationTokenSource(TimeSpan.FromMinutes(2));
             while (server.ResidentKib() < before + PeakKibLeast)

@@ -61,6 +61,7 @@ public class ScarceDescriptorTests
         await using ServerProcess server = await StartAsync(folder);
         List<Socket> clients = await ConnectMoreThanDescriptorsAsync(server.Url);
         TimeSpan before = server.ProcessorTime;
+        // Sleeps: the processor's time is measured over it.
         await Task.Delay(TimeSpan.FromSeconds(1));
         TimeSpan used = server.ProcessorTime - before;
         clients.ForEach(static socket => socket.Dispose());

@@ -36,6 +36,7 @@ public class UnreadErrorTests
             // A line for each, more than a pipe and the log's own queue hold.
             folder.WriteText("m.json", $"{{ {string.Join(", ", Enumerable.Range(0, MistakesToFillAnyQueue).Select(static i => $"\"mistaken-{i}\": 1"))} }}");
             Assert.Equal(0, ServerProcess.Send(process.Id, PosixSignal.SIGHUP));
+            // Sleeps: the server cannot say that it has read the file, as its log is full.
             await Task.Delay(1_000, TestContext.Current.CancellationToken);
             folder.WriteText("m.json", $$"""{ "root": "{{Places.SampleSite}}", "listen": "127.0.0.1:0", "header": "X-A: new" }""");
             Assert.Equal(0, ServerProcess.Send(process.Id, PosixSignal.SIGHUP));

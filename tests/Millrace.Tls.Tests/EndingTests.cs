@@ -95,17 +95,20 @@ public class EndingTests : TlsTest
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_finished_handshake_has_no_deadline_any_more()
     {
         Listener listener = await ServeTlsAsync(
             Handlers.EchoAsync, TlsOptions() with { HandshakeTimeout = TimeSpan.FromSeconds(2) });
         SslStream stream = await ConnectTlsAsync(listener);
+        // Sleeps: a real reactor's clock measures the deadline.
         await Task.Delay(2_500);
         await stream.WriteAsync(new byte[] { 9 }).AsTask().Within();
         Assert.Equal([9], await ReceiveAsync(stream, 1));
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task An_idle_connection_ends_in_order_when_its_group_stops()
     {
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);

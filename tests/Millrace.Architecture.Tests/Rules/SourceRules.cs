@@ -22,6 +22,10 @@ internal static partial class SourceRules
     public static IEnumerable<Finding> EmptyCatches(SourceFile file) =>
         EmptyCatch().Matches(file.Text).Select(match => file.At(match.Index, "an empty catch without a reason in a comment"));
 
+    /// <summary>A test that lets real time pass, 200 ms or more in one go, says above why a scripted clock would not do.</summary>
+    public static IEnumerable<Finding> Sleeps(SourceFile file) =>
+        Sleep().Matches(file.Text).Select(match => file.At(match.Index, "a test sleeps without a comment '// Sleeps: why.' above"));
+
     [GeneratedRegex(
         """
         (?<!^[ ]*//[ ][^\n]*\n)^[ ]*\#pragma[ ]warning[ ]disable[^/\n]*$
@@ -29,6 +33,14 @@ internal static partial class SourceRules
         """,
         RegexOptions.Multiline | RegexOptions.IgnorePatternWhitespace)]
     private static partial Regex Suppression();
+
+    [GeneratedRegex(
+        """
+        (?<!^[ ]*//[ ]Sleeps:[ ][^\n]{10,}\n)
+        ^[ ]*(?:await[ ]Task\.Delay|Thread\.Sleep)\((?:[2-9]\d\d|\d_?\d{3}|\d{2,}_?\d{3}|TimeSpan\.FromSeconds\(|TimeSpan\.FromMinutes\()[^\n]*$
+        """,
+        RegexOptions.Multiline | RegexOptions.IgnorePatternWhitespace)]
+    private static partial Regex Sleep();
 
     [GeneratedRegex(@"\bcatch\b[^{};]*\{\s*\}")]
     private static partial Regex EmptyCatch();

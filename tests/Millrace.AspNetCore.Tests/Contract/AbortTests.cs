@@ -74,6 +74,7 @@ public class AbortTests
         await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await client.ReadThroughAsync("\r\n\r\n");
         // By then the handler most likely stands still in a write, as nobody reads.
+        // Sleeps: the kernel does not say that a handler stands still in a write.
         await Task.Delay(300);
 
         client.Reset();

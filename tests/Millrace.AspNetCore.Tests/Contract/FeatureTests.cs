@@ -184,6 +184,7 @@ public class FeatureTests
     }
 
     [Theory, EachTransport]
+    [Trait("Duration", "Full")]
     public async Task A_connection_that_waits_is_not_collected(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(transport, Response);
@@ -192,6 +193,7 @@ public class FeatureTests
 
         for (int i = 0; i < 5; i++)
         {
+            // Sleeps: the collector's decisions have no clock.
             await Task.Delay(300);
             GC.Collect();
             GC.WaitForPendingFinalizers();

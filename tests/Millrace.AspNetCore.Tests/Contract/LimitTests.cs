@@ -67,6 +67,7 @@ public class LimitTests
     }
 
     [Theory, EachTransport(TakesSeconds = true)]
+    [Trait("Duration", "Full")]
     public async Task A_connection_that_stays_idle_is_closed(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -78,6 +79,7 @@ public class LimitTests
     }
 
     [Theory, EachTransport(TakesSeconds = true)]
+    [Trait("Duration", "Full")]
     public async Task A_head_that_never_ends_is_timed_out(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -89,6 +91,7 @@ public class LimitTests
     }
 
     [Theory, EachTransport]
+    [Trait("Duration", "Full")]
     public async Task A_handshake_that_never_ends_is_timed_out(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -106,6 +109,7 @@ public class LimitTests
     }
 
     [Theory, EachTransport(TakesSeconds = true)]
+    [Trait("Duration", "Full")]
     public async Task A_body_that_trickles_is_timed_out(TransportKind transport)
     {
         await using RunningApplication application = await RunningApplication.StartAsync(
@@ -119,6 +123,7 @@ public class LimitTests
     }
 
     [Theory, EachTransport(TakesSeconds = true)]
+    [Trait("Duration", "Full")]
     public async Task A_reader_slower_than_the_rate_is_cut_off(TransportKind transport)
     {
         var aborted = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -144,6 +149,7 @@ public class LimitTests
     }
 
     [Theory, EachTransport(TakesSeconds = true)]
+    [Trait("Duration", "Full")]
     public async Task A_reader_that_keeps_the_rate_is_not_cut_off(TransportKind transport)
     {
         const int BodyBytes = 4_000_000;
@@ -161,6 +167,7 @@ public class LimitTests
         while ((read = await client.Socket.ReceiveAsync(buffer).Within()) > 0)
         {
             taken += read;
+            // Sleeps: Kestrel's heartbeat measures the rate, on both transports.
             await Task.Delay((int)(read * 3000L / BodyBytes));
         }
 

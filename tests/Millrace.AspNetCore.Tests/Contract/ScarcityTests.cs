@@ -31,6 +31,7 @@ public partial class ScarcityTests
             Assert.Equal(0, Limit(server.Id, RlimitNoFile, [(ulong)HighestDescriptor(server.Id) + 1, limit[1]], null));
 
             Task<string>[] responses = [.. Enumerable.Range(0, Connections).Select(_ => AskAsync(url))];
+            // Sleeps: the server is another process, and says nothing while its connections wait in the kernel.
             await Task.Delay(500);
             Assert.Equal(0, Limit(server.Id, RlimitNoFile, limit, null));
 

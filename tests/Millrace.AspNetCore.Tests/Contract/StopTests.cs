@@ -212,6 +212,7 @@ public class StopTests
         EndPoint endPoint = application.EndPoint;
         using var over = new CancellationTokenSource();
         Task[] storm = [.. Enumerable.Range(0, 8).Select(_ => Task.Run(() => StormAsync(endPoint, over.Token)))];
+        // Sleeps: the storm goes on for as long, so that the stop is in its midst.
         await Task.Delay(300);
 
         await application.StopAsync().Within();

@@ -39,6 +39,7 @@ public class HttpsHandshakeTests
     }
 
     [Theory, EachHttps]
+    [Trait("Duration", "Full")]
     public async Task A_handshake_that_stands_still_is_ended(HttpsKind kind)
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(
@@ -186,6 +187,7 @@ public class HttpsHandshakeTests
     /// </summary>
     [Theory]
     [InlineData(HttpsKind.Millrace)]
+    [Trait("Duration", "Full")]
     public async Task Memory_stays_where_it_was(HttpsKind kind)
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, EchoProtocol);

@@ -11,6 +11,7 @@ namespace Millrace.AspNetCore.Tests.Https;
 public class HttpsReloadTests
 {
     [Theory, EachHttps]
+    [Trait("Duration", "Full")]
     public async Task What_comes_where_an_address_with_it_was_stays_plain(HttpsKind kind)
     {
         int port = FreePort.Find();

@@ -35,6 +35,7 @@ public class BlockingHandlerTests
         if (guarded.Application.Log.Has("HeldUp"))
         {
             // The machine's doing; more of these lines are left out for ten seconds.
+            // Sleeps: only where the machine held a reactor up before the test did.
             await Task.Delay(TimeSpan.FromSeconds(11));
             guarded.Application.Log.Entries.Clear();
         }
@@ -217,6 +218,7 @@ public class BlockingHandlerTests
                 await Task.Delay(10);
                 Assert.Equal("0", GuardedApplication.Where());
                 // Four times as long as somebody has who is blocked for the read.
+                // Sleeps: blocking is what the handler is there for.
                 Thread.Sleep(800);
                 await context.Response.WriteAsync($"got {await read}");
             }));

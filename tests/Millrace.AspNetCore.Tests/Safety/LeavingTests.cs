@@ -68,6 +68,7 @@ public class LeavingTests
         await using GuardedApplication guarded = await GuardedApplication.StartAsync(1, static routes => routes.MapGet("/late", static async context =>
         {
             ValueTask leave = context.LeaveReactor();
+            // Sleeps: blocking is what the handler is there for.
             Thread.Sleep(StallDetector.HeldUpMs * 3);
             await leave;
             await context.Response.WriteAsync(GuardedApplication.Where());

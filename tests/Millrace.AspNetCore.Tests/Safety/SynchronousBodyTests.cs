@@ -172,6 +172,7 @@ public class SynchronousBodyTests
     [InlineData("Write")]
     [InlineData("WriteAsync().Wait()")]
     [InlineData("in small writes")]
+    [Trait("Duration", "Full")]
     public async Task A_synchronous_write_to_one_who_does_not_read_yet_does_not_hold_the_reactor_up(string manner)
     {
         const int Pieces = 512;

@@ -54,6 +54,7 @@ public sealed class RequestLeaseTests : IDisposable
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task Threads_that_lease_while_versions_come_and_go_use_none_that_is_freed()
     {
         const int versions = 200;

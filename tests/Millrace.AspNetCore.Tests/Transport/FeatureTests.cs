@@ -89,6 +89,7 @@ public class FeatureTests : TransportTest
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
+    [Trait("Duration", "Full")]
     public async Task The_socket_is_refused_once_the_engine_has_closed_its_own(bool hasItBefore)
     {
         Options.MaxReadBufferSize = 1;

@@ -48,6 +48,7 @@ public class ChangeTests
     [Behaviour(
         "RFC 9110 8.8.2.2", 18,
         "If-Range with the date of a file that was just written works once that second is over, and not only after the next change.")]
+    [Trait("Duration", "Full")]
     public async Task A_date_continues_a_download_once_its_second_is_over(Site site)
     {
         string path = await AddAsync(site, "rested");

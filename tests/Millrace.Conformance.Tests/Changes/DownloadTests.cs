@@ -59,6 +59,7 @@ public class DownloadTests
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, 7, "A download goes on when the symlink on its way is swapped.")]
+    [Trait("Duration", "Full")]
     public async Task A_swapped_symlink_does_not_disturb_a_download(Site site)
     {
         using Download download = await Download.StartAsync(site, "swapped", through: "current");

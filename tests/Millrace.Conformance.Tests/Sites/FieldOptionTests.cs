@@ -77,6 +77,7 @@ public class FieldOptionTests
 
     [Theory]
     [Behaviour(BehaviourAttribute.Choice, Group, "--header GLOB=: a field of what matches, and of nothing else.")]
+    [Trait("Duration", "Full")]
     public async Task A_field_is_added_by_pattern(Site site)
     {
         Site added = site.With("--header", "/assets/*=X-Asset: 1", "--header", "*.css=X-Style: 2");

@@ -258,6 +258,7 @@ public class StallTests : EngineTest
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.Possible };
         await BlockAsync(Reactor, owner);
+        // Sleeps: the watchdog looks at threads of the system, on the system's clock.
         await Task.Delay(100 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
         int checks = owner.Reliefs;
         owner.Wait = OwnerWait.Certain;
@@ -273,6 +274,7 @@ public class StallTests : EngineTest
         await StartAsync(Options());
         var owner = new Owner { Wait = OwnerWait.Possible };
         await BlockAsync(Reactor, owner);
+        // Sleeps: the watchdog looks at threads of the system, on the system's clock.
         await Task.Delay(200 * StallDetector.PeriodMs, TestContext.Current.CancellationToken);
         Assert.Equal(0, owner.Failures);
         await Waiting.UntilAsync(() => owner.Failures == 1, "the owner is failed");

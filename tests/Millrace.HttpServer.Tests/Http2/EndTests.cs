@@ -269,6 +269,7 @@ public class EndTests : Http2Test
         while (!client.Of(streamId).IsOver)
         {
             await client.TakeAsync(await client.ReadFrameAsync());
+            // Sleeps: the kernel's window is what the client opens slowly.
             await Task.Delay(200, TestContext.Current.CancellationToken);
         }
 

@@ -191,6 +191,7 @@ public class FloodTests : Http2Test
         while (Volatile.Read(ref sent) != before)
         {
             before = Volatile.Read(ref sent);
+            // Sleeps: that no more is taken shows only in time.
             await Task.Delay(300, TestContext.Current.CancellationToken);
         }
 

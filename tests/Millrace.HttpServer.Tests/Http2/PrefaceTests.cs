@@ -125,6 +125,7 @@ public class PrefaceTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task An_idle_connection_that_rested_can_still_begin()
     {
         Folder.AddSized(1000);
@@ -132,6 +133,7 @@ public class PrefaceTests : Http2Test
         Wire wire = await site.ConnectAsync();
 
         // A session of HTTP/1.1 gives its connection up after 2 s, which it then has again.
+        // Sleeps: a real reactor's clock measures the rest.
         await Task.Delay(TimeSpan.FromSeconds(2.5), TestContext.Current.CancellationToken);
         var client = new Http2Wire(wire);
         await wire.SendAsync(Http2Wire.Preface);

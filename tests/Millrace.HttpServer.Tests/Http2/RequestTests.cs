@@ -261,6 +261,7 @@ public class RequestTests : Http2Test
         // The window of the response is shut, so that it is on its way when its request's body is not waited for any more.
         Http2Wire client = await OpenAsync(new HttpServerLimits { ReceiveStall = TimeSpan.FromSeconds(1) }, opensWindows: false);
         await client.SendAsync(Frame.Headers(1, Block.Get(Large, "content-length: 10"), FrameFlags.EndHeaders));
+        // Sleeps: a real reactor's clock measures the stall.
         await Task.Delay(TimeSpan.FromSeconds(4), TestContext.Current.CancellationToken);
         await client.SendAsync(
             Frame.Data(1, new byte[10]), Frame.WindowUpdate(0, LargeBytes), Frame.WindowUpdate(1, LargeBytes));

@@ -142,6 +142,7 @@ public sealed class LineWriterTests : IDisposable
         one.Add(line);
         writer.Notify();
         Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref writes) > 0, TimeSpan.FromSeconds(60)));
+        // Sleeps: that nothing more is written shows only in time.
         Thread.Sleep(200);
         int soFar = Volatile.Read(ref writes);
         Volatile.Write(ref writes, 2_000);

@@ -37,6 +37,7 @@ public class DashboardPictureTests
         await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0", "--admin", "0");
         await using BrowserSession browser = await BrowserSession.StartAsync();
         await using var load = new Load(server.Url);
+        // Sleeps: the page has a sample each second.
         await Task.Delay(Shown);
         foreach (ColorScheme scheme in (ColorScheme[])[ColorScheme.Light, ColorScheme.Dark])
         {

@@ -103,6 +103,7 @@ public class DeadlineTests : EngineTest
         {
             piece = await client.Receive(piece.Length);
             Pattern.Check(piece, 1, pause * piece.Length);
+            // Sleeps: the kernel's socket is what is slow.
             await Task.Delay(stall / 10);
         }
 

@@ -49,6 +49,7 @@ public class AcceptPauseTests : EngineTest
         await Eventually(() => Log.Of(AcceptPaused).Count > 0);
 
         await server.Listener.StopAsync().WaitAsync(Patience);
+        // Sleeps: the pause is over before it is looked for.
         await Task.Delay(200);
         Assert.Equal([2], await client.Exchange([2]));
     }
