@@ -61,6 +61,7 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
     [InlineData(1119)]
     [InlineData(1_000_012_775)]
     [InlineData(1_000_006_446)]
+    [InlineData(1_000_072_267)]
     public void A_seed_that_found_a_fault_once_runs_without_a_violation(ulong seed) =>
         Assert.Null(SimulationRun.Run(seed, _sites).Violation?.ToString());
 

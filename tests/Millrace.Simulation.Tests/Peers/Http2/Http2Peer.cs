@@ -85,8 +85,9 @@ internal sealed partial class Http2Peer : Peer
 
     protected override long SlowUntilMs => Math.Max(Socket.SlowUntilMs, World.Disk.SlowUntilMs);
 
-    /// <summary>Of a flood it does not wait for the answers before it; the time for a next request begins after the last of them.</summary>
-    protected override long RestMs => _floods ? (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds : 0;
+    /// <summary>These do not wait for the responses before: the time for a next request begins after the last of them.</summary>
+    protected override long RestMs =>
+        _floods || PeerBehaviour == PeerBehaviour.StallsBody ? (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds : 0;
 
     protected override SimulatedListener Listener => IsSealed ? Run.SealedListener : Run.HttpListener;
 
