@@ -186,9 +186,6 @@ public class ProxySampleTests
 
     private static Task<(ChildServer Server, Uri Url)> StartAsync(Uri upstream)
     {
-        var output = new DirectoryInfo(AppContext.BaseDirectory);
-        string program = Path.Combine(
-            Places.Repository, "samples", "Proxy", "bin", output.Parent!.Name, output.Name, "Proxy");
         Dictionary<string, string> settings = new()
         {
             ["UPSTREAM"] = upstream.ToString(),
@@ -196,8 +193,8 @@ public class ProxySampleTests
         };
         // It chooses its backend itself: where the run is about epoll, by what it is refused.
         return AskedBackend.Kind == BackendKind.Epoll
-            ? ChildServer.StartAsync(Mark, settings, Path.Combine(Places.Repository, "tests", "Shared", "refuse-io-uring"), program)
-            : ChildServer.StartAsync(Mark, settings, program);
+            ? ChildServer.StartAsync(Mark, settings, Path.Combine(Places.Repository, "tests", "Shared", "refuse-io-uring"), SampleProgram.Of("Proxy"))
+            : ChildServer.StartAsync(Mark, settings, SampleProgram.Of("Proxy"));
     }
 
     private static HttpClient NewClient(Uri url) =>

@@ -18,7 +18,6 @@ public partial class ScarcityTests
     [Theory]
     [InlineData("millrace")]
     [InlineData("sockets")]
-    [Trait("Duration", "Full")]
     public async Task Connections_that_came_while_descriptors_had_run_out_are_served_when_they_are_back(string transport)
     {
         (ChildServer server, Uri url) = await WebApiSample.StartAsync(transport);

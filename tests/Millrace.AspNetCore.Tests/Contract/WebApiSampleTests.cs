@@ -23,7 +23,6 @@ public class WebApiSampleTests
     [InlineData("sockets", "millrace")]
     [InlineData("sockets", "off")]
     [InlineData("sockets-inline", "off")]
-    [Trait("Duration", "Full")]
     public async Task The_sample_does_the_same_on_each_transport(string transport, string https)
     {
         (ChildServer server, Uri url) = await WebApiSample.StartAsync(transport, https);

@@ -1,6 +1,8 @@
 using System.Diagnostics;
 using System.Net;
+using Millrace.AspNetCore.Tests.Kit;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
+using Millrace.Server.Tests.Kit;
 
 namespace Millrace.AspNetCore.Tests.StaticFiles;
 
@@ -9,10 +11,7 @@ public class SampleTests
     [Fact]
     public async Task The_static_site_serves_its_folder_and_tells_the_time()
     {
-        var output = new DirectoryInfo(AppContext.BaseDirectory);
-        string samples = Path.GetFullPath(Path.Combine(output.FullName, "..", "..", "..", "..", "..", "samples"));
-        string program = Path.Combine(samples, "StaticSite", "bin", output.Parent!.Name, output.Name, "StaticSite");
-        var start = new ProcessStartInfo(program, [Path.Combine(samples, "site")]) { RedirectStandardOutput = true };
+        var start = new ProcessStartInfo(SampleProgram.Of("StaticSite"), [Places.SampleSite]) { RedirectStandardOutput = true };
         start.Environment["ASPNETCORE_URLS"] = "http://127.0.0.1:0";
         using Process process = Process.Start(start)!;
         try
