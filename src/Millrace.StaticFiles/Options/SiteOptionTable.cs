@@ -33,7 +33,7 @@ internal static class SiteOptionTable
             isRepeatable: true),
         Switch("listing", "List the files of directories without an index.", "off",
             (options, isOn) => options with { Listing = isOn }),
-        Row("charset", OptionValueKind.Text, "NAME", "Charset that content types of text name; 'none' for none.", "utf-8",
+        Row("charset", OptionValueKind.Text, "NAME", "Charset in the content types of text; 'none' for none.", "utf-8",
             (options, text) => options with { Charset = OptionText.Charset(text) }),
         Row("mime", OptionValueKind.Rule, "EXT=TYPE", "Content type of files with an extension, before the built-in ones.", "",
             (options, text) => options with { ContentTypes = WithContentType(options.ContentTypes, text) }, isRepeatable: true),
@@ -42,14 +42,14 @@ internal static class SiteOptionTable
     private static IEnumerable<SiteOption> FieldOptions() =>
     [
         Row("cache-control", OptionValueKind.Rule, "GLOB=VALUE",
-            "Cache-Control of paths, the first that matches; else a year for names with a content hash, or no-cache.", "",
+            "Cache-Control of matching paths, by the first match; else a year for names with a content hash, or no-cache.", "",
             (options, text) =>
             {
                 (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
                 return options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
             }, isRepeatable: true),
         Row("header", OptionValueKind.Rule, "[GLOB=]Name: value",
-            "Response field of all paths, or of those that match; the last of a name replaces the others.", "",
+            "Header field of all responses, or of matching paths; the last one of a name applies.", "",
             (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] }, isRepeatable: true),
         Row("cors", OptionValueKind.List, "ORIGIN,...", "Let scripts of other sites read the files: of these origins, or of any (*).", "",
             (options, text) => options with { Cors = (options.Cors ?? new CorsOptions()) with { Origins = OptionText.List(text) } },
@@ -65,7 +65,7 @@ internal static class SiteOptionTable
     private static IEnumerable<SiteOption> RouteOptions() =>
     [
         Row("redirect", OptionValueKind.Rule, "FROM TO [STATUS]",
-            "Redirect paths that have no file, with STATUS! also those that have one, as '/old/* /new/:splat 301'.", "",
+            "Redirect paths that have no file, as '/old/* /new/:splat 301'; with STATUS! also paths that have one.", "",
             (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Redirect(text)] }, isRepeatable: true),
         Row("rewrite", OptionValueKind.Rule, "FROM TO", "Rewrite requests that match no file, as '/app/* /app.html'.", "",
             (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] }, isRepeatable: true),
@@ -90,7 +90,7 @@ internal static class SiteOptionTable
             (options, text) => options with { CacheBytesMax = text == "auto" ? null : OptionText.Size(text) }),
         Size("read-max", "Largest file that is sent with one read, in bytes; larger ones are streamed.", "256k",
             (options, text) => options with { ReadBytesMax = OptionText.IntSize(text) }),
-        Switch("sendfile", "Send large streamed files without a copy, all but their ends.", "on",
+        Switch("sendfile", "Send large streamed files without a copy, except for their ends.", "on",
             (options, isOn) => options with { SendFile = isOn }),
         Size("hash-max", "Bytes of files that are hashed for entity tags, the smallest files first.", "4g",
             (options, text) => options with { HashedBytesTotalMax = OptionText.Size(text) }),
