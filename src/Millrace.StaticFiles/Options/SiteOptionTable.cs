@@ -46,7 +46,9 @@ internal static class SiteOptionTable
             (options, text) =>
             {
                 (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
-                return options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
+                return pattern is "max-age" or "s-maxage" or "stale-while-revalidate" or "stale-if-error"
+                    ? throw OptionText.Refuse(text, "a value without paths", $"For all paths write '*={text}'.")
+                    : options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
             }, isRepeatable: true),
         Row("header", OptionValueKind.Rule, "[GLOB=]Name: value",
             "Header field of all responses, or of matching paths; the last one of a name applies.", "",
@@ -205,10 +207,14 @@ internal static class OptionText
         int power = text.Length == 0 ? -1 : "kmgt".IndexOf(char.ToLowerInvariant(text[^1]), StringComparison.Ordinal);
         ReadOnlySpan<char> digits = power < 0 ? text : text.AsSpan()[..^1];
         int shift = 10 * (power + 1);
-        bool isSize = long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size)
-            && IsDigits(digits)
-            && size <= long.MaxValue >> shift;
-        return isSize ? size << shift : throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
+        if (digits.Length == 0 || !IsDigits(digits))
+        {
+            throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
+        }
+
+        return long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size) && size <= long.MaxValue >> shift
+            ? size << shift
+            : throw Refuse(text, "too large", "Write bytes, as 4096, or 64k, 256m, 1g.");
     }
 
     /// <summary>A size that a buffer or an array can have.</summary>
