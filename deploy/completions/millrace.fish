@@ -96,7 +96,7 @@ complete -c millrace -n '__millrace_wants_argument \'check\'' -F -d 'The configu
 complete -c millrace -n '__millrace_wants_argument \'init\'' -F -d 'The file to write'
 complete -c millrace -n '__millrace_wants_argument \'precompress\'' -f -a '(__fish_complete_directories)' -d 'The folder, including all its subfolders'
 complete -c millrace -n '__millrace_wants_argument \'doctor\'' -f -a '(__fish_complete_directories)' -d 'The folder that would be served'
-complete -c millrace -n '__millrace_wants_argument \'completions\'' -f -a 'bash fish zsh' -d 'The shell: bash, zsh, fish'
+complete -c millrace -n '__millrace_wants_argument \'completions\'' -f -a 'bash fish zsh' -d 'The shell, one of bash, zsh, fish'
 complete -c millrace -n '__millrace_wants_argument \'help\'' -f -a 'check completions doctor help init man precompress probe schema serve version' -d 'The command to explain'
 
 complete -c millrace -n '__millrace_in \'\' \'serve\' \'check\' \'doctor\'; and __millrace_takes \'--config\'' -l config -r -F -d 'Read options from a JSON file'
