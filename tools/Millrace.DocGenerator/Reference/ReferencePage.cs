@@ -41,9 +41,10 @@ internal static class ReferencePage
         millrace: millrace.json:4:3: 'chache-control' is not an option. Did you mean 'cache-control'?
         ```
 
-        A switch is `true` or `false`, a number or a time a number, a size a number of bytes or a string (`"64k"`), an address a string or
-        a port. A repeatable option is a list, or one value. Others are strings, except where the tables say so. Virtual hosts are an
-        object, by name: each is a folder, or an object with `root` and options of the section [Sites](#sites).
+        A switch is `true` or `false`, and off by default; a number or a time a number, a size a number of bytes or a string (`"64k"`), an
+        address a string or a port; a rule with `=` is a member of an object. A repeatable option or one with commas is a list, or one
+        value. Others are strings, except where the tables say so. Virtual hosts are an object, by name: each is a folder, or an object
+        with `root` and options of the section [Sites](#sites).
 
         ```json
         {
@@ -89,7 +90,7 @@ internal static class ReferencePage
             string note = section.Note;
             page.Append("\n## ").Append(section.Title).Append("\n\n");
             page.Append(note).Append(note.Length > 0 ? "\n\n" : "");
-            page.Append("| In the file | Flag | |\n|---|---|---|\n");
+            page.Append("| In the file, flag | |\n|---|---|\n");
             foreach (ServerOption option in section.Options)
             {
                 Write(page, option);
@@ -102,11 +103,11 @@ internal static class ReferencePage
     private static void Write(StringBuilder page, ServerOption option)
     {
         string flag = option.Argument ?? $"{option.Flag} {option.ValueForm}";
-        page.Append($"| `{option.Path}` | `{Escaped(flag)}`");
+        page.Append($"| `{option.Path}`<br>`{Escaped(flag)}`");
         page.Append(option.Occurrence == OptionOccurrence.Repeatable ? "\\*" : "");
         page.Append(option.Change == OptionChange.AtRestart ? "†" : "");
         page.Append(" | ").Append(Escaped(option.Help));
-        page.Append(option.Default.Length > 0 ? $" Default: {Escaped(DefaultOf(option))}." : "");
+        page.Append(option.Default is "" or "off" ? "" : $" Default: {Escaped(DefaultOf(option))}.");
         page.Append(HasOwnJsonType(option) ? $" In the file: {Escaped(FileValueOf(option))}." : "").Append(" |\n");
     }
 
@@ -115,8 +116,7 @@ internal static class ReferencePage
 
     /// <summary>Whether the rules of the introduction do not give the JSON value.</summary>
     private static bool HasOwnJsonType(ServerOption option) =>
-        option.Kind is OptionValueKind.Rule or OptionValueKind.List
-        || (option.BareValue is not null && option.Kind != OptionValueKind.Switch);
+        (option.Kind == OptionValueKind.Rule && !option.IsPair) || (option.BareValue is not null && option.Kind != OptionValueKind.Switch);
 
     /// <summary>The JSON value, with the names of an object's members, in Markdown.</summary>
     public static string FileValueOf(ServerOption option) => option.Parts.Count > 0 && !option.IsPair
