@@ -41,10 +41,10 @@ internal static class ReferencePage
         millrace: millrace.json:4:3: 'chache-control' is not an option. Did you mean 'cache-control'?
         ```
 
-        A switch is `true` or `false`, and off by default; a number or a time a number, a size a number of bytes or a string (`"64k"`), an
-        address a string or a port; a rule with `=` is a member of an object. A repeatable option or one with commas is a list, or one
-        value. Others are strings, except where the tables say so. Virtual hosts are an object, by name: each is a folder, or an object
-        with `root` and options of the section [Sites](#sites).
+        Switches are `true` or `false`, and off by default. Numbers, times and sizes are numbers; sizes may be strings (`"64k"`).
+        Addresses are strings or ports. Rules with `=` are members of an object. An option that may be repeated, or whose flag takes
+        commas, is a list or one value. All others are strings, except where the tables say otherwise. Virtual hosts are an object, by
+        name: each is a folder, or an object with `root` and options of the section [Sites](#sites).
 
         ```json
         {
