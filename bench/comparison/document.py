@@ -149,21 +149,24 @@ def _builds(collection: Collection) -> str:
 
 
 def _conditions(collection: Collection) -> str:
-    lines = []
-    sources = [source for source, _ in collection.conditions]
+    """A line for each build and its conditions, whatever number of files it has."""
+    placed: dict[str, list[Place]] = {}
     for file, (source, conditions) in enumerate(collection.conditions):
         places = collection.places(file)
-        if not places:
-            continue
-        changed = " with changes that are not committed" if conditions.get("dirty") else ""
-        present = [name for name in VERSIONS if conditions.get(name, "missing") != "missing"]
-        versions = ", ".join(f"{name} {version_in(str(conditions[name]))}" for name in present)
-        how = _grouped(conditions) + _rested(conditions)
-        lines.append(
-            f"- `{source.value}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
-            f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{how}; {versions}."
-            + (f" Of it are {_named(places)}." if sources.count(source) > 1 else ""))
-    return "\n".join(lines)
+        if places:
+            placed.setdefault(_described(source.value, conditions), []).extend(places)
+    is_alone = len({source for source, _ in collection.conditions}) == len(placed)
+    return "\n".join(line + ("" if is_alone else f" Rows: {_named(places)}.") for line, places in placed.items())
+
+
+def _described(source: str, conditions: dict[str, object]) -> str:
+    changed = " with changes that are not committed" if conditions.get("dirty") else ""
+    present = [name for name in VERSIONS if conditions.get(name, "missing") != "missing"]
+    versions = ", ".join(f"{name} {version_in(str(conditions[name]))}" for name in present)
+    how = _grouped(conditions) + _rested(conditions)
+    return (
+        f"- `{source}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
+        f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{how}; {versions}.")
 
 
 def _rested(conditions: dict[str, object]) -> str:
@@ -177,7 +180,7 @@ def _grouped(conditions: dict[str, object]) -> str:
 
 def _named(places: list[Place]) -> str:
     """Rows with their numbers of connections, each row once for the cores it had."""
-    kinds = dict.fromkeys((place.row, place.shared) for place in places)
-    return "; ".join(
-        f"{row} x {', '.join(str(place.connections) for place in places if (place.row, place.shared) == (row, shared))}{shared}"
-        for row, shared in kinds)
+    numbers: dict[tuple[str, str], dict[str, None]] = {}
+    for place in places:
+        numbers.setdefault((place.row, place.shared), {})[str(place.connections)] = None
+    return "; ".join(f"{row} x {', '.join(connections)}{shared}" for (row, shared), connections in numbers.items())

@@ -17,6 +17,8 @@ internal static class ListenAddress
 
     private const string UnixPrefix = "unix:";
 
+    private const string Url = "it is a URL";
+
     /// <summary>A longer unix socket path does not fit <c>sockaddr_un</c>.</summary>
     private const int UnixPathBytesMax = 107;
 
@@ -50,6 +52,8 @@ internal static class ListenAddress
     public static bool TryParsePort(string text, out ushort port) =>
         ushort.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out port);
 
+    private static bool IsUrl(string text) => text.Contains("://", StringComparison.Ordinal);
+
     /// <param name="text">The address.</param>
     /// <param name="endPoint">The result.</param>
     /// <param name="problem">A clause with the reason, if it is not valid.</param>
@@ -76,7 +80,9 @@ internal static class ListenAddress
         }
         else if (!TryParsePort(text[(colon + 1)..], out ushort port))
         {
-            problem = TryParseIp(text, out _) ? "its port is missing" : $"its port must be a number from 0 to {ushort.MaxValue}";
+            problem = TryParseIp(text, out _) ? "its port is missing"
+                : IsUrl(text) ? Url
+                : $"its port must be a number from 0 to {ushort.MaxValue}";
         }
         else if (host.Length == 0)
         {
@@ -89,7 +95,7 @@ internal static class ListenAddress
         }
         else if (!TryParseIp(isBracketed ? host[1..^1] : host, out IPAddress? address))
         {
-            problem = $"'{host}' is not a complete IP address, and names other than localhost are not looked up";
+            problem = IsUrl(text) ? Url : $"'{host}' is not a complete IP address, and names other than localhost are not looked up";
         }
         else if (isBracketed != (address.AddressFamily == AddressFamily.InterNetworkV6))
         {

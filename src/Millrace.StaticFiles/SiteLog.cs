@@ -88,8 +88,8 @@ internal sealed partial class SiteLog(ILogger logger)
         int count = snapshot.SkippedCount - (snapshot.Skipped.Count - entries.Length);
         if (count > 0 && entries.Length > 0)
         {
-            string shown = string.Join(", ", entries.Take(ShownMax).Select(static entry => $"{entry.Path} ({entry.Reason})"));
-            EntriesSkipped(root, count, count > ShownMax ? shown + ", ..." : shown);
+            string shown = string.Join(", ", entries.Take(ShownMax).Select(static entry => $"{entry.Path} ({entry.Reason.Describe()})"));
+            EntriesSkipped(root, count > ShownMax ? $"{shown} and {count - ShownMax} more" : shown);
         }
     }
 
@@ -157,8 +157,8 @@ internal sealed partial class SiteLog(ILogger logger)
         "Background compression failed and is tried again at the next change; until then files may be served uncompressed.")]
     public partial void CompressionFailed(Exception error);
 
-    [LoggerMessage(423, LogLevel.Warning, "{Count} entries of {Root} are not served: {Entries}")]
-    public partial void EntriesSkipped(string root, int count, string entries);
+    [LoggerMessage(423, LogLevel.Warning, "Not served in {Root}: {Entries}.")]
+    public partial void EntriesSkipped(string root, string entries);
 
     [LoggerMessage(424, LogLevel.Error, "{File} of {Root} cannot be read ({Reason}); keeping the previous rules.")]
     public partial void RuleFileRefused(string file, string root, SkipReason reason);

@@ -224,9 +224,9 @@ public sealed class PerformanceReportTests : IDisposable
 
         Assert.Contains("Measured 2026-01-01, with builds of 2 commits, the last new.", page, StringComparison.Ordinal);
         Assert.DoesNotContain("commit gone", page, StringComparison.Ordinal);
-        Assert.Matches("commit old:.* Of it are 10k x 64; 304 x 64\\.", page);
-        Assert.Matches("commit new:.* Of it are 1k x 64; 404 x 64\\.", page);
-        Assert.DoesNotContain("Of it are", Report(Cell("millrace", 0, 10)), StringComparison.Ordinal);
+        Assert.Matches("commit old:.* Rows: 10k x 64; 304 x 64\\.", page);
+        Assert.Matches("commit new:.* Rows: 1k x 64; 404 x 64\\.", page);
+        Assert.DoesNotContain("Rows:", Report(Cell("millrace", 0, 10)), StringComparison.Ordinal);
     }
 
     private string Readme => Path.Combine(_folder, "README.md");

@@ -18,7 +18,7 @@ public partial class DeploymentDocumentTests
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(4);
 
     [Fact]
-    public Task One_file() => AssertRunsAsync("One file");
+    public Task One_executable() => AssertRunsAsync("One executable");
 
     [Fact]
     public async Task A_container()
@@ -48,14 +48,11 @@ public partial class DeploymentDocumentTests
         AssertRunsBehindHaproxyAsync("Behind HAProxy");
 
     [Fact]
-    public Task The_same_with_https_that_ends_at_haproxy() => AssertRunsBehindHaproxyAsync("HTTPS that ends at HAProxy", """
-        roll() { deploy/haproxy/roll /run/haproxy/admin.sock "millrace/$1" systemctl restart "millrace-$1"; }
-        roll a && roll b && roll c
-
-        """);
+    public Task The_same_with_https_that_ends_at_haproxy() => AssertRunsBehindHaproxyAsync("HTTPS that ends at HAProxy", RollOf("millrace"));
 
     [Fact]
-    public Task The_same_with_https_that_haproxy_passes_through() => AssertRunsBehindHaproxyAsync("HTTPS that HAProxy passes through");
+    public Task The_same_with_https_that_haproxy_passes_through() =>
+        AssertRunsBehindHaproxyAsync("HTTPS that HAProxy passes through", RollOf("millrace-https"));
 
     [Fact]
     public void Every_section_with_commands_is_run()
@@ -67,6 +64,13 @@ public partial class DeploymentDocumentTests
         Assert.All(Sections().Where(static section => section.IsRunnable), section =>
             Assert.Matches($@"(AssertRuns|AssertRunsBehindHaproxy|Follow)Async\(""{Regex.Escape(section.Title)}""", tests));
     }
+
+    /// <summary>Restarts the servers of a backend one by one, as "Behind HAProxy" shows.</summary>
+    private static string RollOf(string backend) => $$"""
+        roll() { deploy/haproxy/roll /run/haproxy/admin.sock "{{backend}}/$1" systemctl restart "millrace-$1"; }
+        roll a && roll b && roll c
+
+        """;
 
     private static async Task AssertRunsBehindHaproxyAsync(string title, string afterwards = "")
     {

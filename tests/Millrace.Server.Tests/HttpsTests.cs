@@ -26,7 +26,7 @@ public class HttpsTests
             Assert.StartsWith("Listening on https://127.0.0.1:", server.Lines[0], StringComparison.Ordinal);
             Assert.Matches(@"^Certificate for localhost, .* is valid until 20\d\d-\d\d-\d\d \(36[45] days\), self-signed$", server.Lines[1]);
             Assert.Equal(
-                $"Certificate file, of which browsers warn until it is trusted: {folder.PathOf("millrace/localhost.pem")}", server.Lines[2]);
+                $"Certificate file (browsers warn until you trust it): {folder.PathOf("millrace/localhost.pem")}", server.Lines[2]);
             using X509Certificate2 certificate = await CertificateOfAsync(server.Url, "localhost");
             shown[i] = server.Lines[3]["Certificate fingerprint (SHA-256): ".Length..].Replace(":", "", StringComparison.Ordinal);
             Assert.Equal(Convert.ToHexString(SHA256.HashData(certificate.RawData)), shown[i]);
@@ -211,7 +211,7 @@ public class HttpsTests
     [InlineData("needs --https-redirect", "--https", "--hsts", "--listen", "0")]
     [InlineData("the counts differ", "--https", "--cert", "a", "--cert", "b", "--key", "c")]
     [InlineData("is not a valid address", "--https=nowhere")]
-    [InlineData("is not valid: use a number from 0 to 2147483647", "--https", "--hsts=long")]
+    [InlineData("is not valid: use a number of seconds from 0 to 2147483647", "--https", "--hsts=long")]
     [InlineData("/a.pem' does not exist", "--https", "--cert", "a.pem")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, [Places.SampleSite, .. arguments])).AssertRefused(2, words);

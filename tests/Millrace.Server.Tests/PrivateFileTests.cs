@@ -40,7 +40,7 @@ public class PrivateFileTests
         string listing = await client.GetStringAsync(new Uri(server.Url, "sub/"), TestContext.Current.CancellationToken);
         Assert.Contains("plain.txt", listing, StringComparison.Ordinal);
         Assert.DoesNotContain("hard.key", listing, StringComparison.Ordinal);
-        Assert.Contains("a.key (Private)", await AwaitErrorAsync(server, "(Private)"), StringComparison.Ordinal);
+        Assert.Contains("a.key (private file of the server)", await AwaitErrorAsync(server, "(private file"), StringComparison.Ordinal);
     }
 
     [Fact]

@@ -29,10 +29,10 @@ public class StartRefusalTests
     [InlineData("is not a backend", "--backend", "epool")]
     [InlineData("use a number from 1 to", "--connections", "0")]
     [InlineData("use a number from 1 to", "--connections", "many")]
-    [InlineData("use a number from 1024 to", "--head-max", "1k5")]
-    [InlineData("use a number from 1024 to", "--head-max", "1000")]
-    [InlineData("use a number from 0 to 86400", "--drain", "-1")]
-    [InlineData("use a number from 0 to 86400", "--drain", "90000")]
+    [InlineData("use a number of bytes from 1024 to", "--head-max", "1k5")]
+    [InlineData("use a number of bytes from 1024 to", "--head-max", "1000")]
+    [InlineData("use a number of seconds from 0 to 86400", "--drain", "-1")]
+    [InlineData("use a number of seconds from 0 to 86400", "--drain", "90000")]
     [InlineData("--drain", "--drain")]
     [InlineData("is not an option", "--lisen", "8080")]
     [InlineData("is not an option", "--nope")]
@@ -82,11 +82,11 @@ public class StartRefusalTests
     [InlineData("--listen", "[::]", "--listen", "[::]")]
     [InlineData("--listen", "0.0.0.0", "--listen", "0.0.0.0")]
     [InlineData("--https", "[::]", "--listen", "[::]")]
-    public async Task One_address_for_two_is_in_use(string flag, string address, string other, string same)
+    public async Task One_address_for_two_is_refused(string flag, string address, string other, string same)
     {
         int port = FreePort.Find();
 
-        (await ServeAsync(flag, $"{address}:{port}", other, $"{same}:{port}")).AssertRefused(1, "in use");
+        (await ServeAsync(flag, $"{address}:{port}", other, $"{same}:{port}")).AssertRefused(2, $"{address}:{port} is used twice");
     }
 
     [Theory]

@@ -105,7 +105,7 @@ public class CertificateTests : TlsTest
     [InlineData("no certificate", "'*' holds no certificate in PEM*")]
     [InlineData("no key", "'*' holds no private key, but a certificate: give the file of its key.")]
     [InlineData("encrypted", "The key in '*' is encrypted: give its password, or decrypt it with 'openssl pkey *")]
-    [InlineData("wrong password", "The key in '*' cannot be decrypted with the given password.")]
+    [InlineData("wrong password", "The key in '*' cannot be decrypted with the given password: check that both belong together.")]
     [InlineData("no authorities", "'*' holds no certificates of authorities in PEM*")]
     [InlineData("none", "TLS needs a certificate: specify one, with its key.")]
     public void What_will_not_do_is_said_in_words(string what, string expected)

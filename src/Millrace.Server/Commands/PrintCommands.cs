@@ -17,7 +17,7 @@ internal static class PrintCommands
 
     public static Command Completions()
     {
-        var shell = new Argument<string>("SHELL") { Description = $"The shell: {string.Join(", ", Shells)}." };
+        var shell = new Argument<string>("SHELL") { Description = $"The shell, one of {string.Join(", ", Shells)}." };
         shell.CompletionSources.Add(Shells);
         shell.Validators.Add(RefuseUnknown);
         const string Help = "Prints completions for a shell: 'source <(millrace completions bash)' enables them.";

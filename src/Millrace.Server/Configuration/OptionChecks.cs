@@ -2,6 +2,8 @@ using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using System.Numerics;
+using Millrace.Engine.Listening;
+using Millrace.Server.Configuration.Rows;
 using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
@@ -76,9 +78,11 @@ internal static class OptionChecks
         {
             foreach (EndPoint unknown in options.Proxies.ExpectsAt.Except(options.Addresses).Except(options.Https.Addresses))
             {
-                AddError(protocol, $"{NameOf(protocol)}: {unknown} is not an address of --listen or --https.");
+                AddError(protocol, $"{NameOf(protocol)}: {unknown} is not an address of --listen or --https: name one that is.");
             }
         }
+
+        CheckUniqueAddresses();
 
         // The kernel rounds submission entries up to a power of two and refuses fewer completion entries.
         uint least = BitOperations.RoundUpToPowerOf2((uint)options.Engine.SubmissionEntries);
@@ -91,6 +95,29 @@ internal static class OptionChecks
         }
 
         void AddError(Setting setting, string text) => errors.Add(new OptionError(setting.Origin, text));
+
+        void CheckUniqueAddresses()
+        {
+            var seen = new List<EndPoint>();
+            CheckNext(ListenRows.Listen, options.Addresses, static (one, other) => one.Equals(other));
+            CheckNext("https", options.Https.Addresses, static (one, other) => one.Equals(other));
+            CheckNext("admin", options.Admin.Address is { } admin ? [admin] : [], SocketEndPoint.Overlap);
+
+            void CheckNext(string key, IEnumerable<EndPoint> addresses, Func<EndPoint, EndPoint, bool> areSame)
+            {
+                foreach (EndPoint address in addresses)
+                {
+                    // Port 0 is another port each time.
+                    if (address is not IPEndPoint { Port: 0 } && seen.Exists(other => areSame(address, other))
+                        && settings.Find(key) is { } setting)
+                    {
+                        AddError(setting, $"{NameOf(setting)}: {address} is used twice: give each address or port once.");
+                    }
+
+                    seen.Add(address);
+                }
+            }
+        }
     }
 
     private static string NameOf(Setting setting) => setting.Origin.NameOf(setting.Option);

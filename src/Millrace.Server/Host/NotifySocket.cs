@@ -92,6 +92,6 @@ internal sealed partial class NotifySocket : IDisposable
         }
     }
 
-    [LoggerMessage(Level = LogLevel.Warning, Message = "Notifying the service manager at {Manager} failed: {Reason}.")]
+    [LoggerMessage(23, LogLevel.Warning, "Notifying the service manager at {Manager} failed: {Reason}.")]
     private partial void NotifyFailed(object manager, string reason);
 }

@@ -93,16 +93,13 @@ internal static partial class Sandbox
         }
     }
 
-    [LoggerMessage(Level = LogLevel.Information, Message = "Serving as {User} (user {Id}, group {Group}), without root privileges.")]
+    [LoggerMessage(20, LogLevel.Information, "Serving as {User} (user {Id}, group {Group}), without root privileges.")]
     private static partial void UserChanged(ILogger log, string user, uint id, uint group);
 
-    [LoggerMessage(
-        Level = LogLevel.Warning, Message = "--seccomp: the system call filter is not available ({Reason}); serving without it.")]
+    [LoggerMessage(21, LogLevel.Warning, "--seccomp: the system call filter is not available ({Reason}); serving without it.")]
     private static partial void Unfiltered(ILogger log, string reason);
 
-    [LoggerMessage(
-        Level = LogLevel.Warning,
-        Message = "{File} cannot be {Again} as {User}: {Reason}. {Remedy}")]
+    [LoggerMessage(22, LogLevel.Warning, "{File} cannot be {Again} as {User}: {Reason}. {Remedy}")]
     private static partial void Unavailable(ILogger log, string file, string again, string user, string reason, string remedy);
 }
 

@@ -49,6 +49,7 @@ internal static class CommandLineError
                 .Select(argument => DescribeUnknown(argument, command)).FirstOrDefault()
             ?? words.Select(word => DescribeValue(word, arguments)).FirstOrDefault(static error => error is not null)
             ?? DescribeCommand(words.FirstOrDefault(), command)
+            ?? (parsed.UnmatchedTokens.Contains("") ? "One argument is empty: check the variables of the shell on this line." : null)
             ?? (parsed.UnmatchedTokens is [var extra, ..]
                 ? $"'{extra}' is one argument too many. Quote a path with spaces; {HelpHint(command)}"
                 : null)
@@ -104,12 +105,16 @@ internal static class CommandLineError
             $"{option.Name} needs a value: write {HelpPage.UsageOf(option)}.",
         OptionResult { IdentifierTokenCount: > 1, Option: { Arity.MaximumNumberOfValues: 1 } option } =>
             $"{option.Name} is given twice: write it once.",
-        ArgumentResult { Tokens.Count: 0, Argument: var missing } =>
-            $"{UsageOf(command)} needs {missing.Name}: {missing.Description}",
-        CommandResult when command.Arguments.FirstOrDefault() is { } missing =>
-            $"{UsageOf(command)} needs {missing.Name}: {missing.Description}",
+        ArgumentResult { Tokens.Count: 0, Argument: var missing } => DescribeMissing(missing, command),
+        CommandResult when command.Arguments.FirstOrDefault() is { } missing => DescribeMissing(missing, command),
         _ => error.Message,
     };
+
+    private static string DescribeMissing(Argument missing, Command command)
+    {
+        string what = missing.Description ?? "";
+        return $"{UsageOf(command)} needs {missing.Name}: {char.ToLowerInvariant(what[0])}{what[1..]}";
+    }
 
     private static string NameOf(string argument) => argument.Split('=')[0];
 

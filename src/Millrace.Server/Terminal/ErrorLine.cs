@@ -1,15 +1,18 @@
 namespace Millrace.Server.Terminal;
 
-/// <summary>Prints errors to stderr, in lines that begin with the program's name.</summary>
+/// <summary>Prints errors to stderr, each in one line that begins with the program's name, whatever names of files it holds.</summary>
 internal static class ErrorLine
 {
-    public static void Print(string text) => Console.Error.WriteLine($"millrace: {text}");
+    public static void Print(string text) => Console.Error.WriteLine($"millrace: {Escaped(text)}");
 
     public static int Print(string text, int exitCode)
     {
         Print(text);
         return exitCode;
     }
+
+    private static string Escaped(string text) =>
+        string.Concat(text.Select(static letter => char.IsControl(letter) ? $"\\x{(int)letter:x2}" : letter.ToString()));
 }
 
 /// <summary>Exit codes of the process, on which scripts rely.</summary>

@@ -48,7 +48,7 @@ internal sealed record StartupBanner(
 
         if (Https?.Local is { } local)
         {
-            yield return $"Certificate file, of which browsers warn until it is trusted: {local.Files.Certificate}";
+            yield return $"Certificate file (browsers warn until you trust it): {local.Files.Certificate}";
             yield return $"Certificate fingerprint (SHA-256): {local.Fingerprint}";
         }
 

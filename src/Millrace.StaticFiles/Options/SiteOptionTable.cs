@@ -33,7 +33,7 @@ internal static class SiteOptionTable
             isRepeatable: true),
         Switch("listing", "List the files of directories without an index.", "off",
             (options, isOn) => options with { Listing = isOn }),
-        Row("charset", OptionValueKind.Text, "NAME", "Charset that content types of text name; 'none' for none.", "utf-8",
+        Row("charset", OptionValueKind.Text, "NAME", "Charset in the content types of text; 'none' for none.", "utf-8",
             (options, text) => options with { Charset = OptionText.Charset(text) }),
         Row("mime", OptionValueKind.Rule, "EXT=TYPE", "Content type of files with an extension, before the built-in ones.", "",
             (options, text) => options with { ContentTypes = WithContentType(options.ContentTypes, text) }, isRepeatable: true),
@@ -42,14 +42,16 @@ internal static class SiteOptionTable
     private static IEnumerable<SiteOption> FieldOptions() =>
     [
         Row("cache-control", OptionValueKind.Rule, "GLOB=VALUE",
-            "Cache-Control of paths, the first that matches; else a year for names with a content hash, or no-cache.", "",
+            "Cache-Control of matching paths, by the first match; else a year for names with a content hash, or no-cache.", "",
             (options, text) =>
             {
                 (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
-                return options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
+                return pattern is "max-age" or "s-maxage" or "stale-while-revalidate" or "stale-if-error"
+                    ? throw OptionText.Refuse(text, "a value without paths", $"For all paths write '*={text}'.")
+                    : options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
             }, isRepeatable: true),
         Row("header", OptionValueKind.Rule, "[GLOB=]Name: value",
-            "Response field of all paths, or of those that match; the last of a name replaces the others.", "",
+            "Header field of all responses, or of matching paths; the last one of a name applies.", "",
             (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] }, isRepeatable: true),
         Row("cors", OptionValueKind.List, "ORIGIN,...", "Let scripts of other sites read the files: of these origins, or of any (*).", "",
             (options, text) => options with { Cors = (options.Cors ?? new CorsOptions()) with { Origins = OptionText.List(text) } },
@@ -65,7 +67,7 @@ internal static class SiteOptionTable
     private static IEnumerable<SiteOption> RouteOptions() =>
     [
         Row("redirect", OptionValueKind.Rule, "FROM TO [STATUS]",
-            "Redirect paths that have no file, with STATUS! also those that have one, as '/old/* /new/:splat 301'.", "",
+            "Redirect paths that have no file, as '/old/* /new/:splat 301'; with STATUS! also paths that have one.", "",
             (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Redirect(text)] }, isRepeatable: true),
         Row("rewrite", OptionValueKind.Rule, "FROM TO", "Rewrite requests that match no file, as '/app/* /app.html'.", "",
             (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] }, isRepeatable: true),
@@ -90,7 +92,7 @@ internal static class SiteOptionTable
             (options, text) => options with { CacheBytesMax = text == "auto" ? null : OptionText.Size(text) }),
         Size("read-max", "Largest file that is sent with one read, in bytes; larger ones are streamed.", "256k",
             (options, text) => options with { ReadBytesMax = OptionText.IntSize(text) }),
-        Switch("sendfile", "Send large streamed files without a copy, all but their ends.", "on",
+        Switch("sendfile", "Send large streamed files without a copy, except for their ends.", "on",
             (options, isOn) => options with { SendFile = isOn }),
         Size("hash-max", "Bytes of files that are hashed for entity tags, the smallest files first.", "4g",
             (options, text) => options with { HashedBytesTotalMax = OptionText.Size(text) }),
@@ -205,10 +207,14 @@ internal static class OptionText
         int power = text.Length == 0 ? -1 : "kmgt".IndexOf(char.ToLowerInvariant(text[^1]), StringComparison.Ordinal);
         ReadOnlySpan<char> digits = power < 0 ? text : text.AsSpan()[..^1];
         int shift = 10 * (power + 1);
-        bool isSize = long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size)
-            && IsDigits(digits)
-            && size <= long.MaxValue >> shift;
-        return isSize ? size << shift : throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
+        if (digits.Length == 0 || !IsDigits(digits))
+        {
+            throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
+        }
+
+        return long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size) && size <= long.MaxValue >> shift
+            ? size << shift
+            : throw Refuse(text, "too large", "Write bytes, as 4096, or 64k, 256m, 1g.");
     }
 
     /// <summary>A size that a buffer or an array can have.</summary>

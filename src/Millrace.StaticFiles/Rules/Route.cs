@@ -103,7 +103,7 @@ internal sealed class Route(
     {
         if (!IsRedirect(rule.Status) && rule.Status is not (200 or 404 or 410))
         {
-            throw new SiteException($"The status {rule.Status} is not for rules.", "Write 200, 301, 302, 303, 307, 308, 404 or 410.");
+            throw new SiteException($"{rule.Status} is not a status for rules.", "Write 200, 301, 302, 303, 307, 308, 404 or 410.");
         }
 
         if (rule.To.Length == 0 && rule.Status is not (404 or 410))

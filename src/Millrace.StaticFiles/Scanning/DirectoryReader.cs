@@ -65,8 +65,8 @@ internal sealed class DirectoryReader(
         if (entryCount > options.EntriesMax)
         {
             throw new SiteException(
-                $"The root '{options.Root}' has more than {options.EntriesMax} entries.",
-                $"Raise {nameof(SiteOptions.EntriesMax)}, or look for symlinks between its directories.");
+                $"The root '{options.Root}' has more directory entries than the limit, {options.EntriesMax}.",
+                $"Raise it (--entries-max; {nameof(SiteOptions.EntriesMax)} in code), or look for symlinks between directories.");
         }
     }
 

@@ -135,8 +135,8 @@ internal sealed class RuleFiles(RootDirectory root, SiteOptions options)
             if (Refused is SkipReason reason)
             {
                 throw new SiteException(
-                    $"The site's own '{name}' in '{options.Root}' cannot be read ({reason}).",
-                    $"Fix the file, or ignore its rules ({nameof(SiteOptions.SiteFiles)} off).");
+                    $"The site's own '{name}' in '{options.Root}' cannot be read: {reason.Describe()}.",
+                    $"Fix the file, or ignore it (--site-files off; {nameof(SiteOptions.SiteFiles)} in code).");
             }
         }
     }

@@ -42,5 +42,25 @@ internal enum SkipReason
     IoError,
 }
 
+internal static class SkipReasonText
+{
+    /// <summary>The reason in a clause, for messages.</summary>
+    public static string Describe(this SkipReason reason) => reason switch
+    {
+        SkipReason.Unreadable => "no permission",
+        SkipReason.OutsideRoot => "leads out of the root",
+        SkipReason.Missing => "does not exist",
+        SkipReason.SymlinkLoop => "symlinks lead to each other",
+        SkipReason.DirectoryCycle => "leads to a directory that contains it",
+        SkipReason.NotRegular => "not a regular file",
+        SkipReason.PathTooLong => "path too long",
+        SkipReason.TooLarge => "too large",
+        SkipReason.ChangedDuringRead => "changed while it was read",
+        SkipReason.Private => "private file of the server",
+        SkipReason.SizeUntrue => "reports a false size",
+        _ => "read error",
+    };
+}
+
 /// <summary>An entry that is not served, for the log: the directory whose listing met it, and its path as text; "/" for the root.</summary>
 internal readonly record struct SkippedEntry(SitePath Directory, string Path, SkipReason Reason, int Error);

@@ -30,7 +30,8 @@ internal static class CertificateReader
         byte[][] authorities = file.IsDer ? [ReadDer(file)] : ReadCertificateBlocks(file);
         return authorities.Length > 0
             ? authorities
-            : throw new TlsException($"'{path}' holds no certificates of authorities in PEM ('-----BEGIN CERTIFICATE-----').");
+            : throw new TlsException($"'{path}' holds no certificates of authorities in PEM ('-----BEGIN CERTIFICATE-----'): "
+                + "give the file with the authority's certificate.");
     }
 
     private static byte[] ReadDer(PemFile file)

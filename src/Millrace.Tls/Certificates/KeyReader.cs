@@ -97,7 +97,7 @@ internal static unsafe class KeyReader
             : failure.Has(SslConstants.EvpAlgorithmUnsupported)
                 ? $"The key in '{path}' is encrypted by an algorithm (such as DES or RC2) that OpenSSL 3 has only in its legacy provider. "
                     + $"Encrypt it again with 'openssl pkcs8 -topk8 -provider legacy -provider default -in {path} -out FILE'."
-            : $"The key in '{path}' cannot be decrypted with the given password.";
+            : $"The key in '{path}' cannot be decrypted with the given password: check that both belong together.";
     }
 
     private static string Describe(PemFile file)

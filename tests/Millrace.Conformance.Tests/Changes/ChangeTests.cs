@@ -60,7 +60,7 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.8.2.2", 18, "If-Range with a date that two contents had gives the whole file.")]
+    [Behaviour("RFC 9110 8.8.2.2", 18, "If-Range with a date that two contents had gets the whole file.")]
     public async Task A_date_that_two_contents_had_continues_nothing(Site site)
     {
         string path = await AddAsync(site, "twice");
@@ -74,7 +74,7 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 3, "A file of the same size and time that was renamed over another is seen.")]
+    [Behaviour(BehaviourAttribute.Choice, 3, "A file of the same size and time that was renamed over another is served.")]
     public async Task A_renamed_file_of_the_same_size_and_time_is_served(Site site)
     {
         string path = await AddAsync(site, "same-time");
@@ -147,7 +147,7 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 10, "A file that becomes a FIFO is not found, and nobody waits for its writer.")]
+    [Behaviour(BehaviourAttribute.Choice, 10, "A file that becomes a FIFO is not found, and no request waits for its writer.")]
     public async Task A_file_that_becomes_a_fifo_is_404(Site site)
     {
         string path = await AddAsync(site, "fifo");
@@ -197,7 +197,7 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 4, "A file that becomes a directory is one, and the other way round.")]
+    [Behaviour(BehaviourAttribute.Choice, 4, "A file that becomes a directory is served as one, and vice versa.")]
     public async Task A_file_that_becomes_a_directory_is_one(Site site)
     {
         string path = await AddAsync(site, "turning");

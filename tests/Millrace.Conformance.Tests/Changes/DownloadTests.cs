@@ -28,7 +28,7 @@ public class DownloadTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.6", 2, "A download ends where it was announced to, though its file grows.")]
+    [Behaviour("RFC 9110 8.6", 2, "A download has the announced length, though its file grows.")]
     public async Task A_file_that_grows_is_sent_as_announced(Site site)
     {
         using Download download = await Download.StartAsync(site, "growing");
@@ -42,7 +42,7 @@ public class DownloadTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 8", 1, "A download whose file is cut short ends with its connection: nothing is made up, nothing follows.")]
+    [Behaviour("RFC 9112 8", 1, "A download whose file is truncated ends with its connection.")]
     public async Task A_file_that_is_cut_ends_the_connection(Site site)
     {
         using Download download = await Download.StartAsync(site, "cut");

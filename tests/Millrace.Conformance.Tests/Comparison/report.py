@@ -10,7 +10,7 @@ CHOICE = "our choice"
 CELL_CHARACTERS_MAX = 60
 NAMES = {"millrace": "Millrace", "nginx": "nginx", "caddy": "Caddy", "lighttpd": "lighttpd"}
 GROUPS = {
-    1: "Files that change under an answer",
+    1: "Files that change during a response",
     8: "Files of every size and kind",
     12: "Paths",
     15: "Directories and redirects",
@@ -19,7 +19,7 @@ GROUPS = {
     22: "Content negotiation",
     24: "Caching and methods",
     25: "Messages and connections",
-    29: "What a site can be told",
+    29: "What a site can be configured to do",
 }
 
 
@@ -48,10 +48,10 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
     lines = [
         "# HTTP conformance",
         "",
-        "How four servers respond to the same requests. Each row is a test over raw sockets against a server with the same files: `ok`,",
-        "or what was seen instead (a bare number is a status). `-` marks flags that only Millrace has. Rows of",
-        f"\"{CHOICE}\" are not in the RFCs; other servers may well choose otherwise.",
-        "`tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
+        "How four servers respond to the same requests, as tests over raw sockets see it, with the same files. A table has what they do",
+        "differently: `ok`, or what was seen instead (a bare number is a status; `-` marks flags that only Millrace has). A list has what",
+        f"all do. What is \"{CHOICE}\" is not in the RFCs; other servers may well choose otherwise. The `Behaviour` attribute of a test",
+        "has its sentence. `tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
         "",
         f"Versions: {named}. The other servers run with the configurations in",
         "`tests/Millrace.Conformance.Tests/Comparison/`, which enable what they have for files.",
@@ -71,12 +71,23 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
 
 
 def table(title: str, rows: list[Row], servers: list[str], results: dict[str, dict[Row, str]]) -> list[str]:
-    lines = ["", f"## {title}", "", "| Behaviour | Section | " + " | ".join(NAMES[server] for server in servers) + " | Test |"]
-    lines.append("|---|---|" + "---|" * len(servers) + "---|")
-    for row in rows:
-        cells = " | ".join(escaped(results[server].get(row, "-")) for server in servers)
-        lines.append(f"| {escaped(row.sentence)} | {row.section} | {cells} | {row.test} |")
-    return lines
+    """What servers do differently as a table, the rest by section."""
+    cells = {row: [results[server].get(row, "-") for server in servers] for row in rows}
+    shared = [row for row in rows if set(cells[row]) == {"ok"}]
+    own = [row for row in rows if cells[row][0] == "ok" and set(cells[row][1:]) == {"-"}]
+    different = [row for row in rows if row not in shared and row not in own]
+    lines = ["", f"## {title}"]
+    if different:
+        lines += ["", "| Behaviour | Section | " + " | ".join(NAMES[server] for server in servers) + " |"]
+        lines.append("|---|---|" + "---|" * len(servers))
+        lines += [f"| {escaped(row.sentence)} | {row.section} | {' | '.join(map(escaped, cells[row]))} |" for row in different]
+    return lines + listed("All of them", shared) + listed("With flags that only Millrace has", own)
+
+
+def listed(title: str, rows: list[Row]) -> list[str]:
+    sections = dict.fromkeys(row.section for row in rows)
+    lines = [f"- {section}: {' '.join(escaped(row.sentence) for row in rows if row.section == section)}" for section in sections]
+    return ["", f"{title}:", "", *lines] if lines else []
 
 
 def score(rows: list[Row], cells: dict[Row, str], chosen: bool) -> str:

@@ -7,7 +7,7 @@ namespace Millrace.Conformance.Tests.Conditions;
 public partial class ValidatorTests
 {
     [Theory]
-    [Behaviour("RFC 9110 8.8.3", 5, "A file has an entity-tag, written as one.")]
+    [Behaviour("RFC 9110 8.8.3", 5, "A file has a well-formed entity-tag.")]
     public Task A_file_has_an_entity_tag(Site site) => Expect.EachAsync(
         ["/text.txt", "/one.txt", "/empty.txt", "/2m.bin", "/huge.bin", "/", "/app.js"],
         async target =>
@@ -25,7 +25,7 @@ public partial class ValidatorTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.8.3", 5, "An entity-tag stays as long as the file does.")]
+    [Behaviour("RFC 9110 8.8.3", 5, "An entity-tag does not change while the file does not.")]
     public async Task An_entity_tag_is_stable(Site site) => Expect.Equal(
         (await site.GetAsync("/text.txt")).Has("ETag").ETag, (await site.GetAsync("/text.txt")).ETag, "the next ETag");
 
@@ -38,12 +38,12 @@ public partial class ValidatorTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.8.2", 5, "Last-Modified is the file's time, in the one form that is to be sent.")]
+    [Behaviour("RFC 9110 8.8.2", 5, "Last-Modified is the file's time, in the preferred form.")]
     public async Task Last_modified_is_the_files_time(Site site) =>
         (await site.GetAsync("/text.txt")).Is(200).Has("Last-Modified", Fixture.Modified.ToString("R", CultureInfo.InvariantCulture));
 
     [Theory]
-    [Behaviour("RFC 9110 8.8.2", 5, "A time before 2000 is told as it is.")]
+    [Behaviour("RFC 9110 8.8.2", 5, "A time before 2000 is sent unchanged.")]
     public async Task An_old_time_is_told(Site site) =>
         (await site.GetAsync("/times/old.txt")).Is(200).Has("Last-Modified", "Fri, 31 Dec 1999 23:59:59 GMT");
 

@@ -183,7 +183,7 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 28, "Fifty readers who do not read hold up nobody.")]
+    [Behaviour(BehaviourAttribute.Choice, 28, "Fifty clients that do not read delay no other.")]
     public async Task Slow_readers_hold_up_nobody(Site site)
     {
         List<Wire> slow = [];
@@ -249,7 +249,7 @@ public class ConnectionTests
         (await site.GetAsync("/one.txt", "Expect: miracles")).Is(200, 417);
 
     [Theory]
-    [Behaviour("RFC 9110 6.1", 25, "The bytes of a head are ASCII, whatever was asked for.")]
+    [Behaviour("RFC 9110 6.1", 25, "The bytes of a head are ASCII, whatever was requested.")]
     public async Task A_head_is_ascii(Site site)
     {
         using Wire wire = await site.ConnectAsync();

@@ -72,7 +72,7 @@ public class FieldTests
     public async Task An_empty_value_is_taken(Site site) => (await site.SendAsync($"{Start}X:\r\nY: \r\n\r\n")).Is(200);
 
     [Theory]
-    [Behaviour("RFC 9110 5.1", 26, "A field that nobody knows is ignored.")]
+    [Behaviour("RFC 9110 5.1", 26, "An unknown field is ignored.")]
     public async Task An_unknown_field_is_ignored(Site site) =>
         (await site.SendAsync($"{Start}X-!#$%&'*+-.^_`|~09: \"; drop table\"\r\n\r\n")).Is(200);
 

@@ -22,7 +22,7 @@ public class HeadTests
     }
 
     [Theory]
-    [Behaviour(Section, 9, "HEAD of a file over 4 GiB tells its length in full.")]
+    [Behaviour(Section, 9, "HEAD of a file over 4 GiB has its full length.")]
     public async Task Head_of_a_huge_file_has_its_length(Site site) =>
         (await site.HeadAsync("/huge.bin")).Is(200).Has("Content-Length", $"{Fixture.HugeBytes}");
 

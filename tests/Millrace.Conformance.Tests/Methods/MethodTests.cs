@@ -51,7 +51,7 @@ public class MethodTests
     });
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS and 405 tell the same methods.")]
+    [Behaviour(BehaviourAttribute.Choice, 27, "OPTIONS and 405 list the same methods.")]
     public async Task Options_and_405_agree(Site site)
     {
         Response options = (await site.AskAsync("OPTIONS", "/text.txt")).Is(200, 204).Has("Allow");
@@ -72,7 +72,7 @@ public class MethodTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 9.1", 27, "A method that nobody knows is answered with 501.")]
+    [Behaviour("RFC 9110 9.1", 27, "An unknown method is answered with 501.")]
     public async Task An_unknown_method_is_501(Site site) => (await site.AskAsync("BREW", "/text.txt")).Is(501);
 
     [Theory]

@@ -57,7 +57,7 @@ public class AcceptEncodingTests
         (await AskAsync(site, "gzip, deflate, br")).IsCoded("br", Plain);
 
     [Theory]
-    [Behaviour(Section, 23, "The star stands for every coding that is not named.")]
+    [Behaviour(Section, 23, "The star means every coding that is not named.")]
     public async Task The_star_stands_for_all_others(Site site)
     {
         Response response = (await AskAsync(site, "*")).Is(200);

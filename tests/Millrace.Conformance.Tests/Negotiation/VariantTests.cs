@@ -99,7 +99,7 @@ public class VariantTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.4", 23, "A .gz that is asked for by name is a file like others: in no coding, of type gzip.")]
+    [Behaviour("RFC 9110 8.4", 23, "A .gz that is requested by name is a file like others: without a coding, of type gzip.")]
     public Task A_compressed_file_by_name_is_in_no_coding(Site site) => Expect.EachAsync(["gzip", "identity", "br, gzip"], async accepted =>
     {
         Response response = (await site.GetAsync("/app.js.gz", $"Accept-Encoding: {accepted}")).IsWhole(Site.Files["/app.js.gz"]);

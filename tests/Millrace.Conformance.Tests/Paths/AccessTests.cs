@@ -51,7 +51,7 @@ public class AccessTests
         async target => (await site.GetAsync(target)).Is(403, 404));
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 10, "A FIFO is not found, and nobody waits for its writer.")]
+    [Behaviour(BehaviourAttribute.Choice, 10, "A FIFO is not found, and no request waits for its writer.")]
     public async Task A_fifo_is_404(Site site)
     {
         (await site.GetAsync("/pipe.txt")).Is(403, 404);
@@ -59,7 +59,7 @@ public class AccessTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 10, "Requests for a FIFO hold up no other.")]
+    [Behaviour(BehaviourAttribute.Choice, 10, "Requests for a FIFO delay no other.")]
     public async Task A_fifo_holds_up_nobody(Site site)
     {
         List<Wire> wires = [];
@@ -111,7 +111,7 @@ public class AccessTests
         async field => (await site.GetAsync("/missing.txt", field)).Is(404));
 
     [Theory]
-    [Behaviour("RFC 9110 9.3.1", 11, "The error page asked for by its own name is a file like others.")]
+    [Behaviour("RFC 9110 9.3.1", 11, "The error page, requested by its own name, is a file like others.")]
     public async Task The_error_page_is_a_file(Site site) => (await site.GetAsync("/404.html")).IsWhole(Site.Files["/404.html"]);
 
     [Theory]

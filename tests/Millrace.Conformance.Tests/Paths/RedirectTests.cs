@@ -44,7 +44,7 @@ public class RedirectTests
         });
 
     [Theory]
-    [Behaviour("RFC 3986 4.2", 13, "A Location never leads to another host, however many slashes were asked for.")]
+    [Behaviour("RFC 3986 4.2", 13, "A Location never leads to another host, however many slashes the path has.")]
     public Task A_redirect_stays_on_its_host(Site site) => Expect.EachAsync(
         ["//evil.example", "///evil.example", "////evil.example", "//evil.example/%2e%2e", "//dir", "/%2fevil.example", "/\\evil.example",
             "/%5cevil.example", "//evil.example/..", "/.//evil.example", "/dir/..//evil.example", "//evil.example%2f%2e%2e",
@@ -71,7 +71,7 @@ public class RedirectTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, 13,
-        "A directory without its slash, asked for with several in a row, is one redirect away, with one slash each.")]
+        "A directory without its slash, with several in a row before it, is redirected once, to single slashes.")]
     public Task Several_slashes_before_a_directory_are_one_redirect(Site site) => Expect.EachAsync(
         ["//dir", "///dir?a=b", "//evil.example", "/.//dir", "//dir/..//dir"],
         async target =>

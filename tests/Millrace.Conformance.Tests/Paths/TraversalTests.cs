@@ -70,7 +70,7 @@ public class TraversalTests
             "/" + string.Concat(Enumerable.Repeat("../", 20)) + "etc/passwd"]);
 
     [Theory]
-    [Behaviour(Section, 12, "The root's name is no part of the path: a folder beside it whose name begins alike is out of reach.")]
+    [Behaviour(Section, 12, "A folder beside the root whose name begins like the root's cannot be reached.")]
     public async Task A_twin_of_the_root_is_out_of_reach(Site site)
     {
         string root = Path.GetFileName(Site.Files.Root);

@@ -18,7 +18,7 @@ public class MultipleRangeTests
         await AskAsync(site, "bytes=10-19, 1000-1000, -21, 2000-2999", (10, 19), (1000, 1000), (4300, 4320), (2000, 2999));
 
     [Theory]
-    [Behaviour(Section, 21, "Parts come in the order in which they were asked for.")]
+    [Behaviour(Section, 21, "Parts have the order in which they were requested.")]
     public async Task Parts_keep_their_order(Site site)
     {
         IReadOnlyList<Part> parts = Multipart.Parse(await site.GetAsync("/text.txt", "Range: bytes=3000-3009,0-9,1500-1509"));

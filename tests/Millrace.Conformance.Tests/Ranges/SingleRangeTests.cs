@@ -121,7 +121,7 @@ public class SingleRangeTests
     });
 
     [Theory]
-    [Behaviour("RFC 9110 14.3", 19, "A file says that ranges of it may be asked for.")]
+    [Behaviour("RFC 9110 14.3", 19, "A response says that ranges are supported.")]
     public async Task A_file_says_accept_ranges(Site site) => (await site.GetAsync("/text.txt")).Is(200).Has("Accept-Ranges", "bytes");
 
     [Theory]

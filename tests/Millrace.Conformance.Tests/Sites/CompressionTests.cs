@@ -45,7 +45,7 @@ public class CompressionTests
         Expect.Same(Site.Files["/app.js.gz"], (await Compressing(site).GetAsync("/app.js", "Accept-Encoding: gzip")).Is(200).Body);
 
     [Theory]
-    [Behaviour("RFC 9110 8.6", Group, "--compress on: HEAD tells what GET does.")]
+    [Behaviour("RFC 9110 8.6", Group, "--compress on: HEAD has the fields of GET.")]
     public Task A_compressed_form_has_a_head(Site site) => Expect.SoonAsync(async () =>
     {
         Response get = (await Compressing(site).GetAsync("/stale.js", "Accept-Encoding: gzip")).Is(200).Has("Content-Encoding", "gzip");

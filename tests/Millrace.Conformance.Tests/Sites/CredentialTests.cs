@@ -41,7 +41,7 @@ public class CredentialTests
         async value => (await Guarded(site).GetAsync("/text.txt", $"Authorization: {value}")).Is(400, 401));
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.2", Group, "--auth: everything is guarded alike, so that a 401 tells nothing of what is there.")]
+    [Behaviour("RFC 9110 15.5.2", Group, "--auth: every path gets 401, so that it does not reveal which files exist.")]
     public Task Everything_is_guarded(Site site) => Expect.EachAsync(
         ["GET /", "GET /dir", "GET /missing.txt", "HEAD /text.txt", "GET /.well-known/security.txt", "GET /404.html", "GET /.hidden"],
         async line => (await Guarded(site).AskAsync(line.Split(' ')[0], line.Split(' ')[1])).Is(401));

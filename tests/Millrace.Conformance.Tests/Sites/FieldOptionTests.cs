@@ -20,7 +20,7 @@ public class FieldOptionTests
     }
 
     [Theory]
-    [Behaviour(Fetch, Group, "--cors ORIGIN: the listed origins are told, others are not, and the response varies by Origin.")]
+    [Behaviour(Fetch, Group, "--cors ORIGIN: listed origins are allowed, others are not, and the response varies by Origin.")]
     public async Task Listed_origins_may_read(Site site)
     {
         Site listed = site.With("--cors", "https://a.example,https://b.example:8443");
@@ -65,7 +65,7 @@ public class FieldOptionTests
         });
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--security-headers: the preset is off unless asked for.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--security-headers: the preset is off by default.")]
     public async Task The_preset_is_off_by_default(Site site) =>
         (await site.With().GetAsync("/text.txt")).Is(200).Lacks("Referrer-Policy").Lacks("X-Frame-Options");
 

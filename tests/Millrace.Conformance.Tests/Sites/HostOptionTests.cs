@@ -10,7 +10,7 @@ public class HostOptionTests
     [Theory]
     [Behaviour(
         "RFC 9110 7.2", Group,
-        "--host NAME=ROOT: the site of the host that was asked for; its name has no case and may have a port.",
+        "--host NAME=ROOT: the requested host selects the site; case and port are ignored.",
         NotOnKestrel = "Hosts are branches of the application.")]
     public Task A_host_has_its_own_site(Site site) => Expect.EachAsync(
         ["files.example", "FILES.Example", "files.example:8080", "files.example."],

@@ -198,7 +198,7 @@ public sealed class CatalogRefusalTests : IDisposable
         try
         {
             var thrown = Assert.Throws<SiteException>(() => TestThread.AsNobody(_site.Open));
-            Assert.Contains("EACCES", thrown.Cause, StringComparison.Ordinal);
+            Assert.Contains("cannot be read by this user", thrown.Cause, StringComparison.Ordinal);
             Assert.Contains("permission", thrown.Remedy, StringComparison.Ordinal);
         }
         finally

@@ -1,37 +1,35 @@
 namespace Millrace.DocGenerator.Manual;
 
-/// <summary>What the manual says besides flags and commands. Backquotes mark what is written as it stands.</summary>
+/// <summary>The text of the manual besides flags and commands. Backquotes mark literal text.</summary>
 internal static class ManualText
 {
-    /// <summary>When this text was last written, as manuals say; not when it was printed.</summary>
-    public const string Date = "2026-11-22";
+    /// <summary>The date of the last change of this text.</summary>
+    public const string Date = "2026-11-27";
 
     public const string Name = "serve a folder over HTTP and HTTPS";
 
     public const string Description =
         """
-        millrace serves the files of a folder, by default the current one at http://127.0.0.1:8080/, and sees them change. Every core runs
-        its own reactor on its own io_uring; where that is missing or forbidden, on epoll.
+        millrace serves the files of a folder, by default the current one at http://127.0.0.1:8080/, and serves changed files at once. Each
+        core runs its own reactor on its own io_uring, or on epoll where io_uring is missing or forbidden.
 
-        It takes options by flags, by the environment and from a file. What a flag says goes before the environment, and that before the
-        file: each of them replaces all that those below it say of an option. Nothing is read unless it is named.
+        Options come from flags, environment variables and a file. A flag replaces all values of the option in the environment, and those
+        replace all values in the file. The file is read only if it is named.
         """;
 
     public const string Options =
         """
-        The value of a flag stands behind a space or `=`. A value in brackets may be left out; where it is shown with `=` it stands behind
-        that only. A switch alone is on. Sizes are bytes, or as `64k`, `256m`, `1g`; times are seconds. What needs a restart is not changed
-        by SIGHUP.
+        The value of a flag follows a space or `=`. A value in brackets is optional; where it is shown with `=`, it follows `=` only. Sizes
+        are bytes, or have a suffix, as `64k`, `256m`, `1g`. Times are seconds. SIGHUP does not change an option that needs a restart.
         """;
 
     public const string ConfigurationFile =
         """
-        `--config` names it, or `MILLRACE_CONFIG`. It is JSON in UTF-8, in which comments and trailing commas are allowed; its relative
-        paths are those of its own folder. What is misspelt, said twice or not possible is told with line and column, all of it at once, and
-        nothing is served.
+        `--config` or `MILLRACE_CONFIG` names it. It is JSON in UTF-8; comments and trailing commas are allowed. Relative paths are resolved
+        against the file's own folder. Mistakes are reported with line and column, all at once, and nothing is served.
 
-        `millrace init` writes one to begin with, `millrace check` says what it would serve, and `millrace schema` prints the JSON Schema
-        that editors complete it from. Virtual hosts are an object, by name, each a folder or an object with `root` and options of its own:
+        `millrace init` writes a starter file, `millrace check` prints what would be served, and `millrace schema` prints the JSON Schema
+        for editors. Virtual hosts are an object, by name; each is a folder, or an object with `root` and its own options:
         """;
 
     public const string ConfigurationExample =
@@ -49,29 +47,28 @@ internal static class ManualText
 
     public static IReadOnlyList<(string Name, string Text)> Environment { get; } =
     [
-        ("MILLRACE_OPTION", "An option: its name in capitals, with underscores. Where it may be repeated, each line of the value is one "
-            + "time. An empty variable says nothing."),
+        ("MILLRACE_OPTION", "An option: its name in capitals, with underscores. Each line of the value of a repeatable option is one "
+            + "occurrence. An empty variable is ignored."),
         ("MILLRACE_CONFIG", "The configuration file, as `--config` names it."),
-        ("NO_COLOR", "Not empty: no colours on a terminal."),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "Where metrics are sent, as `--otlp` says; the other variables of OpenTelemetry apply too."),
-        ("LISTEN_FDS, NOTIFY_SOCKET, WATCHDOG_USEC", "What systemd hands over and is told: sockets, that it serves, that reactors turn."),
+        ("NO_COLOR", "If it is not empty: no colours on a terminal."),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "Where metrics are sent, in place of `--otlp`; the other variables of OpenTelemetry apply too."),
+        ("LISTEN_FDS, NOTIFY_SOCKET, WATCHDOG_USEC", "Sockets from systemd, and its notifications of start, reload, stop and progress."),
     ];
 
     public static IReadOnlyList<(string Name, string Text)> Signals { get; } =
     [
-        ("SIGTERM, SIGINT", "Stop: nobody is let in, and requests under way get the time of `--drain` to finish. The second ends it at "
+        ("SIGTERM, SIGINT", "Stop: no new connections; in-flight requests get the time of `--drain` to finish. A second signal stops at "
             + "once."),
-        ("SIGHUP", "Read file, folders and certificates anew. If not all of it can be had, all stays as it is and the log says why."),
-        ("SIGUSR1", "Open the access log anew, when it was given another name."),
+        ("SIGHUP", "Read file, folders and certificates again. If that fails, the current configuration stays and the log says why."),
+        ("SIGUSR1", "Open the access log again, after it was renamed."),
     ];
 
     public static IReadOnlyList<(string Name, string Text)> ExitStatus { get; } =
     [
-        ("0", "Done: stopped as it was asked to, or the command succeeded."),
-        ("1", "The host did not let it: an address in use, a file that cannot be written. Of `doctor`: serving would be slower; of "
-            + "`probe`: no good answer."),
-        ("2", "It was told something impossible: an unknown option, a bad address, a folder that is not there. Of `doctor`: serving is "
-            + "impossible."),
+        ("0", "Success: the server stopped when it was asked to, or the command succeeded."),
+        ("1", "The host refuses: an address in use, a file that cannot be written. `doctor`: serving is slower than it could be. `probe`: "
+            + "no successful response."),
+        ("2", "A mistake: an unknown option, a bad address, a folder that does not exist. `doctor`: serving is impossible."),
     ];
 
     public static IReadOnlyList<(string Name, string Text)> Files { get; } =
@@ -79,20 +76,20 @@ internal static class ManualText
         ("/etc/default/millrace", "Folder and flags of `millrace.service`, of the Debian package. Its addresses are those of "
             + "`millrace.socket`."),
         ("_headers, _redirects", "In a root: rules of the site, unless `--site-files off`. They are not served."),
-        ("FILE.br, FILE.gz, FILE.zst", "Beside a file: the same, coded. They are sent in its place to those who take them, while they are "
-            + "not older than it."),
-        ("$XDG_DATA_HOME/millrace/", "The local certificate of `--https` without `--cert`; below ~/.local/share without the variable."),
+        ("FILE.br, FILE.gz, FILE.zst", "Compressed copies of FILE. They are sent in its place to clients that accept the coding, if they "
+            + "are not older."),
+        ("$XDG_DATA_HOME/millrace/", "The self-signed certificate of `--https` without `--cert`. Default of the variable: ~/.local/share."),
     ];
 
     public static IReadOnlyList<(string Text, string Command)> Examples { get; } =
     [
         ("A folder, for this machine only:", "millrace ./public"),
-        ("For everybody, with HTTPS and without plain HTTP:",
+        ("For the public, with HTTPS:",
             "millrace ./public --listen 80 --https 443 \\\n  --cert site.pem --key site.key --https-redirect --hsts"),
-        ("A single-page application, and its responses cached by name:",
+        ("A single-page application, whose assets are cached for a year:",
             "millrace ./dist --listen 8080 --spa \\\n  --cache-control '/assets/*=public, max-age=31536000, immutable'"),
         ("Two hosts:", "millrace ./public --listen 8080 --host blog.example.org=./blog"),
-        ("What a file would serve, then a running server takes it:", "millrace check millrace.json && kill -HUP \"$(pidof millrace)\""),
+        ("Check a configuration file, then reload it:", "millrace check millrace.json && kill -HUP \"$(pidof millrace)\""),
         ("Completions in this shell:", "source <(millrace completions bash)"),
     ];
 

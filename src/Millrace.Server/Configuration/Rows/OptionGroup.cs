@@ -128,10 +128,16 @@ internal sealed class OptionGroup(string name, OptionChange change)
             // The exception below states the valid range.
         }
 
+        string unit = kind switch
+        {
+            OptionValueKind.Seconds => " of seconds",
+            OptionValueKind.Size => " of bytes",
+            _ => "",
+        };
         return number >= least && number <= most
             ? number
             : throw new SiteException(
-                string.Create(CultureInfo.InvariantCulture, $"'{text}' is not valid: use a number from {least} to {most}."));
+                string.Create(CultureInfo.InvariantCulture, $"'{text}' is not valid: use a number{unit} from {least} to {most}."));
     }
 
     /// <summary>The number as users write it.</summary>
