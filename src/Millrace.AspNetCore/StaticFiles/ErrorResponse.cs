@@ -7,8 +7,8 @@ using Millrace.StaticFiles.Planning;
 namespace Millrace.AspNetCore.StaticFiles;
 
 /// <summary>
-/// Error responses without a plan: invalid targets, and files that cannot be opened or read. Clients that prefer HTML get the built-in page,
-/// others a line of plain text.
+/// Error responses without a plan: invalid targets, and files that cannot be opened or read. Clients that prefer HTML get the built-in
+/// page, others a line of plain text.
 /// </summary>
 internal static class ErrorResponse
 {

@@ -21,10 +21,14 @@ internal static class Accept
         => MediaPreference.Find(value, "text"u8, "html"u8) is { Precision: >= MediaPrecision.NamedWithParameters, Weight: > 0 };
 
     private static bool Prefers(
-        ReadOnlySpan<byte> value, ReadOnlySpan<byte> type, ReadOnlySpan<byte> subtype, ReadOnlySpan<byte> overType, ReadOnlySpan<byte> overSubtype)
+        ReadOnlySpan<byte> value,
+        ReadOnlySpan<byte> type,
+        ReadOnlySpan<byte> subtype,
+        ReadOnlySpan<byte> otherType,
+        ReadOnlySpan<byte> otherSubtype)
     {
         MediaPreference preferred = MediaPreference.Find(value, type, subtype);
-        MediaPreference other = MediaPreference.Find(value, overType, overSubtype);
+        MediaPreference other = MediaPreference.Find(value, otherType, otherSubtype);
         return preferred.Weight > other.Weight
             || (preferred.Weight == other.Weight && preferred.Weight > 0 && preferred.Precision > other.Precision);
     }

@@ -5,8 +5,8 @@ using Millrace.StaticFiles.Rules;
 namespace Millrace.StaticFiles.Listings;
 
 /// <summary>
-/// Renders a directory as an HTML page, or one of several: self-contained, sortable by links. Its references are relative, so that they work
-/// with a proxy that strips a prefix.
+/// Renders a directory as an HTML page, or one of several: self-contained, sortable by links. Its references are relative, so that they
+/// work with a proxy that strips a prefix.
 /// </summary>
 internal static class ListingPage
 {
@@ -104,7 +104,9 @@ internal static class ListingPage
         page.Write("</h1>\n"u8);
     }
 
-    /// <summary>Writes a segment of the path: the one before the first slash is the root. Its direction does not affect what follows.</summary>
+    /// <summary>
+    /// Writes a segment of the path: the one before the first slash is the root. Its direction does not affect what follows.
+    /// </summary>
     private static void WriteName(ArrayBufferWriter<byte> page, ReadOnlySpan<byte> name)
     {
         if (name.IsEmpty)

@@ -29,7 +29,8 @@ internal readonly ref struct RouteResolver(
     }
 
     /// <summary>
-    /// Plans an error's page: the site's, or the built-in one, as a line of text for clients that do not prefer HTML. Conditions and ranges refer to the requested resource and do not apply to it.
+    /// Plans an error's page: the site's, or the built-in one, as a line of text for clients that do not prefer HTML. Conditions and ranges
+    /// refer to the requested resource and do not apply to it.
     /// </summary>
     public ResponsePlan Error(scoped in PlanRequest request, int status) => Error(request, status, policy.ErrorPage(status));
 
