@@ -45,17 +45,19 @@ public class AllocationTests : SiteFixture
 
     [Theory]
     [InlineData("GET /none")]
+    [InlineData("GET /none", "Accept: text/html,*/*;q=0.8")]
+    [InlineData("GET /none", "Accept: text/html,*/*;q=0.8\r\nAccept-Encoding: gzip, br")]
     [InlineData("HEAD /f600000.bin")]
     [InlineData("GET /dir?q")]
     [InlineData("DELETE /f600000.bin")]
-    public async Task Responses_without_a_body_of_a_file_allocate_nothing(string request)
+    public async Task Responses_without_a_body_of_a_file_allocate_nothing(string request, string field = "A: b")
     {
         Folder.AddSized(600_000);
         Folder.Add("/dir/index.html", SiteFolder.Bytes(9));
         RunningSite site = await StartAsync();
         using Wire wire = await site.ConnectAsync();
         Reactor reactor = site.Group.Reactors[0];
-        string text = request + " HTTP/1.1\r\nHost: a\r\n\r\n";
+        string text = $"{request} HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n";
         string method = request.Split(' ')[0];
         await AskAsync(Requests / 5);
         await ReactorAllocations.AssertNoneAsync(reactor, rounds: 3, () => AskAsync(Requests));

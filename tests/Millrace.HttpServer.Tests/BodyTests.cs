@@ -118,6 +118,7 @@ public class BodyTests : SiteFixture
     {
         const int Clients = 8;
         const int HeldBytesMax = Clients * 600 * 1024;
+        const string Request = "GET /many/ HTTP/1.1\r\nHost: a\r\nAccept: application/json\r\n\r\n";
         for (int i = 0; i < 4_000; i++)
         {
             Folder.Add($"/many/{i}-{new string('n', 200)}", []);
@@ -125,13 +126,13 @@ public class BodyTests : SiteFixture
 
         RunningSite site = await StartAsync(static options => options with { Listing = true });
         Wire quick = await site.ConnectAsync();
-        byte[] listing = (await quick.GetAsync("/many/")).Body;
-        Assert.True(listing.Length > 2_000_000);
+        byte[] listing = await ReadAsync(quick);
+        Assert.True(listing.Length > 1_000_000);
         var wires = new List<(Wire Wire, Response Head)>();
         for (int i = 0; i < Clients; i++)
         {
             Wire wire = isStaged ? await site.ConnectStagedAsync(4096) : await site.ConnectAsync(4096);
-            await wire.SendAsync("GET /many/ HTTP/1.1\r\nHost: a\r\n\r\n");
+            await wire.SendAsync(Request);
             wires.Add((wire, await wire.ReadHeadAsync()));
         }
 
@@ -144,7 +145,13 @@ public class BodyTests : SiteFixture
         foreach ((Wire wire, Response head) in wires)
         {
             (head with { Body = await wire.ReadBytesAsync(listing.Length) }).AssertIsWhole(listing);
-            Assert.Equal(listing.Length, (await wire.GetAsync("/many/")).Body.Length);
+            Assert.Equal(listing.Length, (await ReadAsync(wire)).Length);
+        }
+
+        static async Task<byte[]> ReadAsync(Wire wire)
+        {
+            await wire.SendAsync(Request);
+            return (await wire.ReadResponseAsync()).Body;
         }
     }
 }

@@ -1,14 +1,21 @@
+using System.Text;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
+using Millrace.StaticFiles.Pages;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.AspNetCore.StaticFiles;
 
-/// <summary>Error responses without a plan, with a line of plain text: invalid targets, and files that cannot be opened or read.</summary>
+/// <summary>
+/// Error responses without a plan: invalid targets, and files that cannot be opened or read. Clients that prefer HTML get the built-in
+/// page, others a line of plain text.
+/// </summary>
 internal static class ErrorResponse
 {
     public static readonly StringValues ContentType = "text/plain; charset=utf-8";
 
+    private static readonly StringValues HtmlType = Encoding.ASCII.GetString(PageStyle.HtmlType);
+    private static readonly StringValues Policy = Encoding.ASCII.GetString(ErrorPage.ContentSecurityPolicy);
     private static readonly StringValues NoStore = "no-store";
     private static readonly StringValues Soon = "1";
 
@@ -17,10 +24,18 @@ internal static class ErrorResponse
     {
         HttpResponse response = context.Response;
         ResponseFields.ClearBodyAndForbidStoring(response.Headers);
-        byte[] text = PlannedHead.ErrorTextOf(status).ToArray();
+        byte[] accept = Encoding.Latin1.GetBytes(string.Join(", ", (string?[])context.Request.Headers.Accept!));
+        GeneratedDocument? page = ErrorPage.For(status, accept, acceptEncoding: default);
+        byte[] text = page?.Bytes ?? PlannedHead.ErrorTextOf(status).ToArray();
         response.StatusCode = status;
         response.Headers.CacheControl = NoStore;
-        response.Headers.ContentType = ContentType;
+        response.Headers.ContentType = page is null ? ContentType : HtmlType;
+        ResponseFields.AddVary(response.Headers, "Accept");
+        if (page is not null && response.Headers.ContentSecurityPolicy.Count == 0)
+        {
+            response.Headers.ContentSecurityPolicy = Policy;
+        }
+
         response.Headers.RetryAfter = status == StatusCodes.Status503ServiceUnavailable ? Soon : response.Headers.RetryAfter;
         response.ContentLength = text.Length;
         if (!HttpMethods.IsHead(context.Request.Method))

@@ -1,6 +1,7 @@
 using System.Text;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
+using Millrace.Http;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 
@@ -34,7 +35,7 @@ internal static class ResponseFields
         response.StatusCode = PlannedHead.StatusOf(plan.Status, state);
         if (plan.Document is not null)
         {
-            headers.ETag = Encoding.Latin1.GetString(plan.Document.EntityTag);
+            SetDocument(headers, plan);
         }
 
         if (plan.Asset is not null)
@@ -127,9 +128,23 @@ internal static class ResponseFields
             headers.AcceptRanges = Bytes;
         }
 
-        if (PlannedHead.HasContentEncoding(plan))
+        if (plan.Body != PlanBody.None)
         {
             headers.ContentEncoding = fields.ContentEncoding;
+        }
+    }
+
+    private static void SetDocument(IHeaderDictionary headers, scoped in ResponsePlan plan)
+    {
+        if (!plan.Document!.EntityTag.IsEmpty)
+        {
+            headers.ETag = Encoding.Latin1.GetString(plan.Document.EntityTag);
+        }
+
+        ContentCoding coding = PlannedHead.CodingOf(plan);
+        if (coding != ContentCoding.Identity)
+        {
+            headers.ContentEncoding = Encoding.ASCII.GetString(ContentCodings.NameOf(coding));
         }
     }
 

@@ -192,7 +192,7 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
 
     /// <summary>Whether the site has neither a file nor a 404 page for the path.</summary>
     private static bool IsUnknown(scoped in ResponsePlan plan, scoped in PlanRequest request) => request.ErrorStatus == 0
-        ? plan.Status == PlanStatus.NotFound && plan.Body == PlanBody.StatusText
+        ? plan.Status == PlanStatus.NotFound && plan.Body != PlanBody.Asset
         : plan.Status != request.ErrorStatus || plan.Body != PlanBody.Asset;
 
     /// <summary>Whether the plan is for a path without a file: a 404 page or the fallback.</summary>

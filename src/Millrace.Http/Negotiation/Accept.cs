@@ -1,7 +1,8 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Evaluates Accept (RFC 9110 section 12.5.1) for the two types that the server chooses between: application/json and text/html.
+/// Evaluates Accept (RFC 9110 section 12.5.1) for the types that the server chooses between: application/json and text/html for listings,
+/// text/html and text/plain for errors.
 /// </summary>
 /// <remarks>A range with a malformed weight is ignored.</remarks>
 internal static class Accept
@@ -10,16 +11,27 @@ internal static class Accept
     /// Whether JSON has the higher weight or, with equal weights, whether JSON is named and HTML is only included: scripts send
     /// <c>application/json, text/plain, */*</c>.
     /// </summary>
-    public static bool PrefersJson(ReadOnlySpan<byte> value)
-    {
-        MediaPreference json = MediaPreference.Find(value, "application"u8, "json"u8);
-        MediaPreference html = MediaPreference.Find(value, "text"u8, "html"u8);
-        return json.Weight > html.Weight || (json.Weight == html.Weight && json.Weight > 0 && json.Precision > html.Precision);
-    }
+    public static bool PrefersJson(ReadOnlySpan<byte> value) => Prefers(value, "application"u8, "json"u8, "text"u8, "html"u8);
+
+    /// <summary>Whether HTML is preferred to plain text, by the same rule: browsers name it when they load a page.</summary>
+    public static bool PrefersHtml(ReadOnlySpan<byte> value) => Prefers(value, "text"u8, "html"u8, "text"u8, "plain"u8);
 
     /// <summary>Whether text/html is named, as browsers do for a page, and not refused.</summary>
     public static bool NamesHtml(ReadOnlySpan<byte> value)
         => MediaPreference.Find(value, "text"u8, "html"u8) is { Precision: >= MediaPrecision.NamedWithParameters, Weight: > 0 };
+
+    private static bool Prefers(
+        ReadOnlySpan<byte> value,
+        ReadOnlySpan<byte> type,
+        ReadOnlySpan<byte> subtype,
+        ReadOnlySpan<byte> otherType,
+        ReadOnlySpan<byte> otherSubtype)
+    {
+        MediaPreference preferred = MediaPreference.Find(value, type, subtype);
+        MediaPreference other = MediaPreference.Find(value, otherType, otherSubtype);
+        return preferred.Weight > other.Weight
+            || (preferred.Weight == other.Weight && preferred.Weight > 0 && preferred.Precision > other.Precision);
+    }
 }
 
 /// <summary>The weight that Accept gives a media type, and the precision of the range that gave it. 0 if it is not listed.</summary>

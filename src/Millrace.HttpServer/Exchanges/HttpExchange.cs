@@ -129,11 +129,12 @@ internal sealed class HttpExchange
     internal void SetResponse(scoped in ResponsePlan plan, AssetState state, bool includesBody)
     {
         Status = PlannedHead.StatusOf(plan.Status, state);
-        (Body, Coding) = plan.Body switch
+        Coding = PlannedHead.CodingOf(plan);
+        Body = plan.Body switch
         {
-            PlanBody.Asset or PlanBody.Ranges => (OfStrategy(plan.Asset!.Strategy), plan.Asset.Coding),
-            PlanBody.None => (ResponseBodySource.None, ContentCoding.Identity),
-            _ => (ResponseBodySource.Text, ContentCoding.Identity),
+            PlanBody.Asset or PlanBody.Ranges => OfStrategy(plan.Asset!.Strategy),
+            PlanBody.None => ResponseBodySource.None,
+            _ => ResponseBodySource.Text,
         };
         Body = includesBody ? Body : ResponseBodySource.None;
     }

@@ -114,7 +114,7 @@ internal static class PlanHeadWriter
         writer.Status(PlannedHead.StatusOf(plan.Status, state));
         if (plan.Document is not null)
         {
-            writer.Field("ETag"u8, plan.Document.EntityTag);
+            WriteDocumentFields(ref writer, plan);
         }
 
         if (plan.Asset is not null)
@@ -149,6 +149,21 @@ internal static class PlanHeadWriter
         }
     }
 
+    private static void WriteDocumentFields<TWriter>(ref TWriter writer, scoped in ResponsePlan plan)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
+    {
+        if (!plan.Document!.EntityTag.IsEmpty)
+        {
+            writer.Field("ETag"u8, plan.Document.EntityTag);
+        }
+
+        ContentCoding coding = PlannedHead.CodingOf(plan);
+        if (coding != ContentCoding.Identity)
+        {
+            writer.Field("Content-Encoding"u8, ContentCodings.NameOf(coding));
+        }
+    }
+
     private static void WriteAssetLines<TWriter>(ref TWriter writer, scoped in ResponsePlan plan, AssetState state)
         where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
@@ -164,7 +179,7 @@ internal static class PlanHeadWriter
             writer.Lines(head.AcceptRanges);
         }
 
-        if (PlannedHead.HasContentEncoding(plan))
+        if (PlannedHead.CodingOf(plan) != ContentCoding.Identity)
         {
             writer.Lines(head.ContentEncoding);
         }

@@ -12,9 +12,9 @@ internal static class ListingJson
 {
     private const int EntryBytes = 128;
 
-    public static byte[] Render(Span<ListingEntry> entries, ListingOrder order)
+    /// <summary>The entries are in the order in which they are listed.</summary>
+    public static byte[] Render(ReadOnlySpan<ListingEntry> entries)
     {
-        order.Sort(entries);
         var array = new ArrayBufferWriter<byte>(64 + (EntryBytes * entries.Length));
         using (var json = new Utf8JsonWriter(array))
         {

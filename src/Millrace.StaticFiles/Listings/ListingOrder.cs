@@ -1,9 +1,14 @@
 using System.Diagnostics;
 using System.Globalization;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Listings;
 
-/// <summary>The sort order of a listing: directories first, then by a column, and equal entries by name.</summary>
+/// <summary>
+/// The sort order of a listing: directories first, then by a column, and equal entries by name. Names are in natural order: their numbers
+/// are compared as numbers, so that "file2" precedes "file10", and the case of ASCII letters is ignored; names that are equal in this
+/// way are compared by their bytes.
+/// </summary>
 internal readonly record struct ListingOrder(ListingColumn Column, bool IsDescending)
 {
     /// <summary>
@@ -61,19 +66,53 @@ internal readonly record struct ListingOrder(ListingColumn Column, bool IsDescen
         return IsDescending ? -result : result;
     }
 
-    /// <summary>Ignores the case of ASCII letters, unless the names are equal otherwise.</summary>
     private static int CompareNames(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right)
     {
-        int length = Math.Min(left.Length, right.Length);
-        for (int i = left.CommonPrefixLength(right); i < length; i++)
+        int same = left.CommonPrefixLength(right);
+
+        // A number that the names only begin in common is compared whole.
+        while (same > 0 && char.IsAsciiDigit((char)left[same - 1]))
         {
-            int difference = Fold(left[i]) - Fold(right[i]);
-            if (difference != 0)
-            {
-                return difference;
-            }
+            same--;
         }
 
+        int result = CompareNaturally(left[same..], right[same..]);
+        return result != 0 ? result : left.SequenceCompareTo(right);
+    }
+
+    private static int CompareNaturally(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right)
+    {
+        while (!left.IsEmpty && !right.IsEmpty)
+        {
+            int leftDigits = DigitsAt(left);
+            int rightDigits = DigitsAt(right);
+            bool areNumbers = leftDigits > 0 && rightDigits > 0;
+            int result = areNumbers
+                ? CompareNumbers(left[..leftDigits], right[..rightDigits])
+                : Fold(left[0]) - Fold(right[0]);
+            if (result != 0)
+            {
+                return result;
+            }
+
+            left = left[(areNumbers ? leftDigits : 1)..];
+            right = right[(areNumbers ? rightDigits : 1)..];
+        }
+
+        return left.Length - right.Length;
+    }
+
+    private static int DigitsAt(ReadOnlySpan<byte> text)
+    {
+        int digits = text.IndexOfAnyExceptInRange((byte)'0', (byte)'9');
+        return digits < 0 ? text.Length : digits;
+    }
+
+    /// <summary>Compares numbers of any length, by their digits.</summary>
+    private static int CompareNumbers(ReadOnlySpan<byte> left, ReadOnlySpan<byte> right)
+    {
+        left = left.TrimStart((byte)'0');
+        right = right.TrimStart((byte)'0');
         return left.Length != right.Length ? left.Length - right.Length : left.SequenceCompareTo(right);
     }
 
@@ -90,6 +129,9 @@ internal enum ListingColumn : byte
 /// <summary>An entry of a listing. Its name is any bytes except NUL and '/'; the size of a directory is not used.</summary>
 internal readonly record struct ListingEntry(ReadOnlyMemory<byte> Name, bool IsDirectory, long Size, long ModifiedAtNs)
 {
+    /// <summary>The type of a file, for its icon; null for none.</summary>
+    public ContentType? Type { get; init; }
+
     public const int TimeBytes = 20;
 
     /// <summary>Writes the modification time in ISO 8601, in UTC: "2024-12-31T23:59:59Z".</summary>

@@ -1,87 +1,123 @@
 using System.Buffers;
-using System.Security.Cryptography;
-using System.Text;
+using Millrace.StaticFiles.Pages;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Listings;
 
 /// <summary>
-/// Renders a directory as an HTML page: self-contained, without a script, sortable by links. Its references are relative, so that they work
-/// with a proxy that strips a prefix.
+/// Renders a directory as an HTML page, or one of several: self-contained, sortable by links. Its references are relative, so that they
+/// work with a proxy that strips a prefix.
 /// </summary>
 internal static class ListingPage
 {
     /// <summary>The usual size of an entry; the buffer grows for long names.</summary>
     private const int EntryBytes = 256;
 
-    /// <summary>The path is the directory's decoded one in the URL, with '/' at both ends. Sorts the entries in place.</summary>
-    public static byte[] Render(ReadOnlySpan<byte> directoryPath, Span<ListingEntry> entries, ListingOrder order)
+    /// <summary>The style, the script and what is around them.</summary>
+    private const int OwnBytes = 8 * 1024;
+
+    private static ReadOnlySpan<byte> RootName => "Home"u8;
+
+    /// <summary>
+    /// The path is the directory's decoded one in the URL, with '/' at both ends. The entries are all of the directory, in this order. A
+    /// number beyond the last page means the last.
+    /// </summary>
+    public static byte[] Render(ReadOnlySpan<byte> directoryPath, ReadOnlySpan<ListingEntry> entries, ListingOrder order, int number = 1)
     {
-        order.Sort(entries);
-        var page = new ArrayBufferWriter<byte>(4096 + (EntryBytes * entries.Length));
+        int pages = ListingForm.PagesOf(entries.Length);
+        number = Math.Min(number, pages);
+        int first = (number - 1) * ListingForm.PageEntriesMax;
+        ReadOnlySpan<ListingEntry> shown = entries.Slice(first, Math.Min(ListingForm.PageEntriesMax, entries.Length - first));
+        var page = new ArrayBufferWriter<byte>(OwnBytes + (EntryBytes * shown.Length));
         WriteHead(page, directoryPath);
+        page.Write("<body>\n<header>\n"u8);
         WriteBreadcrumbs(page, directoryPath);
         WriteSummary(page, entries);
+        if (pages > 1)
+        {
+            WriteRange(page, first, shown.Length);
+        }
+
+        page.Write("</header>\n<main>\n"u8);
+        WriteFilter(page, isOfPage: pages > 1);
         WriteColumns(page, order);
         WriteParent(page, directoryPath);
-        foreach (ref readonly ListingEntry entry in entries)
+        foreach (ref readonly ListingEntry entry in shown)
         {
             WriteEntry(page, entry);
         }
 
-        page.Write("</tbody>\n</table>\n</body>\n</html>\n"u8);
+        page.Write("</tbody>\n</table>\n"u8);
+        if (pages > 1)
+        {
+            WritePages(page, order, number, pages);
+        }
+
+        page.Write("</main>\n<script>"u8);
+        page.Write(ListingStyle.Script);
+        page.Write("</script>\n</body>\n</html>\n"u8);
         return page.WrittenSpan.ToArray();
     }
 
     private static void WriteHead(ArrayBufferWriter<byte> page, ReadOnlySpan<byte> directoryPath)
     {
-        page.Write("""
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">
-            <title>
-            """u8);
+        page.Write(PageStyle.Start);
+        page.Write("Index of "u8);
         page.WriteText(directoryPath);
         page.Write("</title>\n<style>"u8);
         page.Write(ListingStyle.Sheet);
-        page.Write("</style>\n</head>\n<body>\n"u8);
+        page.Write("</style>\n</head>\n"u8);
     }
 
-    /// <summary>Links each ancestor directory, by as many levels up as follow it in the path.</summary>
+    /// <summary>
+    /// Links each ancestor directory, by as many levels up as follow it in the path, and writes the directory's own name as the heading.
+    /// </summary>
     private static void WriteBreadcrumbs(ArrayBufferWriter<byte> page, ReadOnlySpan<byte> directoryPath)
     {
-        page.Write("<h1>"u8);
         int levelsUp = directoryPath.Count((byte)'/') - 1;
-        while (!directoryPath.IsEmpty)
+        if (levelsUp == 0)
         {
-            int slash = directoryPath.IndexOf((byte)'/');
-            int bytes = slash < 0 ? directoryPath.Length : slash + 1;
-            if (levelsUp > 0)
-            {
-                page.Write("<a href=\""u8);
-                for (int i = 0; i < levelsUp; i++)
-                {
-                    page.Write("../"u8);
-                }
-
-                page.Write("\"><bdi>"u8);
-                page.WriteText(directoryPath[..bytes]);
-                page.Write("</bdi></a>"u8);
-            }
-            else
-            {
-                page.Write("<bdi>"u8);
-                page.WriteText(directoryPath[..bytes]);
-                page.Write("</bdi>"u8);
-            }
-
-            directoryPath = directoryPath[bytes..];
-            levelsUp--;
+            page.Write("<h1>"u8);
+            page.Write(RootName);
+            page.Write("</h1>\n"u8);
+            return;
         }
 
+        page.Write("<nav aria-label=\"Breadcrumb\"><ol>"u8);
+        for (; levelsUp > 0; levelsUp--)
+        {
+            page.Write("<li><a href=\""u8);
+            for (int i = 0; i < levelsUp; i++)
+            {
+                page.Write("../"u8);
+            }
+
+            page.Write("\">"u8);
+            int slash = directoryPath.IndexOf((byte)'/');
+            WriteName(page, directoryPath[..slash]);
+            page.Write("</a></li>"u8);
+            directoryPath = directoryPath[(slash + 1)..];
+        }
+
+        page.Write("</ol></nav>\n<h1>"u8);
+        WriteName(page, directoryPath[..^1]);
         page.Write("</h1>\n"u8);
+    }
+
+    /// <summary>
+    /// Writes a segment of the path: the one before the first slash is the root. Its direction does not affect what follows.
+    /// </summary>
+    private static void WriteName(ArrayBufferWriter<byte> page, ReadOnlySpan<byte> name)
+    {
+        if (name.IsEmpty)
+        {
+            page.Write(RootName);
+            return;
+        }
+
+        page.Write("<bdi>"u8);
+        page.WriteText(name);
+        page.Write("</bdi>"u8);
     }
 
     private static void WriteSummary(ArrayBufferWriter<byte> page, ReadOnlySpan<ListingEntry> entries)
@@ -105,17 +141,34 @@ internal static class ListingPage
         page.Write("</p>\n"u8);
     }
 
+    private static void WriteRange(ArrayBufferWriter<byte> page, int first, int count)
+    {
+        page.Write("<p>This page shows entries "u8);
+        page.WriteNumber(first + 1, "N0");
+        page.Write(" to "u8);
+        page.WriteNumber(first + count, "N0");
+        page.Write(".</p>\n"u8);
+    }
+
+    /// <summary>Hidden unless the script runs, which it needs.</summary>
+    private static void WriteFilter(ArrayBufferWriter<byte> page, bool isOfPage)
+    {
+        page.Write("<div class=\"filter\" hidden><label for=\"filter\">"u8);
+        page.Write(isOfPage ? "Filter this page"u8 : "Filter"u8);
+        page.Write("</label><input id=\"filter\" type=\"search\" autocomplete=\"off\" spellcheck=\"false\">"u8);
+        page.Write("<output id=\"count\" for=\"filter\"></output></div>\n"u8);
+    }
+
     private static void WriteColumns(ArrayBufferWriter<byte> page, ListingOrder order)
     {
         page.Write("<table>\n<thead><tr>"u8);
-        WriteColumn(page, order, ListingColumn.Name, "name"u8, "Name"u8);
-        WriteColumn(page, order, ListingColumn.Size, "size"u8, "Size"u8);
-        WriteColumn(page, order, ListingColumn.Time, "time"u8, "Modified (UTC)"u8);
+        WriteColumn(page, order, ListingColumn.Name, ">Name"u8);
+        WriteColumn(page, order, ListingColumn.Size, ">Size"u8);
+        WriteColumn(page, order, ListingColumn.Time, " id=\"modified\">Modified (UTC)"u8);
         page.Write("</tr></thead>\n<tbody>\n"u8);
     }
 
-    private static void WriteColumn(
-        ArrayBufferWriter<byte> page, ListingOrder order, ListingColumn column, ReadOnlySpan<byte> key, ReadOnlySpan<byte> title)
+    private static void WriteColumn(ArrayBufferWriter<byte> page, ListingOrder order, ListingColumn column, ReadOnlySpan<byte> title)
     {
         page.Write("<th scope=\"col\""u8);
         if (column == order.Column)
@@ -123,24 +176,38 @@ internal static class ListingPage
             page.Write(order.IsDescending ? " aria-sort=\"descending\""u8 : " aria-sort=\"ascending\""u8);
         }
 
-        page.Write("><a href=\"?sort="u8);
-        page.Write(key);
-        page.Write(order.AfterClickOn(column).IsDescending ? "&amp;order=desc\">"u8 : "&amp;order=asc\">"u8);
+        page.Write("><a href=\"?"u8);
+        WriteOrder(page, order.AfterClickOn(column));
+        page.Write("\""u8);
         page.Write(title);
         page.Write("</a></th>"u8);
+    }
+
+    private static void WriteOrder(ArrayBufferWriter<byte> page, ListingOrder order)
+    {
+        page.Write("sort="u8);
+        page.Write(order.Column switch
+        {
+            ListingColumn.Size => "size"u8,
+            ListingColumn.Time => "time"u8,
+            _ => "name"u8,
+        });
+        page.Write(order.IsDescending ? "&amp;order=desc"u8 : "&amp;order=asc"u8);
     }
 
     private static void WriteParent(ArrayBufferWriter<byte> page, ReadOnlySpan<byte> directoryPath)
     {
         if (directoryPath.Length > 1)
         {
-            page.Write("<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n"u8);
+            page.Write("<tr class=\"u\"><td><a href=\"../\">Parent directory</a></td><td></td><td></td></tr>\n"u8);
         }
     }
 
     private static void WriteEntry(ArrayBufferWriter<byte> page, in ListingEntry entry)
     {
-        page.Write("<tr><td><a href=\""u8);
+        page.Write("<tr"u8);
+        page.Write(IconOf(entry));
+        page.Write("><td><a href=\""u8);
         page.WriteReference(entry.Name.Span);
         page.Write(entry.IsDirectory ? "/\"><bdi>"u8 : "\"><bdi>"u8);
         page.WriteText(entry.Name.Span);
@@ -159,52 +226,52 @@ internal static class ListingPage
         page.Write("\">"u8);
         page.Write(time[..10]);
         page.Write("<span> "u8);
-        page.Write(time[11..19]);
+        page.Write(time[11..16]);
         page.Write("</span></time></td></tr>\n"u8);
     }
-}
 
-/// <summary>
-/// The style sheet of a listing, which is part of its page: nothing else is fetched, and it needs no file name of the site.
-/// </summary>
-internal static class ListingStyle
-{
-    /// <summary>Allows the page only its own style, by hash: markup that a file name might inject has no effect.</summary>
-    public static readonly string ContentSecurityPolicy =
-        $"default-src 'none'; style-src 'sha256-{Convert.ToBase64String(SHA256.HashData(Sheet))}'; base-uri 'none'; form-action 'none'";
+    /// <summary>The class of a row that gives it the icon of its kind; empty for a file of any other kind.</summary>
+    private static ReadOnlySpan<byte> IconOf(in ListingEntry entry) => entry.IsDirectory ? " class=\"d\""u8 : entry.Type?.Kind switch
+    {
+        ContentKind.Image => " class=\"i\""u8,
+        ContentKind.Audio => " class=\"a\""u8,
+        ContentKind.Video => " class=\"v\""u8,
+        ContentKind.Archive => " class=\"z\""u8,
+        ContentKind.Text => " class=\"t\""u8,
+        _ => default,
+    };
 
-    public static readonly byte[] ContentSecurityPolicyBytes = Encoding.ASCII.GetBytes(ContentSecurityPolicy);
-
-    /// <summary>
-    /// On a narrow screen the time of day is hidden so that a line fits. White space in names is preserved, because names may differ by it.
-    /// </summary>
-    public static ReadOnlySpan<byte> Sheet => """
-        :root{color-scheme:light dark;--page:#fff;--text:#1b1f24;--dim:#59636e;--line:#d8dee4;--link:#0550ae;--row:#f3f6f9}
-        @media(prefers-color-scheme:dark){:root{--page:#0f1419;--text:#e6e9ec;--dim:#98a3ae;--line:#2d353d;--link:#7ab7ff;--row:#1a2129}}
-        *{box-sizing:border-box}
-        body{margin:0 auto;max-width:64rem;padding:1.5rem 1rem 3rem;background:var(--page);color:var(--text);
-        font:1rem/1.5 system-ui,sans-serif}
-        a{color:var(--link);text-decoration:none}
-        a:hover,a:focus-visible{text-decoration:underline}
-        h1{margin:0 .75rem;font-size:1.25rem;font-weight:600;overflow-wrap:anywhere;white-space:pre-wrap}
-        h1 a{padding:.25rem 0}
-        p{margin:.25rem .75rem 1rem;color:var(--dim);font-size:.875rem}
-        table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
-        th,td{padding:.5rem .75rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;color:var(--dim)}
-        th:first-child,td:first-child{width:100%;text-align:left;white-space:pre-wrap;overflow-wrap:anywhere}
-        th{position:sticky;top:0;background:var(--page);font-size:.875rem;font-weight:600}
-        th a{color:inherit}
-        th[aria-sort=ascending] a::after{content:" \2191"}
-        th[aria-sort=descending] a::after{content:" \2193"}
-        td:first-child a{display:block}
-        tbody tr:hover{background:var(--row)}
-        @media(max-width:40rem){
-        body{padding:1rem 0 2rem}
-        h1,p{margin-left:.5rem;margin-right:.5rem}
-        th,td{padding:.625rem .5rem}
-        td{font-size:.875rem}
-        td:first-child{font-size:1rem}
-        time span{display:none}
+    private static void WritePages(ArrayBufferWriter<byte> page, ListingOrder order, int number, int pages)
+    {
+        page.Write("<nav aria-label=\"Pages\">"u8);
+        if (number > 1)
+        {
+            WritePageLink(page, order, 1, "First"u8);
+            WritePageLink(page, order, number - 1, "Previous"u8);
         }
-        """u8;
+
+        page.Write("<span>Page "u8);
+        page.WriteNumber(number, "N0");
+        page.Write(" of "u8);
+        page.WriteNumber(pages, "N0");
+        page.Write("</span>"u8);
+        if (number < pages)
+        {
+            WritePageLink(page, order, number + 1, "Next"u8);
+            WritePageLink(page, order, pages, "Last"u8);
+        }
+
+        page.Write("</nav>\n"u8);
+    }
+
+    private static void WritePageLink(ArrayBufferWriter<byte> page, ListingOrder order, int number, ReadOnlySpan<byte> text)
+    {
+        page.Write("<a href=\"?"u8);
+        WriteOrder(page, order);
+        page.Write("&amp;page="u8);
+        page.WriteNumber(number);
+        page.Write("\">"u8);
+        page.Write(text);
+        page.Write("</a>"u8);
+    }
 }

@@ -2,9 +2,10 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
-using System.Security.Cryptography;
 using System.Text;
+using Millrace.Http;
 using Millrace.StaticFiles.Listings;
+using Millrace.StaticFiles.Pages;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Planning;
@@ -22,10 +23,11 @@ internal static class DirectoryDocument
     /// <summary>The additional cache limit for pages at URL paths of rewrite rules, of which there may be any number.</summary>
     private const long RewrittenCacheBytesMax = 4 * 1024 * 1024;
 
-    /// <summary>Names that take about two milliseconds: a longer listing is not made while other connections of a reactor wait.</summary>
-    private const int InlineNamesMax = 1_000;
+    /// <summary>
+    /// Names whose page takes about a millisecond, coding included: a longer listing is not made while other connections of a reactor wait.
+    /// </summary>
+    private const int InlineNamesMax = 250;
 
-    private static readonly byte[] HtmlType = "text/html; charset=utf-8"u8.ToArray();
     private static readonly byte[] JsonType = "application/json"u8.ToArray();
     private static readonly ConditionalWeakTable<CatalogSnapshot, ListingCaches> Caches = [];
 
@@ -38,23 +40,20 @@ internal static class DirectoryDocument
         CatalogSnapshot snapshot,
         SiteDirectory directory,
         ReadOnlySpan<byte> urlPath,
-        ReadOnlySpan<byte> query,
-        bool asJson,
+        ListingForm form,
         bool mayWait,
         [NotNullWhen(true)] out GeneratedDocument? document,
         [NotNullWhen(false)] out Task? making)
     {
-        ListingOrder order = ListingOrder.Parse(query);
-
         // A page contains its own path: one at another URL path differs from the directory's own.
-        bool isOwn = asJson || urlPath[..^1].SequenceEqual(directory.Path);
-        var key = new ListingKey(directory, order, asJson, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
+        bool isOwn = form.AsJson || urlPath[..^1].SequenceEqual(directory.Path);
+        var key = new ListingKey(directory, form, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
         ListingCaches caches = Caches.GetOrCreateValue(snapshot);
         ListingCache cache = isOwn ? caches.Own : caches.Rewritten;
         document = cache.Find(key);
-        if (document is null && (!mayWait || directory.Assets.Length + directory.Subdirectories.Count <= InlineNamesMax))
+        if (document is null && (!mayWait || NamesOf(directory) <= InlineNamesMax))
         {
-            document = cache.GetOrAdd(key, Make(snapshot, key, urlPath));
+            document = cache.GetOrAdd(key, Make(cache, key, snapshot, urlPath));
         }
 
         making = document is null ? MakeOnPool(cache, key, snapshot, urlPath.ToArray()) : null;
@@ -70,7 +69,7 @@ internal static class DirectoryDocument
         {
             try
             {
-                return Make(snapshot, key, urlPath);
+                return Make(cache, key, snapshot, urlPath);
             }
             finally
             {
@@ -79,13 +78,24 @@ internal static class DirectoryDocument
         });
     });
 
-    private static GeneratedDocument Make(CatalogSnapshot snapshot, ListingKey key, ReadOnlySpan<byte> urlPath)
+    /// <summary>The names of a directory, a little more than its listing has if links lead nowhere.</summary>
+    public static int NamesOf(SiteDirectory directory) =>
+        directory.Assets.Length + directory.Subdirectories.Count + directory.Aliases.Count;
+
+    /// <summary>Makes a listing. A coded one is made from the plain one, which is often there.</summary>
+    private static GeneratedDocument Make(ListingCache cache, ListingKey key, CatalogSnapshot snapshot, ReadOnlySpan<byte> urlPath)
     {
+        if (key.Form.Coding != ContentCoding.Identity)
+        {
+            ListingKey plainKey = key with { Form = key.Form with { Coding = ContentCoding.Identity } };
+            return (cache.Find(plainKey) ?? Make(cache, plainKey, snapshot, urlPath)).CodedAs(key.Form.Coding);
+        }
+
         ListingEntry[] entries = snapshot.List(key.Directory);
-        (ListingOrder order, bool asJson) = (key.Order, key.AsJson);
-        byte[] bytes = asJson ? ListingJson.Render(entries, order) : ListingPage.Render(urlPath, entries, order);
-        byte[] tag = Encoding.ASCII.GetBytes($"\"{Convert.ToHexStringLower(SHA256.HashData(bytes).AsSpan(0, 16))}\"");
-        return new GeneratedDocument(bytes, asJson ? JsonType : HtmlType, tag);
+        key.Form.Order.Sort(entries);
+        return key.Form.AsJson
+            ? GeneratedDocument.WithTag(ListingJson.Render(entries), JsonType)
+            : GeneratedDocument.WithTag(ListingPage.Render(urlPath, entries, key.Form.Order, key.Form.Page), PageStyle.HtmlType);
     }
 
     private sealed class ListingCaches
@@ -213,8 +223,5 @@ internal sealed class ListingCache(long bytesMax)
     }
 }
 
-/// <summary>A body that the server generated, whole in memory: a directory's listing.</summary>
-internal sealed record GeneratedDocument(byte[] Bytes, byte[] ContentType, byte[] EntityTag);
-
 /// <summary>Identifies a listing of a snapshot. The rewritten path is empty for a page that is at the directory's own.</summary>
-internal readonly record struct ListingKey(SiteDirectory Directory, ListingOrder Order, bool AsJson, string RewrittenPath);
+internal readonly record struct ListingKey(SiteDirectory Directory, ListingForm Form, string RewrittenPath);

@@ -19,6 +19,8 @@ internal sealed class PlanScratch
     private byte[] _values = new byte[1024];
     private int _valueBytes;
     private int _fieldCount;
+    private VaryNames _vary;
+    private PlanField _varyField;
 
     /// <summary>Collects the paths that a plan depends on, found or not; normally null.</summary>
     public HashSet<byte[]>? LookedUpPaths { get; init; }
@@ -29,7 +31,11 @@ internal sealed class PlanScratch
 
     public ReadOnlySpan<byte> ValueOf(in PlanField field) => _values.AsSpan(field.Start, field.Length);
 
-    public void Reset() => _valueBytes = _fieldCount = 0;
+    public void Reset()
+    {
+        _valueBytes = _fieldCount = 0;
+        _vary = VaryNames.None;
+    }
 
     public Span<byte> PathRoom(int bytes) => Room(ref _path, bytes);
 
@@ -44,6 +50,26 @@ internal sealed class PlanScratch
     {
         value.CopyTo(ValueRoom(value.Length));
         Commit(name, value.Length);
+    }
+
+    /// <summary>Adds to Vary, which is one field, whatever the response depends on.</summary>
+    public void Vary(VaryNames names)
+    {
+        if (_vary.HasFlag(names))
+        {
+            return;
+        }
+
+        _vary |= names;
+        ReadOnlySpan<byte> value = _vary.Text();
+        int at = Fields.IndexOf(_varyField);
+        Add(PlanFieldName.Vary, value);
+        _varyField = _fields[_fieldCount - 1];
+        if (at >= 0)
+        {
+            _fields[at] = _varyField;
+            _fieldCount--;
+        }
     }
 
     /// <summary>Room for the value of the field that <see cref="Commit"/> then adds.</summary>
@@ -103,5 +129,24 @@ internal static class PlanFieldNames
         PlanFieldName.AccessControlAllowOrigin => "Access-Control-Allow-Origin"u8,
         PlanFieldName.ContentSecurityPolicy => "Content-Security-Policy"u8,
         _ => throw new ArgumentOutOfRangeException(nameof(name), name, "No such field."),
+    };
+}
+
+/// <summary>What of a request a response may depend on besides its target, for Vary (RFC 9110, section 12.5.5).</summary>
+[Flags]
+internal enum VaryNames : byte
+{
+    None = 0,
+    Accept = 1,
+    AcceptEncoding = 2,
+}
+
+internal static class VaryNamesExtensions
+{
+    public static ReadOnlySpan<byte> Text(this VaryNames names) => names switch
+    {
+        VaryNames.Accept => "Accept"u8,
+        VaryNames.AcceptEncoding => "Accept-Encoding"u8,
+        _ => "Accept, Accept-Encoding"u8,
     };
 }

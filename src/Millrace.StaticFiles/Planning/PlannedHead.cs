@@ -14,7 +14,9 @@ internal static class PlannedHead
     public static bool HasAcceptRanges(scoped in ResponsePlan plan, AssetState state) =>
         HasValidators(plan, state) && plan.Body != PlanBody.None;
 
-    public static bool HasContentEncoding(scoped in ResponsePlan plan) => plan.Asset is not null && plan.Body != PlanBody.None;
+    /// <summary>The coding of the body, for Content-Encoding.</summary>
+    public static ContentCoding CodingOf(scoped in ResponsePlan plan) =>
+        plan.Body == PlanBody.None ? ContentCoding.Identity : plan.Asset?.Coding ?? plan.Document?.Coding ?? ContentCoding.Identity;
 
     /// <summary>Which Content-Type it has; <paramref name="isGiven"/> if the body has a type of its own.</summary>
     public static ContentTypeSource TypeOf(scoped in ResponsePlan plan, bool isGiven) =>

@@ -72,7 +72,7 @@ internal enum PlanBody
     /// <summary>Ranges of the asset: one as it is, several as multipart/byteranges.</summary>
     Ranges,
 
-    /// <summary>The document: a directory's listing.</summary>
+    /// <summary>The document: a directory's listing, or the built-in page of an error.</summary>
     Document,
 }
 

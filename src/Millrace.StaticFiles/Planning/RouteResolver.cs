@@ -1,5 +1,6 @@
 using Millrace.Http;
 using Millrace.StaticFiles.Listings;
+using Millrace.StaticFiles.Pages;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 
@@ -28,7 +29,8 @@ internal readonly ref struct RouteResolver(
     }
 
     /// <summary>
-    /// Plans an error's page, or a line of text. Conditions and ranges refer to the requested resource and do not apply to it.
+    /// Plans an error's page: the site's, or the built-in one, as a line of text for clients that do not prefer HTML. Conditions and ranges
+    /// refer to the requested resource and do not apply to it.
     /// </summary>
     public ResponsePlan Error(scoped in PlanRequest request, int status) => Error(request, status, policy.ErrorPage(status));
 
@@ -52,9 +54,44 @@ internal readonly ref struct RouteResolver(
     private ResponsePlan Error(scoped in PlanRequest request, int status, Asset? page)
     {
         FieldSet fields = snapshot.Rules.FieldsForError(_path);
-        return page is null or { IsUnreadable: true }
-            ? new ResponsePlan(status, PlanBody.StatusText, fields)
-            : ResponsePlan.Whole(status, RepresentationSelector.ForError(page, request), fields);
+        return page is { IsUnreadable: false } ? ResponsePlan.Whole(status, RepresentationSelector.ForError(page, request), fields)
+            // The page of an application's error, or its own text, is the application's to send.
+            : request.ErrorStatus != 0 ? new ResponsePlan(status, PlanBody.StatusText, fields)
+            : BuiltInError(request, status, fields);
+    }
+
+    private ResponsePlan BuiltInError(scoped in PlanRequest request, int status, FieldSet fields)
+    {
+        scratch.Vary(VaryNames.Accept);
+        if (ErrorPage.For(status, request.Accept, CodingsFor(request)) is not GeneratedDocument page)
+        {
+            return new ResponsePlan(status, PlanBody.StatusText, fields);
+        }
+
+        VaryByCoding();
+        AddPolicy(fields, ErrorPage.ContentSecurityPolicy);
+        return ResponsePlan.Of(page, status, fields);
+    }
+
+    /// <summary>The codings that a generated document may have: none on a site without compression.</summary>
+    private ReadOnlySpan<byte> CodingsFor(scoped in PlanRequest request) =>
+        policy.Options.Compression ? request.AcceptEncoding : default;
+
+    private void VaryByCoding()
+    {
+        if (policy.Options.Compression)
+        {
+            scratch.Vary(VaryNames.AcceptEncoding);
+        }
+    }
+
+    /// <summary>A policy that the site sets takes precedence: the page may then be without its style.</summary>
+    private void AddPolicy(FieldSet fields, ReadOnlySpan<byte> contentSecurityPolicy)
+    {
+        if (fields.ContentSecurityPolicy is null)
+        {
+            scratch.Add(PlanFieldName.ContentSecurityPolicy, contentSecurityPolicy);
+        }
     }
 
     /// <summary>Plans a file of the site, under any of the names that options add.</summary>
@@ -186,7 +223,7 @@ internal readonly ref struct RouteResolver(
         bool looksLikeFile = SitePath.LastSegment(_path).Contains((byte)'.');
         if (looksLikeFile)
         {
-            scratch.Add(PlanFieldName.Vary, "Accept"u8);
+            scratch.Vary(VaryNames.Accept);
         }
 
         if ((looksLikeFile && !Accept.NamesHtml(request.Accept))
@@ -206,20 +243,24 @@ internal readonly ref struct RouteResolver(
             return RedirectToRoot(request);
         }
 
-        scratch.Add(PlanFieldName.Vary, "Accept"u8);
-        bool asJson = Accept.PrefersJson(request.Accept);
+        scratch.Vary(VaryNames.Accept);
+        VaryByCoding();
+        if (!AcceptEncoding.TryChoose(CodingsFor(request), GeneratedDocument.Codings, out ContentCoding coding))
+        {
+            return Error(request, PlanStatus.NotAcceptable);
+        }
+
+        ListingForm form = Accept.PrefersJson(request.Accept)
+            ? ListingForm.Json(request.Query, coding)
+            : ListingForm.Html(request.Query, coding, DirectoryDocument.NamesOf(directory));
         if (!DirectoryDocument.TryGet(
-            snapshot, directory, _path, request.Query, asJson, request.MayWait, out GeneratedDocument? document, out Task? making))
+            snapshot, directory, _path, form, request.MayWait, out GeneratedDocument? document, out Task? making))
         {
             return ResponsePlan.Await(making);
         }
 
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
-        if (fields.Find("Content-Security-Policy") is null)
-        {
-            scratch.Add(PlanFieldName.ContentSecurityPolicy, ListingStyle.ContentSecurityPolicyBytes);
-        }
-
+        AddPolicy(fields, ListingStyle.ContentSecurityPolicy);
         var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
         return Preconditions.Evaluate(request.Conditions, current) switch
         {
@@ -245,7 +286,7 @@ internal readonly ref struct RouteResolver(
         int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
         if (status == PlanStatus.NotAcceptable)
         {
-            scratch.Add(PlanFieldName.Vary, "Accept-Encoding"u8);
+            scratch.Vary(VaryNames.AcceptEncoding);
         }
 
         return status switch

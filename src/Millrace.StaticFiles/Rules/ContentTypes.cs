@@ -198,7 +198,9 @@ internal sealed class ContentType
     {
         Value = value;
         _value = Encoding.ASCII.GetBytes(value);
-        IsCompressible = IsCompressibleType(value.Split(';')[0].Trim().ToLowerInvariant());
+        string type = value.Split(';')[0].Trim().ToLowerInvariant();
+        IsCompressible = IsCompressibleType(type);
+        Kind = KindOf(type);
     }
 
     public string Value { get; }
@@ -208,6 +210,8 @@ internal sealed class ContentType
     /// (images, video, archives, woff) it only costs.
     /// </summary>
     public bool IsCompressible { get; }
+
+    public ContentKind Kind { get; }
 
     public ReadOnlySpan<byte> Bytes => _value;
 
@@ -223,4 +227,35 @@ internal sealed class ContentType
             or "font/ttf" or "font/otf" or "font/collection"
             or "image/bmp" or "image/x-icon" or "image/vnd.microsoft.icon"
             or "model/stl";
+
+    private static ContentKind KindOf(string type) => type switch
+    {
+        _ when type.StartsWith("image/", StringComparison.Ordinal) => ContentKind.Image,
+        _ when type.StartsWith("audio/", StringComparison.Ordinal) => ContentKind.Audio,
+        _ when type.StartsWith("video/", StringComparison.Ordinal) => ContentKind.Video,
+        "application/zip" or "application/gzip" or "application/zstd" or "application/x-bzip2" or "application/x-xz"
+            or "application/x-7z-compressed" or "application/x-tar" or "application/vnd.rar" or "application/java-archive"
+            or "application/x-debian-package" or "application/x-rpm" => ContentKind.Archive,
+        "application/json" or "application/xml" or "application/yaml" or "application/toml" or "application/pdf" or "application/rtf"
+            or "application/postscript" or "application/epub+zip" or "application/msword" => ContentKind.Text,
+        _ when type.StartsWith("text/", StringComparison.Ordinal)
+            || type.StartsWith("application/vnd.oasis.opendocument.", StringComparison.Ordinal)
+            || type.StartsWith("application/vnd.openxmlformats-officedocument.", StringComparison.Ordinal)
+            || type.EndsWith("+json", StringComparison.Ordinal)
+            || type.EndsWith("+xml", StringComparison.Ordinal) => ContentKind.Text,
+        _ => ContentKind.Other,
+    };
+}
+
+/// <summary>What people would call a content, for the icons of a listing.</summary>
+internal enum ContentKind : byte
+{
+    Other,
+    Image,
+    Audio,
+    Video,
+    Archive,
+
+    /// <summary>Documents too.</summary>
+    Text,
 }

@@ -85,6 +85,7 @@ internal sealed class FieldSet
         _fields = fields;
         ContentType = Find("Content-Type");
         CacheControl = Find("Cache-Control");
+        ContentSecurityPolicy = Find("Content-Security-Policy");
     }
 
     public ReadOnlySpan<Field> Fields => _fields;
@@ -94,6 +95,8 @@ internal sealed class FieldSet
 
     /// <summary>The Cache-Control among them; null if a rule removed it.</summary>
     public Field? CacheControl { get; }
+
+    public Field? ContentSecurityPolicy { get; }
 
     /// <summary>
     /// The HTTP/1.1 encoding of the set; null until first used. Any thread may set it: two threads that race make two equal values, and one

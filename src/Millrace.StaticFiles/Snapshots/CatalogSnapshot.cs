@@ -128,7 +128,10 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
         foreach (Asset asset in directory.Assets)
         {
-            entries.Add(new ListingEntry(asset.SitePath.NameMemory, IsDirectory: false, asset.Size, asset.ModifiedAtNs));
+            entries.Add(new ListingEntry(asset.SitePath.NameMemory, IsDirectory: false, asset.Size, asset.ModifiedAtNs)
+            {
+                Type = asset.ContentType,
+            });
         }
 
         return [.. entries];

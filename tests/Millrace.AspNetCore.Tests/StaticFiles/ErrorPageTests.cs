@@ -99,6 +99,56 @@ public sealed class ErrorPageTests : IDisposable
         Assert.Equal("", await response.Content.ReadAsStringAsync());
     }
 
+    [Theory]
+    [InlineData("POST", "/index.html", 405)]
+    [InlineData("GET", "/%zz", 400)]
+    public async Task An_error_of_the_site_is_a_page_for_browsers_and_text_for_others(string method, string target, int status)
+    {
+        await using HostedApp app = await HostedApp.StartAsync(app => app.UseMillraceStaticFiles(_folder.Root));
+
+        string page = await Exchange.SendAsync(app, method, target, "Accept: text/html, */*;q=0.8", "Accept-Encoding: identity");
+        string text = await Exchange.SendAsync(app, method, target);
+
+        Assert.StartsWith($"HTTP/1.1 {status} ", page, StringComparison.Ordinal);
+        Assert.Contains("\r\nContent-Type: text/html; charset=utf-8\r\n", page, StringComparison.Ordinal);
+        Assert.Contains("\r\nContent-Security-Policy: default-src 'none'; ", page, StringComparison.Ordinal);
+        Assert.Contains("\r\nVary: Accept", page, StringComparison.Ordinal);
+        Assert.Contains($"<h1><b>{status}</b> ", page, StringComparison.Ordinal);
+        Assert.StartsWith($"HTTP/1.1 {status} ", text, StringComparison.Ordinal);
+        Assert.Contains("\r\nContent-Type: text/plain; charset=utf-8\r\n", text, StringComparison.Ordinal);
+        Assert.Contains("\r\nVary: Accept\r\n", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task An_unknown_path_passes_on_for_browsers_too()
+    {
+        await using HostedApp app = await HostedApp.StartAsync(app =>
+        {
+            app.UseMillraceStaticFiles(_folder.Root);
+            app.Run(static context => context.Response.WriteAsync("of the application"));
+        });
+
+        Assert.EndsWith(
+            "of the application\r\n0\r\n\r\n",
+            await Exchange.SendAsync(app, "GET", "/nothing", "Accept: text/html"),
+            StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("gzip")]
+    [InlineData("br")]
+    public async Task A_listing_is_coded(string coding)
+    {
+        await using HostedApp app = await HostedApp.StartAsync(
+            app => app.UseMillraceStaticFiles(_folder.Root, static site => site with { Listing = true }));
+
+        string head = await Exchange.SendAsync(app, "HEAD", "/errors/", "Accept-Encoding: " + coding);
+
+        Assert.StartsWith("HTTP/1.1 200 ", head, StringComparison.Ordinal);
+        Assert.Contains($"\r\nContent-Encoding: {coding}\r\n", head, StringComparison.Ordinal);
+        Assert.Contains("\r\nVary: Accept, Accept-Encoding\r\n", head, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task A_response_that_has_begun_before_keeps_no_file_open()
     {

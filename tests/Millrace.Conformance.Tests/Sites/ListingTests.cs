@@ -104,7 +104,10 @@ public partial class ListingTests
     public async Task A_long_listing_is_as_a_short_one(Site site)
     {
         Response page = (await Listed(site).GetAsync("/sites/many/")).Is(200);
-        Expect.Equal(Fixture.ManyFiles, Links(page).Count(static link => link.EndsWith(".txt", StringComparison.Ordinal)), "the number of links");
+        // On one page, or on two.
+        Response next = (await Listed(site).GetAsync("/sites/many/?page=2")).Is(200);
+        string[] files = [.. Links(page).Concat(Links(next)).Where(static link => link.EndsWith(".txt", StringComparison.Ordinal)).Distinct()];
+        Expect.Equal(Fixture.ManyFiles, files.Length, "the number of links");
         (await Listed(site).GetAsync("/sites/many/", $"If-None-Match: {page["ETag"]}")).Is(304);
         (await Listed(site).GetAsync("/sites/many/", "If-Match: \"another\"")).Is(412);
 

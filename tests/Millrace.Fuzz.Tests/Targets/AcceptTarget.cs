@@ -34,6 +34,10 @@ internal sealed class AcceptTarget : FuzzTarget
         Agree($"{ReferenceAccept.Find(text, "application", "json")}", $"{(json.Precision, json.Weight)}", "application/json");
         Agree($"{ReferenceAccept.Find(text, "text", "html")}", $"{(html.Precision, html.Weight)}", "text/html");
 
+        MediaPreference plain = MediaPreference.Find(input, "text"u8, "plain"u8);
+        Agree($"{ReferenceAccept.Find(text, "text", "plain")}", $"{(plain.Precision, plain.Weight)}", "text/plain");
+        Require(!Accept.PrefersHtml(input) || (html.Weight > 0 && html.Weight >= plain.Weight), "HTML is preferred and weighs less");
+
         bool prefersJson = Accept.PrefersJson(input);
         Require(!prefersJson || json.Weight > 0, "JSON is preferred and refused");
         Require(!(Accept.NamesHtml(input) && prefersJson && html.Weight > json.Weight), "HTML weighs more and JSON is preferred");

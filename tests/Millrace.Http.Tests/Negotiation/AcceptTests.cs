@@ -49,6 +49,25 @@ public class AcceptTests
     [InlineData("application/json;q=0.4, text/html;q=x, */*;q=0.5")]
     public void Json_is_not_preferred_otherwise(string value) => Assert.False(PrefersJson(value));
 
+    [Theory]
+    [InlineData("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", true)]
+    [InlineData("text/html", true)]
+    [InlineData("TEXT/HTML;q=0.1", true)]
+    [InlineData("text/html, */*", true)]
+    [InlineData("text/html, text/*", true)]
+    [InlineData("text/plain;q=0.9, text/html", true)]
+    [InlineData("text/plain;q=0, */*", true)]
+    [InlineData("", false)]
+    [InlineData("*/*", false)]
+    [InlineData("text/*", false)]
+    [InlineData("text/html;q=0", false)]
+    [InlineData("text/html, text/plain", false)]
+    [InlineData("text/html;q=0.5, */*", false)]
+    [InlineData("image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", false)]
+    [InlineData("application/json", false)]
+    public void Html_is_preferred_to_text_by_weight_or_being_named(string value, bool isPreferred) =>
+        Assert.Equal(isPreferred, Accept.PrefersHtml(Latin1.Bytes(value)));
+
     // The example of section 12.5.1: text/html;level=1 is 1, text/html 0.7, text/html;level=3 0.7, image/jpeg 0.5.
     [Theory]
     [InlineData("application", "json", 500, MediaPrecision.Any)]

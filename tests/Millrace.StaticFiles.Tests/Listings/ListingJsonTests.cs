@@ -7,19 +7,19 @@ namespace Millrace.StaticFiles.Tests.Listings;
 public class ListingJsonTests
 {
     [Fact]
-    public void Entries_are_an_array_in_the_order_asked_for()
+    public void Entries_are_an_array_in_their_order()
     {
         ListingEntry[] entries =
         [
-            new("a.txt"u8.ToArray(), false, 5_368_709_120, 1_700_000_000_000_000_000),
             new("b"u8.ToArray(), true, 4096, 0),
+            new("a.txt"u8.ToArray(), false, 5_368_709_120, 1_700_000_000_000_000_000),
         ];
 
         Assert.Equal(
             """[{"name":"b","type":"directory","mtime":"1970-01-01T00:00:00Z"},"""
             + """{"name":"a.txt","type":"file","size":5368709120,"mtime":"2023-11-14T22:13:20Z"}]""",
-            Encoding.UTF8.GetString(ListingJson.Render(entries, default)));
-        Assert.Equal("[]", Encoding.UTF8.GetString(ListingJson.Render([], default)));
+            Encoding.UTF8.GetString(ListingJson.Render(entries)));
+        Assert.Equal("[]", Encoding.UTF8.GetString(ListingJson.Render([])));
     }
 
     [Fact]
@@ -32,7 +32,7 @@ public class ListingJsonTests
             new(new byte[] { (byte)'a', 0xff, 0xed, 0xa0, 0x80 }, false, 0, 0),
         ];
 
-        using JsonDocument json = JsonDocument.Parse(ListingJson.Render(entries, default));
+        using JsonDocument json = JsonDocument.Parse(ListingJson.Render(entries));
 
         Assert.Equal(
             [.. names.Append("a\uFFFD\uFFFD\uFFFD\uFFFD").Order(StringComparer.Ordinal)],

@@ -1,12 +1,19 @@
+using System.Numerics;
 using System.Text;
+using System.Text.RegularExpressions;
 using FsCheck;
 using FsCheck.Fluent;
+using Millrace.Http;
 using Millrace.StaticFiles.Listings;
 
 namespace Millrace.StaticFiles.Tests.Listings;
 
-public class ListingOrderTests
+public partial class ListingOrderTests
 {
+    /// <summary>Names of the same few characters, so that they often begin alike.</summary>
+    private static readonly Arbitrary<string> ShortNames =
+        Gen.Elements("aAbB019-.".ToCharArray()).NonEmptyListOf().Select(static chars => string.Concat(chars.Take(8))).ToArbitrary();
+
     private static readonly ListingEntry[] Entries =
     [
         File("b.txt", 20, 3),
@@ -35,6 +42,51 @@ public class ListingOrderTests
     }
 
     [Theory]
+    [InlineData("file2.txt file10.txt file100.txt")]
+    [InlineData("2.txt 10.txt 10a.txt 010b.txt a")]
+    [InlineData("a a1 a1b A2 a10 B")]
+    [InlineData("v1.2.3 v1.2.10 v1.10.1")]
+    [InlineData("IMG_9.jpg img_10.jpg IMG_11.jpg")]
+    [InlineData("a01 a1 a02 a2")]
+    [InlineData("x99999999999999999999998 x99999999999999999999999 x100000000000000000000000")]
+    [InlineData("a-1 a0 aa")]
+    [InlineData("12a 12b 13a 123")]
+    public void Numbers_in_names_are_compared_as_numbers_and_letters_without_their_case(string names)
+    {
+        string[] expected = names.Split(' ');
+        for (int seed = 0; seed < 5; seed++)
+        {
+            ListingEntry[] entries = [.. expected.Select(static name => File(name, 0, 0))];
+            new Random(seed).Shuffle(entries);
+
+            default(ListingOrder).Sort(entries);
+
+            Assert.Equal(expected, entries.Select(Name));
+        }
+    }
+
+    [Fact]
+    public void The_order_of_names_is_that_of_their_words_and_numbers() => Check.One(
+        Config.QuickThrowOnFailure.WithMaxTest(2000),
+        Prop.ForAll(ShortNames, ShortNames, (left, right) =>
+        {
+            ListingEntry[] entries = [File(left, 0, 0), File(right, 0, 0)];
+            default(ListingOrder).Sort(entries);
+
+            // A number sorts where its digits do, and all numbers sort alike against what is none.
+            IEnumerable<(char, BigInteger)> KeyOf(string name) => Words().Matches(name).Select(static word =>
+                char.IsAsciiDigit(word.Value[0]) ? ('0', BigInteger.Parse(word.Value, null)) : (char.ToLowerInvariant(word.Value[0]), BigInteger.Zero));
+            (char, BigInteger)[] first = [.. KeyOf(Name(entries[0]))];
+            (char, BigInteger)[] second = [.. KeyOf(Name(entries[1]))];
+            int differs = first.Zip(second).TakeWhile(static pair => pair.First == pair.Second).Count();
+            Assert.True(
+                differs == first.Length
+                    ? differs < second.Length || string.CompareOrdinal(Name(entries[0]), Name(entries[1])) <= 0
+                    : differs < second.Length && first[differs].CompareTo(second[differs]) < 0,
+                $"{Name(entries[0])} before {Name(entries[1])}");
+        }));
+
+    [Theory]
     [InlineData("x=1&sort=time", ListingColumn.Time, false)]
     [InlineData("sort=size&sort=name", ListingColumn.Name, false)]
     [InlineData("sort=SIZE&order=down", ListingColumn.Name, false)]
@@ -42,6 +94,29 @@ public class ListingOrderTests
     [InlineData("sort", ListingColumn.Name, false)]
     public void What_a_query_does_not_say_plainly_is_by_name_ascending(string query, object column, bool isDescending) =>
         Assert.Equal(new ListingOrder((ListingColumn)column, isDescending), ListingOrder.Parse(Encoding.ASCII.GetBytes(query)));
+
+    [Theory]
+    [InlineData("", 5_000, 1)]
+    [InlineData("page=1", 5_000, 1)]
+    [InlineData("sort=size&page=2&order=desc", 5_000, 2)]
+    [InlineData("page=5", 5_000, 5)]
+    [InlineData("page=6", 5_000, 5)]
+    [InlineData("page=6", 5_001, 6)]
+    [InlineData("page=2147483647", 1_000, 1)]
+    [InlineData("page=99999999999999999999", 5_000, 1)]
+    [InlineData("page=0", 5_000, 1)]
+    [InlineData("page=-3", 5_000, 1)]
+    [InlineData("page=2x", 5_000, 1)]
+    [InlineData("page=", 5_000, 1)]
+    [InlineData("Page=2", 5_000, 1)]
+    [InlineData("page=2&page=3", 5_000, 3)]
+    [InlineData("page=2", 0, 1)]
+    public void A_page_is_one_that_there_is(string query, int entries, int page) => Assert.Equal(
+        page, ListingForm.Html(Encoding.ASCII.GetBytes(query), ContentCoding.Identity, entries).Page);
+
+    [Fact]
+    public void Json_has_no_pages_so_a_number_makes_no_other_listing() => Assert.Equal(
+        ListingForm.Json("page=2"u8, ContentCoding.Gzip), ListingForm.Json(""u8, ContentCoding.Gzip));
 
     [Fact]
     public void There_is_one_order_however_the_entries_came() => Check.QuickThrowOnFailure(
@@ -65,4 +140,7 @@ public class ListingOrderTests
         new(Encoding.UTF8.GetBytes(name), true, time, time);
 
     private static string Name(ListingEntry entry) => Encoding.UTF8.GetString(entry.Name.Span) + (entry.IsDirectory ? "/" : "");
+
+    [GeneratedRegex("[0-9]+|[^0-9]")]
+    private static partial Regex Words();
 }

@@ -2,6 +2,7 @@ using System.Security.Cryptography;
 using System.Text;
 using System.Text.RegularExpressions;
 using Millrace.StaticFiles.Listings;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Tests.Listings;
 
@@ -40,8 +41,9 @@ public partial class ListingPageTests
         string page = PageOf("/");
 
         Assert.DoesNotContain("../", page, StringComparison.Ordinal);
-        Assert.Contains("<h1><bdi>/</bdi></h1>", page, StringComparison.Ordinal);
-        Assert.Contains("<title>/</title>", page, StringComparison.Ordinal);
+        Assert.Contains("<h1>Home</h1>", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("Breadcrumb", page, StringComparison.Ordinal);
+        Assert.Contains("<title>Index of /</title>", page, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -50,11 +52,11 @@ public partial class ListingPageTests
         string page = PageOf("/a/b c/d/");
 
         Assert.Contains(
-            "<h1><a href=\"../../../\"><bdi>/</bdi></a><a href=\"../../\"><bdi>a/</bdi></a>"
-            + "<a href=\"../\"><bdi>b c/</bdi></a><bdi>d/</bdi></h1>",
+            "<nav aria-label=\"Breadcrumb\"><ol><li><a href=\"../../../\">Home</a></li><li><a href=\"../../\"><bdi>a</bdi></a></li>"
+            + "<li><a href=\"../\"><bdi>b c</bdi></a></li></ol></nav>\n<h1><bdi>d</bdi></h1>",
             page,
             StringComparison.Ordinal);
-        Assert.Contains("<tbody>\n<tr><td><a href=\"../\">../</a>", page, StringComparison.Ordinal);
+        Assert.Contains("<tbody>\n<tr class=\"u\"><td><a href=\"../\">Parent directory</a>", page, StringComparison.Ordinal);
         Assert.DoesNotContain("href=\"/", page, StringComparison.Ordinal);
     }
 
@@ -66,7 +68,7 @@ public partial class ListingPageTests
 
         AssertHolds(byName, """<th scope="col" aria-sort="ascending"><a href="?sort=name&amp;order=desc">Name""");
         AssertHolds(byName, """<th scope="col"><a href="?sort=size&amp;order=desc">Size""");
-        AssertHolds(byName, """<th scope="col"><a href="?sort=time&amp;order=desc">Modified""");
+        AssertHolds(byName, """<th scope="col"><a href="?sort=time&amp;order=desc" id="modified">Modified (UTC)""");
         AssertHolds(bySize, """<th scope="col" aria-sort="descending"><a href="?sort=size&amp;order=asc">Size""");
         AssertHolds(bySize, """<th scope="col"><a href="?sort=name&amp;order=asc">Name""");
         Assert.Single(AriaSort().Matches(bySize));
@@ -114,15 +116,72 @@ public partial class ListingPageTests
     }
 
     [Fact]
-    public void A_page_fetches_nothing_runs_nothing_and_its_policy_names_its_only_style()
+    public void A_page_fetches_nothing_and_its_policy_names_its_only_style_and_its_only_script()
     {
         string page = PageOf("/a/");
-        string style = Style().Match(page).Groups[1].Value;
+        string policy = TextOf(ListingStyle.ContentSecurityPolicy);
 
-        AssertHolds(ListingStyle.ContentSecurityPolicy, $"'sha256-{Convert.ToBase64String(SHA256.HashData(Encoding.UTF8.GetBytes(style)))}'");
+        AssertHolds(policy, "default-src 'none';");
+        AssertHolds(policy, $"style-src 'sha256-{HashOf(Assert.Single(Style().Matches(page)))}';");
+        AssertHolds(policy, $"script-src 'sha256-{HashOf(Assert.Single(Script().Matches(page)))}';");
         Assert.DoesNotMatch(Fetching(), page);
-        Assert.Single(Style().Matches(page));
         Assert.DoesNotContain("style=\"", page, StringComparison.Ordinal);
+
+        static string HashOf(Match part) => Convert.ToBase64String(SHA256.HashData(Encoding.UTF8.GetBytes(part.Groups[1].Value)));
+    }
+
+    [Theory]
+    [InlineData("text/plain; charset=utf-8", "t")]
+    [InlineData("application/ld+json", "t")]
+    [InlineData("application/pdf", "t")]
+    [InlineData("IMAGE/SVG+XML", "i")]
+    [InlineData("audio/flac", "a")]
+    [InlineData("video/mp4", "v")]
+    [InlineData("application/zip", "z")]
+    [InlineData("application/octet-stream", "")]
+    public void A_row_has_the_icon_of_its_kind(string type, string icon)
+    {
+        ListingEntry entry = new("x"u8.ToArray(), false, 1, 0) { Type = new ContentType(type) };
+
+        string page = TextOf(ListingPage.Render("/"u8, [entry], default));
+
+        AssertHolds(page, icon.Length == 0 ? "<tr><td><a href=\"./x\">" : $"<tr class=\"{icon}\"><td><a href=\"./x\">");
+        Assert.Equal(icon.Length > 0, page.Contains($".{icon} a::before", StringComparison.Ordinal) && icon.Length > 0);
+    }
+
+    [Fact]
+    public void A_thousand_entries_are_one_page()
+    {
+        string page = TextOf(ListingPage.Render("/a/"u8, Many(1_000), default));
+
+        Assert.Equal(1_001, Row().Count(page));
+        Assert.DoesNotContain("aria-label=\"Pages\"", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("This page shows", page, StringComparison.Ordinal);
+        AssertHolds(page, ">Filter</label>");
+    }
+
+    [Fact]
+    public void More_than_a_thousand_are_pages_that_hold_each_entry_once()
+    {
+        ListingEntry[] entries = Many(2_500);
+        default(ListingOrder).Sort(entries);
+        string[] pages = [.. Enumerable.Range(1, 3).Select(number => TextOf(ListingPage.Render("/"u8, entries, default, number)))];
+
+        Assert.Equal([1_000, 1_000, 500], pages.Select(page => Row().Count(page)));
+        Assert.Equal(
+            entries.Select(static entry => "./" + Encoding.UTF8.GetString(entry.Name.Span) + (entry.IsDirectory ? "/" : "")),
+            pages.SelectMany(static page => ShownRow.AllOf(Encoding.UTF8.GetBytes(page))).Select(static row => row.Reference));
+        AssertHolds(pages[1], "<p>250 directories, 2,250 files, ");
+        AssertHolds(pages[1], "This page shows entries 1,001 to 2,000.");
+        AssertHolds(pages[1], ">Filter this page</label>");
+        AssertHolds(
+            pages[1],
+            "<nav aria-label=\"Pages\"><a href=\"?sort=name&amp;order=asc&amp;page=1\">First</a>"
+            + "<a href=\"?sort=name&amp;order=asc&amp;page=1\">Previous</a><span>Page 2 of 3</span>"
+            + "<a href=\"?sort=name&amp;order=asc&amp;page=3\">Next</a><a href=\"?sort=name&amp;order=asc&amp;page=3\">Last</a></nav>");
+        Assert.DoesNotContain(">Previous<", pages[0], StringComparison.Ordinal);
+        Assert.DoesNotContain(">Next<", pages[2], StringComparison.Ordinal);
+        Assert.Equal(pages[2], TextOf(ListingPage.Render("/"u8, entries, default, 9)));
     }
 
     [Fact]
@@ -131,6 +190,8 @@ public partial class ListingPageTests
         ListingEntry[] entries = Many(200);
         ListingEntry[] shuffled = [.. entries];
         new Random(7).Shuffle(shuffled);
+        default(ListingOrder).Sort(entries);
+        default(ListingOrder).Sort(shuffled);
 
         Assert.Equal(ListingPage.Render("/a/"u8, entries, default), ListingPage.Render("/a/"u8, shuffled, default));
     }
@@ -146,12 +207,13 @@ public partial class ListingPageTests
         {
             TimeSpan before = ProcessorTime();
 
-            byte[] page = ListingPage.Render("/a/"u8, entries, default);
-            byte[] json = ListingJson.Render(entries, default);
+            default(ListingOrder).Sort(entries);
+            byte[] page = ListingPage.Render("/a/"u8, entries, default, 25);
+            byte[] json = ListingJson.Render(entries);
 
             TimeSpan taken = ProcessorTime() - before;
             least = taken < least ? taken : least;
-            Assert.True(page.Length > 50_000 * 100 && json.Length > 50_000 * 50);
+            Assert.True(page.Length > 1_000 * 100 && json.Length > 50_000 * 50);
         }
 
         Assert.True(least < TimeSpan.FromSeconds(1), $"{least}");
@@ -186,6 +248,12 @@ public partial class ListingPageTests
     [GeneratedRegex("<style>(.*?)</style>", RegexOptions.Singleline)]
     private static partial Regex Style();
 
-    [GeneratedRegex("""<script|<link|<img|<iframe|\son\w+=|src=|url\(|@import|http""", RegexOptions.IgnoreCase)]
+    [GeneratedRegex("<script>(.*?)</script>", RegexOptions.Singleline)]
+    private static partial Regex Script();
+
+    [GeneratedRegex("<tr[^>]*><td>")]
+    private static partial Regex Row();
+
+    [GeneratedRegex("""<link|<img|<iframe|\son\w+=|src=|url\(|@import|http""", RegexOptions.IgnoreCase)]
     private static partial Regex Fetching();
 }

@@ -1,6 +1,9 @@
 using System.Diagnostics.CodeAnalysis;
+using System.IO.Compression;
 using System.Runtime.CompilerServices;
 using System.Text;
+using Millrace.Http;
+using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Kit;
@@ -20,7 +23,7 @@ public sealed class DirectoryDocumentTests : IDisposable
     public void A_listing_too_large_to_be_kept_costs_others_no_room()
     {
         _site.File("small/a.txt", "x");
-        FillDirectory("large", 10_500);
+        FillDirectory("large", 11_500);
         using AssetCatalog catalog = _site.Open();
 
         Assert.True(Of(catalog, "/large/").Bytes.Length > KeptBytesMax);
@@ -72,8 +75,8 @@ public sealed class DirectoryDocumentTests : IDisposable
     }
 
     [Theory]
-    [InlineData(1_200)]
-    [InlineData(10_500)]
+    [InlineData(260)]
+    [InlineData(11_500)]
     public async Task A_long_listing_is_made_once_and_elsewhere(int names)
     {
         FillDirectory("long", names);
@@ -104,10 +107,51 @@ public sealed class DirectoryDocumentTests : IDisposable
     [Fact]
     public void A_short_listing_is_made_at_once()
     {
-        FillDirectory("short", 900);
+        FillDirectory("short", 240);
         using AssetCatalog catalog = _site.Open();
 
         Assert.True(TryGet(catalog, "/short/", "", mayWait: true, out _));
+    }
+
+    [Fact]
+    public async Task A_long_listing_is_coded_elsewhere_too_and_a_coding_is_another_document()
+    {
+        FillDirectory("long", 300);
+        using AssetCatalog catalog = _site.Open();
+        CatalogSnapshot snapshot = catalog.Acquire();
+        var documents = new List<GeneratedDocument>();
+        foreach (ContentCoding coding in (ContentCoding[])[ContentCoding.Identity, ContentCoding.Gzip, ContentCoding.Brotli])
+        {
+            Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out GeneratedDocument? document, out Task? making, coding));
+            await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
+            Assert.True(TryGet(snapshot, "/long/", "", mayWait: true, out document, out _, coding));
+            Assert.Equal(coding, document.Coding);
+            documents.Add(document);
+            GC.KeepAlive(making);
+        }
+
+        snapshot.Release();
+        Assert.Equal(3, documents.Select(static document => Encoding.ASCII.GetString(document.EntityTag)).Distinct().Count());
+        Assert.Equal(documents[0].Bytes, Decoded(new GZipStream(new MemoryStream(documents[1].Bytes), CompressionMode.Decompress)));
+        Assert.Equal(documents[0].Bytes, Decoded(new BrotliStream(new MemoryStream(documents[2].Bytes), CompressionMode.Decompress)));
+        Assert.All(documents.Skip(1), coded => Assert.True(coded.Bytes.Length < documents[0].Bytes.Length / 10));
+
+        static byte[] Decoded(Stream coded)
+        {
+            using var all = new MemoryStream();
+            coded.CopyTo(all);
+            coded.Dispose();
+            return all.ToArray();
+        }
+    }
+
+    [Fact]
+    public void What_a_coding_does_not_make_smaller_stays_as_it_is()
+    {
+        GeneratedDocument plain = GeneratedDocument.WithTag("[]"u8.ToArray(), "application/json"u8.ToArray());
+
+        Assert.Same(plain, plain.CodedAs(ContentCoding.Gzip));
+        Assert.Same(plain, plain.CodedAs(ContentCoding.Brotli));
     }
 
     [Fact]
@@ -165,15 +209,15 @@ public sealed class DirectoryDocumentTests : IDisposable
         string query,
         bool mayWait,
         [NotNullWhen(true)] out GeneratedDocument? document,
-        [NotNullWhen(false)] out Task? making)
+        [NotNullWhen(false)] out Task? making,
+        ContentCoding coding = ContentCoding.Identity)
     {
         _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);
         return DirectoryDocument.TryGet(
             snapshot,
             directory!,
             Encoding.UTF8.GetBytes(path),
-            Encoding.ASCII.GetBytes(query),
-            asJson: false,
+            ListingForm.Json(Encoding.ASCII.GetBytes(query), coding),
             mayWait,
             out document,
             out making);

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Text;
+using Millrace.Http;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.StaticFiles.Tests.Planning;
@@ -205,6 +206,78 @@ public sealed class ResponsePlannerTests : IDisposable
     }
 
     [Theory]
+    [InlineData("/nothing", 404)]
+    [InlineData("/%zz", 400)]
+    public void An_error_without_a_page_of_the_site_is_a_page_for_browsers_and_text_for_others(string target, int status)
+    {
+        _site.Options = _site.Options with { Compression = true };
+        const string Browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
+
+        Planned page = _site.Get(target, Browser, "If-None-Match: *", "Range: bytes=0-0");
+        Planned coded = _site.Get(target, Browser, "Accept-Encoding: gzip");
+        Planned text = _site.Get(target, "Accept: */*", "Accept-Encoding: gzip");
+
+        Assert.Equal((status, PlanBody.Document, "Accept, Accept-Encoding"), (page.Status, page.Body, page.Field("Vary")));
+        Assert.Contains($"<h1><b>{status}</b> ", TextOf(page), StringComparison.Ordinal);
+        Assert.StartsWith("default-src 'none'; style-src 'sha256-", page.Field("Content-Security-Policy"), StringComparison.Ordinal);
+        Assert.True(page.Document!.EntityTag.IsEmpty);
+        Assert.Equal((ContentCoding.Identity, ContentCoding.Gzip), (page.Document.Coding, coded.Document!.Coding));
+        Assert.Same(page.Document, _site.Get(target, Browser, "Accept-Encoding: identity;q=0").Document);
+        Assert.Equal((status, PlanBody.StatusText, "Accept"), (text.Status, text.Body, text.Field("Vary")));
+        Assert.Null(text.Field("Content-Security-Policy"));
+    }
+
+    [Fact]
+    public void The_pages_that_the_server_makes_are_not_coded_where_nothing_is()
+    {
+        _site.Files.File("dir/a.txt", "a");
+        _site.Options = _site.Options with { Listing = true };
+
+        Planned listing = _site.Get("/dir/", "Accept: text/html", "Accept-Encoding: gzip");
+        Planned error = _site.Get("/nothing", "Accept: text/html", "Accept-Encoding: gzip");
+
+        Assert.Equal((ContentCoding.Identity, "Accept"), (listing.Document!.Coding, listing.Field("Vary")));
+        Assert.Equal((ContentCoding.Identity, "Accept"), (error.Document!.Coding, error.Field("Vary")));
+    }
+
+    [Fact]
+    public void A_listing_is_coded_as_the_client_accepts_with_a_tag_for_each_coding()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            _site.Files.File($"dir/{i}.txt", "a");
+        }
+
+        _site.Options = _site.Options with { Listing = true, Compression = true };
+
+        Planned plain = _site.Get("/dir/");
+        Planned gzip = _site.Get("/dir/", "Accept-Encoding: gzip");
+        Planned brotli = _site.Get("/dir/", "Accept-Encoding: gzip, br");
+
+        Assert.Equal(
+            [ContentCoding.Identity, ContentCoding.Gzip, ContentCoding.Brotli],
+            [plain.Document!.Coding, gzip.Document!.Coding, brotli.Document!.Coding]);
+        Assert.All([plain, gzip, brotli], static plan => Assert.Equal("Accept, Accept-Encoding", plan.Field("Vary")));
+        string tag = Encoding.ASCII.GetString(gzip.Document.EntityTag);
+        Assert.Equal(PlanStatus.NotModified, _site.Get("/dir/", "Accept-Encoding: gzip", $"If-None-Match: {tag}").Status);
+        Assert.Equal(PlanStatus.Ok, _site.Get("/dir/", $"If-None-Match: {tag}").Status);
+        Planned refused = _site.Get("/dir/", "Accept-Encoding: *;q=0");
+        Assert.Equal((PlanStatus.NotAcceptable, "Accept, Accept-Encoding"), (refused.Status, refused.Field("Vary")));
+    }
+
+    [Fact]
+    public void A_policy_of_the_site_is_the_one_that_is_sent_with_the_page_of_an_error()
+    {
+        _site.Files.File("_headers", "/*\n  Content-Security-Policy: default-src 'self'\n");
+
+        Planned page = _site.Get("/nothing", "Accept: text/html");
+
+        Assert.Equal(PlanBody.Document, page.Body);
+        Assert.Null(page.Field("Content-Security-Policy"));
+        Assert.Equal("default-src 'self'", page.Fields.Find("Content-Security-Policy")?.Value);
+    }
+
+    [Theory]
     [InlineData("/deep/link", "", PlanStatus.Ok)]
     [InlineData("/deep/link", "application/json", PlanStatus.Ok)]
     [InlineData("/assets/app.js", "*/*", PlanStatus.NotFound)]
@@ -223,7 +296,7 @@ public sealed class ResponsePlannerTests : IDisposable
         Assert.Equal(status, plan.Status);
         Assert.Equal(status == PlanStatus.Ok, ReferenceEquals(_site.Asset("/index.html"), plan.Asset));
         bool dependsOnAccept = target[(target.LastIndexOf('/') + 1)..].Contains('.', StringComparison.Ordinal);
-        Assert.Equal(dependsOnAccept ? "Accept" : null, plan.Field("Vary"));
+        Assert.Equal(dependsOnAccept || status == PlanStatus.NotFound ? "Accept" : null, plan.Field("Vary"));
     }
 
     [Theory]
@@ -374,7 +447,7 @@ public sealed class ResponsePlannerTests : IDisposable
         // Its references would be to what is beside it.
         Assert.Equal(PlanStatus.NotFound, _site.Get("/dl/sub").Status);
         Assert.Equal(PlanStatus.NotFound, _site.Get("/dl/sub", "Accept: application/json").Status);
-        Assert.Contains("<bdi>sub/</bdi></h1>", TextOf(_site.Get("/dl/sub/")), StringComparison.Ordinal);
+        Assert.Contains("<h1><bdi>sub</bdi></h1>", TextOf(_site.Get("/dl/sub/")), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -385,7 +458,7 @@ public sealed class ResponsePlannerTests : IDisposable
         _site.Options = _site.Options with { Listing = true };
         foreach (string path in (string[])["/dl/sub/", "/files/sub/", "/dl/sub/", "/files/sub/"])
         {
-            Assert.Contains($"<title>{path}</title>", TextOf(_site.Get(path)), StringComparison.Ordinal);
+            Assert.Contains($"<title>Index of {path}</title>", TextOf(_site.Get(path)), StringComparison.Ordinal);
         }
 
         Assert.Same(_site.Get("/files/sub/").Document, _site.Get("/files/sub/").Document);
