@@ -31,7 +31,7 @@ internal static class RedirectSession
     {
         connection.SetReadRate(reactorState.Limits.ReceiveBytesPerSecond, reactorState.Limits.ReceiveStall, reactorState.Limits.Head);
         HttpExchange? exchange = reactorState.Recorder?.Begin(connection);
-        (HeadResult result, ReadOutcome outcome) = await FirstRequest.ReadAsync(connection, reactorState);
+        (HeadResult result, ReadOutcome outcome) = await SingleRequest.ReadAsync(connection, reactorState.Head, reactorState.HeadLimits);
         if (result.IsIncomplete && (outcome != ReadOutcome.TimedOut || connection.Input.IsEmpty))
         {
             return;

@@ -15,7 +15,7 @@ internal static class RefusedSession
     {
         connection.SetReadDeadline(reactorState.Limits.RefusedHead);
         HttpExchange? exchange = reactorState.Recorder?.Begin(connection);
-        (HeadResult result, _) = await FirstRequest.ReadAsync(connection, reactorState);
+        (HeadResult result, _) = await SingleRequest.ReadAsync(connection, reactorState.Head, reactorState.HeadLimits);
         if (result.IsIncomplete)
         {
             connection.Abort();

@@ -2,6 +2,7 @@ using System.Text;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Heads;
+using Millrace.HttpServer.Http1;
 
 namespace Millrace.Server.Admin;
 
@@ -24,68 +25,38 @@ internal sealed class AdminSession(Connection connection, AdminPages pages, Date
 
     public async Task RunAsync()
     {
-        bool isWithinHead = false;
-        while (true)
+        HeadResult result;
+        do
         {
-            Next next = Response();
-            if (next == Next.End)
+            connection.SetReadDeadline(IdleMost);
+            if (connection.Input.IsEmpty && await connection.ReadIdleAsync() != ReadOutcome.Data)
             {
                 return;
             }
 
-            if (next == Next.Continue)
-            {
-                isWithinHead = false;
-                if (await connection.FlushAsync() == FlushOutcome.Closed)
-                {
-                    return;
-                }
-
-                continue;
-            }
-
-            bool isIdle = connection.Input.IsEmpty;
-            if (isIdle || !isWithinHead)
-            {
-                connection.SetReadDeadline(isIdle ? IdleMost : HeadMost);
-            }
-
-            isWithinHead = !isIdle;
-            if (await (isIdle ? connection.ReadIdleAsync() : connection.ReadAsync()) != ReadOutcome.Data)
-            {
-                return;
-            }
+            connection.SetReadDeadline(HeadMost);
+            (result, _) = await SingleRequest.ReadAsync(connection, _head, HeadLimits.Default);
         }
+        while (!result.IsIncomplete && Respond(result) && await connection.FlushAsync() != FlushOutcome.Closed);
     }
 
-    private Next Response()
+    /// <summary>Writes the response; true if another request may follow.</summary>
+    private bool Respond(HeadResult result)
     {
-        ReadOnlySpan<byte> input = connection.Input;
-        if (input.IsEmpty)
-        {
-            return Next.Read;
-        }
-
-        HeadResult result = RequestHeadParser.Parse(input, _head, HeadLimits.Default);
-        if (result.IsIncomplete)
-        {
-            return Next.Read;
-        }
-
         if (result.IsRefused)
         {
             int status = HeadRefusals.StatusOf(result.Refusal);
             Write(AdminResponse.Text(status, "Malformed request."), keepsAlive: false, includesBody: true);
-            return Next.End;
+            return false;
         }
 
         bool keepsAlive = _head.KeepAlive
             && _head.Version == HttpVersion.Http11
             && _head.Body == BodyFraming.None
             && !connection.Reactor.IsDraining;
-        Write(pages.Response(_head, input), keepsAlive, includesBody: _head.Method != Method.Head);
+        Write(pages.Response(_head, connection.Input), keepsAlive, includesBody: _head.Method != Method.Head);
         connection.Consume(result.Consumed);
-        return keepsAlive ? Next.Continue : Next.End;
+        return keepsAlive;
     }
 
     private void Write(AdminResponse response, bool keepsAlive, bool includesBody)
@@ -103,12 +74,5 @@ internal sealed class AdminSession(Connection connection, AdminPages pages, Date
         {
             connection.Write(response.Body);
         }
-    }
-
-    private enum Next
-    {
-        Read,
-        Continue,
-        End,
     }
 }

@@ -15,6 +15,9 @@ namespace Millrace.Server.Admin;
 /// </summary>
 internal sealed class AdminState : IDisposable
 {
+    /// <summary>As many as a look takes in.</summary>
+    private const int NotFoundMax = 10;
+
     private const string LagInstrument = "millrace.reactor.lag";
 
     /// <summary>Checks run every second: after this time without one the reactors' state is unknown.</summary>
@@ -62,6 +65,7 @@ internal sealed class AdminState : IDisposable
     public byte[] WriteStats(long after)
     {
         RequestTotals? totals = _watched?.Requests.Total();
+        DateTimeOffset now = DateTimeOffset.UtcNow;
         var stats = new Stats(
             ServerMeter.Version,
             _watched?.Group.BackendName ?? "",
@@ -72,8 +76,8 @@ internal sealed class AdminState : IDisposable
             ServerMeter.StartedAtMs,
             totals?.Requests ?? 0,
             totals?.BodyBytes ?? 0,
-            [.. (_watched?.Https.Certificates ?? []).Select(static one =>
-                new StatsCertificate(one.Hosts, one.File, one.Expiry.ToUnixTimeMilliseconds()))],
+            [.. (_watched?.Https.Certificates ?? []).Select(one => StatsCertificate.Of(one, now))],
+            [.. (_watched?.Requests.MostNotFound(NotFoundMax) ?? []).Select(static one => new StatsPath(one.Key, one.Value))],
             _watched?.Sampler.After(after) ?? []);
         return JsonSerializer.SerializeToUtf8Bytes(stats, StatsJson.Default.Stats);
     }

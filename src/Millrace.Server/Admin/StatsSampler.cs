@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Text.Json.Serialization;
 using Millrace.Engine;
+using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 
 namespace Millrace.Server.Admin;
@@ -42,7 +43,9 @@ internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Fu
             group.Reactors.Sum(static reactor => (long)reactor.Connections.Count),
             _counts.Accepted - before.Accepted,
             _counts.TurnedAway - before.TurnedAway,
-            [.. group.Reactors.Select(reactor => Math.Round(takeLag(reactor.Index), 7))]);
+            [.. group.Reactors.Select(reactor => Math.Round(takeLag(reactor.Index), 7))],
+            Math.Round((_counts.ProcessorTime - before.ProcessorTime) / Stopwatch.GetElapsedTime(before.TakenAt, _counts.TakenAt), 4),
+            Environment.WorkingSet);
         lock (_lock)
         {
             if (_samples.Count == SamplesMax)
@@ -71,12 +74,13 @@ internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Fu
         [.. after.Zip(before, static (later, earlier) => later - earlier)];
 
     /// <summary>All counters at one moment.</summary>
-    private sealed record Counts(RequestTotals Requests, long Accepted, long TurnedAway, long TakenAt)
+    private sealed record Counts(RequestTotals Requests, long Accepted, long TurnedAway, TimeSpan ProcessorTime, long TakenAt)
     {
         public static Counts Of(ReactorGroup group, RequestMeter requests) => new(
             requests.Total(),
             group.Reactors.Sum(static reactor => reactor.Counters.Accepted),
             group.Reactors.Sum(static reactor => reactor.Counters.Shed + reactor.Counters.Refused),
+            Environment.CpuUsage.TotalTime,
             Stopwatch.GetTimestamp());
     }
 }
@@ -96,6 +100,8 @@ internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Fu
 /// <param name="Accepted">Accepted connections.</param>
 /// <param name="TurnedAway">Connections above a limit: reset, or refused with 503.</param>
 /// <param name="Lag">The worst loop lag of each reactor, in seconds.</param>
+/// <param name="Processors">The processor time of the process by the length of the interval: 1 is one processor.</param>
+/// <param name="MemoryBytes">The resident memory of the process at the end of the interval.</param>
 internal sealed record StatsSample(
     long N,
     long AtMs,
@@ -110,7 +116,9 @@ internal sealed record StatsSample(
     long Connections,
     long Accepted,
     long TurnedAway,
-    IReadOnlyList<double> Lag);
+    IReadOnlyList<double> Lag,
+    double Processors,
+    long MemoryBytes);
 
 /// <summary>What the live page requests each second. The members, in camel case, are its JSON.</summary>
 internal sealed record Stats(
@@ -124,10 +132,25 @@ internal sealed record Stats(
     long Requests,
     long BodyBytes,
     IReadOnlyList<StatsCertificate> Certificates,
+    IReadOnlyList<StatsPath> NotFound,
     IReadOnlyList<StatsSample> Samples);
 
-/// <summary>A certificate in use: its hosts in one text, its file, and its expiry in milliseconds since 1970.</summary>
-internal sealed record StatsCertificate(string Hosts, string File, long ExpiresMs);
+/// <summary>A path that was answered with 404, and how often at least since the start.</summary>
+internal sealed record StatsPath(string Path, long Count);
+
+/// <summary>
+/// A certificate in use: its hosts in one text, its file, its expiry in milliseconds since 1970, whether it is "valid", "due" for renewal or
+/// "invalid", and its validity in a clause.
+/// </summary>
+internal sealed record StatsCertificate(string Hosts, string File, long ExpiresMs, string State, string Validity)
+{
+    public static StatsCertificate Of(ServedCertificate one, DateTimeOffset now) => new(
+        one.Hosts,
+        one.File,
+        one.Expiry.ToUnixTimeMilliseconds(),
+        one.IsExpired(now) || one.IsEarly(now) ? "invalid" : one.IsDue(now) ? "due" : "valid",
+        one.Validity(now));
+}
 
 [JsonSourceGenerationOptions(
     PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, GenerationMode = JsonSourceGenerationMode.Serialization)]

@@ -56,6 +56,14 @@ internal sealed class RequestMeter : IDisposable
         return totals;
     }
 
+    /// <summary>The paths that were answered with 404 most often, and how often at least.</summary>
+    public IEnumerable<KeyValuePair<string, long>> MostNotFound(int count)
+    {
+        var counts = new Dictionary<string, long>();
+        Array.ForEach(_tallies, tally => tally.NotFound.AddTo(counts));
+        return counts.OrderByDescending(static one => one.Value).ThenBy(static one => one.Key, StringComparer.Ordinal).Take(count);
+    }
+
     /// <summary>Writes the durations as a family: the fine histogram, reduced to these bounds.</summary>
     public void WriteDurations(PrometheusText text)
     {

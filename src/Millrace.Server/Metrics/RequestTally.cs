@@ -6,7 +6,7 @@ namespace Millrace.Server.Metrics;
 
 /// <summary>
 /// Counts the finished requests of one reactor, in plain counters that only its thread writes and any thread reads. Allocates nothing,
-/// takes no lock.
+/// waits for nothing.
 /// </summary>
 /// <param name="each">Receives each duration while it has a listener.</param>
 internal sealed class RequestTally(Histogram<double> each)
@@ -35,6 +35,9 @@ internal sealed class RequestTally(Histogram<double> each)
 
     public DurationHistogram Durations { get; } = new();
 
+    /// <summary>The paths of requests answered with 404.</summary>
+    public FrequentPaths NotFound { get; } = new();
+
     public long BodyBytes => Volatile.Read(ref _bodyBytes);
 
     /// <summary>Counts a request. The reactor's thread.</summary>
@@ -46,6 +49,11 @@ internal sealed class RequestTally(Histogram<double> each)
         _bodies[BodyIndex((int)exchange.Coding, (int)exchange.Body)]++;
         _bodyBytes += exchange.BodyBytes;
         Durations.Record(elapsed.Ticks);
+        if (exchange.Status == 404)
+        {
+            NotFound.Add(exchange.Target);
+        }
+
         if (each.Enabled)
         {
             each.Record(elapsed.TotalSeconds);

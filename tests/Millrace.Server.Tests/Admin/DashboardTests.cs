@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Text.Json.Nodes;
 using Microsoft.Playwright;
 using Millrace.Server.Tests.Kit;
 
@@ -7,6 +8,15 @@ namespace Millrace.Server.Tests.Admin;
 /// <summary>The live page in a Chromium of the machine.</summary>
 public class DashboardTests
 {
+    private const string OneSample =
+        """
+        {
+          "n": 1, "atMs": 1767225600000, "seconds": 1, "byClass": [0, 0, 1, 0, 0, 0], "notModified": 0, "bodyBytes": 5000,
+          "byStrategy": [0, 0, 1, 0, 0], "byCoding": [1, 0, 0, 0], "p50": 0.001, "p99": 0.002, "connections": 1, "accepted": 1,
+          "turnedAway": 0, "lag": [0.0001], "processors": 0.2, "memoryBytes": 40000000
+        }
+        """;
+
     [Fact]
     public async Task Its_numbers_move_with_what_is_served()
     {
@@ -22,24 +32,94 @@ public class DashboardTests
         await using (new Load(server.Url))
         {
             await page.WaitForFunctionAsync(
-                "() => ['requests', 'p50', 'p99', 'bytes', 'cached']"
+                "() => ['requests', 'p50', 'p99', 'bytes', 'cached', 'compressed', 'memory']"
                 + ".every(id => parseFloat(document.getElementById('tile-' + id).textContent) > 0)");
-            foreach (string chart in (string[])["status", "time", "bytes", "connections", "lag"])
+            foreach (string chart in (string[])["status", "time", "bytes", "connections", "cpu", "memory", "lag"])
             {
                 await AwaitAsync(page, $"#chart-{chart} path");
             }
 
-            foreach (string share in (string[])["cache", "strategy", "coding"])
+            foreach (string share in (string[])["source", "coding"])
             {
                 await AwaitAsync(page, $"#share-{share} .bar i");
             }
         }
 
-        Assert.Matches(@"^\d", await TileAsync(page, "connections"));
+        Assert.Matches(@"^(< 1|\d+) %", await TileAsync(page, "cpu"));
+        Assert.Matches(@"^\d+(\.\d)? MB", await TileAsync(page, "memory"));
         string facts = (await page.Locator("#facts").TextContentAsync())!;
         Assert.Contains("1 reactor ·", facts, StringComparison.Ordinal);
         Assert.Contains("version ", facts, StringComparison.Ordinal);
         Assert.Empty(browser.Troubles);
+    }
+
+    [Fact]
+    public async Task What_was_not_found_is_listed_by_how_often_and_as_text()
+    {
+        BrowserSession.Require();
+        await using ServerProcess server = await StartAsync();
+        await using BrowserSession browser = await BrowserSession.StartAsync();
+        foreach (string target in (string[])["/none?token=secret", "/none", "/none", "/%3Cb%3E", "/%3Cb%3E", "/<img/src=x>"])
+        {
+            Assert.Equal(404, Wire.Get(server.Url, target).Status);
+        }
+
+        IPage page = await OpenAsync(browser, server, new BrowserNewContextOptions());
+
+        await page.Locator("#not-found td").First.WaitForAsync();
+        Assert.Equal(
+            ["/none", "3", "/%3Cb%3E", "2", "/<img/src=x>", "1"], await page.Locator("#not-found td").AllTextContentsAsync());
+        Assert.False(await page.Locator("#certificates").IsVisibleAsync());
+        Assert.Empty(browser.Troubles);
+    }
+
+    [Fact]
+    public async Task A_single_sample_is_seen_in_each_graph()
+    {
+        BrowserSession.Require();
+        await using ServerProcess server = await StartAsync();
+        Assert.Equal(200, Wire.Get(server.Url, "/").Status);
+        await using BrowserSession browser = await BrowserSession.StartAsync();
+        IBrowserContext profile = await browser.NewProfileAsync();
+        await profile.RouteAsync("**/stats.json*", async route =>
+        {
+            JsonNode stats = JsonNode.Parse(await (await route.FetchAsync()).TextAsync())!;
+            bool isFirst = route.Request.Url.EndsWith("=0", StringComparison.Ordinal);
+            stats["samples"] = isFirst ? new JsonArray(JsonNode.Parse(OneSample)) : new JsonArray();
+            await route.FulfillAsync(new() { ContentType = "application/json", Body = stats.ToJsonString() });
+        });
+
+        IPage page = await OpenAsync(browser, server, profile);
+
+        foreach (string chart in (string[])["status", "time", "bytes", "connections", "cpu", "memory", "lag"])
+        {
+            LocatorBoundingBoxResult? point = await page.Locator($"#chart-{chart} circle").First.BoundingBoxAsync();
+            Assert.True(point is { Width: >= 4, Height: >= 4 }, $"{chart}: {point?.Width} x {point?.Height}");
+        }
+
+        Assert.Empty(browser.Troubles);
+    }
+
+    [Fact]
+    public async Task Earlier_values_are_reached_by_keyboard()
+    {
+        BrowserSession.Require();
+        await using ServerProcess server = await StartAsync();
+        await using BrowserSession browser = await BrowserSession.StartAsync();
+        await using var load = new Load(server.Url);
+        IPage page = await OpenAsync(browser, server, new BrowserNewContextOptions());
+        await page.WaitForFunctionAsync("() => samples.length > 2");
+        Assert.Equal(0, await page.Locator(".cross").CountAsync());
+
+        await page.GetByLabel("Values of").FocusAsync();
+        await page.Keyboard.PressAsync("ArrowLeft");
+
+        Assert.Matches(@"^\d+ s ago$", await page.Locator(".moment output").TextContentAsync());
+        Assert.NotEqual(0, await page.Locator("#chart-bytes .cross").CountAsync());
+        await page.Keyboard.PressAsync("End");
+        Assert.Equal("now", await page.Locator(".moment output").TextContentAsync());
+        Assert.Equal(0, await page.Locator(".cross").CountAsync());
+        browser.AssertNothingWorseThanDropped();
     }
 
     [Fact]

@@ -34,6 +34,8 @@ public class ExpiryTests
         Assert.InRange(
             DateTimeOffset.FromUnixTimeMilliseconds(certificate.GetProperty("expiresMs").GetInt64()) - DateTimeOffset.UtcNow,
             TimeSpan.FromDays(20), TimeSpan.FromDays(21));
+        Assert.Equal("valid", certificate.GetProperty("state").GetString());
+        Assert.Equal($"is valid until {date} (20 days)", certificate.GetProperty("validity").GetString());
     }
 
     [Fact]
@@ -44,6 +46,10 @@ public class ExpiryTests
         await using ServerProcess server = await ServerProcess.StartAsync(
             [Places.SampleSite, "--https", "127.0.0.1:0", .. flags, "--admin", "0"]);
         await server.AwaitErrorAsync("expires in 3 days");
+        using (JsonDocument due = JsonDocument.Parse(await AskAsync(server, "stats.json")))
+        {
+            Assert.Equal("due", due.RootElement.GetProperty("certificates")[0].GetProperty("state").GetString());
+        }
 
         OwnCertificate.Make(folder, "a", days: 300, "a.example");
         server.Signal(PosixSignal.SIGHUP);

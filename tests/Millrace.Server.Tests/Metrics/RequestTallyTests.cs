@@ -19,10 +19,12 @@ public sealed class RequestTallyTests : IDisposable
         _tally = new RequestTally(_each);
     }
 
-    [Fact]
-    public void Counting_a_request_allocates_nothing()
+    [Theory]
+    [InlineData(200)]
+    [InlineData(404)]
+    public void Counting_a_request_allocates_nothing(int status)
     {
-        SeenExchange exchange = Answered(200, ResponseBodySource.InMemory);
+        SeenExchange exchange = Answered(status, ResponseBodySource.InMemory);
         int counted = 0;
 
         long allocated = Allocations.OfEach(() =>
@@ -34,7 +36,7 @@ public sealed class RequestTallyTests : IDisposable
         });
 
         Assert.Equal(0, allocated);
-        Assert.Equal(counted, Total().ByClass[2]);
+        Assert.Equal(counted, Total().ByClass[status / 100]);
     }
 
     [Theory]
