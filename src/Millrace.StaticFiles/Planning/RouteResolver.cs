@@ -52,9 +52,14 @@ internal readonly ref struct RouteResolver(
     private ResponsePlan Error(scoped in PlanRequest request, int status, Asset? page)
     {
         FieldSet fields = snapshot.Rules.FieldsForError(_path);
-        return page is null or { IsUnreadable: true }
-            ? new ResponsePlan(status, PlanBody.StatusText, fields)
-            : ResponsePlan.Whole(status, RepresentationSelector.ForError(page, request), fields);
+        if (page is null or { IsUnreadable: true })
+        {
+            return new ResponsePlan(status, PlanBody.StatusText, fields);
+        }
+
+        Asset chosen = RepresentationSelector.ForError(page, request);
+        RequestInterim(request, page, chosen);
+        return ResponsePlan.Whole(status, chosen, fields);
     }
 
     /// <summary>Plans a file of the site, under any of the names that options add.</summary>
@@ -242,7 +247,9 @@ internal readonly ref struct RouteResolver(
         }
 
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName);
+        Asset file = asset;
         int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
+        RequestInterim(request, file, asset);
         if (status == PlanStatus.NotAcceptable)
         {
             scratch.Add(PlanFieldName.Vary, "Accept-Encoding"u8);
@@ -255,6 +262,15 @@ internal readonly ref struct RouteResolver(
             PlanStatus.PartialContent => ResponsePlan.Partial(asset, fields, scratch.Ranges[..rangeCount]),
             _ => Error(request, status),
         };
+    }
+
+    /// <summary>Has a file compressed for the clients after this one, if this one would have had gzip.</summary>
+    private void RequestInterim(scoped in PlanRequest request, Asset file, Asset chosen)
+    {
+        if (chosen == file && file.WantsInterim && RepresentationSelector.PrefersGzip(request.AcceptEncoding))
+        {
+            policy.OnDemand?.Request(file);
+        }
     }
 
     private PathMatch Find(scoped ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)
