@@ -10,7 +10,6 @@ using Millrace.AspNetCore.Transport.Listening;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
-using Millrace.Interop;
 using Millrace.Tls.Handshakes;
 
 namespace Millrace.AspNetCore.Transport;
